@@ -1,0 +1,91 @@
+"""The Ryu application: it only translates between switches and the installer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from controller import ryu_adapter as ryu
+from controller.events import die, report
+from controller.installer import Installer, Message, Stage
+from topology.addressing import switch_name
+
+Handler = Callable[["PlanApp", Any], None]
+
+def _fatal_on_error(handler: Handler) -> Handler:
+    """Makes an exception of a handler end the controller; Ryu would log it and go on."""
+
+    @functools.wraps(handler)
+    def guarded(self: PlanApp, event: Any) -> None:
+        try:
+            handler(self, event)
+        except Exception as error:  # the boundary to Ryu's event loop, which swallows exceptions
+            die(f"{type(error).__name__} in {handler.__name__}: {error}")
+
+    return guarded
+
+
+class PlanApp(ryu.RyuApp):  # type: ignore[misc]
+    """Installs a plan on the switches that connect."""
+
+    OFP_VERSIONS = [ryu.ofproto_v1_3.OFP_VERSION]
+
+    def __init__(self, installer: Installer) -> None:
+        super().__init__()
+        self._installer = installer
+        self._datapaths: dict[int, Any] = {}
+        self._announced = False
+
+    @ryu.set_ev_cls(ryu.ofp_event.EventOFPStateChange, [ryu.MAIN_DISPATCHER, ryu.DEAD_DISPATCHER])
+    @_fatal_on_error
+    def state_changed(self, event: Any) -> None:
+        """A switch finished the handshake, or its connection is gone."""
+        datapath = event.datapath
+        if event.state == ryu.MAIN_DISPATCHER:
+            self._datapaths[datapath.id] = datapath
+            known = self._installer.knows(datapath.id)
+            report("connected" if known else "foreign", dpid=datapath.id)
+            self._send(datapath, self._installer.connected(datapath.id))
+        elif datapath.id is not None and self._datapaths.get(datapath.id) is datapath:
+            # A switch that connected again may already have a newer connection: that one counts.
+            del self._datapaths[datapath.id]
+            self._installer.disconnected(datapath.id)
+            self._announced = False
+            report("disconnected", dpid=datapath.id)
+
+    @ryu.set_ev_cls(ryu.ofp_event.EventOFPGroupDescStatsReply, ryu.MAIN_DISPATCHER)
+    @_fatal_on_error
+    def groups_described(self, event: Any) -> None:
+        """A switch listed its groups."""
+        datapath = event.msg.datapath
+        held = frozenset(entry.group_id for entry in event.msg.body)
+        self._send(datapath, self._installer.groups_held(datapath.id, held))
+
+    @ryu.set_ev_cls(ryu.ofp_event.EventOFPBarrierReply, ryu.MAIN_DISPATCHER)
+    @_fatal_on_error
+    def barrier_replied(self, event: Any) -> None:
+        """A switch has done all that it was sent."""
+        datapath = event.msg.datapath
+        if self._installer.barrier_passed(datapath.id, event.msg.xid):
+            ready, total = self._installer.count(Stage.READY), self._installer.total
+            report("ready", switch=switch_name(datapath.id - 1), ready=ready, switches=total)
+        if self._installer.installed and not self._announced:
+            self._announced = True
+            report("installed", switches=self._installer.total)
+
+    @ryu.set_ev_cls(
+        ryu.ofp_event.EventOFPErrorMsg,
+        [ryu.HANDSHAKE_DISPATCHER, ryu.CONFIG_DISPATCHER, ryu.MAIN_DISPATCHER],
+    )
+    @_fatal_on_error
+    def error_received(self, event: Any) -> None:
+        """A switch refused something."""
+        message = event.msg
+        datapath_id = message.datapath.id or 0
+        reason = ryu.error_text(message)
+        report("refused", text=self._installer.refused(datapath_id, message.xid, reason))
+
+    def _send(self, datapath: Any, messages: list[Message]) -> None:
+        if messages:
+            datapath.send(ryu.encode(datapath, messages))

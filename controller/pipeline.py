@@ -1,0 +1,122 @@
+"""The parts of a switch's tables that every routing shares: ingress, ARP, tags and delivery.
+
+    table 0  ingress   a host's packets, if they are that host's own; a fabric port's to table 2
+    table 1  source    ARP is answered here; own hosts are delivered; the rest is the routing's
+    table 2  transit   no tag: to table 3; own tag: popped, to table 3; other tags are the routing's
+    table 3  minimal   own hosts are delivered; the rest is the routing's
+
+What a host may send is its own MAC and IP address, no VLAN tag, IPv4 or ARP. Everything else is dropped
+by a rule of its port, which counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from controller.plan import (
+    ETH_TYPE_ARP,
+    ETH_TYPE_IPV4,
+    NO_VLAN,
+    PORT_INGRESS,
+    VLAN_PRESENT,
+    CopyBits,
+    LoadBits,
+    Match,
+    Output,
+    PopVlan,
+    Rule,
+    SetField,
+    Table,
+    match,
+)
+from topology.addressing import MAC_PREFIX, NETWORK, ROUTER_MASK, Host, router_ip
+from topology.graph import Topology
+
+PRIORITY_EXCEPTION = 300
+PRIORITY_HOST = 200
+PRIORITY_ROUTER = 100
+PRIORITY_DROP = 1
+
+ARP_REQUEST, ARP_REPLY = 1, 2
+NETWORK_MASK = 0xFF000000
+
+
+def shared_rules(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterator[Rule]:
+    """Yields the rules of one switch that do not depend on the routing.
+
+    Args:
+        topology: the fabric's graph.
+        router: whose switch.
+        hosts: the hosts of that router.
+    """
+    yield from _ingress(topology, router, hosts)
+    yield _arp_responder()
+    yield from _transit(router)
+    for host in hosts:
+        port = topology.host_port(router, host.index)
+        for table in (Table.SOURCE, Table.MINIMAL):
+            yield Rule(table, PRIORITY_HOST, to_host(host), (Output(port),))
+
+
+def to_host(host: Host) -> Match:
+    """Returns the match of IPv4 packets for one host."""
+    return match(eth_type=ETH_TYPE_IPV4, ipv4_dst=host.ip)
+
+
+def to_router(topology: Topology, router: int) -> Match:
+    """Returns the match of IPv4 packets for all hosts of one router."""
+    address = router_ip(topology.router_number(router))
+    return match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(address, ROUTER_MASK))
+
+
+def tag_of(router: int) -> int:
+    """Returns vlan_vid of the tag that sends a packet by way of `router` first."""
+    return VLAN_PRESENT | (router + 1)
+
+
+def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterator[Rule]:
+    for host in hosts:
+        port = topology.host_port(router, host.index)
+        own = match(in_port=port, eth_src=host.mac, vlan_vid=NO_VLAN)
+        ipv4 = own + match(eth_type=ETH_TYPE_IPV4, ipv4_src=host.ip)
+        yield Rule(Table.INGRESS, PRIORITY_HOST, ipv4, goto=Table.SOURCE)
+        arp = own + match(
+            eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_sha=host.mac, arp_spa=host.ip
+        )
+        yield Rule(Table.INGRESS, PRIORITY_HOST, arp, goto=Table.SOURCE)
+        # A gratuitous request asks for the sender's own address: an answer would claim it is taken.
+        gratuitous = arp + match(arp_tpa=host.ip)
+        yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, gratuitous)
+        yield Rule(Table.INGRESS, PRIORITY_DROP, match(in_port=port))
+    for port in range(1, int(topology.degrees[router]) + 1):
+        yield Rule(Table.INGRESS, PRIORITY_HOST, match(in_port=port), goto=Table.TRANSIT)
+
+
+def _arp_responder() -> Rule:
+    """Returns the rule that turns a request for any address of the fabric into its answer.
+
+    A host's MAC address is 02:00 and its IP address, so that the answer follows from the question.
+    """
+    asked = match(
+        eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_tpa=(NETWORK & NETWORK_MASK, NETWORK_MASK)
+    )
+    answer = (
+        SetField("arp_op", ARP_REPLY),
+        CopyBits("eth_src", "eth_dst", 48),
+        CopyBits("arp_sha", "arp_tha", 48),
+        LoadBits("eth_src", 32, 16, MAC_PREFIX),
+        CopyBits("arp_tpa", "eth_src", 32),
+        CopyBits("eth_src", "arp_sha", 48),
+        # The two protocol addresses change places by way of a register.
+        CopyBits("arp_spa", "reg0", 32),
+        CopyBits("arp_tpa", "arp_spa", 32),
+        CopyBits("reg0", "arp_tpa", 32),
+        Output(PORT_INGRESS),
+    )
+    return Rule(Table.SOURCE, PRIORITY_EXCEPTION, asked, answer)
+
+
+def _transit(router: int) -> Iterator[Rule]:
+    yield Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=NO_VLAN), goto=Table.MINIMAL)
+    own_tag = match(vlan_vid=tag_of(router))
+    yield Rule(Table.TRANSIT, PRIORITY_HOST, own_tag, (PopVlan(),), goto=Table.MINIMAL)

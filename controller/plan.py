@@ -1,0 +1,210 @@
+"""A route plan: everything that a fabric's switches shall hold, as plain data.
+
+Nothing here speaks to a switch or imports a controller framework: a plan is made by a routing
+(`controller.minimal`), proven by walking it (`controller.walk`) and then installed
+(`controller.installer`). The words are OpenFlow 1.3's; field names are those of its OXM fields.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.graph import Topology
+
+ETH_TYPE_IPV4: Final = 0x0800
+ETH_TYPE_ARP: Final = 0x0806
+NO_VLAN: Final = 0  # value of vlan_vid that matches packets without a tag (OFPVID_NONE)
+VLAN_PRESENT: Final = 0x1000  # set in vlan_vid beside the id of a tag (OFPVID_PRESENT)
+PORT_INGRESS: Final = 0xFFFFFFF8  # output to the port that the packet came in by (OFPP_IN_PORT)
+
+# The upper half of every rule's cookie, so that our rules can be told from others'.
+COOKIE_MARK: Final = 0x504F4C41 << 32
+
+
+class Table(enum.IntEnum):
+    """The pipeline's tables."""
+
+    INGRESS = 0
+    SOURCE = 1
+    TRANSIT = 2
+    MINIMAL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMatch:
+    """One field of a match: `value` under `mask`, or exactly `value` where `mask` is None."""
+
+    field: str
+    value: int
+    mask: int | None = None
+
+
+Match = tuple[FieldMatch, ...]
+
+
+def match(**fields: int | tuple[int, int]) -> Match:
+    """Returns a match; each argument is a field's value or its (value, mask)."""
+    return tuple(
+        FieldMatch(name, *value) if isinstance(value, tuple) else FieldMatch(name, value)
+        for name, value in fields.items()
+    )
+
+
+# ---- actions, applied in the order of their list ----
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Sends the packet out of a port; to its own ingress port only as PORT_INGRESS."""
+
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToGroup:
+    """Hands the packet to a group."""
+
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetField:
+    """Sets a field, `in_port` included."""
+
+    field: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class CopyBits:
+    """Copies the low `bits` bits of one field over those of another (Nicira's register move)."""
+
+    source: str
+    target: str
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadBits:
+    """Writes a constant into `bits` bits of a field from bit `offset` (Nicira's register load)."""
+
+    target: str
+    offset: int
+    bits: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class PushVlan:
+    """Adds an empty VLAN tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class PopVlan:
+    """Removes the outermost VLAN tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecrementTtl:
+    """Takes one from the IPv4 time to live: a probe's TTL counts the hops between routers."""
+
+
+Action = Output | ToGroup | SetField | CopyBits | LoadBits | PushVlan | PopVlan | DecrementTtl
+Actions = tuple[Action, ...]
+
+
+# ---- what a switch holds ----
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One flow entry: apply `actions`, then go on in table `goto`; neither means drop."""
+
+    table: Table
+    priority: int
+    match: Match
+    actions: Actions = ()
+    goto: Table | None = None
+
+
+class GroupKind(enum.Enum):
+    """How a group picks among its buckets."""
+
+    INDIRECT = "indirect"  # the only one
+    SELECT = "select"  # one by a hash of the packet
+    FAST_FAILOVER = "fast-failover"  # the first whose watched port is up
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One choice of a group; alive while `watch_port` is up, or always where that is None."""
+
+    actions: Actions
+    watch_port: int | None = None
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group entry."""
+
+    number: int
+    kind: GroupKind
+    buckets: tuple[Bucket, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPlan:
+    """What one router's switch shall hold."""
+
+    router: int
+    rules: tuple[Rule, ...]
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class RoutePlan:
+    """What all switches of a fabric shall hold, and what that promises.
+
+    Attributes:
+        topology: the fabric's graph.
+        hosts_per_router: p.
+        routing: the name of the routing that made the plan.
+        switches: one plan per router, in router order.
+        hop_bound: given the distances of router pairs (int array), the most hops that a packet may
+            take between them while nothing has failed.
+    """
+
+    topology: Topology
+    hosts_per_router: int
+    routing: str
+    switches: tuple[SwitchPlan, ...]
+    hop_bound: Callable[[npt.NDArray[np.int8]], npt.NDArray[np.int8]]
+
+    def size(self) -> PlanSize:
+        """Returns the largest and the total numbers of rules, groups and buckets."""
+        buckets = [sum(len(g.buckets) for g in s.groups) for s in self.switches]
+        return PlanSize(
+            flows=sum(len(s.rules) for s in self.switches),
+            groups=sum(len(s.groups) for s in self.switches),
+            flows_per_switch_max=max(len(s.rules) for s in self.switches),
+            groups_per_switch_max=max(len(s.groups) for s in self.switches),
+            buckets_per_switch_max=max(buckets),
+        )
+
+
+@dataclass(frozen=True)
+class PlanSize:
+    """Numbers of flow entries, groups and buckets of a plan."""
+
+    flows: int
+    groups: int
+    flows_per_switch_max: int
+    groups_per_switch_max: int
+    buckets_per_switch_max: int

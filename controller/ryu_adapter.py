@@ -1,0 +1,248 @@
+"""The one module that imports Ryu: start-up, the switches' connections, and the encoding of plans.
+
+Another OpenFlow library (os-ken has the same interface) would be a second module like this one. Nothing
+of `ryu.app` or `ryu.topology` is used: the graph is known, and their link discovery is not needed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # eventlet announces its own retirement at every import
+    import eventlet.wsgi
+
+    # Ryu 4.34 imports this name, which eventlet dropped in 0.33; it marks handled WebSocket requests,
+    # of which there are none here.
+    if not hasattr(eventlet.wsgi, "ALREADY_HANDLED"):
+        eventlet.wsgi.ALREADY_HANDLED = object()
+    from ryu.lib import hub
+
+hub.patch(thread=False)
+
+from ryu import cfg
+from ryu.base import app_manager
+from ryu.controller import ofp_event, ofp_handler
+from ryu.controller.controller import Datapath, datapath_connection_factory
+from ryu.controller.handler import (
+    CONFIG_DISPATCHER,
+    DEAD_DISPATCHER,
+    HANDSHAKE_DISPATCHER,
+    MAIN_DISPATCHER,
+    set_ev_cls,
+)
+from ryu.ofproto import nicira_ext, ofproto_v1_3, ofproto_v1_3_parser
+
+from controller import plan
+from controller.installer import AskGroups, Barrier, Message, PutGroup, PutRule
+from topology.addressing import colons, dotted
+
+__all__ = [
+    "CONFIG_DISPATCHER",
+    "DEAD_DISPATCHER",
+    "HANDSHAKE_DISPATCHER",
+    "MAIN_DISPATCHER",
+    "Datapath",
+    "RyuApp",
+    "encode",
+    "error_text",
+    "ofp_event",
+    "ofproto_v1_3",
+    "run",
+    "set_ev_cls",
+]
+
+RyuApp = app_manager.RyuApp
+
+# Switches of a fabric connect all at once; Ryu's own listener takes 50 and lets the others wait a second.
+_BACKLOG = 4096
+
+
+class _Handshake(ofp_handler.OFPHandler):  # type: ignore[misc]
+    """Ryu's own handshake, behind a listener that somebody else opened."""
+
+    def __init__(self, listener: Any) -> None:
+        super().__init__()
+        self._listener = listener
+
+    def start(self) -> Any:
+        RyuApp.start(self)
+        return hub.spawn(self._accept, raise_error=True)
+
+    def _accept(self) -> None:
+        while True:
+            connection, address = self._listener.accept()
+            hub.spawn(datapath_connection_factory, connection, address)
+
+
+class _UnixSocket(eventlet.greenio.GreenSocket):  # type: ignore[misc]
+    """A Unix stream socket that takes the TCP options which Ryu sets on every connection."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.setsockopt = self._set_option  # eventlet binds the underlying socket's to each instance
+
+    def _set_option(self, level: int, *rest: Any) -> None:
+        if level != socket.IPPROTO_TCP:
+            self.fd.setsockopt(level, *rest)
+
+    def accept(self) -> tuple[Any, Any]:
+        connection, address = super().accept()  # of this class, too
+        return connection, address or "unix"
+
+
+def _listen_unix(path: str) -> Any:
+    # Whoever can open the socket can be a switch: nobody but the owner.
+    mask = os.umask(0o077)
+    try:
+        listener = _UnixSocket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(path)
+        listener.listen(_BACKLOG)
+    finally:
+        os.umask(mask)
+    return listener
+
+
+def listen(path: str | None, host: str, port: int) -> Any:
+    """Opens the listening socket: a Unix socket where `path` is given, else TCP on host and port.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    if path is not None:
+        return _listen_unix(path)
+    return eventlet.listen((host, port), backlog=_BACKLOG)
+
+
+def run(listener: Any, make_app: Callable[[], RyuApp]) -> None:
+    """Runs one application on the connections that `listener` accepts, until a thread of it ends."""
+    cfg.CONF(args=[], project="polarlab")
+    manager = app_manager.AppManager.get_instance()
+    handshake = manager.instantiate(_Handshake, listener)
+    application = manager.instantiate(make_app)
+    threads = [handshake.start(), application.start()]
+    hub.joinall([thread for thread in threads if thread is not None])
+
+
+# ---- encoding ----
+
+_PARSER = ofproto_v1_3_parser
+_PROTOCOL = ofproto_v1_3
+_MAC_FIELDS = frozenset({"eth_src", "eth_dst", "arp_sha", "arp_tha"})
+_IP_FIELDS = frozenset({"ipv4_src", "ipv4_dst", "arp_spa", "arp_tpa"})
+_GROUP_TYPES = {
+    plan.GroupKind.INDIRECT: _PROTOCOL.OFPGT_INDIRECT,
+    plan.GroupKind.SELECT: _PROTOCOL.OFPGT_SELECT,
+    plan.GroupKind.FAST_FAILOVER: _PROTOCOL.OFPGT_FF,
+}
+
+
+def encode(datapath: Datapath, messages: Iterable[Message]) -> bytes:
+    """Returns messages as OpenFlow 1.3 bytes, ready to be sent in one piece."""
+    encoded = bytearray()
+    for message in messages:
+        wire = _wire_message(datapath, message)
+        wire.set_xid(message.xid)
+        wire.serialize()
+        encoded += wire.buf
+    return bytes(encoded)
+
+
+def error_text(message: Any) -> str:
+    """Returns the type and code of an error message by their OpenFlow names."""
+    kind = _PROTOCOL.ofp_error_type_to_str(message.type)
+    code = _PROTOCOL.ofp_error_code_to_str(message.type, message.code)
+    return f"{kind}: {code}"
+
+
+def _wire_message(datapath: Datapath, message: Message) -> Any:
+    match message.command:
+        case AskGroups():
+            return _PARSER.OFPGroupDescStatsRequest(datapath)
+        case Barrier():
+            return _PARSER.OFPBarrierRequest(datapath)
+        case PutGroup(group, exists):
+            command = _PROTOCOL.OFPGC_MODIFY if exists else _PROTOCOL.OFPGC_ADD
+            kind = _GROUP_TYPES[group.kind]
+            buckets = [_bucket(group.kind, bucket) for bucket in group.buckets]
+            return _PARSER.OFPGroupMod(datapath, command, kind, group.number, buckets)
+        case PutRule(rule, cookie):
+            return _PARSER.OFPFlowMod(
+                datapath,
+                cookie=cookie,
+                table_id=rule.table,
+                priority=rule.priority,
+                match=_match(rule.match),
+                instructions=_instructions(rule.actions, rule.goto),
+            )
+
+
+def _bucket(kind: plan.GroupKind, bucket: plan.Bucket) -> Any:
+    watched = _PROTOCOL.OFPP_ANY if bucket.watch_port is None else bucket.watch_port
+    return _PARSER.OFPBucket(
+        weight=bucket.weight if kind is plan.GroupKind.SELECT else 0,
+        watch_port=watched,
+        watch_group=_PROTOCOL.OFPG_ANY,
+        actions=_actions(bucket.actions),
+    )
+
+
+# The rules of a fabric's switches are mostly alike, so that their parts are made once.
+
+
+@lru_cache(maxsize=None)
+def _match(fields: plan.Match) -> Any:
+    return _PARSER.OFPMatch(**{f.field: _user_value(f.field, f.value, f.mask) for f in fields})
+
+
+@lru_cache(maxsize=None)
+def _instructions(actions: plan.Actions, goto: plan.Table | None) -> list[Any]:
+    instructions = []
+    if actions:
+        apply = _PROTOCOL.OFPIT_APPLY_ACTIONS
+        instructions.append(_PARSER.OFPInstructionActions(apply, _actions(actions)))
+    if goto is not None:
+        instructions.append(_PARSER.OFPInstructionGotoTable(goto))
+    return instructions
+
+
+def _actions(actions: plan.Actions) -> list[Any]:
+    return [_action(action) for action in actions]
+
+
+def _action(action: plan.Action) -> Any:
+    match action:
+        case plan.Output(port):
+            return _PARSER.OFPActionOutput(port)
+        case plan.ToGroup(group):
+            return _PARSER.OFPActionGroup(group)
+        case plan.SetField(field, value):
+            return _PARSER.OFPActionSetField(**{field: _user_value(field, value, None)})
+        case plan.CopyBits(source, target, bits):
+            return _PARSER.NXActionRegMove(src_field=source, dst_field=target, n_bits=bits)
+        case plan.LoadBits(target, offset, bits, value):
+            window = nicira_ext.ofs_nbits(offset, offset + bits - 1)
+            return _PARSER.NXActionRegLoad(ofs_nbits=window, dst=target, value=value)
+        case plan.PushVlan():
+            return _PARSER.OFPActionPushVlan()
+        case plan.PopVlan():
+            return _PARSER.OFPActionPopVlan()
+        case plan.DecrementTtl():
+            return _PARSER.OFPActionDecNwTtl()
+
+
+def _user_value(field: str, value: int, mask: int | None) -> Any:
+    """Returns a field's value in the form in which Ryu's constructors want it."""
+    text: Callable[[int], str] | None = None
+    if field in _MAC_FIELDS:
+        text = colons
+    elif field in _IP_FIELDS:
+        text = dotted
+    if mask is None:
+        return text(value) if text else value
+    return (text(value), text(mask)) if text else (value, mask)

@@ -1,0 +1,138 @@
+"""The controller as a process: makes a plan, proves it, listens, installs it, and says so.
+
+    python -m controller.service polarfly q=7 --routing min --listen unix:/run/polarlab/controller
+
+What happens is reported on standard output, one JSON object per line (`event` is planned, proven,
+listening, connected, ready, installed, refused, disconnected, foreign or fatal); logs go to standard
+error. Exit status as everywhere: 1 the plan fails its proof and nothing is installed, 2 wrong use, 4 an
+internal error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import logging
+import sys
+import time
+from dataclasses import dataclass
+
+from controller.events import die, report
+from controller.installer import Installer
+from controller.plan import RoutePlan
+from controller.routings import make_plan
+from controller.walk import prove
+from topology.errors import NegativeResult, ParameterError, PolarLabError, UsageError
+from topology.registry import family, make_topology
+
+DEFAULT_LISTEN = "tcp:127.0.0.1:6653"
+
+
+@dataclass(frozen=True)
+class ListenAddress:
+    """Where switches connect to: a Unix socket's path, or a TCP host and port."""
+
+    path: str | None
+    host: str
+    port: int
+
+
+def parse_listen(text: str, allow_remote: bool) -> ListenAddress:
+    """Returns the address that `unix:PATH` or `tcp:HOST:PORT` names.
+
+    Raises:
+        ParameterError: it has another form, or is no loopback address and remote ones are not allowed.
+    """
+    kind, _, rest = text.partition(":")
+    if kind == "unix" and rest:
+        return ListenAddress(rest, "", 0)
+    host, _, port = rest.rpartition(":")
+    host = host.strip("[]")
+    if kind != "tcp" or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ParameterError(f"cannot listen on {text!r}; use unix:PATH or tcp:HOST:PORT")
+    try:
+        loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        raise ParameterError(f"{host!r} is no IP address; use tcp:127.0.0.1:{port}") from None
+    if not loopback and not allow_remote:
+        raise ParameterError(f"{host} is not a loopback address; add --allow-remote if that is meant")
+    return ListenAddress(None, host, int(port))
+
+
+def proven_plan(name: str, params: dict[str, int | str], hosts: int, routing: str) -> RoutePlan:
+    """Returns a plan that passed its proof, and reports both steps.
+
+    Raises:
+        NegativeResult: the plan fails its proof.
+        UsageError: there is no such topology or routing.
+    """
+    started = time.monotonic()
+    plan = make_plan(make_topology(name, params), hosts, routing)
+    size = plan.size()
+    report("planned", flows=size.flows, groups=size.groups, seconds=time.monotonic() - started)
+    started = time.monotonic()
+    proof = prove(plan)
+    if not proof.ok:
+        raise NegativeResult(f"the plan fails its proof and is not installed: {proof.faults[0]}")
+    report("proven", pairs=proof.pairs, max_hops=proof.max_hops, seconds=time.monotonic() - started)
+    return plan
+
+
+def serve(arguments: argparse.Namespace) -> None:
+    """Does what the command line asks for; returns only if listening ends."""
+    address = parse_listen(arguments.listen, arguments.allow_remote)
+    params = parse_params(arguments.topology, arguments.params)
+    plan = proven_plan(arguments.topology, params, arguments.hosts, arguments.routing)
+
+    # Only now: Ryu takes most of a second to import, and replaces the standard library's sockets.
+    from controller import app, ryu_adapter
+
+    installer = Installer(plan)
+    try:
+        listener = ryu_adapter.listen(address.path, address.host, address.port)
+    except OSError as error:
+        raise UsageError(f"cannot listen on {arguments.listen}: {error.strerror}") from error
+    report("listening", address=arguments.listen)
+    ryu_adapter.run(listener, lambda: app.PlanApp(installer))
+    die("a thread of the controller ended")
+
+
+def parse_params(name: str, words: list[str]) -> dict[str, int | str]:
+    """Returns the parameters of a topology from words like `q=7`.
+
+    Raises:
+        ParameterError: a word has another form or its value another type.
+    """
+    types = {parameter.name: parameter.type for parameter in family(name).parameters}
+    params: dict[str, int | str] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        try:
+            params[key] = types.get(key, str)(value)
+        except ValueError:
+            raise ParameterError(f"{key} must be a whole number, got {value!r}") from None
+    return params
+
+
+def main() -> int:
+    """Runs the controller and returns its exit status."""
+    parser = argparse.ArgumentParser(prog="controller.service", description=__doc__.splitlines()[0])
+    parser.add_argument("topology", help="a family, as polarfly")
+    parser.add_argument("params", nargs="*", help="its parameters, as q=7")
+    parser.add_argument("--hosts", type=int, default=1, help="hosts per router")
+    parser.add_argument("--routing", default="min")
+    parser.add_argument("--listen", default=DEFAULT_LISTEN, help="unix:PATH or tcp:HOST:PORT")
+    parser.add_argument("--allow-remote", action="store_true", help="listen on other than loopback")
+    arguments = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    try:
+        serve(arguments)
+    except PolarLabError as error:
+        report("fatal", text=str(error))
+        print(f"controller: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+"""A switch in memory: the pipeline of OpenFlow 1.3, run on plan data and packets as plain fields.
+
+It gives every outcome that a plan allows: where a group may pick among buckets, each of them. So a walk
+over switch models (`controller.walk`) covers whatever the real switches may do, and rules can be
+tried out without any switch. Like Open vSwitch it drops output to the port that a packet came in by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from operator import itemgetter
+
+from controller.plan import (
+    PORT_INGRESS,
+    VLAN_PRESENT,
+    Action,
+    Actions,
+    CopyBits,
+    DecrementTtl,
+    Group,
+    GroupKind,
+    LoadBits,
+    Match,
+    Output,
+    PopVlan,
+    PushVlan,
+    Rule,
+    SetField,
+    SwitchPlan,
+    Table,
+    ToGroup,
+)
+from topology.errors import PolarLabError
+
+Packet = dict[str, int]  # OXM field name -> value; fields that the packet does not have are absent
+
+
+class PlanError(PolarLabError):
+    """A plan is no valid content for a switch: the text names the rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """A packet leaving the switch by a port."""
+
+    port: int
+    packet: Packet
+
+
+Outcome = tuple[Emission, ...]  # everything that one arrival makes a switch send; () if it is dropped
+
+
+class SwitchModel:
+    """One switch with a plan installed.
+
+    Raises:
+        PlanError: two rules of one table with the same match and priority, a jump backwards, or an
+            action that hands packets to a group that the plan does not have.
+    """
+
+    def __init__(self, plan: SwitchPlan) -> None:
+        self._groups = {group.number: group for group in plan.groups}
+        rules: dict[Table, list[Rule]] = {table: [] for table in Table}
+        for rule in plan.rules:
+            rules[rule.table].append(rule)
+            self._check(rule)
+        self._tables = {table: _TableIndex(rules[table]) for table in Table}
+
+    def _check(self, rule: Rule) -> None:
+        if rule.goto is not None and rule.goto <= rule.table:
+            raise PlanError(f"rule goes back to table {rule.goto}: {rule}")
+        for action in rule.actions:
+            if isinstance(action, ToGroup) and action.group not in self._groups:
+                raise PlanError(f"rule names group {action.group}, which does not exist: {rule}")
+
+    def rule_for(self, table: Table, packet: Mapping[str, int]) -> Rule | None:
+        """Returns the rule of `table` that takes the packet, or None for a table miss."""
+        return self._tables[table].lookup(packet)
+
+    def process(self, packet: Mapping[str, int], dead_ports: frozenset[int]) -> list[Outcome]:
+        """Returns every outcome that the arrival of a packet may have.
+
+        Args:
+            packet: its fields, `in_port` among them.
+            dead_ports: ports that are down: groups avoid them, what is sent to them is lost.
+        """
+        return self._run(Table.INGRESS, dict(packet), dead_ports)
+
+    def _run(self, table: Table, packet: Packet, dead_ports: frozenset[int]) -> list[Outcome]:
+        rule = self._tables[table].lookup(packet)
+        if rule is None:
+            return [()]
+        here = self._apply(rule.actions, packet, dead_ports)
+        if rule.goto is None:
+            return here
+        rest = self._run(rule.goto, packet, dead_ports)
+        return rest if here == [()] else [a + b for a, b in product(here, rest)]
+
+    def _apply(self, actions: Actions, packet: Packet, dead_ports: frozenset[int]) -> list[Outcome]:
+        """Applies actions to `packet` in place and returns what they may send."""
+        outcomes: list[Outcome] = [()]
+        for action in actions:
+            if isinstance(action, Output):
+                sent = _send(action.port, packet, dead_ports)
+                outcomes = [outcome + sent for outcome in outcomes]
+            elif isinstance(action, ToGroup):
+                branches = self._group(self._groups[action.group], packet, dead_ports)
+                outcomes = [a + b for a, b in product(outcomes, branches)]
+            else:
+                _rewrite(action, packet)
+        return outcomes
+
+    def _group(self, group: Group, packet: Packet, dead_ports: frozenset[int]) -> list[Outcome]:
+        alive = [b for b in group.buckets if b.watch_port is None or b.watch_port not in dead_ports]
+        if group.kind is GroupKind.SELECT:
+            alive = [bucket for bucket in alive if bucket.weight > 0]
+        else:
+            alive = alive[:1]
+        if not alive:
+            return [()]
+        # A bucket works on a copy: what it rewrites is not seen by the actions after the group.
+        return [
+            outcome
+            for bucket in alive
+            for outcome in self._apply(bucket.actions, dict(packet), dead_ports)
+        ]
+
+
+def _send(port: int, packet: Packet, dead_ports: frozenset[int]) -> Outcome:
+    in_port = packet["in_port"]
+    target = in_port if port == PORT_INGRESS else port
+    if target in dead_ports or port == in_port:
+        return ()
+    return (Emission(target, dict(packet)),)
+
+
+def _rewrite(action: Action, packet: Packet) -> None:
+    match action:
+        case SetField(field, value):
+            packet[field] = value
+        case CopyBits(source, target, bits):
+            low = (1 << bits) - 1
+            packet[target] = packet.get(target, 0) & ~low | packet[source] & low
+        case LoadBits(target, offset, bits, value):
+            window = ((1 << bits) - 1) << offset
+            packet[target] = packet.get(target, 0) & ~window | value << offset
+        case PushVlan():
+            packet["vlan_vid"] = VLAN_PRESENT
+        case PopVlan():
+            packet["vlan_vid"] = 0
+        case DecrementTtl():
+            packet["ip_ttl"] -= 1
+        case _:
+            raise PlanError(f"unknown action {action}")
+
+
+class _TableIndex:
+    """A table's rules by the shape of their matches, so that a look-up is a few dictionary accesses."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        by_shape: dict[_Shape, dict[tuple[int, ...], Rule]] = {}
+        for rule in rules:
+            shape = tuple((f.field, f.mask) for f in rule.match)
+            values = tuple(f.value for f in rule.match)
+            entries = by_shape.setdefault(shape, {})
+            other = entries.get(values)
+            if other is not None and other.priority == rule.priority:
+                raise PlanError(f"two rules with one match and priority: {rule}")
+            if other is None or other.priority < rule.priority:
+                entries[values] = rule
+        tops = {shape: max(r.priority for r in e.values()) for shape, e in by_shape.items()}
+        # Highest priority first: a search ends when no shape that is left can beat the rule it has.
+        self._shapes = sorted(
+            ((tops[shape], shape, entries) for shape, entries in by_shape.items()),
+            key=itemgetter(0),
+            reverse=True,
+        )
+
+    def lookup(self, packet: Mapping[str, int]) -> Rule | None:
+        best: Rule | None = None
+        for top, shape, entries in self._shapes:
+            if best is not None and best.priority >= top:
+                break
+            try:
+                values = tuple(
+                    packet[field] if mask is None else packet[field] & mask for field, mask in shape
+                )
+            except KeyError:  # the packet has no such field, so no rule of this shape takes it
+                continue
+            rule = entries.get(values)
+            if rule is not None and (best is None or rule.priority > best.priority):
+                best = rule
+        return best
+
+
+_Shape = tuple[tuple[str, int | None], ...]
+
+
+def fields_read(rules: Iterable[Rule]) -> frozenset[str]:
+    """Returns the names of the fields that the rules' matches look at."""
+    return frozenset(name for rule in rules for name in _names(rule.match))
+
+
+def _names(match: Match) -> Iterable[str]:
+    return (field.field for field in match)

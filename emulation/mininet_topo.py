@@ -1,0 +1,48 @@
+"""The Mininet topology of a fabric, for our own networks and for `mn --custom` alike.
+
+    mn --custom emulation/mininet_topo.py --topo polarfly,3 --switch ovs,protocols=OpenFlow13 \\
+       --controller remote,port=6653
+
+with `python -m controller.service polarfly q=3` running gives the same fabric on Mininet's own switches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mininet.topo import Topo
+
+from topology.addressing import NETWORK_PREFIX, colons, dotted, dpid, hosts_of, switch_name
+from topology.graph import Topology
+from topology.registry import FAMILIES, make_topology
+
+
+class FabricTopo(Topo):  # type: ignore[misc]
+    """Switches, hosts and links of a topology, with the names, addresses and ports of the design."""
+
+    def build(self, topology: Topology, hosts_per_router: int = 1) -> None:
+        """Adds all nodes and links; called by Mininet with the constructor's arguments."""
+        for router in range(topology.routers):
+            self.addSwitch(switch_name(router), dpid=f"{dpid(router):016x}")
+        for host in hosts_of(topology, hosts_per_router):
+            ip = f"{dotted(host.ip)}/{NETWORK_PREFIX}"
+            self.addHost(host.name, ip=ip, mac=colons(host.mac))
+            port = topology.host_port(host.router, host.index)
+            self.addLink(host.name, switch_name(host.router), port1=0, port2=port)
+        for link in topology.link_list:
+            a, b = switch_name(link.a), switch_name(link.b)
+            self.addLink(a, b, port1=link.port_a, port2=link.port_b)
+
+
+def _from_words(name: str) -> Any:
+    """Returns what `mn --topo name,value,...,hosts=p` calls: a family's parameters in their order."""
+    parameters = FAMILIES[name].parameters
+
+    def make(*values: int | str, hosts: int = 1) -> FabricTopo:
+        params = {parameter.name: value for parameter, value in zip(parameters, values, strict=False)}
+        return FabricTopo(make_topology(name, params), hosts)
+
+    return make
+
+
+topos = {name: _from_words(name) for name in FAMILIES}

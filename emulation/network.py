@@ -1,0 +1,193 @@
+"""A fabric as a Mininet network of real switches, brought up and taken down as one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mininet.net import Mininet
+
+from emulation import leftovers, machine
+from emulation.commands import (
+    MARK_VARIABLE,
+    CommandError,
+    finish,
+    in_namespaces_of,
+    run,
+    start,
+)
+from emulation.mininet_topo import FabricTopo
+from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
+from emulation.open_vswitch import kill_all
+from emulation.shaping import PortShape, check_shaping, shaping_commands
+from topology.graph import Topology
+
+CONTROLLER_SOCKET = "controller"
+_OPEN_FILES = 65536
+# How many nodes are configured at a time: enough to keep all cores busy, few enough to be killed soon.
+_SIDE_BY_SIDE = 64
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class FabricSettings:
+    """What a fabric is built from.
+
+    Attributes:
+        topology: its graph.
+        hosts_per_router: p.
+        shape: rate and queue of every port.
+        datapath: `kernel` or `user`.
+    """
+
+    topology: Topology
+    hosts_per_router: int
+    shape: PortShape
+    datapath: str
+
+
+class FabricNetwork(Mininet):  # type: ignore[misc]
+    """The Mininet network of a fabric. Use `launched` to get one that is sure to be taken down."""
+
+    def __init__(self, settings: FabricSettings, run_dir: Path, progress: Progress) -> None:
+        self.settings = settings
+        self.run_dir = run_dir
+        self._progress = progress
+        context = SwitchContext(run_dir, settings.datapath, self.controller_target)
+        super().__init__(
+            topo=FabricTopo(settings.topology, settings.hosts_per_router),
+            switch=partial(FabricSwitch, context=context),
+            host=FabricHost,
+            link=FabricLink,
+            controller=None,
+            build=False,
+        )
+
+    @classmethod
+    def init(cls) -> None:
+        """Raises our limit of open files; Mininet's own version also changes the machine's settings."""
+        cls.inited = True
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = max(hard, _OPEN_FILES)
+        with contextlib.suppress(ValueError, OSError):  # we keep the limit that we have
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
+
+    @property
+    def controller_target(self) -> str:
+        """The OpenFlow target that the switches call: a Unix socket in the run directory."""
+        return f"unix:{self.run_dir / CONTROLLER_SOCKET}"
+
+    def build(self) -> None:
+        """Makes all nodes, wires them up and configures their interfaces."""
+        self._progress(f"starting {self.settings.topology.routers} switches' and their hosts' shells")
+        super().build()
+        self._progress(f"wiring {len(self.links)} links")
+        self._wire()
+        self._configure_nodes()
+
+    def start(self) -> None:
+        """Starts all switches; they call their controller by themselves."""
+        if not self.built:
+            self.build()
+        self._progress(f"starting {len(self.switches)} Open vSwitches")
+        FabricSwitch.batchStartup(self.switches)
+
+    def stop(self) -> None:
+        """Takes everything down, as far as it was built; can be called again."""
+        kill_all([switch.vswitch for switch in self.switches if switch.vswitch])
+        nodes = [*self.switches, *self.hosts]
+        for shell in [node.shell for node in nodes if node.shell]:
+            shell.kill()
+        for node in nodes:
+            node.terminate()
+        self.switches, self.hosts, self.links = [], [], []
+
+    def namespace_pids(self) -> dict[str, int]:
+        """Returns host name -> a process id in that host's network namespace."""
+        return {host.name: host.pid for host in self.hosts}
+
+    def _wire(self) -> None:
+        run(["ip", "-batch", "-"], stdin="\n".join(link.creation_command() for link in self.links))
+
+    def _configure_nodes(self) -> None:
+        nodes = [*self.switches, *self.hosts]
+        for first in range(0, len(nodes), _SIDE_BY_SIDE):
+            batch = nodes[first : first + _SIDE_BY_SIDE]
+            started = [(node, start(in_namespaces_of(node.pid, ["sh", "-e"]))) for node in batch]
+            _finish_all(started, self.settings.shape)
+
+
+def _finish_all(started: Sequence[tuple[Any, subprocess.Popen[str]]], shape: PortShape) -> None:
+    for node, process in started:
+        shown = finish(process, stdin=_configuration_script(node, shape))
+        check_shaping(_interfaces(node), shape, shown)
+
+
+def _interfaces(node: Any) -> list[str]:
+    return [interface.name for interface in node.intfList() if interface.name != "lo"]
+
+
+def _configuration_script(node: Any, shape: PortShape) -> str:
+    """Returns the shell script that sets up one node's interfaces and shows their shaping.
+
+    Hosts have no IPv6: its router solicitations would be foreign packets on the fabric. They compute
+    their checksums themselves, because a veth does not and the userspace datapath passes frames as is.
+    """
+    interfaces = _interfaces(node)
+    shaping = [line for name in interfaces for line in shaping_commands(name, shape)]
+    up = [f"link set {name} up" for name in ("lo", *interfaces)]
+    lines = ["for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"]
+    if not Path("/proc/sys/net/ipv6").exists():
+        lines.clear()
+    if isinstance(node, FabricHost):
+        up.insert(0, f"addr add {node.params['ip']} dev {interfaces[0]}")
+        lines.append(f"ethtool -K {interfaces[0]} tx off >/dev/null")
+    lines += ["tc -batch - <<END", *shaping, "END"]
+    lines += ["ip -batch - <<END", *up, "END"]
+    lines.append("tc -json qdisc show")
+    return "\n".join(lines) + "\n"
+
+
+@contextlib.contextmanager
+def launched(
+    settings: FabricSettings, progress: Progress = lambda _step: None
+) -> Iterator[FabricNetwork]:
+    """Gives a fabric that is wired but whose switches are not started, and takes it down at the end.
+
+    Everything that the fabric's nodes and its user started is ended with it, however this ends.
+
+    Raises:
+        MachineError: no root, no Open vSwitch, another fabric runs, or too little memory.
+        CommandError: a part of it could not be set up.
+    """
+    machine.require_emulation()
+    routers = settings.topology.routers
+    machine.require_memory(routers, routers * settings.hosts_per_router)
+    with leftovers.only_fabric() as run_dir, _marked():
+        network = FabricNetwork(settings, run_dir, progress)
+        try:
+            network.build()
+            yield network
+        finally:
+            network.stop()
+
+
+@contextlib.contextmanager
+def _marked() -> Iterator[None]:
+    """Marks what is started meanwhile, Mininet's shells included, as this fabric's."""
+    os.environ[MARK_VARIABLE] = str(os.getpid())
+    try:
+        yield
+    finally:
+        del os.environ[MARK_VARIABLE]
+
+
+__all__ = ["CommandError", "FabricNetwork", "FabricSettings", "PortShape", "launched"]

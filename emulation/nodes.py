@@ -1,0 +1,148 @@
+"""Mininet's nodes and links as PolarLab launches them: made first, wired up all at once.
+
+Mininet sets up each interface by several commands through the node's shell, which takes most of a large
+network's build. Here a link only notes what it joins, and `emulation.network` has the kernel make all
+veth pairs, queues and addresses in one go.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mininet.link import Intf, Link
+from mininet.node import Host, Switch
+
+from emulation.open_vswitch import SwitchSettings, VSwitch, start_all
+
+
+class FabricInterface(Intf):  # type: ignore[misc]
+    """One end of a link; it only exists once the network has wired itself up."""
+
+    def __init__(self, name: str, node: Any = None, port: int | None = None, **params: Any) -> None:
+        params["moveIntfFn"] = _made_in_place
+        super().__init__(name, node=node, port=port, **params)
+
+    def config(self, **_params: Any) -> dict[str, str]:
+        """Does nothing: the network configures all interfaces at once."""
+        return {}
+
+
+def _made_in_place(_interface: Intf, _node: Any) -> None:
+    """Stands in for Mininet's move of an interface to its node: ours are created there."""
+
+
+class FabricLink(Link):  # type: ignore[misc]
+    """A link that `emulation.network` creates together with all others."""
+
+    # Interface numbers, different for the two ends of a link: where they are equal, Linux takes the
+    # veth for its own lower device and reports a lost carrier some 500 ms late.
+    _numbers = itertools.count(1000)
+
+    def __init__(self, node1: Any, node2: Any, **params: Any) -> None:
+        params["intf"] = FabricInterface
+        self.index1, self.index2 = next(self._numbers), next(self._numbers)
+        super().__init__(node1, node2, **params)
+
+    @classmethod
+    def makeIntfPair(cls, *_arguments: Any, **_keywords: Any) -> tuple[None, None]:
+        """Does nothing: the network creates all pairs at once."""
+        return None, None
+
+    def creation_command(self) -> str:
+        """Returns the line for `ip -batch` that makes the veth pair, each end in its node's namespace."""
+        ends = [
+            f"name {interface.name} index {index} netns {interface.node.pid} {_mac(interface)}"
+            for interface, index in ((self.intf1, self.index1), (self.intf2, self.index2))
+        ]
+        return f"link add {ends[0]} type veth peer {ends[1]}"
+
+
+def _mac(interface: Intf) -> str:
+    if isinstance(interface.node, FabricHost):
+        return f"address {interface.node.params['mac']}"
+    return ""
+
+
+class FabricHost(Host):  # type: ignore[misc]
+    """A host; its interface gets the designed addresses when the network is wired."""
+
+    def configDefault(self, **_params: Any) -> dict[str, str]:
+        """Does nothing but note the addresses for Mininet's own commands."""
+        interface = self.defaultIntf()
+        interface.mac = self.params["mac"]
+        interface.ip, interface.prefixLen = self.params["ip"].split("/")
+        return {}
+
+
+@dataclass(frozen=True)
+class SwitchContext:
+    """What all switches of a fabric have in common.
+
+    Attributes:
+        run_dir: where their sockets, databases and logs are.
+        datapath: `kernel` or `user`.
+        controller: the OpenFlow target that they call.
+    """
+
+    run_dir: Path
+    datapath: str
+    controller: str
+
+
+class FabricSwitch(Switch):  # type: ignore[misc]
+    """A switch in a namespace of its own, with an Open vSwitch of its own."""
+
+    def __init__(self, name: str, context: SwitchContext, **params: Any) -> None:
+        params["inNamespace"] = True
+        super().__init__(name, **params)
+        self.context = context
+        self.vswitch: VSwitch | None = None
+
+    def start(self, controllers: Sequence[Any]) -> None:
+        """Does nothing: `batchStartup` starts all switches side by side."""
+
+    @classmethod
+    def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
+        """Starts all switches and returns them when their bridges exist; errors as `start_all`."""
+        for switch in switches:
+            switch.vswitch = VSwitch(
+                switch.settings(), switch.context.run_dir, switch.context.datapath
+            )
+        vswitches = [switch.vswitch for switch in switches if switch.vswitch]
+        if switches:
+            start_all(vswitches, switches[0].context.run_dir, switches[0].context.controller)
+        return switches
+
+    def settings(self) -> SwitchSettings:
+        """Returns what this switch's Open vSwitch is configured with."""
+        ports = tuple(
+            (interface.name, number)
+            for interface, number in self.ports.items()
+            if interface.name != "lo"
+        )
+        return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports)
+
+    def stop(self, deleteIntfs: bool = True) -> None:
+        """Kills the switch's processes; its namespace and interfaces stay."""
+        if self.vswitch:
+            self.vswitch.kill()
+
+    def dpctl(self, *arguments: str) -> str:
+        """Runs `ovs-ofctl` on this switch (Mininet's `dpctl` command)."""
+        if not self.vswitch:
+            return f"{self.name} does not run\n"
+        command, *rest = arguments
+        return str(self.cmd("ovs-ofctl", "-OOpenFlow13", command, self.vswitch.management, *rest))
+
+    def connected(self) -> bool:
+        """Returns whether the switch speaks with its controller."""
+        return bool(re.search(r"is_connected *: *true", self.cmd(self._controller_query())))
+
+    def _controller_query(self) -> str:
+        socket = self.context.run_dir / f"{self.name}.sock"
+        return f"ovs-vsctl --db=unix:{socket} list controller"

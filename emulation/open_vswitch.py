@@ -1,0 +1,177 @@
+"""One Open vSwitch per router: its own ovsdb-server and ovs-vswitchd in the router's own namespace.
+
+So switches share nothing: a packet waits for one switch only, and a switch can be killed like a real
+one. It also is what makes the userspace datapath quick; with the kernel's the same processes run, and
+the datapath is the namespace's own. All switches of a fabric are configured and started side by side.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation.commands import CommandError, finish, in_namespaces_of, marked_environment, run, start
+from topology.errors import MachineError
+
+SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
+READY_TIMEOUT_S = 60.0
+MAX_BACKOFF_MS = 1000  # the least that Open vSwitch takes: how long it waits to call its controller again
+MAX_IDLE_MS = 60_000  # cached decisions stay for a minute without packets, not for ten seconds
+
+_DATAPATH_TYPES = {"user": "netdev", "kernel": "system"}
+_QUIET = ["-vconsole:off", "-vsyslog:off", "-vfile:warn"]
+
+
+@dataclass(frozen=True)
+class SwitchSettings:
+    """What one switch is configured with.
+
+    Attributes:
+        name: the bridge's name, as `s3`.
+        dpid: its datapath id.
+        namespace_pid: a process in the namespaces where it shall run.
+        ports: (interface, OpenFlow port number) of every port.
+    """
+
+    name: str
+    dpid: int
+    namespace_pid: int
+    ports: tuple[tuple[str, int], ...]
+
+
+class VSwitch:
+    """The two processes of one switch, and their files in the fabric's run directory."""
+
+    def __init__(self, settings: SwitchSettings, run_dir: Path, datapath: str) -> None:
+        self.settings = settings
+        self._run_dir = run_dir
+        self._datapath = datapath
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def management(self) -> str:
+        """The target for `ovs-ofctl`."""
+        return f"unix:{self._file('mgmt')}"
+
+    def start_database(self, template: Path) -> None:
+        """Starts ovsdb-server on a copy of an empty database."""
+        shutil.copy(template, self._file("db"))
+        self._start(["ovsdb-server", str(self._file("db")), f"--remote=punix:{self._file('sock')}"])
+
+    def configure(self, controller: str) -> subprocess.Popen[str]:
+        """Starts the program that writes the switch's configuration; to be finished by the caller."""
+        name, dpid = self.settings.name, self.settings.dpid
+        argv = ["ovs-vsctl", "--no-wait", f"--db=unix:{self._file('sock')}", "init"]
+        argv += ["--", "set", "Open_vSwitch", ".", "other_config:n-handler-threads=1"]
+        argv += ["other_config:n-revalidator-threads=1", f"other_config:max-idle={MAX_IDLE_MS}"]
+        argv += ["--", "add-br", name, "--", "set", "bridge", name, "protocols=OpenFlow13"]
+        argv += [f"datapath_type={_DATAPATH_TYPES[self._datapath]}", "fail_mode=secure"]
+        argv += [f"other_config:datapath-id={dpid:016x}", "other_config:disable-in-band=true"]
+        argv += ["--", "set-controller", name, controller]
+        argv += ["--", "set", "controller", name, f"max_backoff={MAX_BACKOFF_MS}"]
+        for interface, number in self.settings.ports:
+            argv += ["--", "add-port", name, interface]
+            argv += ["--", "set", "interface", interface, f"ofport_request={number}"]
+        return start(argv)
+
+    def start_daemon(self) -> None:
+        """Starts ovs-vswitchd on the configuration that the database holds."""
+        self._start(["ovs-vswitchd", f"unix:{self._file('sock')}"])
+
+    @property
+    def database_ready(self) -> bool:
+        """Whether the database takes connections."""
+        return self._file("sock").exists()
+
+    @property
+    def bridge_ready(self) -> bool:
+        """Whether the bridge exists."""
+        return self._file("mgmt").exists()
+
+    def check_alive(self) -> None:
+        """Raises CommandError, with what the log says last, if a process of the switch has ended."""
+        for process in self.processes:
+            if process.poll() is not None:
+                name, status = self.settings.name, process.returncode
+                said = self._last_log_line()
+                raise CommandError(f"a process of {name} ended with status {status}: {said}")
+
+    def kill(self) -> None:
+        """Ends both processes without notice; a second call does nothing."""
+        kill_all([self])
+
+    def _start(self, argv: list[str]) -> None:
+        control = f"--unixctl={self._file(f'{argv[0]}.ctl')}"
+        command = [*argv, *_QUIET, "--no-chdir", control, f"--log-file={self._log_file}"]
+        with open(self._log_file, "ab") as log:
+            process = subprocess.Popen(
+                in_namespaces_of(self.settings.namespace_pid, command),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=marked_environment({"OVS_RUNDIR": str(self._run_dir)}),
+                start_new_session=True,
+            )
+        self.processes.append(process)
+
+    @property
+    def _log_file(self) -> Path:
+        return self._file("log")
+
+    def _file(self, suffix: str) -> Path:
+        return self._run_dir / f"{self.settings.name}.{suffix}"
+
+    def _last_log_line(self) -> str:
+        try:
+            lines = self._log_file.read_text(errors="replace").split("\n")
+        except OSError:
+            return "it left no log"
+        return next((line for line in reversed(lines) if line.strip()), "its log is empty")
+
+
+def start_all(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> None:
+    """Starts switches side by side and returns when all their bridges exist.
+
+    Raises:
+        CommandError: a switch does not come up.
+        MachineError: Open vSwitch is not installed as expected.
+    """
+    if not SCHEMA.exists():
+        raise MachineError(f"{SCHEMA} is missing; try `apt-get install openvswitch-switch`")
+    template = run_dir / "empty.db"
+    run(["ovsdb-tool", "create", str(template), str(SCHEMA)])
+    for switch in switches:
+        switch.start_database(template)
+    _wait(switches, lambda switch: switch.database_ready, "database")
+    for process in [switch.configure(controller) for switch in switches]:
+        finish(process)
+    for switch in switches:
+        switch.start_daemon()
+    _wait(switches, lambda switch: switch.bridge_ready, "bridge")
+
+
+def kill_all(switches: Iterable[VSwitch]) -> None:
+    """Ends the processes of switches, side by side: the kernel removes a datapath's devices slowly."""
+    processes = [process for switch in switches for process in switch.processes]
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.wait()
+    for switch in switches:
+        switch.processes.clear()
+
+
+def _wait(switches: Sequence[VSwitch], ready: Callable[[VSwitch], bool], what: str) -> None:
+    deadline = time.monotonic() + READY_TIMEOUT_S
+    waiting = list(switches)
+    while waiting := [switch for switch in waiting if not ready(switch)]:
+        for switch in waiting:
+            switch.check_alive()
+        if time.monotonic() > deadline:
+            name = waiting[0].settings.name
+            raise CommandError(f"{name} has no {what} after {READY_TIMEOUT_S:g} s")
+        time.sleep(0.01)
