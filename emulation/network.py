@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from mininet.net import Mininet
 from emulation import leftovers, machine
 from emulation.commands import (
     MARK_VARIABLE,
-    CommandError,
     finish,
     in_namespaces_of,
     run,
@@ -160,7 +160,7 @@ def _configuration_script(node: Any, shape: PortShape) -> str:
 def launched(
     settings: FabricSettings, progress: Progress = lambda _step: None
 ) -> Iterator[FabricNetwork]:
-    """Gives a fabric that is wired but whose switches are not started, and takes it down at the end.
+    """Gives a fabric that is still to be built and started, and takes it down at the end.
 
     Everything that the fabric's nodes and its user started is ended with it, however this ends.
 
@@ -174,10 +174,21 @@ def launched(
     with leftovers.only_fabric() as run_dir, _marked():
         network = FabricNetwork(settings, run_dir, progress)
         try:
-            network.build()
             yield network
         finally:
-            network.stop()
+            with _uninterrupted():
+                network.stop()
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Lets Ctrl-C and its like wait until the end of what is done inside."""
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
@@ -188,6 +199,3 @@ def _marked() -> Iterator[None]:
         yield
     finally:
         del os.environ[MARK_VARIABLE]
-
-
-__all__ = ["CommandError", "FabricNetwork", "FabricSettings", "PortShape", "launched"]

@@ -1,0 +1,61 @@
+"""Packet captures at a host of a running fabric."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from emulation.commands import (
+    CommandError,
+    in_namespaces_of,
+    marked_environment,
+    require_programs,
+)
+
+_END_TIMEOUT_S = 10.0
+
+
+@contextlib.contextmanager
+def capture(network: Any, host: str | None, folder: Path) -> Iterator[None]:
+    """Writes what passes a host's interface meanwhile to `<folder>/<host>.pcap`; None captures nothing.
+
+    Raises:
+        MachineError: tcpdump is not installed.
+        CommandError: it cannot capture there.
+    """
+    if host is None:
+        yield
+        return
+    require_programs({"tcpdump": "tcpdump"})
+    node = network[host]
+    file = folder / f"{host}.pcap"
+    argv = ["tcpdump", "-i", f"{host}-eth0", "-U", "-w", str(file.resolve()), "-Z", "root"]
+    process = subprocess.Popen(
+        in_namespaces_of(node.pid, argv),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=marked_environment(),
+        start_new_session=True,
+    )
+    try:
+        _wait_until_listening(process)
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)  # upon which it writes out what it has
+        process.communicate(timeout=_END_TIMEOUT_S)
+
+
+def _wait_until_listening(process: subprocess.Popen[str]) -> None:
+    assert process.stderr
+    said = ""
+    for line in process.stderr:
+        if "listening on" in line:
+            return
+        said = line.strip()
+    raise CommandError(f"tcpdump cannot capture: {said}")

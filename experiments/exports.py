@@ -1,0 +1,72 @@
+"""Graphs as files that other programs read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from topology.errors import UsageError
+from topology.graph import Topology
+
+
+def export(topology: Topology, format_: str, path: Path) -> None:
+    """Writes a graph to a file that does not exist yet.
+
+    Raises:
+        UsageError: there is no such format, or the file exists.
+        OSError: it cannot be written.
+    """
+    if format_ not in FORMATS:
+        raise UsageError(f"unknown format {format_!r}; there are: {', '.join(sorted(FORMATS))}")
+    text = FORMATS[format_](topology)
+    try:
+        with path.open("x") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"{path} exists already; choose another file") from None
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise UsageError(f"{path.parent} is no folder to write {path.name} into") from None
+
+
+def _graphml(topology: Topology) -> str:
+    import networkx as nx
+
+    graph = nx.MultiGraph() if _has_parallel_links(topology) else nx.Graph()
+    graph.add_nodes_from(range(topology.routers))
+    for link in topology.link_list:
+        graph.add_edge(link.a, link.b, port_a=link.port_a, port_b=link.port_b)
+    return "\n".join(nx.generate_graphml(graph)) + "\n"
+
+
+def _has_parallel_links(topology: Topology) -> bool:
+    ends = {(link.a, link.b) for link in topology.link_list}
+    return len(ends) < topology.links
+
+
+def _adjacency_list(topology: Topology) -> str:
+    """Returns a line per router: itself and its neighbours of higher index, as networkx reads it."""
+    lines = []
+    for router in range(topology.routers):
+        later = [n for n in topology.neighbours(router).tolist() if n > router]
+        lines.append(" ".join(map(str, [router, *later])))
+    return "\n".join(lines) + "\n"
+
+
+def _json(topology: Topology) -> str:
+    links = [[link.a, link.b, link.port_a, link.port_b] for link in topology.link_list]
+    content = {
+        "name": topology.name,
+        "params": dict(topology.params),
+        "routers": topology.routers,
+        "link_fields": ["a", "b", "port_a", "port_b"],
+        "links": links,
+    }
+    return json.dumps(content) + "\n"
+
+
+FORMATS: Mapping[str, Callable[[Topology], str]] = {
+    "adjlist": _adjacency_list,
+    "graphml": _graphml,
+    "json": _json,
+}

@@ -1,0 +1,85 @@
+"""A fabric that is up: the emulated network with its controller, its plan proven and installed."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from emulation.machine import choose_datapath
+from emulation.network import FabricNetwork, FabricSettings, launched
+from experiments.controller_process import ControllerProcess
+from experiments.options import FabricOptions
+from experiments.progress import Progress
+from topology.addressing import Host, hosts_of
+
+
+@dataclass(frozen=True)
+class LiveFabric:
+    """A fabric that is up.
+
+    Attributes:
+        options: what was asked for.
+        datapath: the datapath that it got, `kernel` or `user`.
+        network: its Mininet network.
+        controller: its controller.
+        hosts: all hosts, router by router.
+        bringup_s: seconds to build it, to have all switches connected, and to install the plan.
+    """
+
+    options: FabricOptions
+    datapath: str
+    network: FabricNetwork
+    controller: ControllerProcess
+    hosts: tuple[Host, ...]
+    bringup_s: dict[str, float]
+
+
+@contextlib.contextmanager
+def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabric]:
+    """Gives a fabric that is up, and takes it down at the end, however that comes.
+
+    Raises:
+        MachineError: the machine lacks something.
+        NegativeResult: the plan fails its proof; nothing was installed.
+        CommandError, ControllerError: a part could not be started.
+    """
+    hosts = hosts_of(options.topology, options.hosts)
+    datapath = choose_datapath(options.datapath)
+    settings = FabricSettings(options.topology, options.hosts, options.shape, datapath)
+    started = time.monotonic()
+    with launched(settings, progress) as network:
+        # The controller plans and proves while the network is built.
+        with ControllerProcess(
+            options.name,
+            options.params,
+            options.hosts,
+            options.routing,
+            network.controller_target,
+            network.run_dir / "controller.log",
+        ) as controller:
+            network.build()
+            controller.wait_until_listening()
+            _tell_plan(controller, progress)
+            network.start()
+            built = time.monotonic()
+            controller.wait_until_installed(options.topology.routers, progress.live)
+            told = controller.installation
+            bringup_s = {
+                "build": built - started,
+                "connect": max(0.0, told.connected_at - built),
+                "install": told.installed_at - max(built, told.connected_at),
+            }
+            total = sum(bringup_s.values())
+            progress(f"all switches hold their rules, {total:.1f} s after the start")
+            yield LiveFabric(options, datapath, network, controller, hosts, bringup_s)
+            progress("taking the fabric down")
+
+
+def _tell_plan(controller: ControllerProcess, progress: Progress) -> None:
+    planned, proven = controller.installation.planned, controller.installation.proven
+    progress(
+        f"plan proven: {proven['pairs']} pairs of hosts, at most {proven['max_hops']} hops, "
+        f"{planned['flows']} rules, {planned['groups']} groups"
+    )

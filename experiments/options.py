@@ -1,0 +1,167 @@
+"""The options that commands share, checked once and kept as plain data."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from controller.routings import check_routing
+from emulation.shaping import PortShape, parse_rate_bps
+from topology.addressing import check_hosts
+from topology.errors import ParameterError
+from topology.graph import Topology
+from topology.registry import FAMILIES, make_topology
+from traffic.codec import MAX_FLOWS
+from traffic.patterns import check_load, pattern
+
+DEFAULT_RESULTS = Path("results")
+
+
+@dataclass(frozen=True)
+class FabricOptions:
+    """Which fabric to launch.
+
+    Attributes:
+        name, params: the topology, as on the command line.
+        topology: the same as a graph.
+        hosts: endpoints per router.
+        shape: rate and queue of every port.
+        routing: the routing's name.
+        datapath: `auto`, `kernel` or `user`, as asked for.
+    """
+
+    name: str
+    params: Mapping[str, int | str]
+    topology: Topology
+    hosts: int
+    shape: PortShape
+    routing: str
+    datapath: str
+
+
+@dataclass(frozen=True)
+class TrafficOptions:
+    """Which traffic to run.
+
+    Attributes:
+        pattern: its name.
+        load: offered, as a fraction of the hosts' injection capacity.
+        frame_bytes: length of every frame, without FCS.
+        flows: source ports per host pair.
+        warmup_s, duration_s: what is not measured, and what is.
+        seed: of all random choices.
+    """
+
+    pattern: str
+    load: float
+    frame_bytes: int
+    flows: int
+    warmup_s: float
+    duration_s: float
+    seed: int
+
+
+def add_topology_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds NAME and the parameters of all families."""
+    parser.add_argument("name", metavar="NAME", help=f"topology: {', '.join(FAMILIES)}")
+    for parameter in {p.name: p for f in FAMILIES.values() for p in f.parameters}.values():
+        parser.add_argument(
+            f"--{parameter.name}",
+            type=parameter.type,
+            default=argparse.SUPPRESS,
+            help=parameter.help,
+        )
+
+
+def add_fabric_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds what a fabric is launched with."""
+    add_topology_arguments(parser)
+    add_hosts_argument(parser)
+    add_routing_argument(parser)
+    parser.add_argument("--link-rate", default="2Mbit", help="of every port (default 2Mbit)")
+    parser.add_argument("--queue", type=int, default=32, help="packets per port (default 32)")
+    parser.add_argument("--datapath", default="auto", help="auto, kernel or user (default auto)")
+
+
+def add_hosts_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds --hosts."""
+    parser.add_argument("--hosts", type=int, default=1, metavar="P", help="per router (default 1)")
+
+
+def add_routing_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds --routing."""
+    parser.add_argument("--routing", default="min", help="the routing (default min)")
+
+
+def add_traffic_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds what traffic is run with."""
+    parser.add_argument("--pattern", default="uniform", help="who sends to whom (default uniform)")
+    parser.add_argument("--load", type=float, default=0.3, help="offered, 0..1 (default 0.3)")
+    parser.add_argument("--frame-bytes", type=int, default=1000, help="(default 1000)")
+    parser.add_argument(
+        "--flows", type=int, default=64, help="source ports per host pair (default 64)"
+    )
+    parser.add_argument("--duration", type=float, default=10.0, help="measured seconds (default 10)")
+    parser.add_argument("--warmup", type=float, default=2.0, help="seconds before (default 2)")
+    parser.add_argument("--seed", type=int, default=1, help="of all random choices (default 1)")
+
+
+def read_topology(arguments: argparse.Namespace) -> tuple[dict[str, int | str], Topology]:
+    """Returns the parameters given on the command line and the topology that they name.
+
+    Raises:
+        UsageError: there is no such topology.
+    """
+    known = {p.name for f in FAMILIES.values() for p in f.parameters}
+    params = {name: value for name, value in vars(arguments).items() if name in known}
+    return params, make_topology(arguments.name, params)
+
+
+def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
+    """Returns the checked options of a fabric.
+
+    Raises:
+        UsageError: an option is outside its domain.
+    """
+    params, topology = read_topology(arguments)
+    check_hosts(arguments.hosts)
+    check_routing(arguments.routing)
+    shape = PortShape(parse_rate_bps(arguments.link_rate), arguments.queue)
+    return FabricOptions(
+        arguments.name,
+        params,
+        topology,
+        arguments.hosts,
+        shape,
+        arguments.routing,
+        arguments.datapath,
+    )
+
+
+def read_traffic(arguments: argparse.Namespace) -> TrafficOptions:
+    """Returns the checked options of traffic; errors as `read_fabric`."""
+    pattern(arguments.pattern)
+    check_load(arguments.load)
+    _check_range("--flows", arguments.flows, 1, MAX_FLOWS)
+    _check_range("--duration", arguments.duration, 0.1, 86_400)
+    _check_range("--warmup", arguments.warmup, 0, 3_600)
+    _check_range("--seed", arguments.seed, 0, 2**63 - 1)
+    from traffic.frames import check_frame_bytes  # scapy: only where frames are made
+
+    check_frame_bytes(arguments.frame_bytes)
+    return TrafficOptions(
+        arguments.pattern,
+        arguments.load,
+        arguments.frame_bytes,
+        arguments.flows,
+        arguments.warmup,
+        arguments.duration,
+        arguments.seed,
+    )
+
+
+def _check_range(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:  # false for nan, too
+        raise ParameterError(f"{name} must be {least:g} to {most:g}, got {value:g}")

@@ -1,0 +1,100 @@
+"""Figures of a run, drawn from its files alone; readable in grey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # files, not windows
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.records import SUMMARY, read_csv, read_json
+from topology.errors import ParameterError
+
+FORMATS = ("png", "svg")
+_DARK, _LIGHT = "#1f3b57", "#a8bccf"
+
+
+def plot_run(folder: Path) -> list[Path]:
+    """Draws `throughput` (over time, and packets by hops) of the run in `folder` and returns the files.
+
+    Raises:
+        ParameterError: the folder holds no complete run, or a damaged one.
+        OSError: the figures cannot be written.
+    """
+    if not folder.is_dir():
+        raise ParameterError(f"{folder} is no folder of results")
+    summary = read_json(folder / SUMMARY)
+    try:
+        figure = _draw(folder, summary)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(f"{folder} is damaged or of another version: {error}") from error
+    paths = [folder / f"throughput.{format_}" for format_ in FORMATS]
+    for path in paths:
+        figure.savefig(path, dpi=130)
+    return paths
+
+
+def _draw(folder: Path, summary: dict[str, Any]) -> Figure:
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    over_time, by_hops = figure.subplots(1, 2, width_ratios=(2, 1))
+    _throughput(over_time, folder, summary)
+    _hops(by_hops, folder)
+    params = ", ".join(f"{name} = {value}" for name, value in summary["params"].items())
+    figure.suptitle(
+        f"{summary['name']} ({params}), {summary['endpoints']} hosts, "
+        f"{summary['link_rate_bps'] / 1e6:g} Mbit/s links: {summary['pattern']} traffic "
+        f"under {summary['routing']}"
+    )
+    return figure
+
+
+def _throughput(axes: Axes, folder: Path, summary: dict[str, Any]) -> None:
+    table = read_csv(folder / "throughput.csv", ("time_s", "host", "tx_bytes", "rx_bytes"))
+    times, place = np.unique(np.array(table["time_s"], float), return_inverse=True)
+    step = float(times[0])
+    for column, label, style in (
+        ("tx_bytes", f"offered {summary['offered']:.3f} of the injection capacity", "--"),
+        ("rx_bytes", f"accepted {summary['accepted']:.3f}", "-"),
+    ):
+        bits = np.bincount(place, np.array(table[column], float)) * 8
+        axes.step(times, bits / step / 1e6, style, where="pre", label=label, color=_DARK)
+    capacity = summary["endpoints"] * summary["link_rate_bps"] / 1e6
+    axes.axhline(capacity, color="0.5", linewidth=0.8, linestyle=":")
+    axes.text(times[0], capacity, "all hosts' injection capacity", va="bottom", color="0.4")
+    axes.set(xlabel="time in s", ylabel="all hosts together, Mbit/s", xlim=(0, float(times[-1])))
+    axes.set_ylim(0, capacity * 1.1)
+    axes.legend(loc="center right")
+
+
+def _hops(axes: Axes, folder: Path) -> None:
+    pairs = read_csv(folder / "pairs.csv", ("distance", "sent_frames"))
+    counted = read_csv(folder / "hops.csv", ("hops", "packets"))
+    distance = np.array(pairs["distance"], int)
+    expected = np.bincount(distance, np.array(pairs["sent_frames"], float))
+    measured = np.bincount(
+        np.array(counted["hops"], int), np.array(counted["packets"], float), len(expected)
+    )
+    expected = np.pad(expected, (0, len(measured) - len(expected)))
+    hops = np.arange(len(measured))
+    _bars(axes, hops - 0.2, expected, "sent, by distance in the graph", _LIGHT)
+    _bars(axes, hops + 0.2, measured, "received, by hops taken", _DARK)
+    axes.set(xlabel="links between routers", ylabel="packets in the measured window")
+    axes.set_xticks(hops)
+    axes.set_ylim(0, max(expected.max(), measured.max()) * 1.25)
+    axes.legend(loc="upper left")
+
+
+def _bars(
+    axes: Axes, places: npt.NDArray[Any], heights: npt.NDArray[Any], label: str, color: str
+) -> None:
+    bars = axes.bar(places, heights, 0.38, label=label, color=color, edgecolor=_DARK)
+    axes.bar_label(bars, [f"{int(height)}" for height in heights], padding=2, fontsize=8)

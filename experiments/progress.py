@@ -1,0 +1,33 @@
+"""Progress on standard error: what is going on, and for how long."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+
+class Progress:
+    """Prints each step as one line with the seconds since the start; on a terminal, a live line too."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._started = time.monotonic()
+        self._quiet = quiet
+        self._live = False
+
+    def __call__(self, step: str) -> None:
+        """Tells of a new step."""
+        if not self._quiet:
+            self._end_live()
+            seconds = time.monotonic() - self._started
+            print(f"[{seconds:6.1f} s] {step}", file=sys.stderr, flush=True)
+
+    def live(self, text: str) -> None:
+        """Replaces the live line, where standard error is a terminal."""
+        if not self._quiet and sys.stderr.isatty():
+            print(f"\r\033[K           {text}", end="", file=sys.stderr, flush=True)
+            self._live = True
+
+    def _end_live(self) -> None:
+        if self._live:
+            print("\r\033[K", end="", file=sys.stderr)
+            self._live = False

@@ -1,0 +1,106 @@
+"""What a run leaves on the disk: its configuration, its result and its series, never overwritten."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from topology.errors import MachineError, ParameterError
+
+MANIFEST = "manifest.json"
+SUMMARY = "summary.json"
+# Less than this free, and a run is not started: its series may take some MB.
+NEEDED_BYTES = 16 << 20
+
+
+class RunDirectory:
+    """The output directory of one run."""
+
+    def __init__(self, path: Path) -> None:
+        """Makes the directory, or takes an empty one that is there.
+
+        Raises:
+            ParameterError: it holds something already, or is no directory.
+            MachineError: it cannot be made or written, or the disk has no room.
+        """
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise ParameterError(f"{path} is not empty; choose another --out, nothing is overwritten")
+            self._probe()
+        except (FileExistsError, NotADirectoryError):
+            raise ParameterError(f"{path} is no directory; choose another --out") from None
+        except OSError as error:
+            raise MachineError(f"{path} cannot be written ({error.strerror})") from error
+        free = shutil.disk_usage(path).free
+        if free < NEEDED_BYTES:
+            self.discard_if_empty()
+            raise MachineError(
+                f"no room on the disk for {path}: {free >> 20} MiB are free, "
+                f"{NEEDED_BYTES >> 20} MiB needed"
+            )
+
+    def _probe(self) -> None:
+        if not os.access(self.path, os.W_OK):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    def discard_if_empty(self) -> None:
+        """Removes the directory unless something was written into it."""
+        if not any(self.path.iterdir()):
+            self.path.rmdir()
+
+    def write_json(self, name: str, content: Mapping[str, Any]) -> None:
+        """Writes one JSON object, all of it or nothing."""
+        partial = self.path / f".{name}.partial"
+        partial.write_text(json.dumps(content, indent=2) + "\n")
+        partial.replace(self.path / name)
+
+    def write_csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Writes a table with a header row."""
+        with open(self.path / name, "w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows(rows)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Returns the JSON object of a file.
+
+    Raises:
+        ParameterError: there is none, or it is damaged.
+    """
+    try:
+        content = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise ParameterError(f"{path.parent} holds no run: {path.name} is missing") from None
+    except (ValueError, UnicodeDecodeError, IsADirectoryError, NotADirectoryError):
+        raise ParameterError(f"{path} is damaged or not of PolarLab") from None
+    if not isinstance(content, dict):
+        raise ParameterError(f"{path} is damaged or not of PolarLab")
+    return content
+
+
+def read_csv(path: Path, header: Sequence[str]) -> dict[str, list[str]]:
+    """Returns a table's columns by name.
+
+    Raises:
+        ParameterError: there is no such file, or it lacks one of the columns in `header`.
+    """
+    try:
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file))
+            names = rows[0].keys() if rows else header
+    except FileNotFoundError:
+        raise ParameterError(f"{path.parent} is no complete run: {path.name} is missing") from None
+    except (csv.Error, UnicodeDecodeError):
+        raise ParameterError(f"{path} is damaged") from None
+    if not set(header) <= set(names) or any(None in row.values() for row in rows):
+        raise ParameterError(f"{path} is damaged: it should have the columns {', '.join(header)}")
+    return {name: [row[name] for row in rows] for name in header}

@@ -1,0 +1,153 @@
+"""Traffic on a live fabric: the check of all pairs, and a run's measured traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from emulation.commands import marked_environment
+from experiments.fabric import LiveFabric
+from experiments.options import TrafficOptions
+from topology.addressing import Host
+from topology.errors import NegativeResult
+from traffic.codec import HEADER_BYTES
+from traffic.engine import TrafficResult, run_traffic
+from traffic.frames import build_probe
+from traffic.job import HostSocket, TrafficJob
+from traffic.schedule import AllPairsSchedule, PoissonSchedule, Schedule
+
+_NS = 1_000_000_000
+_CHECK_ATTEMPTS = 3
+_CHECK_PROBES_PER_S = 4000  # every probe is the first of its kind in some switch, and costs accordingly
+_TRAFFIC_RUN_ID = 100
+_MAX_HOPS = 4
+_INTERVALS = 240
+_LEAST_INTERVAL_NS = 250_000_000
+
+
+@dataclass(frozen=True)
+class PairCheck:
+    """What one probe for every ordered pair of hosts told.
+
+    Attributes:
+        pairs: how many pairs there are.
+        delivered: how many probes arrived.
+        repeated: how many had to be sent more than once.
+        wrong_hops: pairs whose probe took another number of hops than the graph's distance.
+        longest: the most hops that a probe took.
+    """
+
+    pairs: int
+    delivered: int
+    repeated: int
+    wrong_hops: int
+    longest: int
+
+
+def check_all_pairs(fabric: LiveFabric, progress: Callable[[str], None]) -> PairCheck:
+    """Sends a probe for every ordered pair of hosts and compares its hops with the graph's distance.
+
+    Raises:
+        NegativeResult: a probe does not arrive, or takes another number of hops; names a pair.
+    """
+    hosts = fabric.hosts
+    count = len(hosts)
+    expected = host_distances(fabric)
+    hops = np.zeros((count, count), np.uint8)
+    arrived = np.eye(count, dtype=bool)
+    repeated = 0
+    packet_ns = _NS * HEADER_BYTES * 8 // fabric.options.shape.rate_bps
+    round_ns = max(count * _NS // _CHECK_PROBES_PER_S, 4 * packet_ns)
+    for attempt in range(_CHECK_ATTEMPTS):
+        skip = tuple(np.flatnonzero(arrived).tolist())
+        if attempt:
+            repeated += count * count - len(skip)
+        schedule = AllPairsSchedule(count, round_ns, skip)
+        job = make_job(fabric, schedule, HEADER_BYTES, attempt, 1, (0, schedule.end_ns))
+        result = run_traffic(job, marked_environment())
+        new = result.received.frames > 0
+        hops[new] = result.received.hops_max[new]
+        arrived |= new
+        progress(f"{int(arrived.sum()) - count} of {count * (count - 1)} pairs delivered")
+        if arrived.all():
+            break
+    wrong = arrived & (hops != expected)
+    _raise_if_negative(hosts, arrived, wrong, hops, expected)
+    pairs = count * (count - 1)
+    return PairCheck(pairs, pairs, repeated, 0, int(hops.max()))
+
+
+def _raise_if_negative(
+    hosts: tuple[Host, ...],
+    arrived: npt.NDArray[np.bool_],
+    wrong: npt.NDArray[np.bool_],
+    hops: npt.NDArray[np.uint8],
+    expected: npt.NDArray[np.int8],
+) -> None:
+    if not arrived.all():
+        source, destination = np.argwhere(~arrived)[0]
+        raise NegativeResult(
+            f"{int((~arrived).sum())} pairs of hosts do not reach each other, "
+            f"{hosts[source].name} to {hosts[destination].name} among them"
+        )
+    if wrong.any():
+        source, destination = np.argwhere(wrong)[0]
+        raise NegativeResult(
+            f"{int(wrong.sum())} pairs take other paths than planned: {hosts[source].name} to "
+            f"{hosts[destination].name} {hops[source, destination]} hops, not "
+            f"{expected[source, destination]}"
+        )
+
+
+def run_measured_traffic(
+    fabric: LiveFabric, options: TrafficOptions, progress: Callable[[float], None]
+) -> TrafficResult:
+    """Runs warm-up and measured traffic; errors as `run_traffic`."""
+    packets_per_s = options.load * fabric.options.shape.rate_bps / (options.frame_bytes * 8)
+    begin_ns = round(options.warmup_s * _NS)
+    end_ns = begin_ns + round(options.duration_s * _NS)
+    schedule = PoissonSchedule(
+        options.pattern, len(fabric.hosts), packets_per_s, end_ns, options.flows, options.seed
+    )
+    window_ns = (begin_ns, end_ns)
+    job = make_job(
+        fabric, schedule, options.frame_bytes, _TRAFFIC_RUN_ID, options.flows, window_ns
+    )
+    return run_traffic(job, marked_environment(), progress)
+
+
+def make_job(
+    fabric: LiveFabric,
+    schedule: Schedule,
+    frame_bytes: int,
+    run: int,
+    flows: int,
+    window_ns: tuple[int, int],
+) -> TrafficJob:
+    """Returns the job that runs a schedule on a fabric's hosts."""
+    pids = fabric.network.namespace_pids()
+    sockets = tuple(
+        HostSocket(host.name, host.ip, f"{host.name}-eth0", pids[host.name]) for host in fabric.hosts
+    )
+    shape = fabric.options.shape
+    full_queue_ns = _NS * (shape.queue_packets + 1) * frame_bytes * 8 // shape.rate_bps
+    return TrafficJob(
+        hosts=sockets,
+        schedule=schedule.to_dict(),
+        template=build_probe(fabric.hosts[0], fabric.hosts[1], frame_bytes=frame_bytes, run=run),
+        run=run,
+        flows=flows,
+        window_ns=window_ns,
+        # A packet may find a full queue at its host and at each switch on its way.
+        drain_ns=min((_MAX_HOPS + 1) * full_queue_ns, 20 * _NS) + _NS // 4,
+        interval_ns=max(_LEAST_INTERVAL_NS, schedule.end_ns // _INTERVALS),
+    )
+
+
+def host_distances(fabric: LiveFabric) -> npt.NDArray[np.int8]:
+    """Returns the distance of every ordered pair of hosts in router links: int8 array, hosts x hosts."""
+    routers = np.array([host.router for host in fabric.hosts])
+    return fabric.options.topology.distances(routers[:, None], routers[None, :])

@@ -1,0 +1,64 @@
+"""A histogram of bounded memory and bounded relative error, for latencies and lags."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+_LEAST_NS = 100.0
+_RATIO = 1.01  # neighbouring bins differ by 1 %, so that a quantile is right within half of that
+_BINS = math.ceil(math.log(1e12 / _LEAST_NS) / math.log(_RATIO))  # up to 1,000 s
+
+
+class LogHistogram:
+    """Counts of durations in bins of constant ratio, from 100 ns to 1,000 s.
+
+    Attributes:
+        counts: int64 array, one entry per bin.
+        total_ns: the sum of all durations.
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(_BINS, np.int64)
+        self.total_ns = 0.0
+
+    def add(self, durations_ns: npt.NDArray[np.int64]) -> None:
+        """Counts durations in nanoseconds; what lies outside the range goes into the outermost bin."""
+        if len(durations_ns):
+            scaled = np.log(np.maximum(durations_ns, _LEAST_NS) / _LEAST_NS) / math.log(_RATIO)
+            bins = np.minimum(scaled.astype(np.int64), _BINS - 1)
+            self.counts += np.bincount(bins, minlength=_BINS)
+            self.total_ns += float(durations_ns.sum())
+
+    @property
+    def count(self) -> int:
+        """How many durations were counted."""
+        return int(self.counts.sum())
+
+    def mean_ms(self) -> float | None:
+        """Returns the exact mean in ms, or None if nothing was counted."""
+        return self.total_ns / self.count / 1e6 if self.count else None
+
+    def quantile_ms(self, fraction: float) -> float | None:
+        """Returns the duration in ms that `fraction` of all do not exceed, or None if there are none."""
+        if not self.count:
+            return None
+        rank = max(1, math.ceil(fraction * self.count))
+        index = int(np.searchsorted(np.cumsum(self.counts), rank))
+        return float(bin_middles_ms()[index])
+
+
+def bin_middles_ms() -> npt.NDArray[np.float64]:
+    """Returns the geometric middle of every bin in ms."""
+    middles: npt.NDArray[np.float64] = _LEAST_NS * _RATIO ** (np.arange(_BINS) + 0.5) / 1e6
+    return middles
+
+
+def from_counts(counts: npt.NDArray[np.int64], total_ns: float) -> LogHistogram:
+    """Returns the histogram that another process counted."""
+    histogram = LogHistogram()
+    histogram.counts[:] = counts
+    histogram.total_ns = total_ns
+    return histogram

@@ -1,0 +1,183 @@
+"""When each host sends to whom: the whole of a run's offered traffic, known before it starts.
+
+A schedule is a function of its settings and seed alone, so that the same run offers the same packets on
+any machine, and sender and report can both derive it. It is made chunk by chunk; nothing grows with
+the length of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from traffic.patterns import pattern
+
+CHUNK_EVENTS = 2048
+_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Events:
+    """Some packets in the order in which they are to be sent; arrays of one length.
+
+    Attributes:
+        time_ns: when, since the schedule's start (int64, ascending).
+        source: index of the sending host (int64).
+        destination: index of the host that it is for (int64).
+        flow: which of the pair's flows (int64, from 0).
+        sequence: the packet's number among those of its source (int64, from 0).
+    """
+
+    time_ns: npt.NDArray[np.int64]
+    source: npt.NDArray[np.int64]
+    destination: npt.NDArray[np.int64]
+    flow: npt.NDArray[np.int64]
+    sequence: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+
+class Schedule(Protocol):
+    """Anything that says what is to be sent when."""
+
+    hosts: int
+
+    @property
+    def end_ns(self) -> int:
+        """When the last packet is due at the latest, since the schedule's start."""
+
+    def chunks(self) -> Iterator[Events]:
+        """Yields all packets in order of time, at most CHUNK_EVENTS at a time."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the settings from which `from_dict` makes the same schedule again."""
+
+
+@dataclass(frozen=True)
+class PoissonSchedule:
+    """Every host injects at random, independently of all others, at the same mean rate.
+
+    The superposition of the hosts' Poisson processes is one of their summed rate in which each packet's
+    source is drawn at random; the gaps of every single host are exponential all the same.
+
+    Attributes:
+        pattern: the pattern's name.
+        hosts: how many hosts send.
+        packets_per_s: the mean rate of one host.
+        duration_ns: how long, in nanoseconds.
+        flows: source ports per host pair; each packet takes one at random.
+        seed: of the random generator.
+    """
+
+    pattern: str
+    hosts: int
+    packets_per_s: float
+    duration_ns: int
+    flows: int
+    seed: int
+
+    @property
+    def end_ns(self) -> int:
+        """The duration."""
+        return self.duration_ns
+
+    def chunks(self) -> Iterator[Events]:
+        """Yields all packets in order of time."""
+        generator = np.random.default_rng(self.seed)
+        choose = pattern(self.pattern)
+        mean_gap_ns = _NS / (self.packets_per_s * self.hosts)
+        sent = np.zeros(self.hosts, np.int64)
+        now_ns = 0.0
+        while True:
+            times = now_ns + np.cumsum(generator.exponential(mean_gap_ns, CHUNK_EVENTS))
+            sources = generator.integers(self.hosts, size=CHUNK_EVENTS)
+            destinations = choose(sources, self.hosts, generator)
+            flows = generator.integers(self.flows, size=CHUNK_EVENTS)
+            now_ns = float(times[-1])
+            due = int(np.searchsorted(times, self.duration_ns))
+            chunk = Events(
+                times[:due].astype(np.int64),
+                sources[:due],
+                destinations[:due],
+                flows[:due],
+                number_per_source(sources[:due], sent),
+            )
+            if due:
+                yield chunk
+            if due < CHUNK_EVENTS:
+                return
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the settings."""
+        return {"kind": "poisson", **asdict(self)}
+
+
+@dataclass(frozen=True)
+class AllPairsSchedule:
+    """One packet for every ordered pair of hosts, round by round.
+
+    In round k every host sends to the one k places after it, so that no host has more than one packet to
+    receive at a time. Pairs can be left out, to repeat only what is missing.
+
+    Attributes:
+        hosts: how many hosts there are.
+        round_ns: the time from one round to the next.
+        skip: pairs (source x hosts + destination) not to send, ascending.
+    """
+
+    hosts: int
+    round_ns: int
+    skip: tuple[int, ...] = ()
+
+    @property
+    def end_ns(self) -> int:
+        """The end of the last round."""
+        return self.hosts * self.round_ns
+
+    def chunks(self) -> Iterator[Events]:
+        """Yields all packets in order of time."""
+        sent = np.zeros(self.hosts, np.int64)
+        everyone = np.arange(self.hosts, dtype=np.int64)
+        skipped = np.array(self.skip, np.int64)
+        for number in range(1, self.hosts):
+            destinations = (everyone + number) % self.hosts
+            keep = ~np.isin(everyone * self.hosts + destinations, skipped)
+            sources = everyone[keep]
+            # A round's packets are spread over its time: the switches share the machine's cores.
+            times = (number - 1) * self.round_ns + sources * self.round_ns // self.hosts
+            for first in range(0, len(sources), CHUNK_EVENTS):
+                part = slice(first, first + CHUNK_EVENTS)
+                flows = np.zeros_like(sources[part])
+                numbers = number_per_source(sources[part], sent)
+                yield Events(times[part], sources[part], destinations[keep][part], flows, numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the settings."""
+        return {"kind": "all-pairs", **asdict(self)}
+
+
+def from_dict(settings: dict[str, Any]) -> Schedule:
+    """Returns the schedule that `to_dict` described."""
+    arguments = dict(settings)
+    if arguments.pop("kind") == "poisson":
+        return PoissonSchedule(**arguments)
+    return AllPairsSchedule(**{**arguments, "skip": tuple(arguments["skip"])})
+
+
+def number_per_source(
+    sources: npt.NDArray[np.int64], sent: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Returns each packet's number among those of its source, and advances `sent` accordingly."""
+    order = np.argsort(sources, kind="stable")
+    ordered = sources[order]
+    # Within a run of equal sources the rank counts up from the run's start.
+    starts = np.searchsorted(ordered, ordered)
+    numbers = np.empty(len(sources), np.int64)
+    numbers[order] = sent[ordered] + np.arange(len(sources)) - starts
+    sent += np.bincount(sources, minlength=len(sent))
+    return numbers
