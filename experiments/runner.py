@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import json
 import os
 import platform
 import time
@@ -63,8 +64,12 @@ def run_experiment(
         with capture(fabric.network, pcap_host, directory.path), CpuSampler() as cpu:
             result = _traffic(fabric, traffic_options, progress)
         summary = _summarise(fabric, traffic_options, check, result, cpu.samples)
-        _write_series(directory, fabric, result, cpu.samples)
-        directory.write_json(SUMMARY, summary)
+        try:
+            directory.write_json(SUMMARY, summary)
+            _write_series(directory, fabric, result, cpu.samples)
+        except OSError:
+            progress(f"the result could not be written in full; it was {json.dumps(summary)}")
+            raise
     progress(f"written to {out}")
     if result.interrupted:
         raise KeyboardInterrupt

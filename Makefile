@@ -1,0 +1,29 @@
+# PolarLab: `make demo` and `make test` do all of their own set-up.
+
+VENV := .venv/bin
+POLARLAB := $(VENV)/polarlab
+# Set-up and fabrics need root; where we are not, sudo asks for it.
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+
+.PHONY: setup demo test lint bench clean
+
+setup:
+	@$(SUDO) vagrant/provision.sh
+
+demo: setup
+	@$(SUDO) sh tests/demo.sh
+
+test: setup
+	@$(SUDO) $(VENV)/python -m pytest
+
+lint: setup
+	@$(VENV)/ruff check .
+	@$(VENV)/ruff format --check .
+	@$(VENV)/mypy
+
+bench: setup
+	@$(SUDO) $(VENV)/python -m tests.bench $(ROWS)
+
+clean:
+	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi
+	@rm -rf build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,113 @@
+"""Fabrics for tests: the command as users run it, a fabric that stays up, and a look at leftovers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from emulation.leftovers import RUN_DIR, marked_processes
+from emulation.shaping import PortShape
+from experiments.fabric import LiveFabric, live_fabric
+from experiments.options import FabricOptions
+from experiments.progress import Progress
+from topology.registry import make_topology
+
+POLARLAB = str(Path(sys.executable).with_name("polarlab"))
+TIMEOUT_S = 120
+
+
+def polarlab(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """Runs the command to its end."""
+    return subprocess.run(
+        [POLARLAB, *words],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        **options,
+    )
+
+
+def start_polarlab(*words: str) -> subprocess.Popen[str]:
+    """Starts the command, in a session of its own."""
+    return subprocess.Popen(
+        [POLARLAB, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_line(process: subprocess.Popen[str], part: str) -> None:
+    """Returns when a line on standard error has `part` in it."""
+    for line in process.stderr:
+        if part in line:
+            return
+    raise AssertionError(f"no line with {part!r} came")
+
+
+def one_line(text: str) -> str:
+    """Returns the last line of what a command printed on standard error; no traceback is among it."""
+    assert "Traceback" not in text
+    return text.strip().splitlines()[-1]
+
+
+def machine_state() -> dict[str, object]:
+    """Returns what a fabric must leave as it was: processes, network namespaces, interfaces, files."""
+    names, namespaces = Counter(), set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            namespaces.add((process / "ns" / "net").readlink())
+        except OSError:
+            continue
+        for word in (b"ovs-vswitchd", b"ovsdb-server", b"mininet:", b"controller.service", b"traffic."):
+            names[word] += word in command
+    interfaces = sorted(path.name for path in Path("/sys/class/net").iterdir())
+    return {
+        "marked": len(marked_processes()),
+        "processes": dict(names),
+        "namespaces": len(namespaces),
+        "interfaces": interfaces,
+        "run directory": RUN_DIR.exists(),
+        "named namespaces": sorted(p.name for p in Path("/run/netns").glob("*")),
+    }
+
+
+@pytest.fixture
+def no_leftovers() -> Iterator[None]:
+    """Compares the machine's state after a test with that before it."""
+    before = machine_state()
+    yield
+    # What was killed may take a moment to vanish from /proc.
+    for _ in range(50):
+        after = machine_state()
+        if after == before:
+            break
+        time.sleep(0.1)
+    assert after == before
+
+
+@pytest.fixture(scope="module")
+def er3() -> Iterator[LiveFabric]:
+    """ER_3 with two hosts a router, up for a whole module."""
+    options = FabricOptions(
+        "polarfly",
+        {"q": 3},
+        make_topology("polarfly", {"q": 3}),
+        hosts=2,
+        shape=PortShape(10_000_000, 64),
+        routing="min",
+        datapath="auto",
+    )
+    with live_fabric(options, Progress(quiet=True)) as fabric:
+        yield fabric

@@ -1,0 +1,274 @@
+"""The commands that launch fabrics, run as a user runs them."""
+
+import csv
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import POLARLAB, one_line, polarlab, start_polarlab, wait_for_line
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+SMALL_RUN = ("run", "polarfly", "--q", "2", "--hosts", "2", "--link-rate", "1Mbit", "--load", "0.4")
+SUMMARY_KEYS = (
+    "name params routing pattern hosts link_rate_bps offered accepted loss latency_ms hops out_of_order "
+    "bringup_s rules fidelity seed versions"
+).split()
+
+
+def test_ping_tcp_and_udp_between_hosts_from_single_lines():
+    done = polarlab(
+        *("up", "polarfly", "--q", "3", "--link-rate", "5Mbit"),
+        *("--exec", "h1_1 ping -c 3 -i 0.2 h5_1"),
+        *("--exec", "h5_1 iperf3 -s -D"),
+        *("--exec", "h1_1 iperf3 -c h5_1 -t 2"),
+        *("--exec", "h1_1 iperf3 -u -b 1M -c h5_1 -t 2"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "3 received, 0% packet loss" in done.stdout
+    assert done.stdout.count("iperf Done") == 2
+
+
+def test_a_line_that_fails_ends_with_status_1():
+    done = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 false", "--exec", "h1_1 echo later")
+    assert done.returncode == 1
+    assert "later" not in done.stdout
+
+
+def test_a_node_that_is_not_there_ends_with_status_1():
+    assert polarlab("up", "polarfly", "--q", "2", "--exec", "h99_1 ping h1_1").returncode == 1
+
+
+def test_the_prompt_answers_and_exits():
+    done = subprocess.run(
+        [POLARLAB, "up", "polarfly", "--q", "2"],
+        input="h1_1 ping -c 1 h7_1\nexit\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "1 received" in done.stdout
+
+
+def test_a_run_accepts_what_is_offered_and_writes_everything_down(tmp_path):
+    out = tmp_path / "run"
+    done = polarlab(*SMALL_RUN, "--duration", "3", "--warmup", "1", "--out", str(out), "--json",
+                    "--pcap", "h1_1")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert set(SUMMARY_KEYS) <= summary.keys()
+    assert summary == json.loads((out / "summary.json").read_text())
+    assert summary["accepted"] == pytest.approx(0.4, rel=0.15)
+    assert summary["loss"] == 0
+    assert summary["out_of_order"] == 0
+    assert summary["hops_as_distances"]
+    assert set(summary["hops"]) == {"0", "1", "2"}
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["datapath"] in ("kernel", "user")
+    assert manifest["traffic"]["load"] == 0.4
+    with open(out / "throughput.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["time_s", "host", "tx_bytes", "rx_bytes"]
+    assert sum(int(row["tx_bytes"]) for row in rows) == sum(int(row["rx_bytes"]) for row in rows)
+    assert (out / "throughput.png").stat().st_size > 10_000
+
+
+def test_a_capture_holds_the_probes_that_scapy_reads(tmp_path):
+    from scapy.utils import rdpcap
+
+    from traffic.frames import Probe
+
+    out = tmp_path / "run"
+    words = ("--duration", "1", "--warmup", "0", "--pcap", "h1_1")
+    done = polarlab(*SMALL_RUN, *words, "--out", str(out), "--json")
+    assert done.returncode == 0, done.stderr
+    probes = [packet for packet in rdpcap(str(out / "h1_1.pcap")) if Probe in packet]
+    assert any(packet["IP"].src == "10.0.0.1" for packet in probes)
+    received = [packet for packet in probes if packet["IP"].dst == "10.0.0.1"]
+    assert {64 - packet["IP"].ttl for packet in received} == {0, 1, 2}
+    assert {packet[Probe].sequence_check for packet in probes} == {
+        packet[Probe].sequence ^ (2**64 - 1) for packet in probes
+    }
+
+
+def test_the_same_seed_offers_the_same_packets(tmp_path):
+    sent = []
+    for name in ("a", "b"):
+        out = tmp_path / name
+        words = ("--duration", "1", "--warmup", "0", "--seed", "5", "--out", str(out))
+        assert polarlab(*SMALL_RUN, *words).returncode == 0
+        with open(out / "pairs.csv") as file:
+            sent.append(sum(int(row["sent_frames"]) for row in csv.DictReader(file)))
+    assert sent[0] == pytest.approx(sent[1], abs=3)  # a packet may leave just before or after an edge
+
+
+STAGES = (
+    "starting 7 switches",
+    "wiring",
+    "plan proven",
+    "starting 7 Open vSwitches",
+    "all switches hold",
+    "sending one probe",
+    "uniform traffic",
+)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_ctrl_c_leaves_nothing_behind(tmp_path, stage):
+    out = tmp_path / "run"
+    process = start_polarlab(*SMALL_RUN, "--duration", "20", "--out", str(out))
+    wait_for_line(process, stage)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert one_line(errors) == "polarlab: interrupted"
+
+
+def test_what_was_measured_before_ctrl_c_is_kept(tmp_path):
+    out = tmp_path / "run"
+    process = start_polarlab(*SMALL_RUN, "--duration", "20", "--warmup", "0", "--out", str(out))
+    wait_for_line(process, "uniform traffic")
+    time.sleep(3)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["interrupted"]
+    assert summary["packets"]["received"] > 0
+
+
+def test_clean_removes_what_kill_9_leaves_and_nothing_else():
+    bystander = subprocess.Popen(["sleep", "600"])
+    process = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 600")
+    try:
+        wait_for_line(process, "all switches hold")
+        process.kill()
+        process.communicate(timeout=60)
+        first = json.loads(polarlab("clean", "--json").stdout)
+        assert any("ovs-vswitchd" in entry["command"] for entry in first["processes"])
+        assert first["run_directory"]
+        assert bystander.poll() is None
+        second = polarlab("clean")
+        assert second.returncode == 0
+        assert second.stdout == "nothing was left behind\n"
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_fabric_comes_up_over_the_leftovers_of_another():
+    process = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 600")
+    wait_for_line(process, "all switches hold")
+    process.kill()
+    process.communicate(timeout=60)
+    assert polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 ping -c 1 h2_1").returncode == 0
+
+
+def test_a_second_fabric_is_refused_and_the_first_goes_on():
+    first = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 5")
+    wait_for_line(first, "all switches hold")
+    second = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 true")
+    assert second.returncode == 3
+    assert f"another fabric runs on this machine (process {first.pid})" in one_line(second.stderr)
+    cleaned = polarlab("clean")
+    assert cleaned.returncode == 3
+    first.communicate(timeout=60)
+    assert first.returncode == 0
+
+
+# ---- what the machine may lack ----
+
+
+def run_into(folder: Path, **options: object) -> tuple[int, str]:
+    done = polarlab(*SMALL_RUN, "--duration", "1", "--out", str(folder), **options)
+    return done.returncode, one_line(done.stderr)
+
+
+def test_a_directory_with_another_run_is_not_overwritten(tmp_path):
+    (tmp_path / "summary.json").write_text("{}")
+    status, line = run_into(tmp_path)
+    assert status == 2
+    assert "is not empty" in line
+    assert (tmp_path / "summary.json").read_text() == "{}"
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 17 MiB."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=17m", "none", str(tmp_path)], check=True)
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_full_disk_is_told_before_anything_is_built(small_disk):
+    (small_disk / "filler").write_bytes(bytes(10 << 20))
+    status, line = run_into(small_disk / "run")
+    assert status == 3
+    assert "no room on the disk" in line
+    assert not (small_disk / "run").exists()
+
+
+def test_a_disk_that_fills_up_during_a_run_does_not_lose_the_result(small_disk):
+    process = start_polarlab(*SMALL_RUN, "--duration", "2", "--out", str(small_disk / "run"))
+    wait_for_line(process, "uniform traffic")
+    with open(small_disk / "filler", "wb", buffering=0) as filler:
+        try:
+            while filler.write(bytes(1 << 16)):
+                pass
+        except OSError:
+            pass
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "no room on the disk" in one_line(errors)
+    assert '"accepted"' in errors
+
+
+def test_a_results_folder_that_cannot_be_written(small_disk):
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    status, line = run_into(small_disk / "run")
+    assert status == 3
+    assert "cannot be written" in line
+
+
+def test_a_machine_without_open_vswitch(tmp_path):
+    for name in ("mnexec", "ip", "tc", "ethtool", "setpriv"):
+        found = subprocess.run(["which", name], capture_output=True, text=True, check=True)
+        (tmp_path / name).symlink_to(found.stdout.strip())
+    done = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 true", env={"PATH": str(tmp_path)})
+    assert done.returncode == 3
+    assert "apt-get install openvswitch-switch" in one_line(done.stderr)
+
+
+def test_a_fabric_that_does_not_fit_into_memory_is_refused_before_it_is_built(tmp_path):
+    done = polarlab("run", "polarfly", "--q", "113", "--out", str(tmp_path / "run"))
+    assert done.returncode == 3
+    assert "MiB of memory" in one_line(done.stderr)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_host_to_capture_at_that_does_not_exist(tmp_path):
+    done = polarlab(*SMALL_RUN, "--pcap", "h99_1", "--out", str(tmp_path / "run"))
+    assert done.returncode == 2
+    assert "no host 'h99_1'" in one_line(done.stderr)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_user_without_root_is_told_so(tmp_path):
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    probe = subprocess.run([*nobody, POLARLAB, "--help"], capture_output=True, check=False)
+    if probe.returncode:
+        pytest.skip("the checkout is in a folder that other users cannot enter")
+    done = subprocess.run(
+        [*nobody, POLARLAB, "up", "polarfly", "--q", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 3
+    assert "needs root" in one_line(done.stderr)

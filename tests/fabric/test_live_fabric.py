@@ -1,0 +1,255 @@
+"""A fabric that is up, looked at from inside: rules in the switches, packets at the hosts."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import ARP, Dot1Q, Ether
+
+from controller.plan import COOKIE_MARK, Table
+from controller.routings import make_plan
+from experiments.controller_process import ControllerProcess
+from experiments.traffic_jobs import check_all_pairs, host_distances, make_job
+from topology.addressing import colons, dotted, interface_name
+from traffic import sockets
+from traffic.engine import run_traffic
+from traffic.frames import build_probe
+from traffic.schedule import PoissonSchedule
+
+
+def flows(fabric, switch):
+    """Returns the rules that a switch holds, as `ovs-ofctl` prints them."""
+    lines = fabric.network[switch].dpctl("dump-flows").splitlines()
+    return [line for line in lines if "cookie=" in line]
+
+
+def packets_of(fabric, switch, *parts):
+    """Returns the packet counter of the one rule whose text has all `parts`."""
+    (line,) = [line for line in flows(fabric, switch) if all(part in line for part in parts)]
+    return int(re.search(r"n_packets=(\d+)", line)[1])
+
+
+def send_raw(fabric, host, frame):
+    """Sends a frame from a host's interface, as a program on it with root could."""
+    with sockets.namespaces():
+        sockets.enter(fabric.network[host.name].pid)
+        sender = sockets.open_sender(f"{host.name}-eth0")
+    with sender:
+        sender.send(bytes(frame))
+
+
+def received_by(fabric, host, run, act):
+    """Returns how many probes of a run reach a host while `act` happens."""
+    with sockets.namespaces():
+        sockets.enter(fabric.network[host.name].pid)
+        receiver = sockets.open_receiver(f"{host.name}-eth0", run)
+    buffer = sockets.ReceiveBuffer(64)
+    with receiver:
+        act()
+        time.sleep(0.3)
+        return buffer.receive(receiver.fileno(), 0, 64)
+
+
+def test_switches_hold_exactly_their_plan(er3):
+    plan = make_plan(er3.options.topology, er3.options.hosts, "min")
+    for switch_plan in plan.switches:
+        name = f"s{switch_plan.router + 1}"
+        held = flows(er3, name)
+        assert len(held) == len(switch_plan.rules)
+        cookies = {int(re.search(r"cookie=(0x[0-9a-f]+)", line)[1], 16) for line in held}
+        assert cookies == {COOKIE_MARK | index for index in range(len(switch_plan.rules))}
+        groups = er3.network[name].dpctl("dump-groups").count("group_id=")
+        assert groups == len(switch_plan.groups)
+
+
+def test_every_pair_of_hosts_exchanges_probes_over_the_graphs_distances(er3):
+    check = check_all_pairs(er3, lambda _text: None)
+    assert check.pairs == check.delivered == 26 * 25
+    assert check.wrong_hops == 0
+    assert check.longest == 2
+
+
+def test_the_kernels_answer_pings_over_the_planned_hops(er3):
+    topology = er3.options.topology
+    h1 = er3.network["h1_1"]
+    for other in (1, 5, 12):
+        distance = int(topology.distances(0, other))
+        answer = h1.cmd(f"ping -c 1 -W 2 {dotted(er3.hosts[2 * other].ip)}")
+        assert f"ttl={64 - distance} " in answer
+
+
+def test_an_address_is_resolved_without_any_host_hearing_of_it(er3):
+    asking, asked = er3.hosts[0], er3.hosts[-1]
+    er3.network[asking.name].cmd("ip neigh flush all")
+    before = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
+    answer = er3.network[asking.name].cmd(f"ping -c 1 -W 2 {dotted(asked.ip)}; ip neigh")
+    assert f"{dotted(asked.ip)} dev {asking.name}-eth0 lladdr {colons(asked.mac)}" in answer
+    after = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
+    assert after == before + 1
+    assert "ARP" not in er3.network[asked.name].cmd("cat /proc/net/snmp")
+
+
+def test_a_host_may_ask_whether_its_own_address_is_taken(er3):
+    host = er3.network["h1_1"]
+    probe = host.cmd("timeout 3 arping -c 2 -D -I h1_1-eth0 10.0.0.1; echo status=$?")
+    if "not found" in probe:
+        pytest.skip("arping is not installed")
+    assert "status=0" in probe or "Received 0" in probe
+
+
+FORGERIES = {
+    "another host's IP address": lambda h, other: Ether(src=colons(h.mac)) / IP(src=dotted(other.ip)),
+    "another host's MAC address": lambda h, other: Ether(src=colons(other.mac)) / IP(src=dotted(h.ip)),
+    "a VLAN tag": lambda h, other: Ether(src=colons(h.mac)) / Dot1Q(vlan=3) / IP(src=dotted(h.ip)),
+    "IPv6": lambda h, other: Ether(src=colons(h.mac), type=0x86DD) / (b"\x60" + bytes(60)),
+    "an ARP answer": lambda h, other: Ether(src=colons(h.mac)) / ARP(op=2, psrc=dotted(other.ip)),
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_forged_packet_is_dropped_at_its_port_and_counted(er3, what):
+    host, other = er3.hosts[0], er3.hosts[9]
+    frame = FORGERIES[what](host, other)
+    frame[Ether].dst = colons(other.mac)
+    if IP in frame:
+        frame[IP].dst = dotted(other.ip)
+        frame = frame / UDP(dport=9) / bytes(40)
+    port = interface_name(0, er3.options.topology.host_port(0, 0))
+    rule = (f'in_port="{port}"', "priority=1,", "actions=drop")
+    before = packets_of(er3, "s1", *rule)
+    send_raw(er3, host, frame)
+    time.sleep(1.5)  # Open vSwitch adds up its counters about twice a second
+    assert packets_of(er3, "s1", *rule) == before + 1
+
+
+def test_a_probe_reaches_its_host_and_no_other(er3):
+    source, destination, bystander = er3.hosts[0], er3.hosts[9], er3.hosts[8]
+    frame = build_probe(source, destination, frame_bytes=100, run=7)
+    assert received_by(er3, destination, 7, lambda: send_raw(er3, source, frame)) == 1
+    assert received_by(er3, bystander, 7, lambda: send_raw(er3, source, frame)) == 0
+
+
+def test_the_receiving_kernel_is_silent_about_probes(er3):
+    source, destination = er3.hosts[0], er3.hosts[9]
+    node = er3.network[destination.name]
+
+    def sent():
+        words = node.cmd("cat /sys/class/net/*-eth0/statistics/tx_packets").split()
+        return int(words[0])
+
+    before = sent()
+    for number in range(20):
+        send_raw(er3, source, build_probe(source, destination, frame_bytes=100, sequence=number))
+    time.sleep(0.3)
+    assert sent() == before
+
+
+def test_hosts_have_no_ipv6_and_ports_are_shaped_as_asked(er3):
+    host = er3.network["h1_1"]
+    assert "inet6" not in host.cmd("ip addr")
+    shown = json.loads(er3.network["s1"].cmd("tc -json qdisc show"))
+    tbf = {entry["dev"]: entry["options"]["rate"] for entry in shown if entry["kind"] == "tbf"}
+    fifo = {entry["dev"]: entry["options"]["limit"] for entry in shown if entry["kind"] == "pfifo"}
+    ports = int(er3.options.topology.degrees[0]) + er3.options.hosts
+    assert tbf == {interface_name(0, port): 1_250_000 for port in range(1, ports + 1)}
+    assert set(fifo.values()) == {64}
+
+
+def test_traffic_beyond_a_ports_rate_is_dropped_there_and_not_reordered(er3):
+    schedule = PoissonSchedule("uniform", len(er3.hosts), 2000, 1_000_000_000, 4, seed=3)
+    job = make_job(er3, schedule, 1000, run=9, flows=4, window_ns=(0, schedule.end_ns))
+    result = run_traffic(job, {})
+    assert 0 < result.received.frames.sum() < result.sent.frames.sum()
+    assert result.received.out_of_order.sum() == 0
+    seen = result.received.frames > 0
+    assert (result.received.hops_max[seen] == host_distances(er3)[seen]).all()
+    assert np.trace(result.received.frames) == 0
+
+
+def wait_for_event(process, name):
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["event"] == name:
+            return event
+    raise AssertionError(f"the controller ended without {name!r}")
+
+
+def test_a_switch_that_lost_its_rules_gets_them_back_when_it_connects_again(er3):
+    network = er3.network
+    switch = network["s4"]
+    held = len(flows(er3, "s4"))
+    database = f"unix:{network.run_dir}/s4.sock"
+    switch.cmd(f"ovs-vsctl --db={database} del-controller s4")
+    switch.dpctl("del-flows")
+    switch.dpctl("del-groups")
+    assert flows(er3, "s4") == []
+    switch.cmd(f"ovs-vsctl --db={database} set-controller s4 {network.controller_target}")
+    deadline = time.monotonic() + 20
+    while len(flows(er3, "s4")) < held and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(flows(er3, "s4")) == held
+    check_all_pairs(er3, lambda _text: None)
+
+
+def test_a_new_controller_installs_over_what_the_switches_hold(er3, tmp_path):
+    """Its switches have groups already, which must be changed and not added."""
+    target = f"unix:{er3.network.run_dir}/second"
+    database = f"unix:{er3.network.run_dir}/s2.sock"
+    listen = ("polarfly", {"q": 3}, er3.options.hosts, "min", target, tmp_path / "log")
+    with ControllerProcess(*listen) as second:
+        second.wait_until_listening()
+        switch = er3.network["s2"]
+        switch.cmd(f"ovs-vsctl --db={database} set-controller s2 {target}")
+        while second._events.get(timeout=20)["event"] != "ready":
+            pass
+        assert second.installation.refusals == []
+        switch.cmd(f"ovs-vsctl --db={database} set-controller s2 {er3.network.controller_target}")
+    check_all_pairs(er3, lambda _text: None)
+
+
+def test_a_switch_that_refuses_a_rule_is_reported_with_the_rule(er3):
+    """A table that takes only five rules refuses the sixth."""
+    database = f"unix:{er3.network.run_dir}/s3.sock"
+    target = f"unix:{er3.network.run_dir}/third"
+    switch = er3.network["s3"]
+    service = subprocess.Popen(
+        [sys.executable, "-m", "controller.service", "polarfly", "q=3", "--hosts", "2", "--listen", target],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        wait_for_event(service, "listening")
+        switch.dpctl("del-flows")
+        full = "--id=@t create Flow_Table flow_limit=5 overflow_policy=refuse"
+        switch.cmd(f"ovs-vsctl --db={database} -- {full} -- set Bridge s3 flow_tables:3=@t")
+        switch.cmd(f"ovs-vsctl --db={database} set-controller s3 {target}")
+        refused = wait_for_event(service, "refused")
+        assert refused["text"].startswith("s3 reports OFPET_FLOW_MOD_FAILED")
+        assert "TABLE_FULL" in refused["text"]
+        assert "Rule(table=<Table.MINIMAL: 3>" in refused["text"]
+    finally:
+        service.kill()
+        service.communicate()
+        switch.cmd(f"ovs-vsctl --db={database} clear Bridge s3 flow_tables")
+        switch.cmd(f"ovs-vsctl --db={database} set-controller s3 {er3.network.controller_target}")
+
+
+def test_a_switch_of_no_fabric_is_left_alone(er3):
+    """A switch with a foreign datapath id gets nothing."""
+    database = f"unix:{er3.network.run_dir}/s5.sock"
+    switch = er3.network["s5"]
+    switch.dpctl("del-flows")
+    switch.cmd(f"ovs-vsctl --db={database} set bridge s5 other_config:datapath-id=00000000000000ff")
+    time.sleep(2.5)
+    assert flows(er3, "s5") == []
+    switch.cmd(f"ovs-vsctl --db={database} set bridge s5 other_config:datapath-id=0000000000000005")
+    deadline = time.monotonic() + 20
+    while not flows(er3, "s5") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    check_all_pairs(er3, lambda _text: None)

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Installs everything that PolarLab needs on Debian 12, into the system and into .venv/ beside it.
+# `make setup` runs it, and so does the VM. It can be run again at any time and is quick when all is done.
+#
+#   vagrant/provision.sh            as root; with sudo where there is one
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+venv=$root/.venv
+# Mininet belongs to Debian's own interpreter; another python3 may come first on PATH.
+python=/usr/bin/python3
+
+packages="openvswitch-switch mininet iproute2 ethtool iputils-ping iperf3 tcpdump procps kmod
+    net-tools util-linux python3-venv make git"
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { say "$*"; exit 3; }
+
+install_packages() {
+    missing=
+    for package in $packages; do
+        dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    [ "$(id -u)" = 0 ] || die "root is needed to install$missing; run it with sudo"
+    command -v apt-get >/dev/null || die "this is no Debian: please install$missing by other means"
+    say "installing$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -q update >&2 || die "apt-get update failed; is a package mirror reachable?"
+    # shellcheck disable=SC2086  # a list of words
+    apt-get -q install -y --no-install-recommends $missing >&2 || die "apt-get could not install$missing"
+}
+
+# Open vSwitch's own service is only needed by Mininet's stock switches (`mn --custom`); PolarLab starts
+# its own switches. Where an init system runs, the package has started it already.
+start_open_vswitch() {
+    [ "$(id -u)" = 0 ] || return 0
+    [ -d /run/systemd/system ] && return 0
+    [ -e /run/openvswitch/ovs-vswitchd.pid ] && kill -0 "$(cat /run/openvswitch/ovs-vswitchd.pid)" 2>/dev/null && return 0
+    say "starting Open vSwitch (no init system does)"
+    /usr/share/openvswitch/scripts/ovs-ctl start --system-id=random >/dev/null 2>&1 ||
+        say "Open vSwitch's own service did not start; only mn --custom needs it"
+}
+
+# What the environment is made from; it is made anew when this changes, or its interpreter does.
+fingerprint() {
+    cat "$root/setup.cfg" "$root/pyproject.toml" "$root/vagrant/provision.sh" | cksum
+    "$python" --version
+    printf '%s\n' "$root"
+}
+
+install_python_packages() {
+    stamp=$venv/.provisioned
+    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint)" ] && return 0
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        die "$python is older than 3.11; Debian 12 or newer is needed"
+    say "building $venv"
+    rm -f "$stamp"
+    "$python" -m venv --clear --system-site-packages "$venv"
+    # Ryu 4.34 builds only with a setuptools from before 67; PIP_CONSTRAINT reaches its isolated build.
+    constraints=$venv/build-constraints.txt
+    echo 'setuptools < 67' > "$constraints"
+    PIP_CONSTRAINT=$constraints "$venv/bin/pip" install -q --disable-pip-version-check 'ryu == 4.34' 'eventlet == 0.41.0' >&2 ||
+        die "pip could not install Ryu; is a package index reachable?"
+    "$venv/bin/pip" install -q --disable-pip-version-check --editable "$root[test]" >&2 ||
+        die "pip could not install PolarLab's Python packages; is a package index reachable?"
+    (cd "$root" && "$venv/bin/python" -m topology.finite_field_tables)
+    fingerprint > "$stamp"
+}
+
+install_packages
+start_open_vswitch
+install_python_packages
+say "ready: $venv/bin/polarlab"
