@@ -116,15 +116,16 @@ def listen(path: str | None, host: str, port: int) -> Any:
     """
     if path is not None:
         return _listen_unix(path)
-    return eventlet.listen((host, port), backlog=_BACKLOG)
+    # Not shared: a second controller on the same port must fail, not take every other switch.
+    return eventlet.listen((host, port), backlog=_BACKLOG, reuse_port=False)
 
 
-def run(listener: Any, make_app: Callable[[], RyuApp]) -> None:
+def run(listener: Any, application_class: type[Any], *arguments: Any) -> None:
     """Runs one application on the connections that `listener` accepts, until a thread of it ends."""
     cfg.CONF(args=[], project="polarlab")
     manager = app_manager.AppManager.get_instance()
     handshake = manager.instantiate(_Handshake, listener)
-    application = manager.instantiate(make_app)
+    application = manager.instantiate(application_class, *arguments)
     threads = [handshake.start(), application.start()]
     hub.joinall([thread for thread in threads if thread is not None])
 

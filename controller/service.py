@@ -93,7 +93,7 @@ def serve(arguments: argparse.Namespace) -> None:
     except OSError as error:
         raise UsageError(f"cannot listen on {arguments.listen}: {error.strerror}") from error
     report("listening", address=arguments.listen)
-    ryu_adapter.run(listener, lambda: app.PlanApp(installer))
+    ryu_adapter.run(listener, app.PlanApp, installer)
     die("a thread of the controller ended")
 
 

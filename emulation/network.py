@@ -6,8 +6,7 @@ import contextlib
 import os
 import resource
 import signal
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -99,6 +98,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             self.build()
         self._progress(f"starting {len(self.switches)} Open vSwitches")
         FabricSwitch.batchStartup(self.switches)
+        self._check_shaping()
 
     def stop(self) -> None:
         """Takes everything down, as far as it was built; can be called again."""
@@ -118,17 +118,24 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         run(["ip", "-batch", "-"], stdin="\n".join(link.creation_command() for link in self.links))
 
     def _configure_nodes(self) -> None:
+        shape = self.settings.shape
+        self._run_in_all_nodes(lambda node: _configuration_script(node, shape))
+
+    def _check_shaping(self) -> None:
+        """Reads back how all ports are shaped: some programs that touch a port drop its queue."""
+        for node, shown in self._run_in_all_nodes(lambda _node: "tc -json qdisc show\n"):
+            check_shaping(_interfaces(node), self.settings.shape, shown)
+
+    def _run_in_all_nodes(self, script: Callable[[Any], str]) -> list[tuple[Any, str]]:
+        """Runs a shell script in every node, side by side, and returns what each printed."""
         nodes = [*self.switches, *self.hosts]
+        printed = []
         for first in range(0, len(nodes), _SIDE_BY_SIDE):
             batch = nodes[first : first + _SIDE_BY_SIDE]
-            started = [(node, start(in_namespaces_of(node.pid, ["sh", "-e"]))) for node in batch]
-            _finish_all(started, self.settings.shape)
-
-
-def _finish_all(started: Sequence[tuple[Any, subprocess.Popen[str]]], shape: PortShape) -> None:
-    for node, process in started:
-        shown = finish(process, stdin=_configuration_script(node, shape))
-        check_shaping(_interfaces(node), shape, shown)
+            started = [start(in_namespaces_of(node.pid, ["sh", "-e"])) for node in batch]
+            for node, process in zip(batch, started, strict=True):
+                printed.append((node, finish(process, stdin=script(node))))
+        return printed
 
 
 def _interfaces(node: Any) -> list[str]:
@@ -136,7 +143,7 @@ def _interfaces(node: Any) -> list[str]:
 
 
 def _configuration_script(node: Any, shape: PortShape) -> str:
-    """Returns the shell script that sets up one node's interfaces and shows their shaping.
+    """Returns the shell script that sets up one node's interfaces.
 
     Hosts have no IPv6: its router solicitations would be foreign packets on the fabric. They compute
     their checksums themselves, because a veth does not and the userspace datapath passes frames as is.
@@ -152,7 +159,6 @@ def _configuration_script(node: Any, shape: PortShape) -> str:
         lines.append(f"ethtool -K {interfaces[0]} tx off >/dev/null")
     lines += ["tc -batch - <<END", *shaping, "END"]
     lines += ["ip -batch - <<END", *up, "END"]
-    lines.append("tc -json qdisc show")
     return "\n".join(lines) + "\n"
 
 

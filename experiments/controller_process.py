@@ -69,7 +69,8 @@ class ControllerProcess:
                 start_new_session=True,
             )
         self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
         self.installation = Installation()
 
     def __enter__(self) -> ControllerProcess:
@@ -78,6 +79,7 @@ class ControllerProcess:
     def __exit__(self, *_error: object) -> None:
         self._process.kill()
         self._process.wait()
+        self._reader.join()
 
     @property
     def pid(self) -> int:
@@ -143,8 +145,9 @@ class ControllerProcess:
 
     def _read(self) -> None:
         assert self._process.stdout
-        for line in self._process.stdout:
-            self._events.put(json.loads(line))
+        with self._process.stdout as lines:
+            for line in lines:
+                self._events.put(json.loads(line))
         self._events.put(None)
 
     def _last_log_line(self) -> str:
