@@ -10,8 +10,11 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 setup:
 	@$(SUDO) vagrant/provision.sh
 
+# ER_5 with two hosts a router: the graph, the proof, and a run whose results stay in results/.
 demo: setup
-	@$(SUDO) sh tests/demo.sh
+	$(POLARLAB) topology polarfly --q 5 --hosts 2
+	$(POLARLAB) verify polarfly --q 5 --hosts 2 --routing min
+	$(SUDO) $(POLARLAB) run polarfly --q 5 --hosts 2 --link-rate 500kbit --pattern uniform --load 0.4
 
 test: setup
 	@$(SUDO) $(VENV)/python -m pytest
@@ -22,7 +25,7 @@ lint: setup
 	@$(VENV)/mypy
 
 bench: setup
-	@$(SUDO) $(VENV)/python -m tests.bench $(ROWS)
+	@$(SUDO) $(VENV)/python tests/bench $(ROWS)
 
 clean:
 	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi

@@ -1,0 +1,1 @@
+"""Route plans and their proof, and the Ryu application that installs them."""

@@ -13,6 +13,7 @@ from topology.addressing import switch_name
 
 Handler = Callable[["PlanApp", Any], None]
 
+
 def _fatal_on_error(handler: Handler) -> Handler:
     """Makes an exception of a handler end the controller; Ryu would log it and go on."""
 
@@ -29,7 +30,7 @@ def _fatal_on_error(handler: Handler) -> Handler:
 class PlanApp(ryu.RyuApp):  # type: ignore[misc]
     """Installs a plan on the switches that connect."""
 
-    OFP_VERSIONS = [ryu.ofproto_v1_3.OFP_VERSION]
+    OFP_VERSIONS = (ryu.ofproto_v1_3.OFP_VERSION,)
 
     def __init__(self, installer: Installer) -> None:
         super().__init__()
@@ -42,17 +43,19 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
     def state_changed(self, event: Any) -> None:
         """A switch finished the handshake, or its connection is gone."""
         datapath = event.datapath
+        number: int | None = datapath.id
+        if number is None:  # it went before it told its id
+            return
         if event.state == ryu.MAIN_DISPATCHER:
-            self._datapaths[datapath.id] = datapath
-            known = self._installer.knows(datapath.id)
-            report("connected" if known else "foreign", dpid=datapath.id)
-            self._send(datapath, self._installer.connected(datapath.id))
-        elif datapath.id is not None and self._datapaths.get(datapath.id) is datapath:
+            self._datapaths[number] = datapath
+            report("connected" if self._installer.knows(number) else "foreign", dpid=number)
+            self._send(datapath, self._installer.connected(number))
+        elif self._datapaths.get(number) is datapath:
             # A switch that connected again may already have a newer connection: that one counts.
-            del self._datapaths[datapath.id]
-            self._installer.disconnected(datapath.id)
+            del self._datapaths[number]
+            self._installer.disconnected(number)
             self._announced = False
-            report("disconnected", dpid=datapath.id)
+            report("disconnected", dpid=number)
 
     @ryu.set_ev_cls(ryu.ofp_event.EventOFPGroupDescStatsReply, ryu.MAIN_DISPATCHER)
     @_fatal_on_error

@@ -80,9 +80,7 @@ def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterat
         own = match(in_port=port, eth_src=host.mac, vlan_vid=NO_VLAN)
         ipv4 = own + match(eth_type=ETH_TYPE_IPV4, ipv4_src=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_HOST, ipv4, goto=Table.SOURCE)
-        arp = own + match(
-            eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_sha=host.mac, arp_spa=host.ip
-        )
+        arp = own + match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_sha=host.mac, arp_spa=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_HOST, arp, goto=Table.SOURCE)
         # A gratuitous request asks for the sender's own address: an answer would claim it is taken.
         gratuitous = arp + match(arp_tpa=host.ip)
@@ -97,9 +95,7 @@ def _arp_responder() -> Rule:
 
     A host's MAC address is 02:00 and its IP address, so that the answer follows from the question.
     """
-    asked = match(
-        eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_tpa=(NETWORK & NETWORK_MASK, NETWORK_MASK)
-    )
+    asked = match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_tpa=(NETWORK & NETWORK_MASK, NETWORK_MASK))
     answer = (
         SetField("arp_op", ARP_REPLY),
         CopyBits("eth_src", "eth_dst", 48),

@@ -10,7 +10,7 @@ import os
 import socket
 import warnings
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 with warnings.catch_warnings():
@@ -196,12 +196,12 @@ def _bucket(kind: plan.GroupKind, bucket: plan.Bucket) -> Any:
 # The rules of a fabric's switches are mostly alike, so that their parts are made once.
 
 
-@lru_cache(maxsize=None)
+@cache
 def _match(fields: plan.Match) -> Any:
     return _PARSER.OFPMatch(**{f.field: _user_value(f.field, f.value, f.mask) for f in fields})
 
 
-@lru_cache(maxsize=None)
+@cache
 def _instructions(actions: plan.Actions, goto: plan.Table | None) -> list[Any]:
     instructions = []
     if actions:

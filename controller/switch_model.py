@@ -122,9 +122,7 @@ class SwitchModel:
             return [()]
         # A bucket works on a copy: what it rewrites is not seen by the actions after the group.
         return [
-            outcome
-            for bucket in alive
-            for outcome in self._apply(bucket.actions, dict(packet), dead_ports)
+            outcome for bucket in alive for outcome in self._apply(bucket.actions, dict(packet), dead_ports)
         ]
 
 

@@ -178,7 +178,7 @@ class _DestinationWalk:
         return self._state(source.router, packet)
 
     def _state(self, router: int, packet: Packet) -> _Verdict:
-        key = (router, packet["in_port"], packet["vlan_vid"], packet["ip_dscp"])
+        key: tuple[int, ...] = (router, packet["in_port"], packet["vlan_vid"], packet["ip_dscp"])
         if self._walker.source_matters:
             key += (packet["ipv4_src"],)
         if key in self._verdicts:

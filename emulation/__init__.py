@@ -1,0 +1,1 @@
+"""Mininet networks of real switches: launched, shaped, and taken down."""

@@ -56,11 +56,9 @@ def start(argv: Sequence[str]) -> subprocess.Popen[str]:
         raise MachineError(f"{argv[0]} is not installed; `make setup` installs it") from None
 
 
-def finish(
-    process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S
-) -> str:
+def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
     """Feeds a started program, waits for its end and returns its standard output; errors as `run`."""
-    command = " ".join(map(str, process.args)) if isinstance(process.args, list) else process.args
+    command = " ".join(process.args) if isinstance(process.args, list) else str(process.args)
     try:
         output, errors = process.communicate(stdin, timeout=timeout_s)
     except subprocess.TimeoutExpired:

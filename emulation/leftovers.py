@@ -122,8 +122,7 @@ def marked_processes() -> list[MarkedProcess]:
 
 def _is_marked(pid: int) -> bool:
     return any(
-        variable.startswith(MARK_VARIABLE.encode() + b"=")
-        for variable in _read(pid, "environ").split(b"\0")
+        variable.startswith(MARK_VARIABLE.encode() + b"=") for variable in _read(pid, "environ").split(b"\0")
     )
 
 

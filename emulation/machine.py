@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from emulation.commands import require_programs
+from emulation.commands import require_programs, run
 from topology.errors import MachineError, UsageError
 
 DATAPATHS = ("auto", "kernel", "user")
@@ -88,3 +88,11 @@ def require_memory(routers: int, hosts: int) -> None:
             f"{routers} switches and {hosts} hosts need about {needed >> 20} MiB of memory, and "
             f"{available >> 20} MiB are free; try a smaller fabric"
         )
+
+
+def emulation_versions() -> dict[str, str]:
+    """Returns the versions of Mininet and Open vSwitch."""
+    from mininet.net import VERSION
+
+    said = run(["ovs-vswitchd", "--version"]).split()
+    return {"mininet": VERSION, "openvswitch": said[said.index("vSwitch)") + 1]}

@@ -57,6 +57,9 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     """The Mininet network of a fabric. Use `launched` to get one that is sure to be taken down."""
 
     def __init__(self, settings: FabricSettings, run_dir: Path, progress: Progress) -> None:
+        self.switches: list[FabricSwitch]
+        self.hosts: list[FabricHost]
+        self.links: list[FabricLink]
         self.settings = settings
         self.run_dir = run_dir
         self._progress = progress
@@ -103,7 +106,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def stop(self) -> None:
         """Takes everything down, as far as it was built; can be called again."""
         kill_all([switch.vswitch for switch in self.switches if switch.vswitch])
-        nodes = [*self.switches, *self.hosts]
+        nodes: list[Any] = [*self.switches, *self.hosts]
         for shell in [node.shell for node in nodes if node.shell]:
             shell.kill()
         for node in nodes:
@@ -128,7 +131,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def _run_in_all_nodes(self, script: Callable[[Any], str]) -> list[tuple[Any, str]]:
         """Runs a shell script in every node, side by side, and returns what each printed."""
-        nodes = [*self.switches, *self.hosts]
+        nodes: list[Any] = [*self.switches, *self.hosts]
         printed = []
         for first in range(0, len(nodes), _SIDE_BY_SIDE):
             batch = nodes[first : first + _SIDE_BY_SIDE]
@@ -163,9 +166,7 @@ def _configuration_script(node: Any, shape: PortShape) -> str:
 
 
 @contextlib.contextmanager
-def launched(
-    settings: FabricSettings, progress: Progress = lambda _step: None
-) -> Iterator[FabricNetwork]:
+def launched(settings: FabricSettings, progress: Progress = lambda _step: None) -> Iterator[FabricNetwork]:
     """Gives a fabric that is still to be built and started, and takes it down at the end.
 
     Everything that the fabric's nodes and its user started is ended with it, however this ends.

@@ -110,9 +110,7 @@ class FabricSwitch(Switch):  # type: ignore[misc]
     def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
         """Starts all switches and returns them when their bridges exist; errors as `start_all`."""
         for switch in switches:
-            switch.vswitch = VSwitch(
-                switch.settings(), switch.context.run_dir, switch.context.datapath
-            )
+            switch.vswitch = VSwitch(switch.settings(), switch.context.run_dir, switch.context.datapath)
         vswitches = [switch.vswitch for switch in switches if switch.vswitch]
         if switches:
             start_all(vswitches, switches[0].context.run_dir, switches[0].context.controller)
@@ -121,9 +119,7 @@ class FabricSwitch(Switch):  # type: ignore[misc]
     def settings(self) -> SwitchSettings:
         """Returns what this switch's Open vSwitch is configured with."""
         ports = tuple(
-            (interface.name, number)
-            for interface, number in self.ports.items()
-            if interface.name != "lo"
+            (interface.name, number) for interface, number in self.ports.items() if interface.name != "lo"
         )
         return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports)
 

@@ -1,0 +1,1 @@
+"""What composes the other parts: the command line, the runner, records and figures."""

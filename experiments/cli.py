@@ -123,9 +123,7 @@ def _verify(arguments: argparse.Namespace) -> Status:
         "switches": lambda: [NO_FAILURE, *switch_failures(topology)],
     }
     if arguments.failures not in scenarios:
-        raise UsageError(
-            f"unknown failures {arguments.failures!r}; there are: {', '.join(scenarios)}"
-        )
+        raise UsageError(f"unknown failures {arguments.failures!r}; there are: {', '.join(scenarios)}")
     started = time.monotonic()
     plan = make_plan(topology, arguments.hosts, arguments.routing)
     proof = prove(plan, scenarios[arguments.failures]())

@@ -111,9 +111,7 @@ class ControllerProcess:
         self._wait_for("installed", _SILENCE_TIMEOUT_S, note)
         self.installation.installed_at = time.monotonic()
 
-    def _wait_for(
-        self, name: str, timeout_s: float, note: Callable[[dict[str, Any]], None]
-    ) -> None:
+    def _wait_for(self, name: str, timeout_s: float, note: Callable[[dict[str, Any]], None]) -> None:
         while True:
             try:
                 event = self._events.get(timeout=timeout_s)
@@ -123,9 +121,7 @@ class ControllerProcess:
                 ) from None
             if event is None:
                 status = self._process.wait()
-                raise ControllerError(
-                    f"the controller ended with status {status}: {self._last_log_line()}"
-                )
+                raise ControllerError(f"the controller ended with status {status}: {self._last_log_line()}")
             self._keep(event)
             note(event)
             if event["event"] == name:

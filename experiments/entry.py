@@ -41,9 +41,7 @@ def _explain(error: BaseException) -> int:
         status, line = known
         print(f"polarlab: {line}", file=sys.stderr)
         return status
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="polarlab-error-", suffix=".log", delete=False
-    ) as log:
+    with tempfile.NamedTemporaryFile("w", prefix="polarlab-error-", suffix=".log", delete=False) as log:
         traceback.print_exception(error, file=log)
     print(f"polarlab: {internal_text(error)} (details in {log.name})", file=sys.stderr)
     return Status.INTERNAL

@@ -49,32 +49,36 @@ def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabr
     datapath = choose_datapath(options.datapath)
     settings = FabricSettings(options.topology, options.hosts, options.shape, datapath)
     started = time.monotonic()
-    with launched(settings, progress) as network:
-        # The controller plans and proves while the network is built.
-        with ControllerProcess(
-            options.name,
-            options.params,
-            options.hosts,
-            options.routing,
-            network.controller_target,
-            network.run_dir / "controller.log",
-        ) as controller:
-            network.build()
-            controller.wait_until_listening()
-            _tell_plan(controller, progress)
-            network.start()
-            built = time.monotonic()
-            controller.wait_until_installed(options.topology.routers, progress.live)
-            told = controller.installation
-            bringup_s = {
-                "build": built - started,
-                "connect": max(0.0, told.connected_at - built),
-                "install": told.installed_at - max(built, told.connected_at),
-            }
-            total = sum(bringup_s.values())
-            progress(f"all switches hold their rules, {total:.1f} s after the start")
-            yield LiveFabric(options, datapath, network, controller, hosts, bringup_s)
-            progress("taking the fabric down")
+    with (
+        launched(settings, progress) as network,
+        _controller(options, network) as controller,  # plans and proves while the network is built
+    ):
+        network.build()
+        controller.wait_until_listening()
+        _tell_plan(controller, progress)
+        network.start()
+        built = time.monotonic()
+        controller.wait_until_installed(options.topology.routers, progress.live)
+        told = controller.installation
+        bringup_s = {
+            "build": built - started,
+            "connect": max(0.0, told.connected_at - built),
+            "install": told.installed_at - max(built, told.connected_at),
+        }
+        progress(f"all switches hold their rules, {sum(bringup_s.values()):.1f} s after the start")
+        yield LiveFabric(options, datapath, network, controller, hosts, bringup_s)
+        progress("taking the fabric down")
+
+
+def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerProcess:
+    return ControllerProcess(
+        options.name,
+        options.params,
+        options.hosts,
+        options.routing,
+        network.controller_target,
+        network.run_dir / "controller.log",
+    )
 
 
 def _tell_plan(controller: ControllerProcess, progress: Progress) -> None:

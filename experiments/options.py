@@ -100,9 +100,7 @@ def add_traffic_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pattern", default="uniform", help="who sends to whom (default uniform)")
     parser.add_argument("--load", type=float, default=0.3, help="offered, 0..1 (default 0.3)")
     parser.add_argument("--frame-bytes", type=int, default=1000, help="(default 1000)")
-    parser.add_argument(
-        "--flows", type=int, default=64, help="source ports per host pair (default 64)"
-    )
+    parser.add_argument("--flows", type=int, default=64, help="source ports per host pair (default 64)")
     parser.add_argument("--duration", type=float, default=10.0, help="measured seconds (default 10)")
     parser.add_argument("--warmup", type=float, default=2.0, help="seconds before (default 2)")
     parser.add_argument("--seed", type=int, default=1, help="of all random choices (default 1)")

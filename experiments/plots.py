@@ -14,7 +14,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.records import SUMMARY, read_csv, read_json
+from experiments.records import HOP_COLUMNS, SUMMARY, THROUGHPUT_COLUMNS, read_csv, read_json
 from topology.errors import ParameterError
 
 FORMATS = ("png", "svg")
@@ -58,7 +58,7 @@ def _draw(folder: Path, summary: dict[str, Any]) -> Figure:
 
 
 def _throughput(axes: Axes, folder: Path, summary: dict[str, Any]) -> None:
-    table = read_csv(folder / "throughput.csv", ("time_s", "host", "tx_bytes", "rx_bytes"))
+    table = read_csv(folder / "throughput.csv", THROUGHPUT_COLUMNS)
     times, place = np.unique(np.array(table["time_s"], float), return_inverse=True)
     step = float(times[0])
     for column, label, style in (
@@ -77,12 +77,10 @@ def _throughput(axes: Axes, folder: Path, summary: dict[str, Any]) -> None:
 
 def _hops(axes: Axes, folder: Path) -> None:
     pairs = read_csv(folder / "pairs.csv", ("distance", "sent_frames"))
-    counted = read_csv(folder / "hops.csv", ("hops", "packets"))
+    counted = read_csv(folder / "hops.csv", HOP_COLUMNS)
     distance = np.array(pairs["distance"], int)
     expected = np.bincount(distance, np.array(pairs["sent_frames"], float))
-    measured = np.bincount(
-        np.array(counted["hops"], int), np.array(counted["packets"], float), len(expected)
-    )
+    measured = np.bincount(np.array(counted["hops"], int), np.array(counted["packets"], float), len(expected))
     expected = np.pad(expected, (0, len(measured) - len(expected)))
     hops = np.arange(len(measured))
     _bars(axes, hops - 0.2, expected, "sent, by distance in the graph", _LIGHT)
@@ -93,8 +91,6 @@ def _hops(axes: Axes, folder: Path) -> None:
     axes.legend(loc="upper left")
 
 
-def _bars(
-    axes: Axes, places: npt.NDArray[Any], heights: npt.NDArray[Any], label: str, color: str
-) -> None:
+def _bars(axes: Axes, places: npt.NDArray[Any], heights: npt.NDArray[Any], label: str, color: str) -> None:
     bars = axes.bar(places, heights, 0.38, label=label, color=color, edgecolor=_DARK)
     axes.bar_label(bars, [f"{int(height)}" for height in heights], padding=2, fontsize=8)

@@ -15,6 +15,21 @@ from topology.errors import MachineError, ParameterError
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
+# Columns of the series.
+THROUGHPUT_COLUMNS = ("time_s", "host", "tx_bytes", "rx_bytes")
+PAIR_COLUMNS = (
+    "source",
+    "destination",
+    "distance",
+    "sent_frames",
+    "received_frames",
+    "latency_mean_ms",
+    "hops_min",
+    "hops_max",
+    "out_of_order_frames",
+)
+HOP_COLUMNS = ("hops", "packets")
+
 # Less than this free, and a run is not started: its series may take some MB.
 NEEDED_BYTES = 16 << 20
 
@@ -43,8 +58,7 @@ class RunDirectory:
         if free < NEEDED_BYTES:
             self.discard_if_empty()
             raise MachineError(
-                f"no room on the disk for {path}: {free >> 20} MiB are free, "
-                f"{NEEDED_BYTES >> 20} MiB needed"
+                f"no room on the disk for {path}: {free >> 20} MiB are free, {NEEDED_BYTES >> 20} MiB needed"
             )
 
     def _probe(self) -> None:

@@ -21,9 +21,8 @@ from traffic.schedule import AllPairsSchedule, PoissonSchedule, Schedule
 
 _NS = 1_000_000_000
 _CHECK_ATTEMPTS = 3
-_CHECK_PROBES_PER_S = 4000  # every probe is the first of its kind in some switch, and costs accordingly
+_CHECK_PROBES_PER_S = 2500  # every probe is the first of its kind in some switch, and costs accordingly
 _TRAFFIC_RUN_ID = 100
-_MAX_HOPS = 4
 _INTERVALS = 240
 _LEAST_INTERVAL_NS = 250_000_000
 
@@ -113,9 +112,7 @@ def run_measured_traffic(
         options.pattern, len(fabric.hosts), packets_per_s, end_ns, options.flows, options.seed
     )
     window_ns = (begin_ns, end_ns)
-    job = make_job(
-        fabric, schedule, options.frame_bytes, _TRAFFIC_RUN_ID, options.flows, window_ns
-    )
+    job = make_job(fabric, schedule, options.frame_bytes, _TRAFFIC_RUN_ID, options.flows, window_ns)
     return run_traffic(job, marked_environment(), progress)
 
 
@@ -141,8 +138,8 @@ def make_job(
         run=run,
         flows=flows,
         window_ns=window_ns,
-        # A packet may find a full queue at its host and at each switch on its way.
-        drain_ns=min((_MAX_HOPS + 1) * full_queue_ns, 20 * _NS) + _NS // 4,
+        # While any packet is on its way, one arrives somewhere within the time of one full queue.
+        quiet_ns=min(full_queue_ns, 20 * _NS) + _NS // 4,
         interval_ns=max(_LEAST_INTERVAL_NS, schedule.end_ns // _INTERVALS),
     )
 

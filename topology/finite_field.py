@@ -9,7 +9,7 @@ polynomial, reduced by the Conway polynomial, which is galois's default represen
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +85,7 @@ class FiniteField:
         return self.sum[a, self.negative[b]]
 
 
-@lru_cache(maxsize=None)
+@cache
 def finite_field(order: int) -> FiniteField:
     """Returns GF(order).
 
@@ -108,6 +108,4 @@ def finite_field(order: int) -> FiniteField:
     inverse[rows] = columns
     for table in (total, product, negative, inverse):
         table.setflags(write=False)
-    return FiniteField(
-        order, characteristic, degree, primitive_element, total, product, negative, inverse
-    )
+    return FiniteField(order, characteristic, degree, primitive_element, total, product, negative, inverse)

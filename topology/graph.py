@@ -120,7 +120,7 @@ class Topology(ABC):
         """N over the Moore bound for the graph's largest degree and its diameter (PolarFly, section II)."""
         k = self.network_radix
         bound = 1 + k * sum((k - 1) ** i for i in range(self.diameter))
-        return self.routers / bound
+        return float(self.routers / bound)
 
     def router_number(self, router: int) -> int:
         """Returns the number that stands for `router` in its hosts' addresses: its index here."""

@@ -152,9 +152,7 @@ class PolarFly(Topology):
         beside = np.zeros(self.routers, bool)
         beside[sources[quadric[self.adjacency.neighbours]]] = True
         everyone = np.arange(self.routers, dtype=np.int32)
-        return VertexClasses(
-            everyone[quadric], everyone[beside & ~quadric], everyone[~beside & ~quadric]
-        )
+        return VertexClasses(everyone[quadric], everyone[beside & ~quadric], everyone[~beside & ~quadric])
 
     def pairs_by_distance(self) -> dict[int, int]:
         """Returns {1: 2 x links, 2: all other ordered pairs}: the diameter is 2 (PolarFly, section IV-B)."""

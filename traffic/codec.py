@@ -60,10 +60,8 @@ class FrameBuffer:
     def __init__(self, template: bytes, frames: int) -> None:
         """Makes room for `frames` frames, each a copy of `template`."""
         self._bytes: Frames = np.tile(np.frombuffer(template, np.uint8), (frames, 1))
-        self._headers: Headers = np.ndarray(
-            (frames,), HEADER, self._bytes, strides=(len(template),)
-        )
-        whole = memoryview(self._bytes).cast("B")
+        self._headers: Headers = np.ndarray((frames,), HEADER, self._bytes, strides=(len(template),))
+        whole = self._bytes.data.cast("B")
         length = len(template)
         self.views = [whole[i * length : (i + 1) * length] for i in range(frames)]
         first = self._headers[0]
@@ -83,7 +81,8 @@ class FrameBuffer:
         """Writes all but the send times of the first len(sources) frames.
 
         Args:
-            sources, destinations: IPv4 addresses.
+            sources: IPv4 addresses.
+            destinations: IPv4 addresses.
             flows: which of its pair's flows each frame belongs to, from 0.
             sequences: each frame's number among those of its source.
         """
@@ -112,7 +111,7 @@ def read_headers(frames: Frames) -> Headers:
 
 def intact(headers: Headers) -> npt.NDArray[np.bool_]:
     """Returns which headers carry the magic number and agree with their own checks."""
-    return (
+    return np.asarray(
         (headers["magic"] == MAGIC)
         & (headers["sequence"] == ~headers["sequence_check"])
         & (headers["sent_ns"] == ~headers["sent_check"])

@@ -22,6 +22,9 @@ from traffic.schedule import from_dict
 
 _SLOTS = 4096
 _LOOK_EVERY_S = 0.002
+_LATE_INTERVALS = 9  # of the series, after the schedule's end; what arrives later still goes into the last
+# However much still arrives, a collection ends so long after the last packet was sent.
+MAX_DRAIN_NS = 60_000_000_000
 
 
 class Collector:
@@ -42,15 +45,17 @@ class Collector:
                 self._sockets.append(receiver)
                 self._host_of[receiver.fileno()] = index
                 self._poll.register(receiver.fileno(), select.EPOLLIN)
-        self._counts = _Counts(job, self._schedule.end_ns + job.drain_ns)
+        self._counts = _Counts(job, self._schedule.end_ns)
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Received:
-        """Collects until the schedule's end and the drain time after it, or until `stopped`."""
-        end_ns = clock.monotonic_ns + self._schedule.end_ns + self._job.drain_ns
+        """Collects until it is quiet after the schedule's end, or until `stopped`."""
+        last_ns = clock.monotonic_ns + self._schedule.end_ns
+        latest_ns = last_ns + MAX_DRAIN_NS
         longest_pause_s, looked = 0.0, time.monotonic()
-        while time.monotonic_ns() < end_ns and not stopped():
+        while (now_ns := time.monotonic_ns()) < last_ns + self._job.quiet_ns and not stopped():
             count = self._receive()
             if count:
+                last_ns = min(max(last_ns, now_ns), latest_ns)
                 self._counts.add(self._buffer, self._host_of_slot[:count], clock)
                 self._buffer.reset(count)
             if count < _SLOTS // 2:
@@ -87,7 +92,7 @@ class _Counts:
         self._hops_min = np.full((hosts, hosts), 255, np.uint8)
         self._hops_max = np.zeros((hosts, hosts), np.uint8)
         self._hops = np.zeros(256, np.int64)
-        self._bytes = np.zeros((end_ns // job.interval_ns + 1, hosts), np.int64)
+        self._bytes = np.zeros((end_ns // job.interval_ns + _LATE_INTERVALS, hosts), np.int64)
         self._window_bytes = np.zeros(hosts, np.int64)
         self._latency = LogHistogram()
         self._misdelivered = 0
@@ -95,9 +100,7 @@ class _Counts:
         # Per flow, one more than the highest sequence number so far; untouched pages cost nothing.
         self._next = np.zeros(hosts * hosts * job.flows, np.uint32)
 
-    def add(
-        self, buffer: sockets.ReceiveBuffer, receivers: npt.NDArray[np.int64], clock: Clock
-    ) -> None:
+    def add(self, buffer: sockets.ReceiveBuffer, receivers: npt.NDArray[np.int64], clock: Clock) -> None:
         """Counts the frames in a buffer, in the order in which each host received them."""
         count = len(receivers)
         headers = read_headers(buffer.frames[:count])
@@ -175,9 +178,7 @@ class _Counts:
         self._hops += np.bincount(hops[inside], minlength=256)
         self._latency.add(latency_ns)
 
-    def _late(
-        self, flow: npt.NDArray[np.int64], number: npt.NDArray[np.uint32]
-    ) -> npt.NDArray[np.bool_]:
+    def _late(self, flow: npt.NDArray[np.int64], number: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
         """Returns which packets came after a later one of their flow, and remembers the latest."""
         order = np.argsort(flow, kind="stable")
         flows, numbers = flow[order], number[order].astype(np.int64)

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from topology.errors import PolarLabError
+from traffic.collector import MAX_DRAIN_NS
 from traffic.job import Clock, Received, Sent, TrafficJob, load_received, load_sent
 from traffic.schedule import from_dict
 
@@ -83,9 +84,7 @@ class TrafficInterrupted(KeyboardInterrupt):
 _Workers = dict[str, "subprocess.Popen[str]"]
 
 
-def _run(
-    job: TrafficJob, workers: _Workers, progress: Callable[[float], None]
-) -> tuple[bool, Clock]:
+def _run(job: TrafficJob, workers: _Workers, progress: Callable[[float], None]) -> tuple[bool, Clock]:
     for role, worker in workers.items():
         _tell(role, worker, json.dumps(job.to_dict()))
     for role, worker in workers.items():
@@ -112,11 +111,9 @@ def _run(
     return interrupted, clock
 
 
-def _wait(
-    job: TrafficJob, workers: _Workers, clock: Clock, progress: Callable[[float], None]
-) -> None:
+def _wait(job: TrafficJob, workers: _Workers, clock: Clock, progress: Callable[[float], None]) -> None:
     schedule = from_dict(job.schedule)
-    latest_s = (schedule.end_ns + job.drain_ns) / 1e9 + _GRACE_S
+    latest_s = (schedule.end_ns + job.quiet_ns + MAX_DRAIN_NS) / 1e9 + _GRACE_S
     while any(worker.poll() is None for worker in workers.values()):
         for role, worker in workers.items():
             if worker.returncode:

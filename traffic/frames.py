@@ -39,7 +39,7 @@ class Probe(Packet):  # type: ignore[misc]
     """PolarLab's own layer: what a collector needs to know of a probe."""
 
     name = "Probe"
-    fields_desc = [
+    fields_desc = [  # noqa: RUF012  # scapy's own way
         IntField("magic", MAGIC),
         IntField("run", 0),
         LongField("sequence", 0),

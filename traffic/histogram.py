@@ -52,8 +52,7 @@ class LogHistogram:
 
 def bin_middles_ms() -> npt.NDArray[np.float64]:
     """Returns the geometric middle of every bin in ms."""
-    middles: npt.NDArray[np.float64] = _LEAST_NS * _RATIO ** (np.arange(_BINS) + 0.5) / 1e6
-    return middles
+    return np.asarray(_LEAST_NS / 1e6 * _RATIO ** (np.arange(_BINS) + 0.5), np.float64)
 
 
 def from_counts(counts: npt.NDArray[np.int64], total_ns: float) -> LogHistogram:

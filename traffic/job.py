@@ -33,7 +33,7 @@ class TrafficJob:
         run: the run's id in the probes.
         flows: source ports per host pair.
         window_ns: begin and end of what is measured, since the schedule's start.
-        drain_ns: how long to wait for what is still under way after the last packet.
+        quiet_ns: the collector ends when, after the last packet was sent, none arrived for so long.
         interval_ns: the time step of the series.
     """
 
@@ -43,7 +43,7 @@ class TrafficJob:
     run: int
     flows: int
     window_ns: tuple[int, int]
-    drain_ns: int
+    quiet_ns: int
     interval_ns: int
 
     def to_dict(self) -> dict[str, Any]:

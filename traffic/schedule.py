@@ -45,7 +45,9 @@ class Events:
 class Schedule(Protocol):
     """Anything that says what is to be sent when."""
 
-    hosts: int
+    @property
+    def hosts(self) -> int:
+        """How many hosts send."""
 
     @property
     def end_ns(self) -> int:
@@ -169,9 +171,7 @@ def from_dict(settings: dict[str, Any]) -> Schedule:
     return AllPairsSchedule(**{**arguments, "skip": tuple(arguments["skip"])})
 
 
-def number_per_source(
-    sources: npt.NDArray[np.int64], sent: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def number_per_source(sources: npt.NDArray[np.int64], sent: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Returns each packet's number among those of its source, and advances `sent` accordingly."""
     order = np.argsort(sources, kind="stable")
     ordered = sources[order]

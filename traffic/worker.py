@@ -17,7 +17,7 @@ from traffic.collector import Collector
 from traffic.job import Clock, job_from_dict, store
 from traffic.sender import Sender
 
-ROLES = {"send": Sender, "collect": Collector}
+ROLES: dict[str, type[Sender] | type[Collector]] = {"send": Sender, "collect": Collector}
 
 
 def main() -> int:

@@ -13,10 +13,10 @@ from conftest import POLARLAB, one_line, polarlab, start_polarlab, wait_for_line
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 SMALL_RUN = ("run", "polarfly", "--q", "2", "--hosts", "2", "--link-rate", "1Mbit", "--load", "0.4")
-SUMMARY_KEYS = (
-    "name params routing pattern hosts link_rate_bps offered accepted loss latency_ms hops out_of_order "
-    "bringup_s rules fidelity seed versions"
-).split()
+SUMMARY_KEYS = {
+    *("name", "params", "routing", "pattern", "hosts", "link_rate_bps", "offered", "accepted", "loss"),
+    *("latency_ms", "hops", "out_of_order", "bringup_s", "rules", "fidelity", "seed", "versions"),
+}
 
 
 def test_ping_tcp_and_udp_between_hosts_from_single_lines():
@@ -61,7 +61,7 @@ def test_a_run_accepts_what_is_offered_and_writes_everything_down(tmp_path):
                     "--pcap", "h1_1")  # fmt: skip
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert set(SUMMARY_KEYS) <= summary.keys()
+    assert summary.keys() >= SUMMARY_KEYS
     assert summary == json.loads((out / "summary.json").read_text())
     assert summary["accepted"] == pytest.approx(0.4, rel=0.15)
     assert summary["loss"] == 0

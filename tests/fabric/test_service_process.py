@@ -14,9 +14,7 @@ SERVICE = (sys.executable, "-m", "controller.service", "polarfly", "q=2")
 
 
 def run_service(*words):
-    return subprocess.run(
-        [*SERVICE, *words], capture_output=True, text=True, timeout=60, check=False
-    )
+    return subprocess.run([*SERVICE, *words], capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.fixture
@@ -44,9 +42,7 @@ def no_socket():
 @pytest.mark.parametrize("service", [f"unix:{UNIX}"], indirect=True)
 def test_only_the_owner_can_open_its_unix_socket_and_it_has_no_other(service):
     assert stat.S_IMODE(os.stat(UNIX).st_mode) & 0o077 == 0
-    listening = subprocess.run(
-        ["ss", "-Hltnp"], capture_output=True, text=True, check=True
-    ).stdout
+    listening = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout
     assert f"pid={service.pid}," not in listening
 
 

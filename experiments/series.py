@@ -1,0 +1,85 @@
+"""The series of a run as CSV files: throughput, pairs, hops, latencies, the machine's idle share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.fabric import LiveFabric
+from experiments.fidelity import CpuSamples
+from experiments.records import HOP_COLUMNS, PAIR_COLUMNS, THROUGHPUT_COLUMNS, RunDirectory
+from experiments.traffic_jobs import host_distances
+from traffic.engine import TrafficResult
+from traffic.histogram import bin_middles_ms
+
+def write_series(directory: RunDirectory, fabric: LiveFabric, result: TrafficResult, cpu: CpuSamples) -> None:
+    """Writes all series of a run.
+
+    Raises:
+        OSError: the disk is full, or went away.
+    """
+    _write_throughput(directory, fabric, result)
+    _write_pairs(directory, fabric, result)
+    hops = result.received.hops
+    directory.write_csv("hops.csv", HOP_COLUMNS, ((n, hops[n]) for n in np.flatnonzero(hops).tolist()))
+    middles, counts = bin_middles_ms(), result.received.latency.counts
+    directory.write_csv(
+        "latency.csv",
+        ("latency_ms", "packets"),
+        ((f"{middles[n]:.6g}", counts[n]) for n in np.flatnonzero(counts).tolist()),
+    )
+    start_s = result.clock.monotonic_ns / 1e9
+    directory.write_csv(
+        "cpu.csv",
+        ("time_s", "idle"),
+        (
+            (round(time_s - start_s, 3), round(idle, 4))
+            for time_s, idle in zip(cpu.times_s, cpu.idle, strict=True)
+        ),
+    )
+
+
+def _write_throughput(directory: RunDirectory, fabric: LiveFabric, result: TrafficResult) -> None:
+    """Writes what each host sent and received in each interval; `time_s` is the interval's end."""
+    sent, received = result.sent.bytes, result.received.bytes
+    steps = max(len(sent), 1 + int(np.flatnonzero(received.any(axis=1)).max(initial=0)))
+    tx = np.zeros((steps, len(fabric.hosts)), np.int64)
+    rx = tx.copy()
+    tx[: len(sent)] = sent
+    rx[:] = received[:steps]
+    span_s = result.interval_ns / 1e9
+    directory.write_csv(
+        "throughput.csv",
+        THROUGHPUT_COLUMNS,
+        (
+            (round((step + 1) * span_s, 6), host.name, tx[step, index], rx[step, index])
+            for step in range(steps)
+            for index, host in enumerate(fabric.hosts)
+        ),
+    )
+
+
+def _write_pairs(directory: RunDirectory, fabric: LiveFabric, result: TrafficResult) -> None:
+    """Writes one row per ordered pair that sent in the measured window."""
+    names = [host.name for host in fabric.hosts]
+    distances = host_distances(fabric)
+    sent, received = result.sent.frames, result.received
+    frames = received.frames
+    mean_ms = received.latency_sum_ns / np.maximum(frames, 1) / 1e6
+    directory.write_csv(
+        "pairs.csv",
+        PAIR_COLUMNS,
+        (
+            (
+                names[s],
+                names[d],
+                distances[s, d],
+                sent[s, d],
+                frames[s, d],
+                round(mean_ms[s, d], 6) if frames[s, d] else "",
+                received.hops_min[s, d] if frames[s, d] else "",
+                received.hops_max[s, d] if frames[s, d] else "",
+                received.out_of_order[s, d],
+            )
+            for s, d in np.argwhere(sent > 0).tolist()
+        ),
+    )

@@ -1,0 +1,128 @@
+"""The summary and the manifest of a run: its result, and everything that it depended on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import time
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from emulation.machine import available_memory_bytes, emulation_versions
+from experiments.fabric import LiveFabric
+from experiments.fidelity import CpuSamples, judge
+from experiments.options import TrafficOptions
+from experiments.traffic_jobs import PairCheck, host_distances
+from traffic.engine import TrafficResult
+
+_PACKAGES = ("polarlab", "numpy", "ryu", "eventlet", "scapy")
+
+
+def summarise(
+    fabric: LiveFabric,
+    options: TrafficOptions,
+    check: PairCheck,
+    result: TrafficResult,
+    cpu: CpuSamples,
+) -> dict[str, Any]:
+    """Returns the result of a run, with the keys of the outside contract and some more."""
+    sent, received = result.sent, result.received
+    rate_bps = fabric.options.shape.rate_bps
+    # Less than the duration only where the run was interrupted.
+    measured_s = min(max(sent.seconds - options.warmup_s, 0.0), options.duration_s)
+    capacity_bits = len(fabric.hosts) * rate_bps * measured_s
+    frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
+    begin_s = result.clock.monotonic_ns / 1e9 + options.warmup_s
+    idle = cpu.between(begin_s, begin_s + options.duration_s)
+    packet_ms = options.frame_bytes * 8 / rate_bps * 1e3
+    size = fabric.controller.installation.planned
+    summary = {
+        "name": fabric.options.name,
+        "params": dict(fabric.options.params),
+        "routing": fabric.options.routing,
+        "pattern": options.pattern,
+        "load": options.load,
+        "hosts": fabric.options.hosts,
+        "endpoints": len(fabric.hosts),
+        "link_rate_bps": rate_bps,
+        "queue_packets": fabric.options.shape.queue_packets,
+        "frame_bytes": options.frame_bytes,
+        "duration_s": options.duration_s,
+        "measured_s": round(measured_s, 3),
+        "offered": _share(frames_sent * options.frame_bytes * 8, capacity_bits),
+        "accepted": _share(int(received.window_bytes.sum()) * 8, capacity_bits),
+        "loss": _share(frames_sent - frames_received, frames_sent),
+        "packets": {
+            "sent": frames_sent,
+            "received": frames_received,
+            "refused_by_host_queue": sent.refused,
+            "misdelivered": received.misdelivered,
+            "damaged": received.damaged,
+        },
+        "latency_ms": {
+            "mean": _rounded(received.latency.mean_ms()),
+            "p50": _rounded(received.latency.quantile_ms(0.5)),
+            "p99": _rounded(received.latency.quantile_ms(0.99)),
+        },
+        "hops": {str(n): int(received.hops[n]) for n in np.flatnonzero(received.hops)},
+        "hops_as_distances": _hops_match(fabric, result),
+        "out_of_order": int(received.out_of_order.sum()),
+        "bringup_s": {name: round(value, 3) for name, value in fabric.bringup_s.items()},
+        "rules": {"flows": size["flows"], "groups": size["groups"]},
+        "verified": asdict(check),
+        "fidelity": judge(idle, sent.lag.quantile_ms(0.99), packet_ms),
+        "seed": options.seed,
+        "versions": versions(),
+    }
+    if result.interrupted:
+        summary["interrupted"] = True
+    return summary
+
+
+def _hops_match(fabric: LiveFabric, result: TrafficResult) -> bool:
+    """Returns whether every packet took exactly as many hops as its routers are apart."""
+    expected = host_distances(fabric)
+    seen = result.received.hops_min != 255
+    low, high = result.received.hops_min[seen], result.received.hops_max[seen]
+    return bool((low == expected[seen]).all() and (high == expected[seen]).all())
+
+
+def manifest(fabric: LiveFabric, options: TrafficOptions) -> dict[str, Any]:
+    """Returns what a run depends on: its whole configuration, the seed, versions, the machine."""
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "name": fabric.options.name,
+        "params": dict(fabric.options.params),
+        "hosts": fabric.options.hosts,
+        "routing": fabric.options.routing,
+        "link_rate_bps": fabric.options.shape.rate_bps,
+        "queue_packets": fabric.options.shape.queue_packets,
+        "traffic": asdict(options),
+        "seed": options.seed,
+        "datapath": fabric.datapath,
+        "datapath_asked": fabric.options.datapath,
+        "versions": versions(),
+        "kernel": platform.release(),
+        "machine": {
+            "architecture": platform.machine(),
+            "cores": os.cpu_count(),
+            "memory_available_mib": available_memory_bytes() >> 20,
+        },
+    }
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of what produces a result."""
+    found = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    return {**found, "python": platform.python_version(), **emulation_versions()}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def _share(part: float, whole: float) -> float | None:
+    return round(part / whole, 6) if whole else None

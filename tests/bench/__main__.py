@@ -1,0 +1,72 @@
+"""`make bench`: measures every number that PolarLab promises, next to its reference in the same run.
+
+    make bench                      all rows, about five minutes
+    make bench ROWS="next-hops"     only the rows whose names begin with one of the words
+
+Numbers go to standard output as a table and, with everything that was measured, to results/bench.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+
+import fabrics
+import mathematics
+import packets
+from rows import Row, RowMaker
+
+from topology.errors import PolarLabError
+
+MAKERS: dict[str, RowMaker] = {
+    "next-hops-er31": mathematics.next_hops_er31,
+    "next-hops-er127": mathematics.next_hops_er127,
+    "proof-er13": mathematics.proof_er13,
+    "packets": packets.socket_rates,
+    "er7": fabrics.er7_against_mininet,
+    "link-rate": fabrics.link_rates,
+    "largest-er11": fabrics.largest_er11,
+    "largest-er13": fabrics.largest_er13,
+}
+RESULTS = Path("results/bench.json")
+
+
+def main(words: list[str]) -> int:
+    """Measures the chosen rows; returns 1 if one misses its goal."""
+    chosen = [name for name in MAKERS if not words or any(name.startswith(word) for word in words)]
+    if not chosen:
+        print(f"no such row; there are: {', '.join(MAKERS)}", file=sys.stderr)
+        return 2
+    rows: list[Row] = []
+    for name in chosen:
+        print(f"measuring {name}", file=sys.stderr, flush=True)
+        try:
+            rows += MAKERS[name]()
+        except PolarLabError as error:
+            rows.append(Row(name, "-", f"failed: {error}", "-", reached=False))
+    _print_table(rows)
+    RESULTS.parent.mkdir(exist_ok=True)
+    machine = {"cores": os.cpu_count(), "kernel": platform.release(), "python": sys.version}
+    content = {"machine": machine, "rows": [vars(row) for row in rows]}
+    RESULTS.write_text(json.dumps(content, indent=2) + "\n")
+    return int(not all(row.reached for row in rows))
+
+
+def _print_table(rows: list[Row]) -> None:
+    heads = ("what", "reference, same run", "measured", "goal", "reached")
+    table = [heads] + [
+        (row.what, row.reference, row.measured, row.goal, "yes" if row.reached else "NO") for row in rows
+    ]
+    widths = [max(len(line[column]) for line in table) for column in range(len(heads))]
+    for number, line in enumerate(table):
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        print("| " + " | ".join(cells) + " |")
+        if number == 0:
+            print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
