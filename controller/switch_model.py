@@ -19,6 +19,7 @@ from controller.plan import (
     Actions,
     CopyBits,
     DecrementTtl,
+    FieldMatch,
     Group,
     GroupKind,
     LoadBits,
@@ -32,6 +33,7 @@ from controller.plan import (
     Table,
     ToGroup,
 )
+from topology.addressing import switch_name
 from topology.errors import PolarLabError
 
 Packet = dict[str, int]  # OXM field name -> value; fields that the packet does not have are absent
@@ -56,17 +58,31 @@ class SwitchModel:
     """One switch with a plan installed.
 
     Raises:
-        PlanError: two rules of one table with the same match and priority, a jump backwards, or an
-            action that hands packets to a group that the plan does not have.
+        PlanError: two rules of one table with the same match and priority, two groups of one number, a
+            jump backwards, a rule or bucket for a group that does not exist, or groups in a circle.
     """
 
     def __init__(self, plan: SwitchPlan) -> None:
         self._groups = {group.number: group for group in plan.groups}
+        if len(self._groups) < len(plan.groups):
+            raise PlanError(f"two groups of one number on {switch_name(plan.router)}")
+        for group in plan.groups:
+            self._check_chain(group, ())
         rules: dict[Table, list[Rule]] = {table: [] for table in Table}
         for rule in plan.rules:
             rules[rule.table].append(rule)
             self._check(rule)
         self._tables = {table: _TableIndex(rules[table]) for table in Table}
+
+    def _check_chain(self, group: Group, before: tuple[int, ...]) -> None:
+        if group.number in before:
+            raise PlanError(f"groups hand on in a circle: {(*before, group.number)}")
+        for bucket in group.buckets:
+            for action in bucket.actions:
+                if isinstance(action, ToGroup):
+                    if action.group not in self._groups:
+                        raise PlanError(f"a bucket names group {action.group}, which does not exist: {group}")
+                    self._check_chain(self._groups[action.group], (*before, group.number))
 
     def _check(self, rule: Rule) -> None:
         if rule.goto is not None and rule.goto <= rule.table:
@@ -159,14 +175,16 @@ class _TableIndex:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         by_shape: dict[_Shape, dict[tuple[int, ...], Rule]] = {}
+        seen: set[tuple[int, frozenset[FieldMatch]]] = set()
         for rule in rules:
-            shape = tuple((f.field, f.mask) for f in rule.match)
-            values = tuple(f.value for f in rule.match)
-            entries = by_shape.setdefault(shape, {})
-            other = entries.get(values)
-            if other is not None and other.priority == rule.priority:
+            identity = (rule.priority, frozenset(rule.match))
+            if identity in seen:
                 raise PlanError(f"two rules with one match and priority: {rule}")
-            if other is None or other.priority < rule.priority:
+            seen.add(identity)
+            shape = tuple((f.field, f.mask) for f in rule.match)
+            entries = by_shape.setdefault(shape, {})
+            values = tuple(f.value for f in rule.match)
+            if values not in entries or entries[values].priority < rule.priority:
                 entries[values] = rule
         tops = {shape: max(r.priority for r in e.values()) for shape, e in by_shape.items()}
         # Highest priority first: a search ends when no shape that is left can beat the rule it has.

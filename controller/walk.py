@@ -31,6 +31,11 @@ class Failure:
     dead_ends: frozenset[tuple[int, int]] = frozenset()
     dead_routers: frozenset[int] = frozenset()
 
+    @property
+    def breaks_something(self) -> bool:
+        """Whether anything is broken at all."""
+        return bool(self.dead_ends or self.dead_routers)
+
 
 NO_FAILURE = Failure()
 
@@ -131,7 +136,7 @@ class _Walker:
         everyone = np.arange(self._topology.routers)
         for destination in alive:
             distances = self._topology.distances(everyone, destination.router)
-            bounds = self._bound(distances).tolist() if failure is NO_FAILURE else None
+            bounds = None if failure.breaks_something else self._bound(distances).tolist()
             walk = _DestinationWalk(self, destination, failure)
             for source in alive:
                 if source != destination:
@@ -205,9 +210,10 @@ class _DestinationWalk:
 
     def _follow(self, router: int, emission: Emission) -> _Verdict:
         port, packet = emission.port, emission.packet
-        if (router, port) == self._delivery and packet["vlan_vid"] == NO_VLAN:
-            return _DELIVERED
         where = f"out of {interface_name(router, port)}"
+        if (router, port) == self._delivery and packet["vlan_vid"] == NO_VLAN:
+            counted = packet["ip_ttl"] == INITIAL_TTL
+            return _DELIVERED if counted else _Verdict(0, frozenset({("miscounted", where)}))
         peer = self._walker.peer(router, port)
         if peer is None:
             return _Verdict(0, frozenset({("misdelivered", where)}))
@@ -234,7 +240,7 @@ def _count(
     proof.max_hops = max(proof.max_hops, verdict.hops)
     for kind, where in sorted(found):
         if len(proof.faults) < _FAULTS_KEPT:
-            broken = "" if failure is NO_FAILURE else f" with {failure.name} down"
+            broken = f" with {failure.name} down" if failure.breaks_something else ""
             proof.faults.append(f"{source.name} to {destination.name}{broken}: {kind} {where}")
 
 

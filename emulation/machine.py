@@ -50,6 +50,12 @@ def kernel_datapath_available() -> bool:
     return Path("/sys/module/openvswitch").exists()
 
 
+def check_datapath(asked: str) -> None:
+    """Raises UsageError unless `asked` is one of DATAPATHS."""
+    if asked not in DATAPATHS:
+        raise UsageError(f"unknown datapath {asked!r}; there are: {', '.join(DATAPATHS)}")
+
+
 def choose_datapath(asked: str) -> str:
     """Returns `kernel` or `user` for what was asked for: the kernel's where there is one.
 
@@ -57,8 +63,7 @@ def choose_datapath(asked: str) -> str:
         UsageError: `asked` is not one of DATAPATHS.
         MachineError: the kernel's datapath was asked for and this kernel has none.
     """
-    if asked not in DATAPATHS:
-        raise UsageError(f"unknown datapath {asked!r}; there are: {', '.join(DATAPATHS)}")
+    check_datapath(asked)
     if asked == "user":
         return "user"
     if kernel_datapath_available():

@@ -37,11 +37,7 @@ class PortShape:
     queue_packets: int
 
     def __post_init__(self) -> None:
-        if not MIN_RATE_BPS <= self.rate_bps <= MAX_RATE_BPS:
-            raise ParameterError(
-                f"a link's rate must be {MIN_RATE_BPS // 1000} kbit/s to "
-                f"{MAX_RATE_BPS // 10**9} Gbit/s, got {self.rate_bps} bit/s"
-            )
+        _check_rate(self.rate_bps)
         if not 1 <= self.queue_packets <= MAX_QUEUE_PACKETS:
             raise ParameterError(
                 f"a queue must hold 1 to {MAX_QUEUE_PACKETS} packets, got {self.queue_packets}"
@@ -56,6 +52,14 @@ class PortShape:
         return max(2 * MAX_FRAME_BYTES, self.rate_bps // 8 // 500)
 
 
+def _check_rate(rate_bps: float) -> None:
+    if not MIN_RATE_BPS <= rate_bps <= MAX_RATE_BPS:
+        raise ParameterError(
+            f"a link's rate must be {MIN_RATE_BPS // 1000} kbit/s to {MAX_RATE_BPS // 10**9} Gbit/s, "
+            f"got {rate_bps:.15g} bit/s"
+        )
+
+
 def parse_rate_bps(text: str) -> int:
     """Returns bits per second for a text like `2Mbit`, `500kbit` or `1.5Gbit/s`.
 
@@ -65,8 +69,9 @@ def parse_rate_bps(text: str) -> int:
     matched = _RATE.fullmatch(text.strip())
     if not matched:
         raise ParameterError(f"{text!r} is no rate; write it like 2Mbit or 500kbit")
-    rate_bps = round(float(matched[1]) * _UNITS[matched[2].lower()])
-    return PortShape(rate_bps, 1).rate_bps
+    rate_bps = float(matched[1]) * _UNITS[matched[2].lower()]
+    _check_rate(rate_bps)  # before it is rounded: it may be infinite
+    return round(rate_bps)
 
 
 def shaping_commands(interface: str, shape: PortShape) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.routings import check_routing
+from emulation.machine import check_datapath
 from emulation.shaping import PortShape, parse_rate_bps
 from topology.addressing import check_hosts
 from topology.errors import ParameterError
@@ -126,6 +127,7 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
     params, topology = read_topology(arguments)
     check_hosts(arguments.hosts)
     check_routing(arguments.routing)
+    check_datapath(arguments.datapath)
     shape = PortShape(parse_rate_bps(arguments.link_rate), arguments.queue)
     return FabricOptions(
         arguments.name,

@@ -33,9 +33,9 @@ def plot_run(folder: Path) -> list[Path]:
     summary = read_json(folder / SUMMARY)
     try:
         figure = _draw(folder, summary)
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, ParameterError):
-            raise
+    except ParameterError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise ParameterError(f"{folder} is damaged or of another version: {error}") from error
     paths = [folder / f"throughput.{format_}" for format_ in FORMATS]
     for path in paths:
@@ -60,10 +60,12 @@ def _draw(folder: Path, summary: dict[str, Any]) -> Figure:
 def _throughput(axes: Axes, folder: Path, summary: dict[str, Any]) -> None:
     table = read_csv(folder / "throughput.csv", THROUGHPUT_COLUMNS)
     times, place = np.unique(np.array(table["time_s"], float), return_inverse=True)
+    if not len(times):
+        raise ParameterError(f"{folder} is damaged: throughput.csv has no rows")
     step = float(times[0])
     for column, label, style in (
-        ("tx_bytes", f"offered {summary['offered']:.3f} of the injection capacity", "--"),
-        ("rx_bytes", f"accepted {summary['accepted']:.3f}", "-"),
+        ("tx_bytes", f"offered {_fraction(summary['offered'])} of the injection capacity", "--"),
+        ("rx_bytes", f"accepted {_fraction(summary['accepted'])}", "-"),
     ):
         bits = np.bincount(place, np.array(table[column], float)) * 8
         axes.step(times, bits / step / 1e6, style, where="pre", label=label, color=_DARK)
@@ -75,19 +77,22 @@ def _throughput(axes: Axes, folder: Path, summary: dict[str, Any]) -> None:
     axes.legend(loc="center right")
 
 
+def _fraction(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
 def _hops(axes: Axes, folder: Path) -> None:
     pairs = read_csv(folder / "pairs.csv", ("distance", "sent_frames"))
     counted = read_csv(folder / "hops.csv", HOP_COLUMNS)
-    distance = np.array(pairs["distance"], int)
-    expected = np.bincount(distance, np.array(pairs["sent_frames"], float))
-    measured = np.bincount(np.array(counted["hops"], int), np.array(counted["packets"], float), len(expected))
-    expected = np.pad(expected, (0, len(measured) - len(expected)))
-    hops = np.arange(len(measured))
+    distance, taken = np.array(pairs["distance"], int), np.array(counted["hops"], int)
+    hops = np.arange(1 + max(distance.max(initial=0), taken.max(initial=0)))
+    expected = np.bincount(distance, np.array(pairs["sent_frames"], float), len(hops))
+    measured = np.bincount(taken, np.array(counted["packets"], float), len(hops))
     _bars(axes, hops - 0.2, expected, "sent, by distance in the graph", _LIGHT)
     _bars(axes, hops + 0.2, measured, "received, by hops taken", _DARK)
     axes.set(xlabel="links between routers", ylabel="packets in the measured window")
     axes.set_xticks(hops)
-    axes.set_ylim(0, max(expected.max(), measured.max()) * 1.25)
+    axes.set_ylim(0, max(expected.max(), measured.max(), 1) * 1.25)
     axes.legend(loc="upper left")
 
 

@@ -109,12 +109,15 @@ def read_csv(path: Path, header: Sequence[str]) -> dict[str, list[str]]:
     """
     try:
         with open(path, newline="") as file:
-            rows = list(csv.DictReader(file))
-            names = rows[0].keys() if rows else header
+            reader = csv.DictReader(file, strict=True)
+            rows = list(reader)
+            names = reader.fieldnames or ()
     except FileNotFoundError:
         raise ParameterError(f"{path.parent} is no complete run: {path.name} is missing") from None
     except (csv.Error, UnicodeDecodeError):
         raise ParameterError(f"{path} is damaged") from None
-    if not set(header) <= set(names) or any(None in row.values() for row in rows):
+    # A row that is too long has a column without a name, one that is too short a value that is None.
+    uneven = any(None in row or None in row.values() for row in rows)
+    if uneven or not set(header) <= set(names):
         raise ParameterError(f"{path} is damaged: it should have the columns {', '.join(header)}")
     return {name: [row[name] for row in rows] for name in header}

@@ -19,6 +19,7 @@ from experiments.records import MANIFEST, SUMMARY, RunDirectory
 from experiments.series import write_series
 from experiments.summaries import manifest, summarise
 from experiments.traffic_jobs import check_all_pairs, run_measured_traffic
+from topology.addressing import hosts_of
 from topology.errors import NegativeResult, ParameterError
 from traffic.engine import TrafficInterrupted, TrafficResult
 
@@ -39,9 +40,11 @@ def run_experiment(
         KeyboardInterrupt: Ctrl-C; what was measured until then is in `out`.
     """
     require_emulation()
-    endpoints = fabric_options.topology.routers * fabric_options.hosts
+    hosts = [host.name for host in hosts_of(fabric_options.topology, fabric_options.hosts)]
+    if pcap_host is not None and pcap_host not in hosts:
+        raise ParameterError(f"no host {pcap_host!r} to capture at; they are {hosts[0]} to {hosts[-1]}")
+    endpoints = len(hosts)
     with _run_directory(out) as directory, live_fabric(fabric_options, progress) as fabric:
-        _check_pcap_host(fabric, pcap_host)
         directory.write_json(MANIFEST, manifest(fabric, traffic_options))
         started = time.monotonic()
         progress(f"sending one probe for each of {endpoints * (endpoints - 1)} pairs of hosts")
@@ -71,11 +74,6 @@ def _run_directory(out: Path) -> Iterator[RunDirectory]:
         yield directory
     finally:
         directory.discard_if_empty()
-
-
-def _check_pcap_host(fabric: LiveFabric, name: str | None) -> None:
-    if name is not None and name not in fabric.network:
-        raise ParameterError(f"no host {name!r} to capture at; the first is {fabric.hosts[0].name}")
 
 
 def _traffic(fabric: LiveFabric, options: TrafficOptions, progress: Progress) -> TrafficResult:

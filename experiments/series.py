@@ -11,6 +11,7 @@ from experiments.traffic_jobs import host_distances
 from traffic.engine import TrafficResult
 from traffic.histogram import bin_middles_ms
 
+
 def write_series(directory: RunDirectory, fabric: LiveFabric, result: TrafficResult, cpu: CpuSamples) -> None:
     """Writes all series of a run.
 

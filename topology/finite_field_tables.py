@@ -1,19 +1,20 @@
 """The addition and multiplication tables of GF(q), taken once from the galois library.
 
 Importing galois costs over a second, so `make setup` runs this module once
-(`python -m topology.finite_field_tables`) and leaves all tables, 120 KB, in `TABLE_FILE`. Where the
+(`python -m topology.finite_field_tables`) and leaves all tables, 200 KB, in `TABLE_FILE`. Where the
 file is missing (an installation without write access), the tables are asked from galois at first use.
 """
 
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from topology.finite_field import LARGEST_ORDER, prime_power
+from topology.prime_powers import LARGEST_ORDER, prime_power
 
 TABLE_FILE = Path(__file__).with_name("finite_field_tables.npz")
 
@@ -23,13 +24,13 @@ Tables = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], int]
 def load(order: int) -> Tables:
     """Returns (sum, product, primitive element): two uint8 arrays, order x order, and an int."""
     try:
-        with np.load(TABLE_FILE) as stored:
+        with open(TABLE_FILE, "rb") as file, np.load(file) as stored:
             return (
                 stored[f"sum_{order}"],
                 stored[f"product_{order}"],
                 int(stored[f"primitive_{order}"]),
             )
-    except (OSError, ValueError, KeyError):  # absent, half-written by an old crash, or foreign
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # absent, cut off or foreign
         return from_galois(order)
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from topology import finite_field_tables
 from topology.errors import ParameterError
-from topology.finite_field import FiniteField, check_order, finite_field, nearest_orders, prime_power
+from topology.finite_field import FiniteField, finite_field
+from topology.prime_powers import check_order, nearest_orders, prime_power
 
 ROOT = Path(__file__).parents[2]
 # Written out, so that an order lost from the product's own list is missed here.
@@ -82,9 +83,7 @@ def test_characteristic_is_the_additive_order_of_one(field):
 
 def test_addition_adds_the_digits_in_base_p(field):
     p, a = field.characteristic, np.arange(field.order)
-    expected = sum(
-        ((a[:, None] // p**i + a[None, :] // p**i) % p) * p**i for i in range(field.degree)
-    )
+    expected = sum(((a[:, None] // p**i + a[None, :] // p**i) % p) * p**i for i in range(field.degree))
     assert np.array_equal(field.sum, expected)
 
 
@@ -180,6 +179,8 @@ def test_making_a_polarfly_does_not_import_galois():
     assert done.stdout == "False\n"
 
 
+# numpy leaves a half-written file to the garbage collector to close.
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 @pytest.mark.parametrize("damage", ["absent", "empty", "foreign", "half", "other orders"])
 def test_a_missing_or_damaged_table_file_does_not_matter(damage, tmp_path, monkeypatch):
     stored = finite_field_tables.TABLE_FILE.read_bytes()

@@ -1,5 +1,7 @@
 """What every topology offers, seen on a small graph with parallel links."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ class DoubledPath(Topology):
     """Three routers in a row; the first two are joined twice."""
 
     name = "doubled-path"
-    params = {}
+    params = MappingProxyType({})
 
     @property
     def adjacency(self):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from topology.finite_field import prime_power
 from topology.polarfly import PolarFly
+from topology.prime_powers import prime_power
 
 SMALL = (2, 3, 4, 5, 7, 8, 9, 11, 13)
 SUPPORTED = [q for q in range(2, 129) if prime_power(q)]
@@ -132,9 +132,7 @@ def test_members_of_the_vertex_classes(q):
 @pytest.mark.parametrize("q", [2, 4, 8, 16])
 def test_quadrics_of_even_q_share_one_neighbour(q):
     topology = er(q)
-    shared = set.intersection(
-        *(set(topology.neighbours(w).tolist()) for w in topology.classes.quadrics)
-    )
+    shared = set.intersection(*(set(topology.neighbours(w).tolist()) for w in topology.classes.quadrics))
     assert len(shared) == 1
 
 
