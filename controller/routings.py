@@ -14,6 +14,10 @@ ROUTINGS: Mapping[str, Callable[[Topology, int], RoutePlan]] = {
 }
 
 
+# Routings whose choices do not depend on the traffic, so that theory can tell what they accept.
+OBLIVIOUS = frozenset({minimal.NAME})
+
+
 def check_routing(name: str) -> None:
     """Raises UsageError, naming those that exist, unless there is a routing called `name`."""
     if name not in ROUTINGS:

@@ -102,44 +102,62 @@ class SwitchModel:
             packet: its fields, `in_port` among them.
             dead_ports: ports that are down: groups avoid them, what is sent to them is lost.
         """
+        return [outcome for _, outcome in self.process_with_shares(packet, dead_ports)]
+
+    def process_with_shares(
+        self, packet: Mapping[str, int], dead_ports: frozenset[int]
+    ) -> list[tuple[float, Outcome]]:
+        """Returns every outcome with the share of packets that has it; arguments as `process`."""
         return self._run(Table.INGRESS, dict(packet), dead_ports)
 
-    def _run(self, table: Table, packet: Packet, dead_ports: frozenset[int]) -> list[Outcome]:
+    def _run(self, table: Table, packet: Packet, dead_ports: frozenset[int]) -> _Shared:
         rule = self._tables[table].lookup(packet)
         if rule is None:
-            return [()]
+            return _NOTHING
         here = self._apply(rule.actions, packet, dead_ports)
         if rule.goto is None:
             return here
         rest = self._run(rule.goto, packet, dead_ports)
-        return rest if here == [()] else [a + b for a, b in product(here, rest)]
+        return rest if here == _NOTHING else _both(here, rest)
 
-    def _apply(self, actions: Actions, packet: Packet, dead_ports: frozenset[int]) -> list[Outcome]:
+    def _apply(self, actions: Actions, packet: Packet, dead_ports: frozenset[int]) -> _Shared:
         """Applies actions to `packet` in place and returns what they may send."""
-        outcomes: list[Outcome] = [()]
+        outcomes = _NOTHING
         for action in actions:
             if isinstance(action, Output):
                 sent = _send(action.port, packet, dead_ports)
-                outcomes = [outcome + sent for outcome in outcomes]
+                outcomes = _both(outcomes, [(1.0, sent)])
             elif isinstance(action, ToGroup):
                 branches = self._group(self._groups[action.group], packet, dead_ports)
-                outcomes = [a + b for a, b in product(outcomes, branches)]
+                outcomes = _both(outcomes, branches)
             else:
                 _rewrite(action, packet)
         return outcomes
 
-    def _group(self, group: Group, packet: Packet, dead_ports: frozenset[int]) -> list[Outcome]:
+    def _group(self, group: Group, packet: Packet, dead_ports: frozenset[int]) -> _Shared:
         alive = [b for b in group.buckets if b.watch_port is None or b.watch_port not in dead_ports]
         if group.kind is GroupKind.SELECT:
             alive = [bucket for bucket in alive if bucket.weight > 0]
         else:
             alive = alive[:1]
         if not alive:
-            return [()]
+            return _NOTHING
+        total = sum(bucket.weight for bucket in alive)
         # A bucket works on a copy: what it rewrites is not seen by the actions after the group.
         return [
-            outcome for bucket in alive for outcome in self._apply(bucket.actions, dict(packet), dead_ports)
+            (share * bucket.weight / total, outcome)
+            for bucket in alive
+            for share, outcome in self._apply(bucket.actions, dict(packet), dead_ports)
         ]
+
+
+_Shared = list[tuple[float, Outcome]]
+_NOTHING: _Shared = [(1.0, ())]
+
+
+def _both(first: _Shared, second: _Shared) -> _Shared:
+    """Returns the outcomes of two steps that are both taken."""
+    return [(p * q, a + b) for (p, a), (q, b) in product(first, second)]
 
 
 def _send(port: int, packet: Packet, dead_ports: frozenset[int]) -> Outcome:

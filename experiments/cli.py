@@ -17,6 +17,7 @@ from topology.errors import UsageError
 EXAMPLES = """examples:
   polarlab topology polarfly --q 7
   polarlab verify polarfly --q 5 --hosts 2
+  polarlab predict polarfly --q 5 --hosts 3 --pattern tornado --load 1
   sudo polarlab up polarfly --q 3 --exec "h1_1 ping -c 3 h5_1"
   sudo polarlab run polarfly --q 5 --hosts 2 --load 0.3 --duration 10
   polarlab plot results/RUN
@@ -112,8 +113,9 @@ def _verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> Status:
+    from controller.failures import NO_FAILURE, link_failures, switch_failures
     from controller.routings import make_plan
-    from controller.walk import NO_FAILURE, link_failures, prove, switch_failures
+    from controller.walk import prove
     from experiments.options import read_topology
 
     params, topology = read_topology(arguments)
@@ -152,6 +154,59 @@ def _verify(arguments: argparse.Namespace) -> Status:
     for fault in proof.faults:
         print(f"polarlab: {fault}", file=sys.stderr)
     return Status.DONE if proof.ok else Status.NEGATIVE
+
+
+# ---- predict ----
+
+
+def _predict_arguments(parser: argparse.ArgumentParser) -> None:
+    from experiments import options
+
+    options.add_topology_arguments(parser)
+    options.add_hosts_argument(parser)
+    options.add_routing_argument(parser)
+    options.add_pattern_arguments(parser)
+    _add_json(parser)
+
+
+def _predict(arguments: argparse.Namespace) -> Status:
+    from controller.routings import make_plan
+    from experiments.options import read_topology
+    from experiments.prediction import predict_pattern
+    from topology.addressing import switch_name
+    from traffic.patterns import check_load, make_pattern
+
+    params, topology = read_topology(arguments)
+    check_load(arguments.load)
+    plan = make_plan(topology, arguments.hosts, arguments.routing)
+    pattern = make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)
+    prediction = predict_pattern(plan, pattern, arguments.load)
+    links = [
+        f"{switch_name(router)}-{switch_name(neighbour)}"
+        for router in range(topology.routers)
+        for neighbour in topology.neighbours(router).tolist()
+    ]
+    result: dict[str, Any] = {
+        "name": arguments.name,
+        "params": params,
+        "routing": arguments.routing,
+        "pattern": arguments.pattern,
+        "hosts": arguments.hosts,
+        "offered": arguments.load,
+        "accepted": round(prediction.accepted, 6),
+        "seed": arguments.seed,
+        "link_load_max": round(float(prediction.offered_loads.max()), 6),
+        "link_load_mean": round(float(prediction.offered_loads.mean()), 6),
+        "links_overloaded": int((prediction.offered_loads > 1 + 1e-9).sum()),
+    }
+    if arguments.json:
+        loads = zip(links, prediction.offered_loads, prediction.carried_loads, strict=True)
+        result["links"] = [
+            {"link": name, "offered": round(float(a), 6), "carried": round(float(b), 6)}
+            for name, a, b in loads
+        ]
+    _print_result(arguments, result)
+    return Status.DONE
 
 
 # ---- up ----
@@ -296,6 +351,7 @@ _COMMANDS: tuple[
 ] = (
     ("topology", "a graph: its sizes, degrees and diameter", _topology_arguments, _topology),
     ("verify", "prove a routing's rules for every pair of hosts", _verify_arguments, _verify),
+    ("predict", "accepted fraction and link loads by a fluid model", _predict_arguments, _predict),
     ("up", "launch a fabric and open Mininet's prompt on it (root)", _up_arguments, _up),
     ("run", "launch a fabric, run traffic over it and measure it (root)", _run_arguments, _run),
     ("plot", "draw the figures of a run", _plot_arguments, _plot),

@@ -15,7 +15,7 @@ from topology.errors import ParameterError
 from topology.graph import Topology
 from topology.registry import FAMILIES, make_topology
 from traffic.codec import MAX_FLOWS
-from traffic.patterns import check_load, pattern
+from traffic.patterns import NAMES, check_load, check_pattern
 
 DEFAULT_RESULTS = Path("results")
 
@@ -96,15 +96,21 @@ def add_routing_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--routing", default="min", help="the routing (default min)")
 
 
+def add_pattern_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds who sends to whom, how much, and the seed."""
+    names = ", ".join(NAMES)
+    parser.add_argument("--pattern", default="uniform", help=f"{names} (default uniform)")
+    parser.add_argument("--load", type=float, default=0.3, help="offered, 0..1 (default 0.3)")
+    parser.add_argument("--seed", type=int, default=1, help="of all random choices (default 1)")
+
+
 def add_traffic_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds what traffic is run with."""
-    parser.add_argument("--pattern", default="uniform", help="who sends to whom (default uniform)")
-    parser.add_argument("--load", type=float, default=0.3, help="offered, 0..1 (default 0.3)")
+    add_pattern_arguments(parser)
     parser.add_argument("--frame-bytes", type=int, default=1000, help="(default 1000)")
     parser.add_argument("--flows", type=int, default=64, help="source ports per host pair (default 64)")
     parser.add_argument("--duration", type=float, default=10.0, help="measured seconds (default 10)")
     parser.add_argument("--warmup", type=float, default=2.0, help="seconds before (default 2)")
-    parser.add_argument("--seed", type=int, default=1, help="of all random choices (default 1)")
 
 
 def read_topology(arguments: argparse.Namespace) -> tuple[dict[str, int | str], Topology]:
@@ -142,7 +148,7 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
 
 def read_traffic(arguments: argparse.Namespace) -> TrafficOptions:
     """Returns the checked options of traffic; errors as `read_fabric`."""
-    pattern(arguments.pattern)
+    check_pattern(arguments.pattern)
     check_load(arguments.load)
     _check_range("--flows", arguments.flows, 1, MAX_FLOWS)
     _check_range("--duration", arguments.duration, 0.1, 86_400)

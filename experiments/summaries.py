@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from controller.routings import OBLIVIOUS, make_plan
 from emulation.machine import available_memory_bytes, emulation_versions
 from experiments.fabric import LiveFabric
 from experiments.fidelity import CpuSamples, judge
 from experiments.options import TrafficOptions
+from experiments.prediction import predict_pattern
 from experiments.traffic_jobs import PairCheck, host_distances
 from traffic.engine import TrafficResult
+from traffic.patterns import make_pattern
 
 _PACKAGES = ("polarlab", "numpy", "ryu", "eventlet", "scapy")
 
@@ -77,9 +80,23 @@ def summarise(
         "seed": options.seed,
         "versions": versions(),
     }
+    if fabric.options.routing in OBLIVIOUS:
+        summary["predicted"] = _predicted(fabric, options)
     if result.interrupted:
         summary["interrupted"] = True
     return summary
+
+
+def _predicted(fabric: LiveFabric, options: TrafficOptions) -> dict[str, float]:
+    """Returns what the fluid model says of the same plan, pattern and load."""
+    topology, hosts = fabric.options.topology, fabric.options.hosts
+    plan = make_plan(topology, hosts, fabric.options.routing)
+    pattern = make_pattern(options.pattern, topology, hosts, options.seed)
+    prediction = predict_pattern(plan, pattern, options.load)
+    return {
+        "accepted": round(prediction.accepted, 6),
+        "link_load_max": round(float(prediction.offered_loads.max()), 6),
+    }
 
 
 def _hops_match(fabric: LiveFabric, result: TrafficResult) -> bool:

@@ -17,6 +17,7 @@ from traffic.codec import HEADER_BYTES
 from traffic.engine import TrafficResult, run_traffic
 from traffic.frames import build_probe
 from traffic.job import HostSocket, TrafficJob
+from traffic.patterns import make_pattern
 from traffic.schedule import AllPairsSchedule, PoissonSchedule, Schedule
 
 _NS = 1_000_000_000
@@ -108,9 +109,8 @@ def run_measured_traffic(
     packets_per_s = options.load * fabric.options.shape.rate_bps / (options.frame_bytes * 8)
     begin_ns = round(options.warmup_s * _NS)
     end_ns = begin_ns + round(options.duration_s * _NS)
-    schedule = PoissonSchedule(
-        options.pattern, len(fabric.hosts), packets_per_s, end_ns, options.flows, options.seed
-    )
+    pattern = make_pattern(options.pattern, fabric.options.topology, fabric.options.hosts, options.seed)
+    schedule = PoissonSchedule(pattern, packets_per_s, end_ns, options.flows, options.seed)
     window_ns = (begin_ns, end_ns)
     job = make_job(fabric, schedule, options.frame_bytes, _TRAFFIC_RUN_ID, options.flows, window_ns)
     return run_traffic(job, marked_environment(), progress)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from traffic.patterns import pattern
+from traffic.patterns import Pattern
 
 CHUNK_EVENTS = 2048
 _NS = 1_000_000_000
@@ -68,20 +68,23 @@ class PoissonSchedule:
     source is drawn at random; the gaps of every single host are exponential all the same.
 
     Attributes:
-        pattern: the pattern's name.
-        hosts: how many hosts send.
+        pattern: who sends to whom.
         packets_per_s: the mean rate of one host.
         duration_ns: how long, in nanoseconds.
         flows: source ports per host pair; each packet takes one at random.
         seed: of the random generator.
     """
 
-    pattern: str
-    hosts: int
+    pattern: Pattern
     packets_per_s: float
     duration_ns: int
     flows: int
     seed: int
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts send."""
+        return self.pattern.hosts
 
     @property
     def end_ns(self) -> int:
@@ -91,14 +94,13 @@ class PoissonSchedule:
     def chunks(self) -> Iterator[Events]:
         """Yields all packets in order of time."""
         generator = np.random.default_rng(self.seed)
-        choose = pattern(self.pattern)
         mean_gap_ns = _NS / (self.packets_per_s * self.hosts)
         sent = np.zeros(self.hosts, np.int64)
         now_ns = 0.0
         while True:
             times = now_ns + np.cumsum(generator.exponential(mean_gap_ns, CHUNK_EVENTS))
             sources = generator.integers(self.hosts, size=CHUNK_EVENTS)
-            destinations = choose(sources, self.hosts, generator)
+            destinations = self.pattern.destinations(sources, generator)
             flows = generator.integers(self.flows, size=CHUNK_EVENTS)
             now_ns = float(times[-1])
             due = int(np.searchsorted(times, self.duration_ns))
@@ -167,7 +169,10 @@ def from_dict(settings: dict[str, Any]) -> Schedule:
     """Returns the schedule that `to_dict` described."""
     arguments = dict(settings)
     if arguments.pop("kind") == "poisson":
-        return PoissonSchedule(**arguments)
+        chosen = arguments.pop("pattern")
+        partners = chosen["partners"]
+        chosen["partners"] = None if partners is None else tuple(partners)
+        return PoissonSchedule(pattern=Pattern(**chosen), **arguments)
     return AllPairsSchedule(**{**arguments, "skip": tuple(arguments["skip"])})
 
 

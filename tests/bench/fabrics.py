@@ -19,6 +19,7 @@ from experiments.progress import Progress
 from experiments.traffic_jobs import check_all_pairs, make_job
 from topology.registry import make_topology
 from traffic.engine import run_traffic
+from traffic.patterns import Pattern
 from traffic.schedule import PoissonSchedule
 
 _POLARLAB = str(Path(sys.executable).with_name("polarlab"))
@@ -152,7 +153,7 @@ def _rate_error(fabric: LiveFabric, rate_bps: int) -> float:
     )
     begin_ns, end_ns = 1_000_000_000, 6_000_000_000
     packets_per_s = 1.2 * rate_bps / 8000
-    schedule = PoissonSchedule("uniform", 2, packets_per_s, end_ns, 4, 1)
+    schedule = PoissonSchedule(Pattern("uniform", 2), packets_per_s, end_ns, 4, 1)
     narrowed = LiveFabric(
         fabric.options, fabric.datapath, fabric.network, fabric.controller, pair, fabric.bringup_s
     )

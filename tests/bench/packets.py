@@ -19,6 +19,7 @@ from traffic import sockets
 from traffic.engine import run_traffic
 from traffic.frames import build_probe
 from traffic.job import HostSocket, TrafficJob
+from traffic.patterns import Pattern
 from traffic.schedule import PoissonSchedule
 
 _SECONDS = 3
@@ -56,7 +57,7 @@ def socket_rates() -> list[Row]:
         frame = build_probe(*_HOSTS, frame_bytes=_FRAME_BYTES, run=1)
         scapy_rate = _scapy_rate(pids[0], frame)
         end_ns = _SECONDS * 10**9
-        schedule = PoissonSchedule("uniform", 2, _FAST / 2, end_ns, 64, 1)
+        schedule = PoissonSchedule(Pattern("uniform", 2), _FAST / 2, end_ns, 64, 1)
         job = TrafficJob(hosts, schedule.to_dict(), frame, 1, 64, (0, 10**12), 10**9, 10**9)
         result = run_traffic(job, os.environ)
     sent, received = int(result.sent.frames.sum()), int(result.received.frames.sum())

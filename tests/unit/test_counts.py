@@ -21,6 +21,7 @@ from traffic.job import (
     load_sent,
     store,
 )
+from traffic.patterns import Pattern
 from traffic.schedule import PoissonSchedule
 
 HOSTS = (Host(9, 0, 9), Host(0, 0, 0), Host(4, 1, 4))  # not in the order of their addresses
@@ -30,7 +31,7 @@ MS = 1_000_000
 WINDOW = (100 * MS, 200 * MS)
 JOB = TrafficJob(
     hosts=tuple(HostSocket(host.name, host.ip, f"{host.name}-eth0", 1) for host in HOSTS),
-    schedule=PoissonSchedule("uniform", 3, 100.0, 400 * MS, 4, 1).to_dict(),
+    schedule=PoissonSchedule(Pattern("uniform", 3), 100.0, 400 * MS, 4, 1).to_dict(),
     template=build_probe(HOSTS[0], HOSTS[1], frame_bytes=120, run=3),
     run=3,
     flows=4,

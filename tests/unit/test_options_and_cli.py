@@ -97,7 +97,10 @@ def prints_json(capsys, arguments: str, status: int = 0) -> dict:
         ("up polarfly --q 3 --queue 0", "a queue must hold 1 to 100000 packets, got 0"),
         ("up polarfly --q 3 --datapath fast", "unknown datapath 'fast'; there are: auto, kernel, user"),
         ("run polarfly --q 6", "q = 6 is no prime power"),
-        ("run polarfly --q 3 --pattern all", "unknown pattern 'all'; there are: uniform"),
+        (
+            "run polarfly --q 3 --pattern all",
+            "unknown pattern 'all'; there are: perm1hop, perm2hop, random-permutation, tornado, uniform",
+        ),
         ("run polarfly --q 3 --load 0", "a load must be over 0 and at most 1, got 0"),
         ("run polarfly --q 3 --load 1.5", "a load must be over 0 and at most 1, got 1.5"),
         ("run polarfly --q 3 --load -1", "a load must be over 0 and at most 1, got -1"),

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from controller.failures import NO_FAILURE, Failure, link_failures, switch_failures
 from controller.minimal import minimal_plan
 from controller.plan import (
     Bucket,
@@ -24,7 +25,7 @@ from controller.plan import (
 )
 from controller.routings import ROUTINGS, check_routing, make_plan
 from controller.switch_model import PlanError
-from controller.walk import NO_FAILURE, Failure, link_failures, prove, switch_failures
+from controller.walk import prove
 from topology.addressing import ROUTER_MASK, hosts_of, router_ip
 from topology.errors import ParameterError, UsageError
 from topology.graph import Topology

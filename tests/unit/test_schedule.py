@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from topology.errors import ParameterError, UsageError
-from traffic.patterns import check_load, pattern
+from traffic.patterns import Pattern, check_load, check_pattern
 from traffic.schedule import (
     CHUNK_EVENTS,
     AllPairsSchedule,
@@ -17,7 +17,7 @@ from traffic.schedule import (
 )
 
 SECOND_NS = 1_000_000_000
-POISSON = PoissonSchedule("uniform", 20, 500.0, 4 * SECOND_NS, 8, 1)
+POISSON = PoissonSchedule(Pattern("uniform", 20), 500.0, 4 * SECOND_NS, 8, 1)
 FIELDS = ("time_ns", "source", "destination", "flow", "sequence")
 
 
@@ -61,7 +61,8 @@ def test_times_ascend_within_the_duration(events):
 
 @pytest.mark.parametrize(("rate", "hosts"), [(500.0, 20), (3.5, 7), (2000.0, 2)])
 def test_rate_is_right_within_three_standard_deviations(rate, hosts):
-    schedule = replace(POISSON, packets_per_s=rate, hosts=hosts, duration_ns=10 * SECOND_NS)
+    pattern = Pattern("uniform", hosts)
+    schedule = replace(POISSON, packets_per_s=rate, pattern=pattern, duration_ns=10 * SECOND_NS)
     expected = rate * hosts * 10
     count = len(all_events(schedule)["time_ns"])
     assert abs(count - expected) <= 3 * expected**0.5
@@ -108,7 +109,7 @@ def test_a_run_too_short_for_a_packet_has_none():
 def test_uniform_never_sends_to_itself_and_covers_all_others_equally():
     hosts, each = 9, 8000
     sources = np.repeat(np.arange(hosts), each)
-    destinations = pattern("uniform")(sources, hosts, np.random.default_rng(5))
+    destinations = Pattern("uniform", hosts).destinations(sources, np.random.default_rng(5))
     counts = np.zeros((hosts, hosts), int)
     np.add.at(counts, (sources, destinations), 1)
     assert not counts.diagonal().any()
@@ -119,7 +120,7 @@ def test_uniform_never_sends_to_itself_and_covers_all_others_equally():
 @pytest.mark.parametrize("name", ["", "Uniform", "nonsense"])
 def test_unknown_pattern_is_refused_with_those_that_exist(name):
     with pytest.raises(UsageError, match=f"unknown pattern '{name}'; there are: .*uniform"):
-        pattern(name)
+        check_pattern(name)
 
 
 @pytest.mark.parametrize("load", [1e-6, 0.3, 1, 1.0])
