@@ -3,32 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from controller import minimal
+from controller import compact_valiant, minimal, valiant
 from controller.plan import RoutePlan
 from topology.errors import UsageError
 from topology.graph import Topology
 
-ROUTINGS: Mapping[str, Callable[[Topology, int], RoutePlan]] = {
-    minimal.NAME: minimal.minimal_plan,
+
+@dataclass(frozen=True)
+class Routing:
+    """A routing.
+
+    Attributes:
+        make_plan: (topology, hosts per router) -> its plan.
+        oblivious: whether its choices do not depend on the traffic, so that theory can tell what it accepts.
+        shortest: whether its packets take exactly the pair's distance in hops.
+        summary: what it does, in a line.
+    """
+
+    make_plan: Callable[[Topology, int], RoutePlan]
+    oblivious: bool
+    shortest: bool
+    summary: str
+
+
+ROUTINGS: Mapping[str, Routing] = {
+    minimal.NAME: Routing(minimal.minimal_plan, True, True, "the shortest path"),
+    valiant.NAME: Routing(valiant.valiant_plan, True, False, "by way of a random router"),
+    compact_valiant.NAME: Routing(
+        compact_valiant.compact_valiant_plan, True, False, "by way of a random neighbour (polarfly)"
+    ),
 }
 
 
-# Routings whose choices do not depend on the traffic, so that theory can tell what they accept.
-OBLIVIOUS = frozenset({minimal.NAME})
+def routing(name: str) -> Routing:
+    """Returns the routing called `name`.
 
-
-def check_routing(name: str) -> None:
-    """Raises UsageError, naming those that exist, unless there is a routing called `name`."""
+    Raises:
+        UsageError: there is none; those that exist are named.
+    """
     if name not in ROUTINGS:
         raise UsageError(f"unknown routing {name!r}; there are: {', '.join(sorted(ROUTINGS))}")
+    return ROUTINGS[name]
 
 
-def make_plan(topology: Topology, hosts_per_router: int, routing: str) -> RoutePlan:
+def make_plan(topology: Topology, hosts_per_router: int, name: str) -> RoutePlan:
     """Returns the plan of a routing for a fabric.
 
     Raises:
         UsageError: there is no such routing, or it cannot route this fabric.
     """
-    check_routing(routing)
-    return ROUTINGS[routing](topology, hosts_per_router)
+    return routing(name).make_plan(topology, hosts_per_router)

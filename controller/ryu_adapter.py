@@ -222,6 +222,10 @@ def _action(action: plan.Action) -> Any:
             return _PARSER.OFPActionOutput(port)
         case plan.ToGroup(group):
             return _PARSER.OFPActionGroup(group)
+        case plan.SetField("in_port", value):
+            # OpenFlow has no such action; Nicira's register load may write it.
+            window = nicira_ext.ofs_nbits(0, 31)
+            return _PARSER.NXActionRegLoad(ofs_nbits=window, dst="in_port", value=value)
         case plan.SetField(field, value):
             return _PARSER.OFPActionSetField(**{field: _user_value(field, value, None)})
         case plan.CopyBits(source, target, bits):

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from controller.plan import RoutePlan
+from controller.routings import make_plan
 from emulation.machine import choose_datapath
 from emulation.network import FabricNetwork, FabricSettings, launched
 from experiments.controller_process import ControllerProcess
@@ -22,6 +24,7 @@ class LiveFabric:
     Attributes:
         options: what was asked for.
         datapath: the datapath that it got, `kernel` or `user`.
+        plan: what its switches hold.
         network: its Mininet network.
         controller: its controller.
         hosts: all hosts, router by router.
@@ -30,6 +33,7 @@ class LiveFabric:
 
     options: FabricOptions
     datapath: str
+    plan: RoutePlan
     network: FabricNetwork
     controller: ControllerProcess
     hosts: tuple[Host, ...]
@@ -53,6 +57,7 @@ def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabr
         launched(settings, progress) as network,
         _controller(options, network) as controller,  # plans and proves while the network is built
     ):
+        plan = make_plan(options.topology, options.hosts, options.routing)
         network.build()
         controller.wait_until_listening()
         _tell_plan(controller, progress)
@@ -66,7 +71,7 @@ def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabr
             "install": told.installed_at - max(built, told.connected_at),
         }
         progress(f"all switches hold their rules, {sum(bringup_s.values()):.1f} s after the start")
-        yield LiveFabric(options, datapath, network, controller, hosts, bringup_s)
+        yield LiveFabric(options, datapath, plan, network, controller, hosts, bringup_s)
         progress("taking the fabric down")
 
 

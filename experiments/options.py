@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.routings import check_routing
+from controller.routings import routing
 from emulation.machine import check_datapath
 from emulation.shaping import PortShape, parse_rate_bps
 from topology.addressing import check_hosts
@@ -132,7 +132,7 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
     """
     params, topology = read_topology(arguments)
     check_hosts(arguments.hosts)
-    check_routing(arguments.routing)
+    routing(arguments.routing)
     check_datapath(arguments.datapath)
     shape = PortShape(parse_rate_bps(arguments.link_rate), arguments.queue)
     return FabricOptions(

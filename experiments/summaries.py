@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from controller.routings import OBLIVIOUS, make_plan
+from controller.routings import routing
 from emulation.machine import available_memory_bytes, emulation_versions
 from experiments.fabric import LiveFabric
 from experiments.fidelity import CpuSamples, judge
@@ -80,7 +80,7 @@ def summarise(
         "seed": options.seed,
         "versions": versions(),
     }
-    if fabric.options.routing in OBLIVIOUS:
+    if routing(fabric.options.routing).oblivious:
         summary["predicted"] = _predicted(fabric, options)
     if result.interrupted:
         summary["interrupted"] = True
@@ -90,9 +90,8 @@ def summarise(
 def _predicted(fabric: LiveFabric, options: TrafficOptions) -> dict[str, float]:
     """Returns what the fluid model says of the same plan, pattern and load."""
     topology, hosts = fabric.options.topology, fabric.options.hosts
-    plan = make_plan(topology, hosts, fabric.options.routing)
     pattern = make_pattern(options.pattern, topology, hosts, options.seed)
-    prediction = predict_pattern(plan, pattern, options.load)
+    prediction = predict_pattern(fabric.plan, pattern, options.load)
     return {
         "accepted": round(prediction.accepted, 6),
         "link_load_max": round(float(prediction.offered_loads.max()), 6),

@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from rows import Row
@@ -154,9 +155,7 @@ def _rate_error(fabric: LiveFabric, rate_bps: int) -> float:
     begin_ns, end_ns = 1_000_000_000, 6_000_000_000
     packets_per_s = 1.2 * rate_bps / 8000
     schedule = PoissonSchedule(Pattern("uniform", 2), packets_per_s, end_ns, 4, 1)
-    narrowed = LiveFabric(
-        fabric.options, fabric.datapath, fabric.network, fabric.controller, pair, fabric.bringup_s
-    )
+    narrowed = replace(fabric, hosts=pair)
     job = make_job(narrowed, schedule, 1000, 1, 4, (begin_ns, end_ns))
     received = run_traffic(job, {}).received
     rates = received.window_bytes * 8 / ((end_ns - begin_ns) / 1e9)

@@ -23,7 +23,7 @@ from controller.plan import (
     Table,
     ToGroup,
 )
-from controller.routings import ROUTINGS, check_routing, make_plan
+from controller.routings import ROUTINGS, make_plan, routing
 from controller.switch_model import PlanError
 from controller.walk import prove
 from topology.addressing import ROUTER_MASK, hosts_of, router_ip
@@ -138,7 +138,7 @@ def test_make_plan_knows_the_routings_by_name():
 
 def test_unknown_routing_is_refused_with_those_that_exist():
     with pytest.raises(UsageError, match=r"unknown routing 'shortest'; there are: .*min"):
-        check_routing("shortest")
+        routing("shortest")
     with pytest.raises(UsageError, match="unknown routing"):
         make_plan(er(2), 1, "shortest")
 

@@ -1,0 +1,151 @@
+"""The routings that take detours: their proofs, their detours, and what a switch holds for them."""
+
+import numpy as np
+import pytest
+
+from controller.plan import GroupKind, Output, PushVlan, SetField, Table
+from controller.polarfly_detours import far_detours, near_detours
+from controller.routings import ROUTINGS, make_plan, routing
+from controller.valiant import MOST_INTERMEDIATES
+from controller.walk import prove
+from topology.errors import UsageError
+from topology.graph import Adjacency, Topology
+from topology.polarfly import PolarFly
+
+PROVEN = [
+    *[("compact-valiant", q) for q in (2, 3, 4, 5, 7)],
+    *[("valiant", q) for q in (2, 3, 4, 5)],
+]
+
+
+@pytest.mark.parametrize(("name", "q"), PROVEN)
+def test_every_choice_of_every_group_delivers_within_the_bound(name, q):
+    proof = prove(make_plan(PolarFly(q), 1, name))
+    assert proof.ok, proof.faults
+    assert proof.delivered == proof.pairs
+    assert proof.max_hops <= 4
+
+
+@pytest.mark.parametrize("name", sorted(ROUTINGS))
+def test_two_hosts_a_router_are_told_apart(name):
+    proof = prove(make_plan(PolarFly(3), 2, name))
+    assert proof.ok
+    assert proof.pairs == 26 * 25
+
+
+@pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9, 11])
+def test_the_neighbours_of_a_far_detour_are_two_hops_from_the_destination(q):
+    graph = PolarFly(q)
+    everyone = np.arange(graph.routers)
+    for source in range(0, graph.routers, 1 + graph.routers // 30):
+        hops = graph.next_hops(source, everyone)
+        for destination in np.flatnonzero(graph.distances(source, everyone) == 2):
+            detours = far_detours(graph, source, int(hops[destination]))
+            assert len(detours) == graph.degrees[source] - 1
+            onward = graph.next_hops(detours, destination)
+            assert (graph.distances(detours, destination) == 2).all()
+            assert (onward != source).all()
+
+
+@pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9])
+def test_near_detours_exist_for_every_adjacent_pair_and_never_come_back(q):
+    graph = PolarFly(q)
+    for link in graph.link_list:
+        for source, destination in ((link.a, link.b), (link.b, link.a)):
+            detours = near_detours(graph, source, destination)
+            assert detours
+            for detour in detours:
+                if detour.tagged is None:
+                    assert int(graph.distances(detour.first, destination)) == 1
+                    continue
+                path = [source, detour.first, detour.tagged]
+                path += [int(graph.next_hops(detour.tagged, destination)), destination]
+                assert len(set(path)) == 5
+                assert (graph.distances(path[:-1], path[1:]) == 1).all()
+
+
+@pytest.mark.parametrize("q", [3, 4, 5])
+def test_a_triangle_is_used_wherever_no_end_is_a_quadric(q):
+    graph = PolarFly(q)
+    for link in graph.link_list:
+        quadric = q in (graph.degrees[link.a], graph.degrees[link.b])
+        triangles = [d for d in near_detours(graph, link.a, link.b) if d.tagged is None]
+        assert len(triangles) == (0 if quadric else 1)
+
+
+def test_valiant_uses_every_other_router_as_an_intermediate():
+    plan = make_plan(PolarFly(5), 1, "valiant")
+    for switch in plan.switches:
+        (group,) = [g for g in switch.groups if g.kind is GroupKind.SELECT]
+        tags = {a.value & 0xFFF for b in group.buckets for a in b.actions if isinstance(a, SetField)}
+        assert tags == set(range(1, 32)) - {switch.router + 1}
+
+
+def test_valiant_has_at_most_256_buckets_whatever_the_size():
+    plan = make_plan(PolarFly(17), 1, "valiant")
+    groups = [g for g in plan.switches[5].groups if g.kind is GroupKind.SELECT]
+    assert [len(g.buckets) for g in groups] == [MOST_INTERMEDIATES]
+    assert len({bucket.actions for bucket in groups[0].buckets}) == MOST_INTERMEDIATES
+
+
+def test_compact_valiant_has_two_groups_a_port_and_no_path_of_one_hop():
+    graph = PolarFly(5)
+    plan = make_plan(graph, 1, "compact-valiant")
+    for switch in plan.switches:
+        select = [g for g in switch.groups if g.kind is GroupKind.SELECT]
+        assert len(select) == 2 * graph.degrees[switch.router]
+        for group in select:
+            minimal_port = group.number & 0xFFF
+            for bucket in group.buckets:
+                ports = [a.port for a in bucket.actions if isinstance(a, Output)]
+                assert ports != [minimal_port]
+                if any(isinstance(a, PushVlan) for a in bucket.actions):
+                    assert group.number >> 13
+
+
+@pytest.mark.parametrize("name", ["valiant", "compact-valiant"])
+def test_tags_are_followed_by_every_switch(name):
+    plan = make_plan(PolarFly(3), 1, name)
+    for switch in plan.switches:
+        tagged = [rule for rule in switch.rules if rule.table is Table.TRANSIT]
+        assert len(tagged) == 1 + plan.topology.routers
+
+
+class Ring(Topology):
+    """A ring of five routers."""
+
+    name = "ring"
+    params = {}  # noqa: RUF012  # as every family has
+
+    @property
+    def adjacency(self):
+        neighbours = [sorted(((r - 1) % 5, (r + 1) % 5)) for r in range(5)]
+        return Adjacency(np.arange(0, 11, 2), np.array(neighbours, np.int32).ravel())
+
+    def distances(self, sources, destinations):
+        apart = np.abs(np.asarray(sources) - np.asarray(destinations))
+        return np.minimum(apart, 5 - apart).astype(np.int8)
+
+    def next_hops(self, sources, destinations):
+        s, d = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
+        ahead = (d - s) % 5
+        return np.where(ahead == 0, s, (s + np.where(ahead <= 2, 1, -1)) % 5).astype(np.int32)
+
+    def pairs_by_distance(self):
+        return {1: 10, 2: 10}
+
+
+@pytest.mark.parametrize("name", ["min", "valiant"])
+def test_a_topology_of_ones_own_is_routed_and_proven(name):
+    proof = prove(make_plan(Ring(), 2, name))
+    assert proof.ok, proof.faults
+    assert proof.max_hops == (2 if name == "min" else 4)
+
+
+def test_compact_valiant_is_for_polarfly_only():
+    with pytest.raises(UsageError, match="compact-valiant is a routing for polarfly, not for ring"):
+        make_plan(Ring(), 1, "compact-valiant")
+
+
+def test_only_min_promises_shortest_paths():
+    assert [name for name in ROUTINGS if routing(name).shortest] == ["min"]
