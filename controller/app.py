@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
 from typing import Any
 
 from controller import ryu_adapter as ryu
+from controller.adaptive_loop import STEP_S, AdaptiveLoop
 from controller.events import die, report
-from controller.installer import Installer, Message, Stage
+from controller.installer import Installer, Message, PutGroup, Stage
 from topology.addressing import switch_name
+
+# What an adapted group's message carries; beyond all numbers that the installer gives.
+ADAPTATION_XID = 0xFFFFFFFE
 
 Handler = Callable[["PlanApp", Any], None]
 
@@ -32,11 +37,36 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
 
     OFP_VERSIONS = (ryu.ofproto_v1_3.OFP_VERSION,)
 
-    def __init__(self, installer: Installer) -> None:
+    def __init__(self, installer: Installer, loop: AdaptiveLoop | None = None) -> None:
         super().__init__()
         self._installer = installer
+        self._loop = loop
         self._datapaths: dict[int, Any] = {}
         self._announced = False
+
+    def start(self) -> None:
+        """Starts the application's threads: Ryu's, and the adaptation's where there is any."""
+        super().start()
+        if self._loop:
+            self.threads.append(ryu.spawn(self._adapt))
+
+    def _adapt(self) -> None:
+        assert self._loop
+        reported = 0
+        due = time.monotonic()
+        try:
+            while True:
+                for number, groups in self._loop.step(self._installer.ready()):
+                    messages = [Message(ADAPTATION_XID, PutGroup(group, True)) for group in groups]
+                    if number in self._datapaths:
+                        self._send(self._datapaths[number], messages)
+                if self._loop.groups_modified > reported and time.monotonic() % 1 < STEP_S:
+                    reported = self._loop.groups_modified
+                    report("adapted", groups_modified=reported)
+                due = max(due + STEP_S, time.monotonic())
+                ryu.sleep(due - time.monotonic())
+        except Exception as error:  # a thread that dies must not die unnoticed
+            die(f"{type(error).__name__} in the adaptive loop: {error}")
 
     @ryu.set_ev_cls(ryu.ofp_event.EventOFPStateChange, [ryu.MAIN_DISPATCHER, ryu.DEAD_DISPATCHER])
     @_fatal_on_error
@@ -49,6 +79,8 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         if event.state == ryu.MAIN_DISPATCHER:
             self._datapaths[number] = datapath
             report("connected" if self._installer.knows(number) else "foreign", dpid=number)
+            if self._loop:
+                self._loop.reset(number)
             self._send(datapath, self._installer.connected(number))
         elif self._datapaths.get(number) is datapath:
             # A switch that connected again may already have a newer connection: that one counts.

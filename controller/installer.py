@@ -131,6 +131,10 @@ class Installer:
 
     # ---- how far it is ----
 
+    def ready(self) -> frozenset[int]:
+        """Returns the datapath ids of the switches that hold their plan."""
+        return frozenset(number for number, p in self._switches.items() if p.stage is Stage.READY)
+
     def knows(self, datapath_id: int) -> bool:
         """Returns whether that switch belongs to the plan."""
         return datapath_id in self._switches

@@ -79,6 +79,8 @@ class _Collected:
         number = numbers[state.key] = len(self._delivered)
         self._delivered.append(0.0)
         for step in self.space.steps(state, destination, NO_FAILURE):
+            if not step.share:  # what a controller may choose, but has not chosen
+                continue
             if step.target and step.hop:
                 router, port = step.hop
                 link = self._link_starts[router] + port - 1

@@ -152,11 +152,19 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group entry."""
+    """A group entry.
+
+    Attributes:
+        number: its id on its switch.
+        kind: how it picks.
+        buckets: what it picks among.
+        alternatives: where a controller adapts the group, everything that one of its buckets may ever be.
+    """
 
     number: int
     kind: GroupKind
     buckets: tuple[Bucket, ...]
+    alternatives: tuple[Bucket, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from controller import compact_valiant, minimal, valiant
+from controller import compact_valiant, minimal, ugal_pf, valiant
 from controller.plan import RoutePlan
 from topology.errors import UsageError
 from topology.graph import Topology
@@ -33,6 +33,9 @@ ROUTINGS: Mapping[str, Routing] = {
     valiant.NAME: Routing(valiant.valiant_plan, True, False, "by way of a random router"),
     compact_valiant.NAME: Routing(
         compact_valiant.compact_valiant_plan, True, False, "by way of a random neighbour (polarfly)"
+    ),
+    ugal_pf.NAME: Routing(
+        ugal_pf.ugal_pf_plan, False, False, "minimal, or a compact Valiant detour where it is full (polarfly)"
     ),
 }
 

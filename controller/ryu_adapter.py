@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -55,6 +56,8 @@ __all__ = [
     "ofproto_v1_3",
     "run",
     "set_ev_cls",
+    "sleep",
+    "spawn",
 ]
 
 RyuApp = app_manager.RyuApp
@@ -120,6 +123,10 @@ def listen(path: str | None, host: str, port: int) -> Any:
     return eventlet.listen((host, port), backlog=_BACKLOG, reuse_port=False)
 
 
+spawn = hub.spawn
+sleep = hub.sleep
+
+
 def run(listener: Any, application_class: type[Any], *arguments: Any) -> None:
     """Runs one application on the connections that `listener` accepts, until a thread of it ends."""
     cfg.CONF(args=[], project="polarlab")
@@ -147,6 +154,9 @@ def encode(datapath: Datapath, messages: Iterable[Message]) -> bytes:
     """Returns messages as OpenFlow 1.3 bytes, ready to be sent in one piece."""
     encoded = bytearray()
     for message in messages:
+        if isinstance(message.command, PutGroup):
+            encoded += _group_mod(message.xid, message.command)
+            continue
         wire = _wire_message(datapath, message)
         wire.set_xid(message.xid)
         wire.serialize()
@@ -167,11 +177,6 @@ def _wire_message(datapath: Datapath, message: Message) -> Any:
             return _PARSER.OFPGroupDescStatsRequest(datapath)
         case Barrier():
             return _PARSER.OFPBarrierRequest(datapath)
-        case PutGroup(group, exists):
-            command = _PROTOCOL.OFPGC_MODIFY if exists else _PROTOCOL.OFPGC_ADD
-            kind = _GROUP_TYPES[group.kind]
-            buckets = [_bucket(group.kind, bucket) for bucket in group.buckets]
-            return _PARSER.OFPGroupMod(datapath, command, kind, group.number, buckets)
         case PutRule(rule, cookie):
             return _PARSER.OFPFlowMod(
                 datapath,
@@ -183,17 +188,32 @@ def _wire_message(datapath: Datapath, message: Message) -> Any:
             )
 
 
-def _bucket(kind: plan.GroupKind, bucket: plan.Bucket) -> Any:
-    watched = _PROTOCOL.OFPP_ANY if bucket.watch_port is None else bucket.watch_port
-    return _PARSER.OFPBucket(
+def _group_mod(xid: int, put: PutGroup) -> bytes:
+    """Returns a group's message, put together from buckets that were encoded before.
+
+    An adaptive group has 64 buckets, most of them alike, and is sent many times a second.
+    """
+    group = put.group
+    command = _PROTOCOL.OFPGC_MODIFY if put.exists else _PROTOCOL.OFPGC_ADD
+    buckets = b"".join(_bucket(group.kind, bucket) for bucket in group.buckets)
+    length = _PROTOCOL.OFP_GROUP_MOD_SIZE + len(buckets)
+    head = struct.pack("!BBHI", _PROTOCOL.OFP_VERSION, _PROTOCOL.OFPT_GROUP_MOD, length, xid)
+    return head + struct.pack("!HBxI", command, _GROUP_TYPES[group.kind], group.number) + buckets
+
+
+# The rules and groups of a fabric's switches are mostly alike, so that their parts are made once.
+
+
+@cache
+def _bucket(kind: plan.GroupKind, bucket: plan.Bucket) -> bytes:
+    encoded = bytearray()
+    _PARSER.OFPBucket(
         weight=bucket.weight if kind is plan.GroupKind.SELECT else 0,
-        watch_port=watched,
+        watch_port=_PROTOCOL.OFPP_ANY if bucket.watch_port is None else bucket.watch_port,
         watch_group=_PROTOCOL.OFPG_ANY,
         actions=_actions(bucket.actions),
-    )
-
-
-# The rules of a fabric's switches are mostly alike, so that their parts are made once.
+    ).serialize(encoded, 0)
+    return bytes(encoded)
 
 
 @cache

@@ -13,12 +13,16 @@ from __future__ import annotations
 import argparse
 import ipaddress
 import logging
+import socket
 import sys
 import time
 from dataclasses import dataclass
 
+from controller.adaptive_loop import AdaptiveLoop
 from controller.events import die, report
+from controller.handover import receive_queues
 from controller.installer import Installer
+from controller.occupancy import NetlinkOccupancy
 from controller.plan import RoutePlan
 from controller.routings import make_plan
 from controller.walk import prove
@@ -84,6 +88,12 @@ def serve(arguments: argparse.Namespace) -> None:
     params = parse_params(arguments.topology, arguments.params)
     plan = proven_plan(arguments.topology, params, arguments.hosts, arguments.routing)
 
+    loop = None
+    if arguments.queues_from is not None:
+        with socket.socket(fileno=arguments.queues_from) as connection:
+            queues = receive_queues(connection)
+        loop = AdaptiveLoop(plan, NetlinkOccupancy(queues.switches, queues.queue_packets))
+
     # Only now: Ryu takes most of a second to import, and replaces the standard library's sockets.
     from controller import app, ryu_adapter
 
@@ -93,7 +103,7 @@ def serve(arguments: argparse.Namespace) -> None:
     except OSError as error:
         raise UsageError(f"cannot listen on {arguments.listen}: {error.strerror}") from error
     report("listening", address=arguments.listen)
-    ryu_adapter.run(listener, app.PlanApp, installer)
+    ryu_adapter.run(listener, app.PlanApp, installer, loop)
     die("a thread of the controller ended")
 
 
@@ -123,6 +133,9 @@ def main() -> int:
     parser.add_argument("--routing", default="min")
     parser.add_argument("--listen", default=DEFAULT_LISTEN, help="unix:PATH or tcp:HOST:PORT")
     parser.add_argument("--allow-remote", action="store_true", help="listen on other than loopback")
+    parser.add_argument(
+        "--queues-from", type=int, metavar="FD", help="adapt; a descriptor that the queues come over"
+    )
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:

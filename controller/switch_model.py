@@ -17,6 +17,7 @@ from controller.plan import (
     VLAN_PRESENT,
     Action,
     Actions,
+    Bucket,
     CopyBits,
     DecrementTtl,
     FieldMatch,
@@ -77,7 +78,7 @@ class SwitchModel:
     def _check_chain(self, group: Group, before: tuple[int, ...]) -> None:
         if group.number in before:
             raise PlanError(f"groups hand on in a circle: {(*before, group.number)}")
-        for bucket in group.buckets:
+        for bucket in (*group.buckets, *group.alternatives):
             for action in bucket.actions:
                 if isinstance(action, ToGroup):
                     if action.group not in self._groups:
@@ -135,18 +136,27 @@ class SwitchModel:
         return outcomes
 
     def _group(self, group: Group, packet: Packet, dead_ports: frozenset[int]) -> _Shared:
-        alive = [b for b in group.buckets if b.watch_port is None or b.watch_port not in dead_ports]
+        # What a controller may yet point a bucket at has no share of the packets, but is possible.
+        weights: dict[Bucket, int] = {}
+        for bucket in group.buckets:
+            weights[bucket] = weights.get(bucket, 0) + bucket.weight
+        alive = {
+            bucket: weight
+            for bucket, weight in weights.items()
+            if bucket.watch_port is None or bucket.watch_port not in dead_ports
+        }
         if group.kind is GroupKind.SELECT:
-            alive = [bucket for bucket in alive if bucket.weight > 0]
+            alive = {bucket: weight for bucket, weight in alive.items() if weight > 0}
         else:
-            alive = alive[:1]
-        if not alive:
+            alive = dict(list(alive.items())[:1])
+        total = sum(alive.values())
+        possible = alive | {bucket: 0 for bucket in group.alternatives if bucket not in alive}
+        if not possible:
             return _NOTHING
-        total = sum(bucket.weight for bucket in alive)
         # A bucket works on a copy: what it rewrites is not seen by the actions after the group.
         return [
-            (share * bucket.weight / total, outcome)
-            for bucket in alive
+            (share * weight / max(total, 1), outcome)
+            for bucket, weight in possible.items()
             for share, outcome in self._apply(bucket.actions, dict(packet), dead_ports)
         ]
 

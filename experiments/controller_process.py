@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import subprocess
@@ -13,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from controller.handover import Queues, channel, send_queues
+from controller.routings import routing as routing_named
 from emulation.commands import marked_environment
 from topology.errors import NegativeResult, PolarLabError
 
@@ -53,12 +56,18 @@ class ControllerProcess:
         listen: str,
         log: Path,
     ) -> None:
-        """Starts it; use as a context manager, so that it is ended."""
+        """Starts it; use as a context manager, so that it is ended.
+
+        An adaptive routing's controller waits for `hand_over` before it listens.
+        """
         words = [f"{name}={value}" for name, value in params.items()]
         command = [sys.executable, "-m", "controller.service", topology, *words]
         command += ["--hosts", str(hosts), "--routing", routing, "--listen", listen]
         self._log = log
-        with log.open("ab") as stderr:
+        self._channel, theirs = channel()
+        if not routing_named(routing).oblivious:
+            command += ["--queues-from", str(theirs.fileno())]
+        with theirs, log.open("ab") as stderr:
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *command],  # the kernel ends it with us
                 stdin=subprocess.DEVNULL,
@@ -67,11 +76,13 @@ class ControllerProcess:
                 text=True,
                 env=marked_environment(),
                 start_new_session=True,
+                pass_fds=[theirs.fileno()],
             )
         self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self.installation = Installation()
+        self.groups_modified = 0
 
     def __enter__(self) -> ControllerProcess:
         return self
@@ -80,11 +91,22 @@ class ControllerProcess:
         self._process.kill()
         self._process.wait()
         self._reader.join()
+        self._channel.close()
+
+    def catch_up(self) -> None:
+        """Takes notice of what it reported since it was last waited for; errors as `wait_until_listening`."""
+        with contextlib.suppress(queue.Empty):
+            while event := self._events.get_nowait():
+                self._keep(event)
 
     @property
     def pid(self) -> int:
         """Its process id."""
         return self._process.pid
+
+    def hand_over(self, queues: Queues) -> None:
+        """Gives it the queues that it adapts to."""
+        send_queues(self._channel, queues)
 
     def wait_until_listening(self) -> None:
         """Returns when its plan is proven and it takes connections.
@@ -133,6 +155,8 @@ class ControllerProcess:
             self.installation.planned = event
         elif kind == "proven":
             self.installation.proven = event
+        elif kind == "adapted":
+            self.groups_modified = event["groups_modified"]
         elif kind == "refused":
             self.installation.refusals.append(event["text"])
         elif kind == "fatal":

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from controller.handover import Queues
+from controller.occupancy import SwitchQueues
 from controller.plan import RoutePlan
-from controller.routings import make_plan
+from controller.routings import make_plan, routing
 from emulation.machine import choose_datapath
 from emulation.network import FabricNetwork, FabricSettings, launched
 from experiments.controller_process import ControllerProcess
 from experiments.options import FabricOptions
 from experiments.progress import Progress
 from topology.addressing import Host, hosts_of
+from traffic import sockets
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,9 @@ def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabr
     ):
         plan = make_plan(options.topology, options.hosts, options.routing)
         network.build()
+        if not routing(options.routing).oblivious:
+            with _queues(options, network) as queues:
+                controller.hand_over(queues)
         controller.wait_until_listening()
         _tell_plan(controller, progress)
         network.start()
@@ -84,6 +91,22 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
         network.controller_target,
         network.run_dir / "controller.log",
     )
+
+
+@contextlib.contextmanager
+def _queues(options: FabricOptions, network: FabricNetwork) -> Iterator[Queues]:
+    """Opens a netlink socket in every switch's namespace, for the controller to read its queues through."""
+    with contextlib.ExitStack() as opened:
+        switches = {}
+        with sockets.namespaces():
+            for switch in network.switches:
+                settings = switch.settings()
+                sockets.enter(settings.namespace_pid)
+                ports = {socket.if_nametoindex(name): number for name, number in settings.ports}
+                netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+                opened.enter_context(netlink)
+                switches[settings.dpid] = SwitchQueues(netlink.fileno(), ports)
+        yield Queues(switches, options.shape.queue_packets)
 
 
 def _tell_plan(controller: ControllerProcess, progress: Progress) -> None:

@@ -86,7 +86,10 @@ def prints_json(capsys, arguments: str, status: int = 0) -> dict:
         ("verify polarfly --q 6", "q = 6 is no prime power"),
         ("verify polarfly --q 3 --hosts 0", "hosts per router must be 1 to 254, got 0"),
         ("verify polarfly --q 3 --hosts 255", "hosts per router must be 1 to 254, got 255"),
-        ("verify polarfly --q 3 --routing best", "unknown routing 'best'; there are: compact-valiant, min, valiant"),
+        (
+            "verify polarfly --q 3 --routing best",
+            "unknown routing 'best'; there are: compact-valiant, min",
+        ),
         ("verify polarfly --q 3 --failures all", "unknown failures 'all'; there are: none, links, switches"),
         ("up polarfly --q 3 --hosts 0", "hosts per router must be 1 to 254, got 0"),
         ("up polarfly --q 3 --routing best", "unknown routing 'best'"),

@@ -1,0 +1,130 @@
+"""UGAL_PF's decision as a control law: from the occupancies of a switch's ports to its groups' buckets.
+
+The paper decides for every packet: minimal, unless the output buffer toward the minimal next hop is over 2/3
+full, then the neighbour with the least occupied buffer (PolarFly, section V-B). A switch decides by the
+hash of a flow, so that here the share of a group's buckets that take detours is what is controlled: it grows
+while the minimal port's buffer is over 2/3 full and shrinks while it is under 1/3; between the two nothing
+changes, which keeps groups from flapping. Moving single buckets moves few flows: a change of weights would
+move a quarter of all.
+
+Pure: it is told occupancies and answers with the groups to be changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from controller.plan import Bucket, Group, Output, SwitchPlan
+
+BUCKETS = 64
+HIGH = 2 / 3
+LOW = 1 / 3
+# Buckets that a group moves in one step, at most; a step is a twentieth of a second.
+MOST_MOVED = 3
+# A detour must be so much less occupied than what it relieves.
+MARGIN = 1 / 4
+
+Occupancies = Mapping[int, float]  # port -> share of its buffer that is full
+
+
+def out_port(bucket: Bucket) -> int:
+    """Returns the port by which a bucket sends."""
+    return next(action.port for action in bucket.actions if isinstance(action, Output))
+
+
+@dataclass
+class _AdaptiveGroup:
+    """A group whose first alternative is minimal, and where its buckets point."""
+
+    group: Group
+    ports: tuple[int, ...]  # of each alternative
+    pointing: list[int]  # each bucket's alternative
+
+    def detoured(self) -> bool:
+        return any(self.pointing)
+
+    def changed_group(self) -> Group:
+        alternatives = self.group.alternatives
+        return replace(self.group, buckets=tuple(alternatives[index] for index in self.pointing))
+
+
+class SwitchAdapter:
+    """The adaptive groups of one switch."""
+
+    def __init__(self, plan: SwitchPlan) -> None:
+        self._groups = [
+            _AdaptiveGroup(group, tuple(map(out_port, group.alternatives)), [0] * len(group.buckets))
+            for group in plan.groups
+            if group.alternatives
+        ]
+
+    def update(self, occupancies: Occupancies) -> list[Group]:
+        """Takes one step and returns the groups whose buckets it re-pointed.
+
+        Args:
+            occupancies: of the ports that are known; a port that is missing counts as empty.
+        """
+        changed = []
+        for adaptive in self._groups:
+            minimal = occupancies.get(adaptive.ports[0], 0.0)
+            if minimal > HIGH:
+                moved = self._relieve(adaptive, 0, MOST_MOVED, minimal, occupancies)
+            elif minimal < LOW and adaptive.detoured():
+                moved = self._return(adaptive, occupancies)
+            else:
+                moved = False
+            moved |= adaptive.detoured() and self._balance(adaptive, occupancies)
+            if moved:
+                changed.append(adaptive.changed_group())
+        return changed
+
+    def _relieve(
+        self,
+        adaptive: _AdaptiveGroup,
+        crowded: int,
+        most: int,
+        occupancy: float,
+        occupancies: Occupancies,
+    ) -> bool:
+        """Moves buckets from one alternative to those with the least occupied ports."""
+        counts = [0] * len(adaptive.ports)
+        for index in adaptive.pointing:
+            counts[index] += 1
+        moved = 0
+        for bucket in range(len(adaptive.pointing)):
+            if moved == most:
+                break
+            if adaptive.pointing[bucket] != crowded:
+                continue
+            # Of equally free alternatives the one with the fewest buckets.
+            free, target = min(
+                ((occupancies.get(port, 0.0), counts[index]), index)
+                for index, port in enumerate(adaptive.ports)
+                if index
+            )
+            if free[0] > occupancy - MARGIN or free[0] > HIGH or target == crowded:
+                break
+            adaptive.pointing[bucket] = target
+            counts[target] += 1
+            moved += 1
+        return moved > 0
+
+    def _return(self, adaptive: _AdaptiveGroup, occupancies: Occupancies) -> bool:
+        """Moves one bucket back to the minimal port, from the most occupied detour."""
+        detours = [bucket for bucket, index in enumerate(adaptive.pointing) if index]
+        bucket = max(detours, key=lambda b: occupancies.get(adaptive.ports[adaptive.pointing[b]], 0.0))
+        adaptive.pointing[bucket] = 0
+        return True
+
+    def _balance(self, adaptive: _AdaptiveGroup, occupancies: Occupancies) -> bool:
+        """Moves one bucket from a crowded detour to a free one."""
+        crowded = max(
+            set(adaptive.pointing) - {0},
+            key=lambda index: occupancies.get(adaptive.ports[index], 0.0),
+            default=None,
+        )
+        if crowded is None:
+            return False
+        occupancy = occupancies.get(adaptive.ports[crowded], 0.0)
+        return occupancy > HIGH and self._relieve(adaptive, crowded, 1, occupancy, occupancies)

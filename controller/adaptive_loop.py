@@ -1,0 +1,36 @@
+"""The loop that adapts a fabric: read the occupancies, let every switch's law decide, tell what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from controller.adaptation import SwitchAdapter
+from controller.occupancy import OccupancySource
+from controller.plan import Group, RoutePlan
+from topology.addressing import dpid
+
+STEP_S = 0.05
+
+
+class AdaptiveLoop:
+    """The adaptive groups of all switches of a plan. It keeps no time and sends nothing itself."""
+
+    def __init__(self, plan: RoutePlan, source: OccupancySource) -> None:
+        self._plans = {dpid(switch.router): switch for switch in plan.switches}
+        self._adapters = {number: SwitchAdapter(switch) for number, switch in self._plans.items()}
+        self._source = source
+        self.groups_modified = 0
+
+    def reset(self, datapath_id: int) -> None:
+        """A switch got its plan anew: its groups are all minimal again."""
+        if datapath_id in self._plans:
+            self._adapters[datapath_id] = SwitchAdapter(self._plans[datapath_id])
+
+    def step(self, ready: frozenset[int]) -> Iterator[tuple[int, list[Group]]]:
+        """Yields (datapath id, groups to be changed) for the switches among `ready` that need a change."""
+        for datapath_id, occupancies in self._source.read().items():
+            if datapath_id in ready:
+                groups = self._adapters[datapath_id].update(occupancies)
+                if groups:
+                    self.groups_modified += len(groups)
+                    yield datapath_id, groups
