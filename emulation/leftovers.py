@@ -62,7 +62,19 @@ def only_fabric() -> Iterator[Path]:
         try:
             yield RUN_DIR
         finally:
-            remove_leftovers()
+            with uninterrupted():
+                remove_leftovers()
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Lets Ctrl-C and its like wait until the end of what is done inside."""
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def clean() -> Removed:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -183,19 +182,8 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
         try:
             yield network
         finally:
-            with _uninterrupted():
+            with leftovers.uninterrupted():
                 network.stop()
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Lets Ctrl-C and its like wait until the end of what is done inside."""
-    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager

@@ -2,41 +2,72 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import select
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from mininet.cli import CLI
-from mininet.log import lg
+from mininet.log import lg, output
+
+from topology.errors import PolarLabError
+
+_LOOK_EVERY_MS = 200
+
+
+class ShellEnded(PolarLabError):
+    """The shell of a node, which its commands run in, has ended."""
 
 
 def open_prompt(network: Any) -> None:
-    """Gives the terminal to Mininet's prompt until the user leaves it."""
+    """Gives the terminal to Mininet's prompt until the user leaves it; Ctrl-C is the prompt's meanwhile."""
     _print_to_standard_output()
-    CLI(network)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        CLI(network)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run_lines(network: Any, lines: Sequence[str]) -> int:
-    """Runs lines as if typed at the prompt, until one fails.
+    """Runs lines as if typed at the prompt, until one fails or leaves the prompt.
 
     Returns:
-        The exit status of the last node command: 0 if all went well.
+        0, or the exit status of the node command that failed, or 1 where Mininet reported an error.
+
+    Raises:
+        ShellEnded: a line ended the shell that it ran in.
     """
     _print_to_standard_output()
-    # A node's command polls the prompt's input; nothing is ever to be read from this one.
-    reading, writing = os.pipe()
+    errors = _ErrorCounter()
+    lg.addHandler(errors)
     try:
-        with os.fdopen(reading) as silent:
-            prompt = _LinePrompt(network, silent)
+        with open(os.devnull) as nothing:
+            prompt = _LinePrompt(network, nothing)
             for line in lines:
                 prompt.status = 0
-                prompt.onecmd(prompt.precmd(line))
-                if prompt.status:
-                    return prompt.status
+                left = prompt.onecmd(prompt.precmd(line))
+                if prompt.status or errors.count:
+                    return prompt.status or 1
+                if left:
+                    break
     finally:
-        os.close(writing)
+        lg.removeHandler(errors)
     return 0
+
+
+class _ErrorCounter(logging.Handler):
+    """Counts what Mininet reports as errors."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.count = 0
+
+    def emit(self, _record: logging.LogRecord) -> None:
+        self.count += 1
 
 
 class _LinePrompt(CLI):  # type: ignore[misc]
@@ -64,8 +95,20 @@ class _LinePrompt(CLI):  # type: ignore[misc]
         answer = self.mn[name].cmd("echo $?").split()
         self.status = int(answer[-1]) if answer and answer[-1].isdecimal() else 0
 
+    def waitForNode(self, node: Any) -> None:
+        """Prints what a node's command prints until it is done; nothing is read from a terminal."""
+        poller = select.poll()
+        poller.register(node.stdout, select.POLLIN)
+        while node.waiting:
+            if poller.poll(_LOOK_EVERY_MS):
+                output(node.monitor())
+            elif node.shell.poll() is not None:
+                raise ShellEnded(f"the shell of {node.name} has ended, and its command with it")
+
 
 def _print_to_standard_output() -> None:
     """Sends what Mininet prints for its user to standard output, where a user expects results."""
+    # A reader that has enough (`| head`) is no error of ours.
+    logging.raiseExceptions = False
     for handler in lg.handlers:
         handler.setStream(sys.stdout)

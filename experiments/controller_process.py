@@ -61,7 +61,7 @@ class ControllerProcess:
         An adaptive routing's controller waits for `hand_over` before it listens.
         """
         words = [f"{name}={value}" for name, value in params.items()]
-        command = [sys.executable, "-m", "controller.service", topology, *words]
+        command = [sys.executable, "-P", "-m", "controller.service", topology, *words]
         command += ["--hosts", str(hosts), "--routing", routing, "--listen", listen]
         self._log = log
         self._channel, theirs = channel()

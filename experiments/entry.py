@@ -14,8 +14,9 @@ from experiments.errors import Status, Terminated, internal_text, known_status
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminate)
+    _open_closed_streams()
+    for number in END_SIGNALS:
+        signal.signal(number, _end)
     try:
         # Imported here, so that Ctrl-C during an import is handled like any other.
         from experiments.cli import run
@@ -31,8 +32,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _explain(error)
 
 
-def _terminate(*_arguments: object) -> None:
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _end(*_arguments: object) -> None:
+    """Makes the first signal end us in good order, and that order undisturbed by those that follow."""
+    for number in END_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     raise Terminated
+
+
+def _open_closed_streams() -> None:
+    """Gives us standard streams where we were started without (`polarlab ... <&-`)."""
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(descriptor, mode, closefd=False))
 
 
 def _explain(error: BaseException) -> int:

@@ -69,7 +69,7 @@ def check_all_pairs(fabric: LiveFabric, progress: Callable[[str], None]) -> Pair
             repeated += count * count - len(skip)
         schedule = AllPairsSchedule(count, round_ns, skip)
         job = make_job(fabric, schedule, HEADER_BYTES, attempt, 1, (0, schedule.end_ns))
-        result = run_traffic(job, marked_environment())
+        result = run_traffic(job, marked_environment(), fabric.network.run_dir)
         new = result.received.frames > 0
         hops[new] = result.received.hops_max[new]
         arrived |= new
@@ -116,7 +116,7 @@ def run_measured_traffic(
     schedule = PoissonSchedule(pattern, packets_per_s, end_ns, options.flows, options.seed)
     window_ns = (begin_ns, end_ns)
     job = make_job(fabric, schedule, options.frame_bytes, _TRAFFIC_RUN_ID, options.flows, window_ns)
-    return run_traffic(job, marked_environment(), progress)
+    return run_traffic(job, marked_environment(), fabric.network.run_dir, progress)
 
 
 def make_job(

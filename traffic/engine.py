@@ -38,6 +38,7 @@ class TrafficResult:
 def run_traffic(
     job: TrafficJob,
     environment: Mapping[str, str],
+    folder: Path,
     progress: Callable[[float], None] = lambda _seconds: None,
 ) -> TrafficResult:
     """Runs a job to its end.
@@ -45,14 +46,15 @@ def run_traffic(
     Args:
         job: what to send and to collect.
         environment: for the two processes.
+        folder: where they leave their results, for a moment.
         progress: called several times a second with the seconds since the schedule's start.
 
     Raises:
         TrafficError: one of the two processes failed.
         TrafficInterrupted: Ctrl-C; it carries what was measured until then.
     """
-    with tempfile.TemporaryDirectory(prefix="polarlab-traffic-") as folder:
-        paths = {role: Path(folder, f"{role}.npz") for role in ("collect", "send")}
+    with tempfile.TemporaryDirectory(prefix="traffic-", dir=folder) as own:
+        paths = {role: Path(own, f"{role}.npz") for role in ("collect", "send")}
         # The collector first: it must be listening when the first packet goes out.
         workers = {role: _start(role, path, environment) for role, path in paths.items()}
         try:
@@ -127,8 +129,8 @@ def _wait(job: TrafficJob, workers: _Workers, clock: Clock, progress: Callable[[
 
 def _start(role: str, path: Path, environment: Mapping[str, str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        # The kernel ends it with us, however we end.
-        ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m", "traffic.worker", role, str(path)],
+        # The kernel ends it with us, however we end; -P: nothing is imported from the working directory.
+        ["setpriv", "--pdeathsig", "KILL", sys.executable, "-P", "-m", "traffic.worker", role, str(path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

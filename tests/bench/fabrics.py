@@ -157,7 +157,7 @@ def _rate_error(fabric: LiveFabric, rate_bps: int) -> float:
     schedule = PoissonSchedule(Pattern("uniform", 2), packets_per_s, end_ns, 4, 1)
     narrowed = replace(fabric, hosts=pair)
     job = make_job(narrowed, schedule, 1000, 1, 4, (begin_ns, end_ns))
-    received = run_traffic(job, {}).received
+    received = run_traffic(job, {}, fabric.network.run_dir).received
     rates = received.window_bytes * 8 / ((end_ns - begin_ns) / 1e9)
     return statistics.mean(rates.tolist()) / rate_bps - 1
 

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rows import Row
 from scapy.config import conf
@@ -59,7 +60,7 @@ def socket_rates() -> list[Row]:
         end_ns = _SECONDS * 10**9
         schedule = PoissonSchedule(Pattern("uniform", 2), _FAST / 2, end_ns, 64, 1)
         job = TrafficJob(hosts, schedule.to_dict(), frame, 1, 64, (0, 10**12), 10**9, 10**9)
-        result = run_traffic(job, os.environ)
+        result = run_traffic(job, os.environ, Path("/tmp"))
     sent, received = int(result.sent.frames.sum()), int(result.received.frames.sum())
     sent_rate = sent / result.sent.seconds
     received_rate = received / result.sent.seconds

@@ -38,8 +38,58 @@ def test_a_line_that_fails_ends_with_status_1():
     assert "later" not in done.stdout
 
 
-def test_a_node_that_is_not_there_ends_with_status_1():
-    assert polarlab("up", "polarfly", "--q", "2", "--exec", "h99_1 ping h1_1").returncode == 1
+@pytest.mark.parametrize("line", ["h99_1 ping h1_1", "link s1 nowhere down", "switch s99 stop"])
+def test_a_line_that_mininet_cannot_do_ends_with_status_1(line):
+    assert polarlab("up", "polarfly", "--q", "2", "--exec", line).returncode == 1
+
+
+def test_a_line_that_ends_its_own_shell_is_told_and_does_not_hang():
+    done = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 exit")
+    assert done.returncode == 4
+    assert "the shell of h1_1 has ended" in one_line(done.stderr)
+
+
+def test_lines_after_exit_are_not_run():
+    done = polarlab("up", "polarfly", "--q", "2", "--exec", "exit", "--exec", "h1_1 echo later")
+    assert done.returncode == 0
+    assert "later" not in done.stdout
+
+
+def test_ctrl_c_ends_a_line_and_all_that_follow():
+    process = start_polarlab(
+        *("up", "polarfly", "--q", "2", "--exec", "h1_1 ping -i 0.2 h2_1", "--exec", "h1_1 echo later")
+    )
+    assert "bytes from" in process.stdout.readline() + process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    said, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "later" not in said
+    assert one_line(errors) == "polarlab: interrupted"
+
+
+@pytest.mark.parametrize("delay_s", [0.4, 0.8, 1.2, 1.6])
+def test_many_signals_in_quick_succession_leave_nothing_behind(delay_s):
+    process = start_polarlab("up", "polarfly", "--q", "3", "--exec", "h1_1 sleep 20")
+    time.sleep(delay_s)
+    for _ in range(6):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.02)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert one_line(errors) == "polarlab: interrupted"
+
+
+def test_nothing_is_imported_from_the_working_directory(tmp_path):
+    (tmp_path / "numpy.py").write_text("raise SystemExit(7)")
+    (tmp_path / "traffic").mkdir()
+    (tmp_path / "traffic" / "__init__.py").write_text("raise SystemExit(7)")
+    done = polarlab(*SMALL_RUN, "--duration", "1", "--out", str(tmp_path / "run"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_closed_standard_streams_do_no_harm():
+    words = f"{POLARLAB} up polarfly --q 2 --exec 'h1_1 true' <&- >&- 2>&-"
+    assert subprocess.run(["sh", "-c", words], check=False, timeout=60).returncode == 0
 
 
 def test_the_prompt_answers_and_exits():

@@ -172,7 +172,7 @@ def test_hosts_have_no_ipv6_and_ports_are_shaped_as_asked(er3):
 def test_traffic_beyond_a_ports_rate_is_dropped_there_and_not_reordered(er3):
     schedule = PoissonSchedule(Pattern("uniform", len(er3.hosts)), 2000, 1_000_000_000, 4, seed=3)
     job = make_job(er3, schedule, 1000, run=9, flows=4, window_ns=(0, schedule.end_ns))
-    result = run_traffic(job, {})
+    result = run_traffic(job, {}, er3.network.run_dir)
     assert 0 < result.received.frames.sum() < result.sent.frames.sum()
     assert result.received.out_of_order.sum() == 0
     seen = result.received.frames > 0
