@@ -1,8 +1,8 @@
 """How full the output buffers of a fabric's switches are, read from the kernel.
 
 The queueing disciplines of every port are asked for over netlink, through one socket per switch that was
-opened in that switch's namespace and handed to the controller. A dump has a message per discipline; of each only the
-interface, the kind and the queue's length are looked at, by their places in the message.
+opened in that switch's namespace and handed to the controller. A dump has a message per discipline; of each
+only the interface, the kind and the queue's length are looked at, by their places in the message.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from controller.plan import RoutePlan
 from controller.states import State, StateKey, StateSpace
 from topology.addressing import Host, switch_name
 
-_FAULTS_KEPT = 20
+FAULTS_KEPT = 20
 
 
 @dataclass
@@ -137,6 +137,6 @@ def _count(
     proof.delivered += not kinds & {"loop", "blackhole", "misdelivered"}
     proof.max_hops = max(proof.max_hops, verdict.hops)
     for kind, where in sorted(found):
-        if len(proof.faults) < _FAULTS_KEPT:
+        if len(proof.faults) < FAULTS_KEPT:
             broken = f" with {failure.name} down" if failure.breaks_something else ""
             proof.faults.append(f"{source.name} to {destination.name}{broken}: {kind} {where}")

@@ -19,18 +19,32 @@ from emulation.commands import (
 _END_TIMEOUT_S = 10.0
 
 
+class Capture:
+    """A capture that is under way, or none."""
+
+    def __init__(self, process: subprocess.Popen[str] | None = None) -> None:
+        self._process = process
+
+    def ended_parts(self) -> list[str]:
+        """Returns what should run and does not."""
+        return ["tcpdump"] if self._process and self._process.poll() is not None else []
+
+
+def require_capture() -> None:
+    """Raises MachineError unless packets can be captured here."""
+    require_programs({"tcpdump": "tcpdump"})
+
+
 @contextlib.contextmanager
-def capture(network: Any, host: str | None, folder: Path) -> Iterator[None]:
+def capture(network: Any, host: str | None, folder: Path) -> Iterator[Capture]:
     """Writes what passes a host's interface meanwhile to `<folder>/<host>.pcap`; None captures nothing.
 
     Raises:
-        MachineError: tcpdump is not installed.
         CommandError: it cannot capture there.
     """
     if host is None:
-        yield
+        yield Capture()
         return
-    require_programs({"tcpdump": "tcpdump"})
     node = network[host]
     file = folder / f"{host}.pcap"
     argv = ["tcpdump", "-i", f"{host}-eth0", "-U", "-w", str(file.resolve()), "-Z", "root"]
@@ -45,7 +59,7 @@ def capture(network: Any, host: str | None, folder: Path) -> Iterator[None]:
     )
     try:
         _wait_until_listening(process)
-        yield
+        yield Capture(process)
     finally:
         process.send_signal(signal.SIGINT)  # upon which it writes out what it has
         process.communicate(timeout=_END_TIMEOUT_S)

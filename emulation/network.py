@@ -112,6 +112,17 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             node.terminate()
         self.switches, self.hosts, self.links = [], [], []
 
+    def ended_parts(self) -> list[str]:
+        """Returns the switches and shells that should run and do not, in words."""
+        switches = [
+            f"{program} of {switch.name}"
+            for switch in self.switches
+            if switch.vswitch
+            for program in switch.vswitch.ended_programs()
+        ]
+        nodes: list[Any] = [*self.switches, *self.hosts]
+        return switches + [f"the shell of {n.name}" for n in nodes if n.shell.poll() is not None]
+
     def namespace_pids(self) -> dict[str, int]:
         """Returns host name -> a process id in that host's network namespace."""
         return {host.name: host.pid for host in self.hosts}

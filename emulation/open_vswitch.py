@@ -102,6 +102,13 @@ class VSwitch:
                 said = self._last_log_line()
                 raise CommandError(f"a process of {name} ended with status {status}: {said}")
 
+    def ended_programs(self) -> list[str]:
+        """Returns the names of those of the switch's programs that have ended."""
+        names = ("ovsdb-server", "ovs-vswitchd")
+        return [
+            name for name, process in zip(names, self.processes, strict=False) if process.poll() is not None
+        ]
+
     def kill(self) -> None:
         """Ends both processes without notice; a second call does nothing."""
         kill_all([self])

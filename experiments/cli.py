@@ -115,7 +115,7 @@ def _verify_arguments(parser: argparse.ArgumentParser) -> None:
 def _verify(arguments: argparse.Namespace) -> Status:
     from controller.failures import NO_FAILURE, link_failures, switch_failures
     from controller.routings import make_plan
-    from controller.walk import prove
+    from controller.walk import FAULTS_KEPT, prove
     from experiments.options import read_topology
 
     params, topology = read_topology(arguments)
@@ -153,6 +153,8 @@ def _verify(arguments: argparse.Namespace) -> Status:
     _print_result(arguments, result)
     for fault in proof.faults:
         print(f"polarlab: {fault}", file=sys.stderr)
+    if len(proof.faults) == FAULTS_KEPT:
+        print("polarlab: these are the first; there may be more", file=sys.stderr)
     return Status.DONE if proof.ok else Status.NEGATIVE
 
 
@@ -248,19 +250,21 @@ def _up(arguments: argparse.Namespace) -> Status:
 
 def _run_arguments(parser: argparse.ArgumentParser) -> None:
     from experiments import options
+    from experiments.options import output_path
 
     options.add_fabric_arguments(parser)
     options.add_traffic_arguments(parser)
     parser.add_argument("--pcap", metavar="HOST", help="capture what passes a host, as h1_1")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where to (default below results/)")
+    parser.add_argument("--out", type=output_path, metavar="DIR", help="where to (default below results/)")
     _add_json(parser)
 
 
 def _run(arguments: argparse.Namespace) -> Status:
     from emulation.machine import require_emulation
-    from experiments.options import DEFAULT_RESULTS, read_fabric, read_traffic
+    from experiments.options import DEFAULT_RESULTS, check_packet_rate, read_fabric, read_traffic
 
     fabric, traffic = read_fabric(arguments), read_traffic(arguments)
+    check_packet_rate(fabric, traffic)
     require_emulation()
     from experiments.runner import run_experiment
 

@@ -100,6 +100,11 @@ class ControllerProcess:
                 self._keep(event)
 
     @property
+    def running(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
+    @property
     def pid(self) -> int:
         """Its process id."""
         return self._process.pid

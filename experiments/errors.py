@@ -38,7 +38,9 @@ def known_status(error: BaseException) -> tuple[Status, str] | None:
     if isinstance(error, NegativeResult):
         return Status.NEGATIVE, str(error)
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
-        return Status.MACHINE, f"no room on the disk for {error.filename or 'the results'}"
+        return Status.MACHINE, f"no room left to write {error.filename or 'all that was to be written'}"
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return Status.USAGE, f"the name of a file is too long: {str(error.filename)[:60]}..."
     if isinstance(error, OSError) and error.errno in _NOT_WRITABLE:
         return Status.MACHINE, f"{error.filename or 'a file'} cannot be written ({error.strerror})"
     return None

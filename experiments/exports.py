@@ -22,7 +22,12 @@ def export(topology: Topology, format_: str, path: Path) -> None:
     text = FORMATS[format_](topology)
     try:
         with path.open("x") as file:
-            file.write(text)
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:  # the disk is full: half a graph is none
+                path.unlink()
+                raise
     except FileExistsError:
         raise UsageError(f"{path} exists already; choose another file") from None
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):

@@ -43,6 +43,11 @@ class LiveFabric:
     hosts: tuple[Host, ...]
     bringup_s: dict[str, float]
 
+    def ended_parts(self) -> list[str]:
+        """Returns the processes that should run and do not, in words."""
+        ended = [] if self.controller.running else ["the controller"]
+        return ended + self.network.ended_parts()
+
 
 @contextlib.contextmanager
 def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabric]:

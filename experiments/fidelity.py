@@ -74,7 +74,9 @@ def judge(idle: list[float], lag_ms_p99: float | None, packet_ms: float) -> dict
     """
     reasons = []
     least = min(idle, default=None)
-    if least is not None and least < MIN_IDLE:
+    if least is None:
+        reasons.append("the measured window is too short to sample the CPU in it")
+    elif least < MIN_IDLE:
         reasons.append(f"only {least:.0%} of the CPU was idle in one second; {MIN_IDLE:.0%} are needed")
     if lag_ms_p99 is None:
         reasons.append("nothing was sent in the measured window")

@@ -18,6 +18,8 @@ from traffic.codec import MAX_FLOWS
 from traffic.patterns import NAMES, check_load, check_pattern
 
 DEFAULT_RESULTS = Path("results")
+# What one core sends, measured; Open vSwitch passes far fewer.
+MAX_PACKETS_PER_S = 200_000
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,28 @@ def read_traffic(arguments: argparse.Namespace) -> TrafficOptions:
     )
 
 
+def check_packet_rate(fabric: FabricOptions, traffic: TrafficOptions) -> None:
+    """Raises ParameterError if the traffic has more packets than can be sent at all."""
+    endpoints = fabric.topology.routers * fabric.hosts
+    packets_per_s = endpoints * traffic.load * fabric.shape.rate_bps / (traffic.frame_bytes * 8)
+    if packets_per_s > MAX_PACKETS_PER_S:
+        raise ParameterError(
+            f"{endpoints} hosts at this load and link rate send {packets_per_s:,.0f} packets/s, and at most "
+            f"{MAX_PACKETS_PER_S:,} can be sent; choose a lower --link-rate"
+        )
+
+
+def output_path(text: str) -> Path:
+    """Returns the path of an output directory.
+
+    Raises:
+        ParameterError: the text is empty.
+    """
+    if not text:
+        raise ParameterError("--out needs the name of a directory")
+    return Path(text)
+
+
 def _check_range(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:  # false for nan, too
-        raise ParameterError(f"{name} must be {least:g} to {most:g}, got {value:g}")
+        raise ParameterError(f"{name} must be {least} to {most}, got {value}")

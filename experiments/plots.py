@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from experiments.records import HOP_COLUMNS, SUMMARY, THROUGHPUT_COLUMNS, read_csv, read_json
 from topology.errors import ParameterError
 
+_MOST_HOPS = 255  # as many as a TTL can tell
 FORMATS = ("png", "svg")
 _DARK, _LIGHT = "#1f3b57", "#a8bccf"
 
@@ -36,7 +37,7 @@ def plot_run(folder: Path) -> list[Path]:
     except ParameterError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise ParameterError(f"{folder} is damaged or of another version: {error}") from error
+        raise ParameterError(f"{folder} is damaged, or of another version of PolarLab") from error
     paths = [folder / f"throughput.{format_}" for format_ in FORMATS]
     for path in paths:
         figure.savefig(path, dpi=130)
@@ -52,7 +53,7 @@ def _draw(folder: Path, summary: dict[str, Any]) -> Figure:
     figure.suptitle(
         f"{summary['name']} ({params}), {summary['endpoints']} hosts, "
         f"{summary['link_rate_bps'] / 1e6:g} Mbit/s links: {summary['pattern']} traffic "
-        f"under {summary['routing']}"
+        f"under {summary['routing']} routing"
     )
     return figure
 
@@ -60,19 +61,24 @@ def _draw(folder: Path, summary: dict[str, Any]) -> Figure:
 def _throughput(axes: Axes, folder: Path, summary: dict[str, Any]) -> None:
     table = read_csv(folder / "throughput.csv", THROUGHPUT_COLUMNS)
     times, place = np.unique(np.array(table["time_s"], float), return_inverse=True)
-    if not len(times):
-        raise ParameterError(f"{folder} is damaged: throughput.csv has no rows")
-    step = float(times[0])
-    for column, label, style in (
-        ("tx_bytes", f"offered {_fraction(summary['offered'])} of the injection capacity", "--"),
-        ("rx_bytes", f"accepted {_fraction(summary['accepted'])}", "-"),
+    if not len(times) or times[0] <= 0:
+        raise ParameterError(f"{folder} is damaged: throughput.csv tells no intervals")
+    end_s = summary["warmup_s"] + summary["measured_s"]
+    shown = max(1, int((times <= end_s + 1e-6).sum()))  # what arrives later is of no full interval
+    edges = np.concatenate([[0.0], times[:shown]])
+    for column, name, color, width in (
+        ("tx_bytes", "offered", _LIGHT, 4.0),
+        ("rx_bytes", "accepted", _DARK, 1.5),
     ):
-        bits = np.bincount(place, np.array(table[column], float)) * 8
-        axes.step(times, bits / step / 1e6, style, where="pre", label=label, color=_DARK)
+        bits = np.bincount(place, np.array(table[column], float))[:shown] * 8
+        label = f"{name} {_fraction(summary[name])} of the injection capacity"
+        rates = bits / np.diff(edges) / 1e6
+        axes.stairs(rates, edges, baseline=None, label=label, color=color, linewidth=width)
+    axes.axvspan(0, summary["warmup_s"], color="0.93", zorder=0, label="warm-up, not measured")
     capacity = summary["endpoints"] * summary["link_rate_bps"] / 1e6
     axes.axhline(capacity, color="0.5", linewidth=0.8, linestyle=":")
-    axes.text(times[0], capacity, "all hosts' injection capacity", va="bottom", color="0.4")
-    axes.set(xlabel="time in s", ylabel="all hosts together, Mbit/s", xlim=(0, float(times[-1])))
+    axes.text(edges[-1], capacity, "all hosts' injection capacity ", va="bottom", ha="right", color="0.4")
+    axes.set(xlabel="time in s", ylabel="all hosts together, Mbit/s", xlim=(0, float(edges[-1])))
     axes.set_ylim(0, capacity * 1.1)
     axes.legend(loc="center right")
 
@@ -85,6 +91,8 @@ def _hops(axes: Axes, folder: Path) -> None:
     pairs = read_csv(folder / "pairs.csv", ("distance", "sent_frames"))
     counted = read_csv(folder / "hops.csv", HOP_COLUMNS)
     distance, taken = np.array(pairs["distance"], int), np.array(counted["hops"], int)
+    if max(distance.max(initial=0), taken.max(initial=0)) > _MOST_HOPS:
+        raise ParameterError(f"{folder} is damaged: packets cannot take so many hops")
     hops = np.arange(1 + max(distance.max(initial=0), taken.max(initial=0)))
     expected = np.bincount(distance, np.array(pairs["sent_frames"], float), len(hops))
     measured = np.bincount(taken, np.array(counted["packets"], float), len(hops))
@@ -92,7 +100,7 @@ def _hops(axes: Axes, folder: Path) -> None:
     _bars(axes, hops + 0.2, measured, "received, by hops taken", _DARK)
     axes.set(xlabel="links between routers", ylabel="packets in the measured window")
     axes.set_xticks(hops)
-    axes.set_ylim(0, max(expected.max(), measured.max(), 1) * 1.25)
+    axes.set_ylim(0, max(expected.max(), measured.max(), 1) * 1.4)
     axes.legend(loc="upper left")
 
 

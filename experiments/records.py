@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import errno
 import json
@@ -35,7 +36,7 @@ NEEDED_BYTES = 16 << 20
 
 
 class RunDirectory:
-    """The output directory of one run."""
+    """The output directory of one run. Until a summary is in it, it is not worth keeping."""
 
     def __init__(self, path: Path) -> None:
         """Makes the directory, or takes an empty one that is there.
@@ -45,36 +46,60 @@ class RunDirectory:
             MachineError: it cannot be made or written, or the disk has no room.
         """
         self.path = path
+        self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
+        self._kept = False
         try:
             path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()):
-                raise ParameterError(f"{path} is not empty; choose another --out, nothing is overwritten")
-            self._probe()
+            occupied = any(path.iterdir())
+            writable = os.access(path, os.W_OK)
         except (FileExistsError, NotADirectoryError):
             raise ParameterError(f"{path} is no directory; choose another --out") from None
         except OSError as error:
+            self.discard()
+            if error.errno == errno.ENAMETOOLONG:
+                raise ParameterError(f"{path} is too long a name; choose another --out") from None
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
+        if occupied:
+            self._kept = True
+            raise ParameterError(f"{path} is not empty; choose another --out, nothing is overwritten")
+        if not writable:
+            raise MachineError(f"{path} cannot be written (it is read-only)")
         free = shutil.disk_usage(path).free
         if free < NEEDED_BYTES:
-            self.discard_if_empty()
+            self.discard()
             raise MachineError(
                 f"no room on the disk for {path}: {free >> 20} MiB are free, {NEEDED_BYTES >> 20} MiB needed"
             )
 
-    def _probe(self) -> None:
-        if not os.access(self.path, os.W_OK):
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+    def discard(self) -> None:
+        """Removes all that was made for a run of which nothing was measured; else does nothing."""
+        if self._kept:
+            return
+        if self.path.is_dir():
+            for file in self.path.iterdir():
+                file.unlink()
+        for folder in self._made:
+            with contextlib.suppress(OSError):  # it never came to be, or somebody else uses it by now
+                folder.rmdir()
 
-    def discard_if_empty(self) -> None:
-        """Removes the directory unless something was written into it."""
-        if not any(self.path.iterdir()):
-            self.path.rmdir()
+    def give_to_caller(self) -> None:
+        """Makes whoever used sudo the owner of what was written."""
+        user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
+        if os.geteuid() == 0 and user and group:
+            for path in (*self._made, *self.path.glob("*")):
+                with contextlib.suppress(OSError):  # a convenience, no more
+                    os.chown(path, int(user), int(group))
 
     def write_json(self, name: str, content: Mapping[str, Any]) -> None:
         """Writes one JSON object, all of it or nothing."""
         partial = self.path / f".{name}.partial"
-        partial.write_text(json.dumps(content, indent=2) + "\n")
+        try:
+            partial.write_text(json.dumps(content, indent=2) + "\n")
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
         partial.replace(self.path / name)
+        self._kept |= name == SUMMARY
 
     def write_csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Writes a table with a header row."""
@@ -114,7 +139,7 @@ def read_csv(path: Path, header: Sequence[str]) -> dict[str, list[str]]:
             names = reader.fieldnames or ()
     except FileNotFoundError:
         raise ParameterError(f"{path.parent} is no complete run: {path.name} is missing") from None
-    except (csv.Error, UnicodeDecodeError):
+    except (csv.Error, UnicodeDecodeError, IsADirectoryError):
         raise ParameterError(f"{path} is damaged") from None
     # A row that is too long has a column without a name, one that is too short a value that is None.
     uneven = any(None in row or None in row.values() for row in rows)

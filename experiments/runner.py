@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.routings import routing
-from emulation.capture import capture
+from emulation.capture import capture, require_capture
 from emulation.machine import require_emulation
 from experiments.fabric import LiveFabric, live_fabric
 from experiments.fidelity import CpuSampler
@@ -44,6 +44,8 @@ def run_experiment(
     hosts = [host.name for host in hosts_of(fabric_options.topology, fabric_options.hosts)]
     if pcap_host is not None and pcap_host not in hosts:
         raise ParameterError(f"no host {pcap_host!r} to capture at; they are {hosts[0]} to {hosts[-1]}")
+    if pcap_host is not None:
+        require_capture()
     endpoints = len(hosts)
     with _run_directory(out) as directory, live_fabric(fabric_options, progress) as fabric:
         directory.write_json(MANIFEST, manifest(fabric, traffic_options))
@@ -52,9 +54,11 @@ def run_experiment(
         check = check_all_pairs(fabric, progress.live)
         fabric.bringup_s["verify"] = time.monotonic() - started
         progress(f"all arrived, within the routing's bounds (at most {check.longest} hops)")
-        with capture(fabric.network, pcap_host, directory.path), CpuSampler() as cpu:
+        with capture(fabric.network, pcap_host, directory.path) as captured, CpuSampler() as cpu:
             result = _traffic(fabric, traffic_options, progress)
+            ended = fabric.ended_parts() + captured.ended_parts()
         summary = summarise(fabric, traffic_options, check, result, cpu.samples)
+        _distrust(summary, [f"{part} ended while the traffic ran" for part in ended])
         try:
             directory.write_json(SUMMARY, summary)
             write_series(directory, fabric, result, cpu.samples)
@@ -62,10 +66,20 @@ def run_experiment(
             progress(f"the result could not be written in full; it was {json.dumps(summary)}")
             raise
     progress(f"written to {out}")
+    for reason in summary["fidelity"]["reasons"]:
+        progress(f"do not trust this run: {reason}")
     if result.interrupted:
         raise KeyboardInterrupt
     _check_paths(summary)
+    if ended:
+        raise NegativeResult(f"{ended[0]} ended while the traffic ran")
     return summary
+
+
+def _distrust(summary: dict[str, Any], reasons: list[str]) -> None:
+    fidelity = summary["fidelity"]
+    fidelity["reasons"] += reasons
+    fidelity["valid"] = not fidelity["reasons"]
 
 
 @contextlib.contextmanager
@@ -74,7 +88,8 @@ def _run_directory(out: Path) -> Iterator[RunDirectory]:
     try:
         yield directory
     finally:
-        directory.discard_if_empty()
+        directory.discard()
+        directory.give_to_caller()
 
 
 def _traffic(fabric: LiveFabric, options: TrafficOptions, progress: Progress) -> TrafficResult:

@@ -54,6 +54,7 @@ def summarise(
         "queue_packets": fabric.options.shape.queue_packets,
         "frame_bytes": options.frame_bytes,
         "duration_s": options.duration_s,
+        "warmup_s": options.warmup_s,
         "measured_s": round(measured_s, 3),
         "offered": _share(frames_sent * options.frame_bytes * 8, capacity_bits),
         "accepted": _share(int(received.window_bytes.sum()) * 8, capacity_bits),

@@ -60,9 +60,9 @@ install_python_packages() {
     # Ryu 4.34 builds only with a setuptools from before 67; PIP_CONSTRAINT reaches its isolated build.
     constraints=$venv/build-constraints.txt
     echo 'setuptools < 67' > "$constraints"
-    PIP_CONSTRAINT=$constraints "$venv/bin/pip" install -q --disable-pip-version-check 'ryu == 4.34' 'eventlet == 0.41.0' >&2 ||
+    PIP_CONSTRAINT=$constraints "$venv/bin/pip" install -qq --disable-pip-version-check 'ryu == 4.34' 'eventlet == 0.41.0' >&2 ||
         die "pip could not install Ryu; is a package index reachable?"
-    "$venv/bin/pip" install -q --disable-pip-version-check --editable "$root[test]" >&2 ||
+    "$venv/bin/pip" install -qq --disable-pip-version-check --editable "$root[test]" >&2 ||
         die "pip could not install PolarLab's Python packages; is a package index reachable?"
     (cd "$root" && "$venv/bin/python" -m topology.finite_field_tables)
     fingerprint > "$stamp"

@@ -274,8 +274,9 @@ def test_a_disk_that_fills_up_during_a_run_does_not_lose_the_result(small_disk):
             pass
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 3
-    assert "no room on the disk" in one_line(errors)
+    assert "no room left to write" in one_line(errors)
     assert '"accepted"' in errors
+    assert not (small_disk / "run" / ".summary.json.partial").exists()
 
 
 def test_a_results_folder_that_cannot_be_written(small_disk):

@@ -17,6 +17,8 @@ SUMMARY = {
     "link_rate_bps": 2_000_000,
     "offered": 0.3,
     "accepted": 0.29,
+    "warmup_s": 0.5,
+    "measured_s": 0.5,
 }
 THROUGHPUT = """time_s,host,tx_bytes,rx_bytes
 0.5,h1_1,1000,0

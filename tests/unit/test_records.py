@@ -50,16 +50,45 @@ def test_a_full_disk_is_told_before_the_run_and_nothing_stays(tmp_path, monkeypa
 
 def test_a_directory_without_write_permission_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda _path, _mode: False)  # root may write anywhere
-    with pytest.raises(MachineError, match=r"cannot be written \(Permission denied\)"):
+    with pytest.raises(MachineError, match=r"cannot be written \(it is read-only\)"):
         RunDirectory(tmp_path / "out")
 
 
-def test_discarding_removes_only_an_empty_directory(tmp_path):
-    empty, used = RunDirectory(tmp_path / "empty"), RunDirectory(tmp_path / "used")
+def test_a_directory_is_discarded_until_it_has_a_summary(tmp_path):
+    unused, used = RunDirectory(tmp_path / "a" / "b" / "unused"), RunDirectory(tmp_path / "used")
+    for directory in (unused, used):
+        directory.write_json("manifest.json", {})
     used.write_json("summary.json", {})
-    empty.discard_if_empty()
-    used.discard_if_empty()
+    unused.discard()
+    used.discard()
     assert [path.name for path in tmp_path.iterdir()] == ["used"]
+    assert len(list((tmp_path / "used").iterdir())) == 2
+
+
+def test_a_directory_that_was_there_is_emptied_and_stays(tmp_path):
+    directory = RunDirectory(tmp_path)
+    directory.write_json("manifest.json", {})
+    directory.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_occupied_directory_is_left_as_it_is(tmp_path):
+    (tmp_path / "theirs").write_text("x")
+    with pytest.raises(ParameterError, match="is not empty"):
+        RunDirectory(tmp_path)
+    assert (tmp_path / "theirs").read_text() == "x"
+
+
+def test_what_sudo_wrote_belongs_to_its_caller(tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("os.chown", lambda path, user, group: given.append((path.name, user, group)))
+    monkeypatch.setenv("SUDO_UID", "1000")
+    monkeypatch.setenv("SUDO_GID", "1001")
+    directory = RunDirectory(tmp_path / "results" / "run")
+    directory.write_json("summary.json", {})
+    directory.give_to_caller()
+    assert {(name, 1000, 1001) for name in ("results", "run", "summary.json")} == set(given)
 
 
 # ---- files ----
