@@ -2,13 +2,14 @@
 
 import csv
 import json
+import os
 import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from conftest import POLARLAB, one_line, polarlab, start_polarlab, wait_for_line
+from conftest import POLARLAB, marked_processes, one_line, polarlab, start_polarlab, wait_for_line
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -192,6 +193,32 @@ def test_what_was_measured_before_ctrl_c_is_kept(tmp_path):
     assert summary["packets"]["received"] > 0
 
 
+def test_nothing_is_left_of_a_run_in_which_nothing_was_measured(tmp_path):
+    out = tmp_path / "results" / "run"
+    process = start_polarlab(*SMALL_RUN, "--duration", "20", "--out", str(out))
+    wait_for_line(process, "sending one probe")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_switch_that_dies_during_a_run_is_named_and_the_result_kept(tmp_path):
+    out = tmp_path / "run"
+    process = start_polarlab(*SMALL_RUN, "--duration", "3", "--warmup", "0", "--out", str(out))
+    wait_for_line(process, "uniform traffic")
+    time.sleep(1)
+    (victim,) = [p.pid for p in marked_processes() if "ovs-vswitchd" in p.command and "s3.sock" in p.command]
+    os.kill(victim, signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert one_line(errors) == "polarlab: ovs-vswitchd of s3 ended while the traffic ran"
+    summary = json.loads((out / "summary.json").read_text())
+    assert "ovs-vswitchd of s3 ended while the traffic ran" in summary["fidelity"]["reasons"]
+    assert not summary["fidelity"]["valid"]
+    assert summary["loss"] > 0
+
+
 def test_clean_removes_what_kill_9_leaves_and_nothing_else():
     bystander = subprocess.Popen(["sleep", "600"])
     process = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 600")
@@ -296,10 +323,11 @@ def test_a_machine_without_open_vswitch(tmp_path):
 
 
 def test_a_fabric_that_does_not_fit_into_memory_is_refused_before_it_is_built(tmp_path):
-    done = polarlab("run", "polarfly", "--q", "113", "--out", str(tmp_path / "run"))
+    words = ("--q", "113", "--link-rate", "100kbit", "--out", str(tmp_path / "deep" / "run"))
+    done = polarlab("run", "polarfly", *words)
     assert done.returncode == 3
     assert "MiB of memory" in one_line(done.stderr)
-    assert not (tmp_path / "run").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_host_to_capture_at_that_does_not_exist(tmp_path):
