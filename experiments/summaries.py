@@ -83,6 +83,9 @@ def summarise(
     }
     if routing(fabric.options.routing).oblivious:
         summary["predicted"] = _predicted(fabric, options)
+    else:
+        fabric.controller.catch_up()
+        summary["adaptation"] = {"groups_modified": fabric.controller.groups_modified}
     if result.interrupted:
         summary["interrupted"] = True
     return summary
