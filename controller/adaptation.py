@@ -4,8 +4,9 @@ The paper decides for every packet: minimal, unless the output buffer toward the
 full, then the neighbour with the least occupied buffer (PolarFly, section V-B). A switch decides by the
 hash of a flow, so that here the share of a group's buckets that take detours is what is controlled: it grows
 while the minimal port's buffer is over 2/3 full and shrinks while it is under 1/3; between the two nothing
-changes, which keeps groups from flapping. Moving single buckets moves few flows: a change of weights would
-move a quarter of all.
+changes. A buffer adds up what comes too much, and the share adds up what the buffer tells: two integrals in
+a circle swing for ever. So the share only follows a buffer that is not already on its way back. Single buckets
+are moved, because that moves few flows: a change of weights would move a quarter of all.
 
 Pure: it is told occupancies and answers with the groups to be changed.
 """
@@ -20,8 +21,11 @@ from controller.plan import Bucket, Group, Output, SwitchPlan
 BUCKETS = 64
 HIGH = 2 / 3
 LOW = 1 / 3
-# Buckets that a group moves in one step, at most; a step is a twentieth of a second.
+# A buffer this full may be losing packets: then buckets move fast, up to so many in one step of 50 ms.
+FULL = 0.97
 MOST_MOVED = 3
+# The weight of the newest reading in the running mean that tells which way a buffer goes.
+_NEWEST = 0.25
 # A detour must be so much less occupied than what it relieves.
 MARGIN = 1 / 4
 
@@ -58,6 +62,7 @@ class SwitchAdapter:
             for group in plan.groups
             if group.alternatives
         ]
+        self._means: dict[int, float] = {}
 
     def update(self, occupancies: Occupancies) -> list[Group]:
         """Takes one step and returns the groups whose buckets it re-pointed.
@@ -66,14 +71,21 @@ class SwitchAdapter:
             occupancies: of the ports that are known; a port that is missing counts as empty.
         """
         changed = []
+        before = dict(self._means)
+        for port, occupancy in occupancies.items():
+            mean = before.get(port, occupancy)
+            self._means[port] = mean + _NEWEST * (occupancy - mean)
         for adaptive in self._groups:
-            minimal = occupancies.get(adaptive.ports[0], 0.0)
-            if minimal > HIGH:
+            port = adaptive.ports[0]
+            minimal = occupancies.get(port, 0.0)
+            mean = before.get(port, minimal)
+            moved = False
+            if minimal >= FULL:
                 moved = self._relieve(adaptive, 0, MOST_MOVED, minimal, occupancies)
-            elif minimal < LOW and adaptive.detoured():
+            elif minimal > HIGH and minimal >= mean:
+                moved = self._relieve(adaptive, 0, 1, minimal, occupancies)
+            elif minimal < LOW and minimal <= mean and adaptive.detoured():
                 moved = self._return(adaptive, occupancies)
-            else:
-                moved = False
             moved |= adaptive.detoured() and self._balance(adaptive, occupancies)
             if moved:
                 changed.append(adaptive.changed_group())
