@@ -5,8 +5,9 @@ full, then the neighbour with the least occupied buffer (PolarFly, section V-B).
 hash of a flow, so that here the share of a group's buckets that take detours is what is controlled: it grows
 while the minimal port's buffer is over 2/3 full and shrinks while it is under 1/3; between the two nothing
 changes. A buffer adds up what comes too much, and the share adds up what the buffer tells: two integrals in
-a circle swing for ever. So the share only follows a buffer that is not already on its way back. Single buckets
-are moved, because that moves few flows: a change of weights would move a quarter of all.
+a circle swing for ever. So the share only follows a buffer that is not already on its way back, and detours
+are chosen by running means. Single buckets are moved, because that moves few flows: a change of weights would
+move a quarter of all.
 
 Pure: it is told occupancies and answers with the groups to be changed.
 """
@@ -21,9 +22,11 @@ from controller.plan import Bucket, Group, Output, SwitchPlan
 BUCKETS = 64
 HIGH = 2 / 3
 LOW = 1 / 3
-# A buffer this full may be losing packets: then buckets move fast, up to so many in one step of 50 ms.
+# A buffer this full may be losing packets: then buckets move fast, up to so many at a time.
 FULL = 0.97
-MOST_MOVED = 3
+MOST_MOVED = 6
+# Steps of 50 ms that a group rests after a change: every change makes its switch look at its flows anew.
+REST = 3
 # The weight of the newest reading in the running mean that tells which way a buffer goes.
 _NEWEST = 0.25
 # A detour must be so much less occupied than what it relieves.
@@ -44,6 +47,7 @@ class _AdaptiveGroup:
     group: Group
     ports: tuple[int, ...]  # of each alternative
     pointing: list[int]  # each bucket's alternative
+    rest: int = 0  # steps until it may change again
 
     def detoured(self) -> bool:
         return any(self.pointing)
@@ -68,7 +72,7 @@ class SwitchAdapter:
         """Takes one step and returns the groups whose buckets it re-pointed.
 
         Args:
-            occupancies: of the ports that are known; a port that is missing counts as empty.
+            occupancies: of the ports that could be read; one that is missing counts as it was of late.
         """
         changed = []
         before = dict(self._means)
@@ -76,18 +80,23 @@ class SwitchAdapter:
             mean = before.get(port, occupancy)
             self._means[port] = mean + _NEWEST * (occupancy - mean)
         for adaptive in self._groups:
+            if adaptive.rest:
+                adaptive.rest -= 1
+                continue
             port = adaptive.ports[0]
-            minimal = occupancies.get(port, 0.0)
-            mean = before.get(port, minimal)
+            mean = before.get(port, occupancies.get(port, 0.0))
+            minimal = occupancies.get(port, mean)
             moved = False
             if minimal >= FULL:
-                moved = self._relieve(adaptive, 0, MOST_MOVED, minimal, occupancies)
+                moved = self._relieve(adaptive, 0, MOST_MOVED, self._means)
             elif minimal > HIGH and minimal >= mean:
-                moved = self._relieve(adaptive, 0, 1, minimal, occupancies)
+                moved = self._relieve(adaptive, 0, 1, self._means)
             elif minimal < LOW and minimal <= mean and adaptive.detoured():
                 moved = self._return(adaptive, occupancies)
-            moved |= adaptive.detoured() and self._balance(adaptive, occupancies)
+            elif adaptive.detoured():
+                moved = self._balance(adaptive, self._means)
             if moved:
+                adaptive.rest = REST
                 changed.append(adaptive.changed_group())
         return changed
 
@@ -96,10 +105,10 @@ class SwitchAdapter:
         adaptive: _AdaptiveGroup,
         crowded: int,
         most: int,
-        occupancy: float,
         occupancies: Occupancies,
     ) -> bool:
         """Moves buckets from one alternative to those with the least occupied ports."""
+        occupancy = occupancies.get(adaptive.ports[crowded], 0.0)
         counts = [0] * len(adaptive.ports)
         for index in adaptive.pointing:
             counts[index] += 1
@@ -139,4 +148,4 @@ class SwitchAdapter:
         if crowded is None:
             return False
         occupancy = occupancies.get(adaptive.ports[crowded], 0.0)
-        return occupancy > HIGH and self._relieve(adaptive, crowded, 1, occupancy, occupancies)
+        return occupancy > HIGH and self._relieve(adaptive, crowded, 1, occupancies)

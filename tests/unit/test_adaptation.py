@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from controller.adaptation import BUCKETS, HIGH, LOW, MOST_MOVED, SwitchAdapter, out_port
+from controller.adaptation import BUCKETS, HIGH, LOW, MOST_MOVED, REST, SwitchAdapter, out_port
 from controller.adaptive_loop import AdaptiveLoop
 from controller.compact_valiant import FAR_GROUPS
 from controller.handover import Queues, channel, receive_queues, send_queues
@@ -24,6 +24,11 @@ def shares(groups, port):
     """Returns how many buckets of a port's far group send by which port."""
     (group,) = [g for g in groups if g.number == FAR_GROUPS + port]
     return Counter(map(out_port, group.buckets))
+
+
+def after(adapter, occupancies, steps):
+    """Returns every change of a number of steps under the same occupancies."""
+    return [changed for _ in range(steps) if (changed := adapter.update(occupancies))]
 
 
 def test_nothing_changes_while_nothing_is_congested():
@@ -47,10 +52,7 @@ def test_every_bucket_is_one_that_the_proof_covered():
 
 
 def test_detours_are_spread_over_equally_empty_neighbours():
-    adapter = SwitchAdapter(SWITCH)
-    for _ in range(10):
-        changed = adapter.update({1: 1.0})
-    counts = shares(changed, 1)
+    counts = shares(after(SwitchAdapter(SWITCH), {1: 1.0}, 4 * (REST + 1))[-1], 1)
     assert max(counts[port] for port in PORTS[1:]) - min(counts[port] for port in PORTS[1:]) <= 1
 
 
@@ -62,19 +64,22 @@ def test_where_all_ports_are_full_nothing_moves():
 
 def test_traffic_goes_back_one_bucket_at_a_time_when_the_port_is_free():
     adapter = SwitchAdapter(SWITCH)
-    for _ in range(5):
-        adapter.update({1: 1.0})
-    counts = []
-    while changed := adapter.update({}):
-        counts.append(shares(changed, 1)[1])
-    assert counts == list(range(BUCKETS - 5 * MOST_MOVED + 1, BUCKETS + 1))
+    moved = MOST_MOVED * len(after(adapter, {1: 1.0}, 3 * (REST + 1)))
+    counts = [shares(changed, 1)[1] for changed in after(adapter, dict.fromkeys(PORTS, 0.0), 100 * REST)]
+    assert counts == list(range(BUCKETS - moved + 1, BUCKETS + 1))
+
+
+def test_a_group_rests_after_a_change():
+    assert len(after(SwitchAdapter(SWITCH), {1: 1.0}, 5 * (REST + 1))) == 5
 
 
 def test_a_crowded_detour_is_relieved():
     adapter = SwitchAdapter(SWITCH)
     adapter.update({1: 1.0, 3: 0.5, 4: 0.5, 5: 0.5, 6: 0.5})
-    changed = adapter.update({1: 0.5, 2: 1.0, 3: 0.5, 4: 0.5, 5: 0.5})
-    assert shares(changed, 1) == {1: BUCKETS - MOST_MOVED, 2: MOST_MOVED - 1, 6: 1}
+    changes = after(adapter, {1: 0.5, 2: 1.0, 3: 0.5, 4: 0.5, 5: 0.5, 6: 0.0}, 20)
+    # Groups whose own port is 2 are relieved, too.
+    first = next(c for c in changes if any(group.number == FAR_GROUPS + 1 for group in c))
+    assert shares(first, 1) == {1: BUCKETS - MOST_MOVED, 2: MOST_MOVED - 1, 6: 1}
 
 
 @pytest.mark.parametrize("demand", [1.2, 1.5, 2.0, 3.0])
