@@ -49,24 +49,18 @@ class RouterView:
     Attributes:
         topology: the fabric's graph.
         router: which router.
-        next_hops: int16, routers: the minimal next hop toward each router.
         ports: the port toward each router's minimal next hop, in router order.
         matches: the match of packets for each router's hosts, in router order.
     """
 
     topology: Topology
     router: int
-    next_hops: npt.NDArray[np.int16]
     ports: tuple[int, ...]
     matches: tuple[Match, ...]
 
     def others(self) -> list[int]:
         """Returns all routers but this one."""
         return [other for other in range(self.topology.routers) if other != self.router]
-
-    def port_to_neighbour(self, neighbour: int) -> int:
-        """Returns the port behind which a neighbour is."""
-        return self.ports[neighbour]
 
 
 @dataclass(frozen=True)
@@ -106,7 +100,7 @@ def assemble(  # one argument per thing in which routings differ
     switches = []
     for router, own_hosts in groupby(hosts, key=lambda host: host.router):
         ports = tuple(topology.ports_toward(router, next_hops[router]).tolist())
-        view = RouterView(topology, router, next_hops[router], ports, matches)
+        view = RouterView(topology, router, ports, matches)
         switches.append(_switch(view, tuple(own_hosts), source_part(view), tagged=tagged))
     return RoutePlan(topology, hosts_per_router, name, tuple(switches), hop_bound)
 

@@ -21,7 +21,9 @@ _TCA_STATS_QUEUE = 3
 _RECEIVE_BYTES = 1 << 16
 # nlmsghdr and tcmsg of a request for all disciplines of a namespace
 _REQUEST = struct.pack("=IHHII", 36, _RTM_GETQDISC, _NLM_F_REQUEST_DUMP, 1, 0) + bytes(20)
-_MESSAGE = struct.Struct("=IHHIIBBHi")  # nlmsghdr, then family, pads and the interface's number
+_HEAD = struct.Struct("=IH")  # length and type of a message
+_INTERFACE = struct.Struct("=i")
+_INTERFACE_AT = 20  # behind nlmsghdr, the family and its padding
 _ATTRIBUTE = struct.Struct("=HH")
 _QUEUE_LENGTH = struct.Struct("=I")
 _ATTRIBUTES_AT = 36  # behind nlmsghdr and tcmsg
@@ -80,16 +82,13 @@ def _read_dump(connection: _socket.socket) -> dict[int, int]:
         data = connection.recv(_RECEIVE_BYTES)
         position = 0
         while position < len(data):
-            size, kind, *_, interface = (
-                _MESSAGE.unpack_from(data, position)
-                if (len(data) - position >= _MESSAGE.size)
-                else (*struct.unpack_from("=IH", data, position), 0)
-            )
+            size, kind = _HEAD.unpack_from(data, position)
             if kind == _NLMSG_DONE:
                 return lengths
             # The kind comes first: "pfifo" sits behind the header of its attribute.
             name_at = position + _ATTRIBUTES_AT + _ATTRIBUTE.size
             if kind == _RTM_NEWQDISC and data.startswith(_FIFO, name_at):
+                (interface,) = _INTERFACE.unpack_from(data, position + _INTERFACE_AT)
                 lengths[interface] = _queue_length(data, position + _ATTRIBUTES_AT, position + size)
             position += (size + 3) & ~3
         if not data:

@@ -8,7 +8,7 @@ import pytest
 
 from controller.adaptation import BUCKETS, HIGH, LOW, MOST_MOVED, REST, SwitchAdapter, out_port
 from controller.adaptive_loop import AdaptiveLoop
-from controller.compact_valiant import FAR_GROUPS
+from controller.detour_groups import FAR_GROUPS
 from controller.handover import Queues, channel, receive_queues, send_queues
 from controller.occupancy import SwitchQueues
 from controller.routings import make_plan
