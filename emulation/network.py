@@ -62,7 +62,8 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.settings = settings
         self.run_dir = run_dir
         self._progress = progress
-        context = SwitchContext(run_dir, settings.datapath, self.controller_target)
+        queue = settings.shape.queue_packets
+        context = SwitchContext(run_dir, settings.datapath, self.controller_target, queue)
         super().__init__(
             topo=FabricTopo(settings.topology, settings.hosts_per_router),
             switch=partial(FabricSwitch, context=context),

@@ -87,11 +87,13 @@ class SwitchContext:
         run_dir: where their sockets, databases and logs are.
         datapath: `kernel` or `user`.
         controller: the OpenFlow target that they call.
+        queue_packets: how many frames each port's queue holds.
     """
 
     run_dir: Path
     datapath: str
     controller: str
+    queue_packets: int
 
 
 class FabricSwitch(Switch):  # type: ignore[misc]
@@ -121,7 +123,7 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         ports = tuple(
             (interface.name, number) for interface, number in self.ports.items() if interface.name != "lo"
         )
-        return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports)
+        return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports, self.context.queue_packets)
 
     def stop(self, deleteIntfs: bool = True) -> None:
         """Kills the switch's processes; its namespace and interfaces stay."""

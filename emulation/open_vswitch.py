@@ -15,14 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.commands import CommandError, finish, in_namespaces_of, marked_environment, run, start
+from emulation.send_buffers import enlarge_send_buffers
 from topology.errors import MachineError
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 READY_TIMEOUT_S = 60.0
 MAX_BACKOFF_MS = 1000  # the least that Open vSwitch takes: how long it waits to call its controller again
+# Per port, what may be in the token bucket and on the way through it.
+_FRAMES_BEYOND_QUEUE = 8
 MAX_IDLE_MS = 60_000  # cached decisions stay for a minute without packets, not for ten seconds
 
 _DATAPATH_TYPES = {"user": "netdev", "kernel": "system"}
+# A frame that no rule takes (an Ethernet type for experiments): it makes a switch open what it sends through.
+_FIRST_FRAME = "ff" * 6 + "020000000000" + "88b5" + "00" * 46
 _QUIET = ["-vconsole:off", "-vsyslog:off", "-vfile:warn"]
 
 
@@ -35,12 +40,14 @@ class SwitchSettings:
         dpid: its datapath id.
         namespace_pid: a process in the namespaces where it shall run.
         ports: (interface, OpenFlow port number) of every port.
+        queue_packets: how many frames each port's queue holds.
     """
 
     name: str
     dpid: int
     namespace_pid: int
     ports: tuple[tuple[str, int], ...]
+    queue_packets: int
 
 
 class VSwitch:
@@ -83,6 +90,19 @@ class VSwitch:
     def start_daemon(self) -> None:
         """Starts ovs-vswitchd on the configuration that the database holds."""
         self._start(["ovs-vswitchd", f"unix:{self._file('sock')}"])
+
+    def send_first_frame(self) -> subprocess.Popen[str] | None:
+        """Starts the program that makes the switch send a frame, if it sends by itself, not its kernel."""
+        if self._datapath != "user" or not self.settings.ports:
+            return None
+        _, port = self.settings.ports[0]
+        frame = f"in_port=controller packet={_FIRST_FRAME} actions=output:{port}"
+        return start(["ovs-ofctl", "-OOpenFlow13", "packet-out", self.management, frame])
+
+    def enlarge_send_buffer(self) -> None:
+        """Gives the socket by which it sends room for all of its ports' queues."""
+        frames = len(self.settings.ports) * (self.settings.queue_packets + _FRAMES_BEYOND_QUEUE)
+        enlarge_send_buffers(self.processes[-1].pid, frames)
 
     @property
     def database_ready(self) -> bool:
@@ -161,6 +181,10 @@ def start_all(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> No
     for switch in switches:
         switch.start_daemon()
     _wait(switches, lambda switch: switch.bridge_ready, "bridge")
+    for switch, sending in [(switch, switch.send_first_frame()) for switch in switches]:
+        if sending:
+            finish(sending)
+            switch.enlarge_send_buffer()
 
 
 def kill_all(switches: Iterable[VSwitch]) -> None:

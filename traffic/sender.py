@@ -44,6 +44,7 @@ class Sender:
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Sent:
         """Sends everything, or until `stopped` says so, and returns what was sent."""
         sockets.sleep_precisely()
+        sockets.run_first()
         for events in self._schedule.chunks():
             if stopped():
                 break

@@ -1,10 +1,12 @@
 """A fabric that is up, looked at from inside: rules in the switches, packets at the hosts."""
 
+import itertools
 import json
 import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -178,6 +180,43 @@ def test_traffic_beyond_a_ports_rate_is_dropped_there_and_not_reordered(er3):
     seen = result.received.frames > 0
     assert (result.received.hops_max[seen] == host_distances(er3)[seen]).all()
     assert np.trace(result.received.frames) == 0
+
+
+def dropped_in_queues(fabric):
+    """Returns how many frames the switches' queues have dropped so far."""
+    shown = [json.loads(switch.cmd("tc -s -json qdisc show")) for switch in fabric.network.switches]
+    return sum(entry["drops"] for entries in shown for entry in entries if entry["kind"] == "tbf")
+
+
+def test_full_queues_take_nothing_from_the_other_ports_of_their_switch(er3):
+    """Two ports of one switch are overloaded for seconds; every lost frame was dropped by a queue."""
+    topology = er3.options.topology
+    for router in range(topology.routers):
+        around = topology.neighbours(router).tolist()
+        apart = [
+            (x, y, z, w)
+            for x, y, z, w in itertools.permutations(around, 4)
+            if topology.distances(x, y) == topology.distances(z, y) == topology.distances(w, x) == 2
+        ]
+        if apart:
+            break
+    x, y, z, w = apart[0]
+    partner = {x: y, z: y, y: x, w: x}
+    chosen = [host for host in er3.hosts if host.router in partner]
+    partners = tuple(
+        next(n for n, to in enumerate(chosen) if (to.router, to.index) == (partner[host.router], host.index))
+        for host in chosen
+    )
+    packets_per_s = er3.options.shape.rate_bps / 8000
+    pattern = Pattern("crossing", len(chosen), partners)
+    schedule = PoissonSchedule(pattern, packets_per_s, 2_000_000_000, 4, seed=3)
+    job = make_job(replace(er3, hosts=tuple(chosen)), schedule, 1000, 10, 4, (0, schedule.end_ns))
+    before = dropped_in_queues(er3)
+    result = run_traffic(job, {}, er3.network.run_dir)
+    lost = int(result.sent.frames.sum() - result.received.frames.sum()) - result.sent.refused
+    dropped = dropped_in_queues(er3) - before
+    assert dropped > 1000
+    assert lost == pytest.approx(dropped, rel=0.02)
 
 
 def wait_for_event(process, name):
