@@ -1,36 +1,29 @@
-"""UGAL_PF's decision as a control law: from the occupancies of a switch's ports to its groups' buckets.
+"""Adaptation: from the occupancies of a switch's ports to the buckets of its groups.
 
-The paper decides for every packet: minimal, unless the output buffer toward the minimal next hop is over 2/3
-full, then the neighbour with the least occupied buffer (PolarFly, section V-B). A switch decides by the
-hash of a flow, so that here the share of a group's buckets that take detours is what is controlled: it grows
-while the minimal port's buffer is over 2/3 full and shrinks while it is under 1/3; between the two nothing
-changes. A buffer adds up what comes too much, and the share adds up what the buffer tells: two integrals in
-a circle swing for ever. So the share only follows a buffer that is not already on its way back, and detours
-are chosen by running means. Single buckets are moved, because that moves few flows: a change of weights would
-move a quarter of all.
+A switch chooses among a group's buckets by the hash of a flow, so that what is controlled is the share of
+the buckets that take detours. Single buckets are re-pointed, because that moves few flows: a change of
+weights would move a quarter of all. What is moved when is a routing's law (`controller.ugal_pf`,
+`controller.ugal`); here is what all laws work with.
+
+A buffer adds up what comes too much, and a share adds up what the buffer tells: two integrals in a circle
+swing for ever. So laws also see running means, and a group rests after a change.
 
 Pure: it is told occupancies and answers with the groups to be changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from controller.plan import Bucket, Group, Output, SwitchPlan
 
 BUCKETS = 64
-HIGH = 2 / 3
-LOW = 1 / 3
-# A buffer this full may be losing packets: then buckets move fast, up to so many at a time.
-FULL = 0.97
-MOST_MOVED = 6
-# Steps of 50 ms that a group rests after a change: every change makes its switch look at its flows anew.
-REST = 3
-# The weight of the newest reading in the running mean that tells which way a buffer goes.
-_NEWEST = 0.25
-# A detour must be so much less occupied than what it relieves.
-MARGIN = 1 / 4
+# The weight of the newest reading in the running means.
+NEWEST = 0.25
+# Steps of 50 ms that a group rests after it took more detours, which must be quick, and after it took fewer.
+REST_DETOURED, REST_RETURNED = 3, 8
 
 Occupancies = Mapping[int, float]  # port -> share of its buffer that is full
 
@@ -40,112 +33,130 @@ def out_port(bucket: Bucket) -> int:
     return next(action.port for action in bucket.actions if isinstance(action, Output))
 
 
+class Change(enum.Enum):
+    """What a law did to a group; the value is for how many steps it rests."""
+
+    NONE = 0
+    DETOURED = REST_DETOURED
+    RETURNED = REST_RETURNED
+
+
 @dataclass
-class _AdaptiveGroup:
-    """A group whose first alternative is minimal, and where its buckets point."""
+class AdaptiveGroup:
+    """A group whose first alternative is minimal, and where its buckets point.
+
+    Attributes:
+        group: as the plan has it.
+        ports: the port of each alternative.
+        pointing: each bucket's alternative.
+        rest: steps until it may change again.
+    """
 
     group: Group
-    ports: tuple[int, ...]  # of each alternative
-    pointing: list[int]  # each bucket's alternative
-    rest: int = 0  # steps until it may change again
+    ports: tuple[int, ...]
+    pointing: list[int]
+    rest: int = 0
 
+    @property
+    def minimal_buckets(self) -> int:
+        """How many buckets take the minimal path."""
+        return self.pointing.count(0)
+
+    @property
     def detoured(self) -> bool:
+        """Whether any bucket takes a detour."""
         return any(self.pointing)
 
+    def counts(self) -> list[int]:
+        """Returns how many buckets each alternative has."""
+        counts = [0] * len(self.ports)
+        for alternative in self.pointing:
+            counts[alternative] += 1
+        return counts
+
+    def move(self, origin: int, target: int) -> bool:
+        """Re-points one bucket from an alternative to another; returns whether there was one."""
+        if origin not in self.pointing:
+            return False
+        self.pointing[self.pointing.index(origin)] = target
+        return True
+
     def changed_group(self) -> Group:
+        """Returns the group as it is to be now."""
         alternatives = self.group.alternatives
         return replace(self.group, buckets=tuple(alternatives[index] for index in self.pointing))
+
+
+@dataclass
+class PortOccupancies:
+    """What is known of a switch's ports: the newest readings, and running means with and without them."""
+
+    newest: dict[int, float] = field(default_factory=dict)
+    means: dict[int, float] = field(default_factory=dict)
+    means_before: dict[int, float] = field(default_factory=dict)
+
+    def read(self, occupancies: Occupancies) -> None:
+        """Takes new readings; a port that is missing counts as it was of late."""
+        self.means_before = dict(self.means)
+        for port, occupancy in occupancies.items():
+            self.newest[port] = occupancy
+            mean = self.means.get(port, occupancy)
+            self.means[port] = mean + NEWEST * (occupancy - mean)
+
+    def now(self, port: int) -> float:
+        """Returns a port's newest reading; 0 before there is any."""
+        return self.newest.get(port, 0.0)
+
+    def mean(self, port: int) -> float:
+        """Returns a port's running mean; 0 before there is any."""
+        return self.means.get(port, 0.0)
+
+    def falls(self, port: int) -> bool:
+        """Whether a port is less occupied than it was of late."""
+        return self.now(port) < self.means_before.get(port, self.now(port))
+
+    def rises(self, port: int) -> bool:
+        """Whether a port is more occupied than it was of late."""
+        return self.now(port) > self.means_before.get(port, self.now(port))
+
+
+# Moves buckets of a group and returns which way.
+Law = Callable[[AdaptiveGroup, PortOccupancies], Change]
 
 
 class SwitchAdapter:
     """The adaptive groups of one switch."""
 
-    def __init__(self, plan: SwitchPlan) -> None:
+    def __init__(self, plan: SwitchPlan, law: Law) -> None:
+        self._law = law
+        self._ports = PortOccupancies()
         self._groups = [
-            _AdaptiveGroup(group, tuple(map(out_port, group.alternatives)), [0] * len(group.buckets))
+            AdaptiveGroup(group, tuple(map(out_port, group.alternatives)), [0] * len(group.buckets))
             for group in plan.groups
             if group.alternatives
         ]
-        self._means: dict[int, float] = {}
 
     def update(self, occupancies: Occupancies) -> list[Group]:
         """Takes one step and returns the groups whose buckets it re-pointed.
 
         Args:
-            occupancies: of the ports that could be read; one that is missing counts as it was of late.
+            occupancies: of the ports that could be read.
         """
-        changed = []
-        before = dict(self._means)
-        for port, occupancy in occupancies.items():
-            mean = before.get(port, occupancy)
-            self._means[port] = mean + _NEWEST * (occupancy - mean)
-        for adaptive in self._groups:
-            if adaptive.rest:
-                adaptive.rest -= 1
-                continue
-            port = adaptive.ports[0]
-            mean = before.get(port, occupancies.get(port, 0.0))
-            minimal = occupancies.get(port, mean)
-            moved = False
-            if minimal >= FULL:
-                moved = self._relieve(adaptive, 0, MOST_MOVED, self._means)
-            elif minimal > HIGH and minimal >= mean:
-                moved = self._relieve(adaptive, 0, 1, self._means)
-            elif minimal < LOW and minimal <= mean and adaptive.detoured():
-                moved = self._return(adaptive, occupancies)
-            elif adaptive.detoured():
-                moved = self._balance(adaptive, self._means)
-            if moved:
-                adaptive.rest = REST
-                changed.append(adaptive.changed_group())
-        return changed
+        self._ports.read(occupancies)
+        return [group.changed_group() for group in self._groups if self._changes(group)]
 
-    def _relieve(
-        self,
-        adaptive: _AdaptiveGroup,
-        crowded: int,
-        most: int,
-        occupancies: Occupancies,
-    ) -> bool:
-        """Moves buckets from one alternative to those with the least occupied ports."""
-        occupancy = occupancies.get(adaptive.ports[crowded], 0.0)
-        counts = [0] * len(adaptive.ports)
-        for index in adaptive.pointing:
-            counts[index] += 1
-        moved = 0
-        for bucket in range(len(adaptive.pointing)):
-            if moved == most:
-                break
-            if adaptive.pointing[bucket] != crowded:
-                continue
-            # Of equally free alternatives the one with the fewest buckets.
-            free, target = min(
-                ((occupancies.get(port, 0.0), counts[index]), index)
-                for index, port in enumerate(adaptive.ports)
-                if index
-            )
-            if free[0] > occupancy - MARGIN or free[0] > HIGH or target == crowded:
-                break
-            adaptive.pointing[bucket] = target
-            counts[target] += 1
-            moved += 1
-        return moved > 0
-
-    def _return(self, adaptive: _AdaptiveGroup, occupancies: Occupancies) -> bool:
-        """Moves one bucket back to the minimal port, from the most occupied detour."""
-        detours = [bucket for bucket, index in enumerate(adaptive.pointing) if index]
-        bucket = max(detours, key=lambda b: occupancies.get(adaptive.ports[adaptive.pointing[b]], 0.0))
-        adaptive.pointing[bucket] = 0
-        return True
-
-    def _balance(self, adaptive: _AdaptiveGroup, occupancies: Occupancies) -> bool:
-        """Moves one bucket from a crowded detour to a free one."""
-        crowded = max(
-            set(adaptive.pointing) - {0},
-            key=lambda index: occupancies.get(adaptive.ports[index], 0.0),
-            default=None,
-        )
-        if crowded is None:
+    def _changes(self, group: AdaptiveGroup) -> bool:
+        if group.rest:
+            group.rest -= 1
             return False
-        occupancy = occupancies.get(adaptive.ports[crowded], 0.0)
-        return occupancy > HIGH and self._relieve(adaptive, crowded, 1, occupancies)
+        group.rest = self._law(group, self._ports).value
+        return group.rest > 0
+
+
+def least_occupied(group: AdaptiveGroup, ports: PortOccupancies, counts: Iterable[int]) -> int:
+    """Returns the detour with the least occupied port; of equal ones that with the fewest buckets."""
+    return min(
+        (ports.mean(port), count, index)
+        for index, (port, count) in enumerate(zip(group.ports, counts, strict=True))
+        if index
+    )[2]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from controller.adaptation import SwitchAdapter
 from controller.occupancy import OccupancySource
 from controller.plan import Group, RoutePlan
+from controller.routings import routing
 from topology.addressing import dpid
 
 STEP_S = 0.05
@@ -16,19 +17,23 @@ class AdaptiveLoop:
     """The adaptive groups of all switches of a plan. It keeps no time and sends nothing itself."""
 
     def __init__(self, plan: RoutePlan, source: OccupancySource) -> None:
+        make_law = routing(plan.routing).make_law
+        if make_law is None:
+            raise ValueError(f"{plan.routing} does not adapt")
+        self._make_law = make_law
         self._plans = {dpid(switch.router): switch for switch in plan.switches}
-        self._adapters = {number: SwitchAdapter(switch) for number, switch in self._plans.items()}
-        self._source = source
+        self._adapters = {number: SwitchAdapter(switch, make_law()) for number, switch in self._plans.items()}
+        self.source = source
         self.groups_modified = 0
 
     def reset(self, datapath_id: int) -> None:
         """A switch got its plan anew: its groups are all minimal again."""
         if datapath_id in self._plans:
-            self._adapters[datapath_id] = SwitchAdapter(self._plans[datapath_id])
+            self._adapters[datapath_id] = SwitchAdapter(self._plans[datapath_id], self._make_law())
 
     def step(self, ready: frozenset[int]) -> Iterator[tuple[int, list[Group]]]:
         """Yields (datapath id, groups to be changed) for the switches among `ready` that need a change."""
-        for datapath_id, occupancies in self._source.read().items():
+        for datapath_id, occupancies in self.source.read().items():
             if datapath_id in ready:
                 groups = self._adapters[datapath_id].update(occupancies)
                 if groups:

@@ -10,11 +10,13 @@ from typing import Any
 from controller import ryu_adapter as ryu
 from controller.adaptive_loop import STEP_S, AdaptiveLoop
 from controller.events import die, report
-from controller.installer import Installer, Message, PutGroup, Stage
+from controller.installer import AskPortStatistics, Installer, Message, PutGroup, Stage
+from controller.port_statistics import PortCounters, PortStatisticsOccupancy
 from topology.addressing import switch_name
 
-# What an adapted group's message carries; beyond all numbers that the installer gives.
+# What the adaptation's messages carry; beyond all numbers that the installer gives.
 ADAPTATION_XID = 0xFFFFFFFE
+_REPORT_EVERY_S = 1.0
 
 Handler = Callable[["PlanApp", Any], None]
 
@@ -52,21 +54,28 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
 
     def _adapt(self) -> None:
         assert self._loop
-        reported = 0
-        due = time.monotonic()
+        reported, reported_s = 0, 0.0
+        due_s = time.monotonic()
         try:
             while True:
-                for number, groups in self._loop.step(self._installer.ready()):
-                    messages = [Message(ADAPTATION_XID, PutGroup(group, True)) for group in groups]
-                    if number in self._datapaths:
-                        self._send(self._datapaths[number], messages)
-                if self._loop.groups_modified > reported and time.monotonic() % 1 < STEP_S:
-                    reported = self._loop.groups_modified
+                self._adapt_once(self._loop)
+                if self._loop.groups_modified > reported and due_s - reported_s >= _REPORT_EVERY_S:
+                    reported, reported_s = self._loop.groups_modified, due_s
                     report("adapted", groups_modified=reported)
-                due = max(due + STEP_S, time.monotonic())
-                ryu.sleep(due - time.monotonic())
+                due_s = max(due_s + STEP_S, time.monotonic())
+                ryu.sleep(due_s - time.monotonic())
         except Exception as error:  # a thread that dies must not die unnoticed
             die(f"{type(error).__name__} in the adaptive loop: {error}")
+
+    def _adapt_once(self, loop: AdaptiveLoop) -> None:
+        ready = self._installer.ready() & self._datapaths.keys()
+        for number in loop.source.wanted(ready, time.monotonic()):
+            self._send(self._datapaths[number], [Message(ADAPTATION_XID, AskPortStatistics())])
+        for number, groups in loop.step(ready):
+            messages = [Message(ADAPTATION_XID, PutGroup(group, True)) for group in groups]
+            self._send(self._datapaths[number], messages)
+        for text in loop.source.complaints():
+            report("warning", text=text)
 
     @ryu.set_ev_cls(ryu.ofp_event.EventOFPStateChange, [ryu.MAIN_DISPATCHER, ryu.DEAD_DISPATCHER])
     @_fatal_on_error
@@ -96,6 +105,16 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         datapath = event.msg.datapath
         held = frozenset(entry.group_id for entry in event.msg.body)
         self._send(datapath, self._installer.groups_held(datapath.id, held))
+
+    @ryu.set_ev_cls(ryu.ofp_event.EventOFPPortStatsReply, ryu.MAIN_DISPATCHER)
+    @_fatal_on_error
+    def ports_counted(self, event: Any) -> None:
+        """A switch told its ports' counters."""
+        if self._loop and isinstance(self._loop.source, PortStatisticsOccupancy):
+            counters = {
+                entry.port_no: PortCounters(entry.tx_bytes, entry.tx_dropped) for entry in event.msg.body
+            }
+            self._loop.source.replied(event.msg.datapath.id, time.monotonic(), counters)
 
     @ryu.set_ev_cls(ryu.ofp_event.EventOFPBarrierReply, ryu.MAIN_DISPATCHER)
     @_fatal_on_error

@@ -1,7 +1,8 @@
-"""How a controller gets the netlink sockets that it reads queues through: passed over a local socket.
+"""How a controller gets what it adapts to: the ports' shape, and sockets to read their queues through.
 
-The sockets belong to the switches' namespaces, where a controller has no business; whoever made those opens
-them and hands them over, a message per so many switches.
+Passed over a local socket, a message per so many switches. The netlink sockets belong to the switches'
+namespaces, where a controller has no business; whoever made those opens them and hands them over.
+Without any, the controller asks the switches for their ports' statistics.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from controller.occupancy import SwitchQueues
+from controller.netlink_queues import SwitchQueues
 
 _SWITCHES_PER_MESSAGE = 100  # Linux passes at most 253 descriptors at once
 _MESSAGE_BYTES = 1 << 17
@@ -19,10 +20,11 @@ _MESSAGE_BYTES = 1 << 17
 
 @dataclass(frozen=True)
 class Queues:
-    """All queues of a fabric: by datapath id, and how many packets each holds."""
+    """All queues of a fabric: by datapath id if they can be read, how many packets each holds, their rate."""
 
     switches: Mapping[int, SwitchQueues]
     queue_packets: int
+    rate_bps: int
 
 
 def channel() -> tuple[socket.socket, socket.socket]:
@@ -33,12 +35,13 @@ def channel() -> tuple[socket.socket, socket.socket]:
 def send_queues(connection: socket.socket, queues: Queues) -> None:
     """Hands queues over; the sender's own descriptors stay open."""
     items = list(queues.switches.items())
-    for first in range(0, len(items), _SWITCHES_PER_MESSAGE):
+    for first in range(0, max(1, len(items)), _SWITCHES_PER_MESSAGE):
         part = items[first : first + _SWITCHES_PER_MESSAGE]
         message = {
             "queue_packets": queues.queue_packets,
+            "rate_bps": queues.rate_bps,
             "switches": [[dpid, list(switch.ports.items())] for dpid, switch in part],
-            "last": first + len(part) == len(items),
+            "last": first + len(part) >= len(items),
         }
         descriptors = [switch.descriptor for _, switch in part]
         socket.send_fds(connection, [json.dumps(message).encode()], descriptors)
@@ -59,4 +62,4 @@ def receive_queues(connection: socket.socket) -> Queues:
         for (dpid, ports), descriptor in zip(message["switches"], descriptors, strict=True):
             switches[dpid] = SwitchQueues(descriptor, dict(ports))
         if message["last"]:
-            return Queues(switches, message["queue_packets"])
+            return Queues(switches, message["queue_packets"], message["rate_bps"])

@@ -20,6 +20,11 @@ class AskGroups:
 
 
 @dataclass(frozen=True, slots=True)
+class AskPortStatistics:
+    """Ask for the counters of all ports."""
+
+
+@dataclass(frozen=True, slots=True)
 class PutGroup:
     """Add a group, or change the one of its number where the switch has it already."""
 
@@ -40,12 +45,15 @@ class Barrier:
     """Answer when all that came before is done."""
 
 
+Command = AskGroups | AskPortStatistics | PutGroup | PutRule | Barrier
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """A command with the transaction id that answers to it will carry."""
 
     xid: int
-    command: AskGroups | PutGroup | PutRule | Barrier
+    command: Command
 
 
 class Stage(enum.Enum):
@@ -154,7 +162,7 @@ class Installer:
         return self.count(Stage.READY) == self.total
 
 
-def _message(progress: _Progress, command: AskGroups | PutGroup | PutRule | Barrier) -> Message:
+def _message(progress: _Progress, command: Command) -> Message:
     xid = progress.next_xid
     progress.next_xid = xid % 0x7FFFFFFF + 1
     return Message(xid, command)

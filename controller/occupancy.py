@@ -1,48 +1,50 @@
-"""How full the output buffers of a fabric's switches are, read from the kernel.
+"""How full the output buffers of a fabric's switches are: what the adaptation asks, and the queues' answer.
 
-The queueing disciplines of every port are asked for over netlink, through one socket per switch that was
-opened in that switch's namespace and handed to the controller. A dump has a message per discipline; of each
-only the interface, the kind and the queue's length are looked at, by their places in the message.
+The other answer, from OpenFlow's port statistics alone, is `controller.port_statistics`.
 """
 
 from __future__ import annotations
 
-import _socket
-import struct
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-_RTM_NEWQDISC, _RTM_GETQDISC = 36, 38
-_NLM_F_REQUEST_DUMP = 0x301
-_NLMSG_DONE = 3
-_TCA_KIND, _TCA_STATS2 = 1, 7
-_TCA_STATS_QUEUE = 3
-_RECEIVE_BYTES = 1 << 16
-# nlmsghdr and tcmsg of a request for all disciplines of a namespace
-_REQUEST = struct.pack("=IHHII", 36, _RTM_GETQDISC, _NLM_F_REQUEST_DUMP, 1, 0) + bytes(20)
-_HEAD = struct.Struct("=IH")  # length and type of a message
-_INTERFACE = struct.Struct("=i")
-_INTERFACE_AT = 20  # behind nlmsghdr, the family and its padding
-_ATTRIBUTE = struct.Struct("=HH")
-_QUEUE_LENGTH = struct.Struct("=I")
-_ATTRIBUTES_AT = 36  # behind nlmsghdr and tcmsg
-_FIFO = b"pfifo\0"
+from controller.netlink_queues import QueueReader, SwitchQueues
+from topology.addressing import switch_name
+
+NETLINK, PORT_STATISTICS = "netlink", "port-statistics"
+SOURCES = (NETLINK, PORT_STATISTICS)
 
 
 class OccupancySource(Protocol):
     """Anything that tells how full the ports of switches are."""
 
+    def wanted(self, ready: Iterable[int], now_s: float) -> list[int]:
+        """Returns the datapath ids of the switches whose port statistics are to be asked for."""
+
     def read(self) -> Mapping[int, Mapping[int, float]]:
-        """Returns datapath id -> port -> share of its buffer that is full, for what could be read."""
+        """Returns datapath id -> port -> share of its buffer that is full, of what is new."""
+
+    def complaints(self) -> list[str]:
+        """Returns what is amiss and was not said before."""
 
 
-@dataclass(frozen=True)
-class SwitchQueues:
-    """A switch's queues: a netlink socket in its namespace, and its ports by interface number."""
+class Complaints:
+    """What is to be said once."""
 
-    descriptor: int
-    ports: Mapping[int, int]
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+        self._new: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Notes something; a second time it does nothing."""
+        if text not in self._said:
+            self._said.add(text)
+            self._new.append(text)
+
+    def take(self) -> list[str]:
+        """Returns what was noted since the last call."""
+        new, self._new = self._new, []
+        return new
 
 
 class NetlinkOccupancy:
@@ -51,58 +53,35 @@ class NetlinkOccupancy:
     def __init__(self, switches: Mapping[int, SwitchQueues], queue_packets: int) -> None:
         """Takes over the sockets; datapath id -> queues, and how many packets a queue holds."""
         self._queue_packets = queue_packets
-        self._switches = {
-            datapath_id: (_socket.socket(fileno=queues.descriptor), dict(queues.ports))
-            for datapath_id, queues in switches.items()
-        }
-        for connection, _ in self._switches.values():
-            connection.settimeout(1.0)
+        self._switches = {number: (QueueReader(queues), queues.ports) for number, queues in switches.items()}
+        self._complaints = Complaints()
+
+    def wanted(self, _ready: Iterable[int], _now_s: float) -> list[int]:
+        """Returns none: the kernel knows."""
+        return []
 
     def read(self) -> dict[int, dict[int, float]]:
         """Returns datapath id -> port -> occupancy, 0 to 1; a switch that cannot be read is left out."""
         found = {}
-        for datapath_id, (connection, ports) in self._switches.items():
+        for number, (reader, ports) in self._switches.items():
             try:
-                connection.send(_REQUEST)
-                lengths = _read_dump(connection)
-            except OSError:
+                queues = reader.read()
+            except OSError as error:
+                self._complaints.add(f"the queues of {switch_name(number - 1)} cannot be read ({error})")
                 continue
-            found[datapath_id] = {
-                ports[number]: min(1.0, length / self._queue_packets)
-                for number, length in lengths.items()
-                if number in ports
+            if len(queues) < len(ports):
+                for port in sorted(set(ports.values()) - queues.keys()):
+                    self._complaints.add(f"{switch_name(number - 1)} has no queue at port {port} any more")
+            found[number] = {
+                port: min(1.0, queue.packets / self._queue_packets) for port, queue in queues.items()
             }
         return found
 
+    def close(self) -> None:
+        """Closes the sockets."""
+        for reader, _ in self._switches.values():
+            reader.close()
 
-def _read_dump(connection: _socket.socket) -> dict[int, int]:
-    """Returns interface number -> packets that wait, of the FIFOs that a dump tells of."""
-    lengths: dict[int, int] = {}
-    while True:
-        data = connection.recv(_RECEIVE_BYTES)
-        position = 0
-        while position < len(data):
-            size, kind = _HEAD.unpack_from(data, position)
-            if kind == _NLMSG_DONE:
-                return lengths
-            # The kind comes first: "pfifo" sits behind the header of its attribute.
-            name_at = position + _ATTRIBUTES_AT + _ATTRIBUTE.size
-            if kind == _RTM_NEWQDISC and data.startswith(_FIFO, name_at):
-                (interface,) = _INTERFACE.unpack_from(data, position + _INTERFACE_AT)
-                lengths[interface] = _queue_length(data, position + _ATTRIBUTES_AT, position + size)
-            position += (size + 3) & ~3
-        if not data:
-            return lengths
-
-
-def _queue_length(data: bytes, position: int, end: int) -> int:
-    """Returns qlen from the nested statistics of one discipline's attributes."""
-    while position < end:
-        size, kind = _ATTRIBUTE.unpack_from(data, position)
-        if kind == _TCA_STATS2:
-            return _queue_length(data, position + _ATTRIBUTE.size, position + size)
-        if kind == _TCA_STATS_QUEUE and size >= 8:
-            # Inside the statistics; outside, this number belongs to an attribute that comes after them.
-            return int(_QUEUE_LENGTH.unpack_from(data, position + _ATTRIBUTE.size)[0])
-        position += (size + 3) & ~3
-    return 0
+    def complaints(self) -> list[str]:
+        """Returns which switches and ports cannot be read, each once."""
+        return self._complaints.take()

@@ -158,13 +158,16 @@ class Group:
         number: its id on its switch.
         kind: how it picks.
         buckets: what it picks among.
-        alternatives: where a controller adapts the group, everything that one of its buckets may ever be.
+        alternatives: where a controller adapts the group, everything that one of its buckets may ever be; the
+            minimal path comes first.
+        hops: how many hops each alternative takes to the group's destinations, on average.
     """
 
     number: int
     kind: GroupKind
     buckets: tuple[Bucket, ...]
     alternatives: tuple[Bucket, ...] = ()
+    hops: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

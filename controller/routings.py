@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from controller import compact_valiant, minimal, ugal_pf, valiant
+from controller import compact_valiant, minimal, ugal, ugal_pf, valiant
+from controller.adaptation import Law
 from controller.plan import RoutePlan
 from topology.errors import UsageError
 from topology.graph import Topology
@@ -17,25 +18,35 @@ class Routing:
 
     Attributes:
         make_plan: (topology, hosts per router) -> its plan.
-        oblivious: whether its choices do not depend on the traffic, so that theory can tell what it accepts.
-        shortest: whether its packets take exactly the pair's distance in hops.
         summary: what it does, in a line.
+        make_law: makes the law by which a switch adapts to the traffic; None for an oblivious routing.
+        shortest: whether its packets take exactly the pair's distance in hops.
     """
 
     make_plan: Callable[[Topology, int], RoutePlan]
-    oblivious: bool
-    shortest: bool
     summary: str
+    make_law: Callable[[], Law] | None = None
+    shortest: bool = False
+
+    @property
+    def oblivious(self) -> bool:
+        """Whether its choices do not depend on the traffic, so that theory can tell what it accepts."""
+        return self.make_law is None
 
 
 ROUTINGS: Mapping[str, Routing] = {
-    minimal.NAME: Routing(minimal.minimal_plan, True, True, "the shortest path"),
-    valiant.NAME: Routing(valiant.valiant_plan, True, False, "by way of a random router"),
+    minimal.NAME: Routing(minimal.minimal_plan, "the shortest path", shortest=True),
+    valiant.NAME: Routing(valiant.valiant_plan, "by way of a random router"),
     compact_valiant.NAME: Routing(
-        compact_valiant.compact_valiant_plan, True, False, "by way of a random neighbour (polarfly)"
+        compact_valiant.compact_valiant_plan, "by way of a random neighbour (polarfly)"
+    ),
+    ugal.NAME: Routing(
+        ugal.ugal_plan, "minimal, or by way of a random router, by occupancy times hops", ugal.ugal_law
     ),
     ugal_pf.NAME: Routing(
-        ugal_pf.ugal_pf_plan, False, False, "minimal, or a compact Valiant detour where it is full (polarfly)"
+        ugal_pf.ugal_pf_plan,
+        "minimal, or a compact Valiant detour where it is full (polarfly)",
+        lambda: ugal_pf.ugal_pf_law,
     ),
 }
 

@@ -40,7 +40,7 @@ from ryu.controller.handler import (
 from ryu.ofproto import nicira_ext, ofproto_v1_3, ofproto_v1_3_parser
 
 from controller import plan
-from controller.installer import AskGroups, Barrier, Message, PutGroup, PutRule
+from controller.installer import AskGroups, AskPortStatistics, Barrier, Message, PutGroup, PutRule
 from topology.addressing import colons, dotted
 
 __all__ = [
@@ -175,6 +175,8 @@ def _wire_message(datapath: Datapath, message: Message) -> Any:
     match message.command:
         case AskGroups():
             return _PARSER.OFPGroupDescStatsRequest(datapath)
+        case AskPortStatistics():
+            return _PARSER.OFPPortStatsRequest(datapath, 0, _PROTOCOL.OFPP_ANY)
         case Barrier():
             return _PARSER.OFPBarrierRequest(datapath)
         case PutRule(rule, cookie):

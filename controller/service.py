@@ -3,9 +3,10 @@
     python -m controller.service polarfly q=7 --routing min --listen unix:/run/polarlab/controller
 
 What happens is reported on standard output, one JSON object per line (`event` is planned, proven,
-listening, connected, ready, installed, refused, disconnected, foreign or fatal); logs go to standard
-error. Exit status as everywhere: 1 the plan fails its proof and nothing is installed, 2 wrong use, 4 an
-internal error.
+listening, connected, ready, installed, adapted, warning, refused, disconnected, foreign or fatal); logs go
+to standard error. An adaptive routing's controller reads the queues that are handed to it, or, told the
+links' rate, asks the switches for their ports' statistics. Exit status as everywhere: 1 the plan fails its
+proof and nothing is installed, 2 wrong use, 4 an internal error.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from dataclasses import dataclass
 
 from controller.adaptive_loop import AdaptiveLoop
 from controller.events import die, report
-from controller.handover import receive_queues
+from controller.handover import Queues, receive_queues
 from controller.installer import Installer
-from controller.occupancy import NetlinkOccupancy
+from controller.occupancy import NetlinkOccupancy, OccupancySource
 from controller.plan import RoutePlan
-from controller.routings import make_plan
+from controller.port_statistics import PortStatisticsOccupancy
+from controller.routings import make_plan, routing
 from controller.walk import prove
+from topology.addressing import dpid
 from topology.errors import NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.registry import family, make_topology
 
@@ -88,11 +91,7 @@ def serve(arguments: argparse.Namespace) -> None:
     params = parse_params(arguments.topology, arguments.params)
     plan = proven_plan(arguments.topology, params, arguments.hosts, arguments.routing)
 
-    loop = None
-    if arguments.queues_from is not None:
-        with socket.socket(fileno=arguments.queues_from) as connection:
-            queues = receive_queues(connection)
-        loop = AdaptiveLoop(plan, NetlinkOccupancy(queues.switches, queues.queue_packets))
+    loop = None if routing(plan.routing).oblivious else AdaptiveLoop(plan, _occupancy(arguments, plan))
 
     # Only now: Ryu takes most of a second to import, and replaces the standard library's sockets.
     from controller import app, ryu_adapter
@@ -105,6 +104,26 @@ def serve(arguments: argparse.Namespace) -> None:
     report("listening", address=arguments.listen)
     ryu_adapter.run(listener, app.PlanApp, installer, loop)
     die("a thread of the controller ended")
+
+
+def _occupancy(arguments: argparse.Namespace, plan: RoutePlan) -> OccupancySource:
+    """Returns the source of occupancies for an adaptive routing.
+
+    Raises:
+        UsageError: nothing tells which.
+    """
+    if arguments.queues_from is not None:
+        with socket.socket(fileno=arguments.queues_from) as connection:
+            queues = receive_queues(connection)
+    elif arguments.link_rate is not None:
+        queues = Queues({}, arguments.queue, arguments.link_rate)
+    else:
+        raise UsageError(f"{plan.routing} adapts to the links' load: give --link-rate BITS_PER_S and --queue")
+    if queues.switches:
+        return NetlinkOccupancy(queues.switches, queues.queue_packets)
+    degrees = plan.topology.degrees.tolist()
+    ports = {dpid(router): frozenset(range(1, degree + 1)) for router, degree in enumerate(degrees)}
+    return PortStatisticsOccupancy(ports, queues.rate_bps, queues.queue_packets)
 
 
 def parse_params(name: str, words: list[str]) -> dict[str, int | str]:
@@ -124,6 +143,13 @@ def parse_params(name: str, words: list[str]) -> dict[str, int | str]:
     return params
 
 
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
 def main() -> int:
     """Runs the controller and returns its exit status."""
     parser = argparse.ArgumentParser(prog="controller.service", description=__doc__.splitlines()[0])
@@ -134,8 +160,10 @@ def main() -> int:
     parser.add_argument("--listen", default=DEFAULT_LISTEN, help="unix:PATH or tcp:HOST:PORT")
     parser.add_argument("--allow-remote", action="store_true", help="listen on other than loopback")
     parser.add_argument(
-        "--queues-from", type=int, metavar="FD", help="adapt; a descriptor that the queues come over"
+        "--queues-from", type=int, metavar="FD", help="a descriptor that the queues to adapt to come over"
     )
+    parser.add_argument("--link-rate", type=_positive, metavar="BITS_PER_S", help="to adapt by statistics")
+    parser.add_argument("--queue", type=_positive, default=32, help="packets per port (default 32)")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:

@@ -1,22 +1,34 @@
 """UGAL_PF (`ugal-pf`): minimal while the way is free, compact Valiant detours while it is not.
 
 A switch has two groups per port, for the destinations behind the port's neighbour and for the neighbour
-itself; both begin with all buckets minimal, and `controller.adaptation` points some of them at detours.
-O(q) groups serve O(q^2) destinations, because the detours depend on the minimal next hop alone
-(`controller.polarfly_detours`).
+itself; both begin with all buckets minimal. O(q) groups serve O(q^2) destinations, because the detours
+depend on the minimal next hop alone (`controller.polarfly_detours`).
+
+The paper decides for every packet: minimal, unless the output buffer toward the minimal next hop is over 2/3
+full, then the neighbour with the least occupied buffer. Here the share of detours grows while the minimal
+port's buffer is over 2/3 full and does not drain by itself, and shrinks while it is under 1/5; between the
+two nothing changes.
 
 Source: PolarFly (SC22), section V-B.
 """
 
 from __future__ import annotations
 
-from controller.adaptation import BUCKETS
+from controller.adaptation import BUCKETS, AdaptiveGroup, Change, PortOccupancies, least_occupied
 from controller.assembly import toward_port
 from controller.detour_groups import detour_plan
 from controller.plan import Bucket, Group, GroupKind, RoutePlan
 from topology.graph import Topology
 
 NAME = "ugal-pf"
+
+HIGH = 2 / 3
+LOW = 1 / 5
+# A buffer this full will be losing packets: a third of the buckets that are still minimal move at once.
+CROWDED = 0.8
+SHARE_MOVED = 1 / 3
+# A detour's port must be so much less occupied than the one that it relieves, and not crowded itself.
+MARGIN = 1 / 2
 
 
 def ugal_pf_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
@@ -30,3 +42,43 @@ def ugal_pf_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
 def _group(number: int, port: int, detours: tuple[Bucket, ...]) -> Group:
     minimal = toward_port(port)
     return Group(number, GroupKind.SELECT, (minimal,) * BUCKETS, (minimal, *detours))
+
+
+def ugal_pf_law(group: AdaptiveGroup, ports: PortOccupancies) -> Change:
+    """Moves buckets of one group; see `controller.adaptation.Law`."""
+    port = group.ports[0]
+    occupancy = ports.now(port)
+    if group.detoured and _give_back(group, ports):
+        return Change.RETURNED
+    if occupancy >= CROWDED:
+        return _relieve(group, ports, max(1, int(group.minimal_buckets * SHARE_MOVED)))
+    if occupancy > HIGH and not ports.falls(port):
+        return _relieve(group, ports, 1)
+    if group.detoured and occupancy < LOW and not ports.rises(port):
+        group.move(_most_occupied(group, ports), 0)
+        return Change.RETURNED
+    return Change.NONE
+
+
+def _relieve(group: AdaptiveGroup, ports: PortOccupancies, most: int) -> Change:
+    """Moves buckets from the minimal path to the detours with the least occupied ports."""
+    limit = min(ports.mean(group.ports[0]) - MARGIN, HIGH)
+    counts = group.counts()
+    moved = 0
+    while moved < most:
+        target = least_occupied(group, ports, counts)
+        if ports.mean(group.ports[target]) > limit or not group.move(0, target):
+            break
+        counts[target] += 1
+        moved += 1
+    return Change.DETOURED if moved else Change.NONE
+
+
+def _give_back(group: AdaptiveGroup, ports: PortOccupancies) -> bool:
+    """Gives a bucket of a crowded detour back to the minimal path."""
+    crowded = _most_occupied(group, ports)
+    return ports.mean(group.ports[crowded]) > HIGH and group.move(crowded, 0)
+
+
+def _most_occupied(group: AdaptiveGroup, ports: PortOccupancies) -> int:
+    return max(set(group.pointing) - {0}, key=lambda index: ports.mean(group.ports[index]))

@@ -83,6 +83,7 @@ class ControllerProcess:
         self._reader.start()
         self.installation = Installation()
         self.groups_modified = 0
+        self.warnings: list[str] = []
 
     def __enter__(self) -> ControllerProcess:
         return self
@@ -162,6 +163,8 @@ class ControllerProcess:
             self.installation.proven = event
         elif kind == "adapted":
             self.groups_modified = event["groups_modified"]
+        elif kind == "warning":
+            self.warnings.append(event["text"])
         elif kind == "refused":
             self.installation.refusals.append(event["text"])
         elif kind == "fatal":

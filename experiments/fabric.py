@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from controller.handover import Queues
-from controller.occupancy import SwitchQueues
+from controller.netlink_queues import SwitchQueues
+from controller.occupancy import NETLINK, PORT_STATISTICS
 from controller.plan import RoutePlan
 from controller.routings import make_plan, routing
 from emulation.machine import choose_datapath
@@ -28,6 +29,8 @@ class LiveFabric:
     Attributes:
         options: what was asked for.
         datapath: the datapath that it got, `kernel` or `user`.
+        occupancy: how an adaptive routing's controller learns how full the ports are: `netlink` or
+            `port-statistics`; None where the routing does not adapt.
         plan: what its switches hold.
         network: its Mininet network.
         controller: its controller.
@@ -37,6 +40,7 @@ class LiveFabric:
 
     options: FabricOptions
     datapath: str
+    occupancy: str | None
     plan: RoutePlan
     network: FabricNetwork
     controller: ControllerProcess
@@ -68,9 +72,11 @@ def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabr
     ):
         plan = make_plan(options.topology, options.hosts, options.routing)
         network.build()
+        occupancy = None
         if not routing(options.routing).oblivious:
-            with _queues(options, network) as queues:
+            with _queues(options, network, progress) as queues:
                 controller.hand_over(queues)
+                occupancy = NETLINK if queues.switches else PORT_STATISTICS
         controller.wait_until_listening()
         _tell_plan(controller, progress)
         network.start()
@@ -83,7 +89,7 @@ def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabr
             "install": told.installed_at - max(built, told.connected_at),
         }
         progress(f"all switches hold their rules, {sum(bringup_s.values()):.1f} s after the start")
-        yield LiveFabric(options, datapath, plan, network, controller, hosts, bringup_s)
+        yield LiveFabric(options, datapath, occupancy, plan, network, controller, hosts, bringup_s)
         progress("taking the fabric down")
 
 
@@ -99,19 +105,42 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
 
 
 @contextlib.contextmanager
-def _queues(options: FabricOptions, network: FabricNetwork) -> Iterator[Queues]:
-    """Opens a netlink socket in every switch's namespace, for the controller to read its queues through."""
+def _queues(options: FabricOptions, network: FabricNetwork, progress: Progress) -> Iterator[Queues]:
+    """Gives the queues that the controller is to read, or none where it must ask the switches."""
+    shape = options.shape
     with contextlib.ExitStack() as opened:
-        switches = {}
-        with sockets.namespaces():
-            for switch in network.switches:
-                settings = switch.settings()
-                sockets.enter(settings.namespace_pid)
-                ports = {socket.if_nametoindex(name): number for name, number in settings.ports}
-                netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
-                opened.enter_context(netlink)
-                switches[settings.dpid] = SwitchQueues(netlink.fileno(), ports)
-        yield Queues(switches, options.shape.queue_packets)
+        switches: dict[int, SwitchQueues] = {}
+        if options.occupancy == NETLINK:
+            try:
+                switches = open_queues(network, opened)
+            except OSError as error:
+                progress(f"the queues cannot be read over netlink ({error}); adapting by port statistics")
+        yield Queues(switches, shape.queue_packets, shape.rate_bps)
+
+
+def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[int, SwitchQueues]:
+    """Opens a netlink socket in every switch's namespace, to read its queues through.
+
+    Args:
+        network: the fabric's network, built.
+        opened: what closes the sockets.
+
+    Returns:
+        Datapath id -> its queues, of the ports to other switches and to hosts.
+
+    Raises:
+        OSError: the machine does not let us.
+    """
+    switches = {}
+    with sockets.namespaces():
+        for switch in network.switches:
+            settings = switch.settings()
+            sockets.enter(settings.namespace_pid)
+            ports = {socket.if_nametoindex(name): number for name, number in settings.ports}
+            netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+            opened.enter_context(netlink)
+            switches[settings.dpid] = SwitchQueues(netlink.fileno(), ports)
+    return switches
 
 
 def _tell_plan(controller: ControllerProcess, progress: Progress) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from controller.occupancy import NETLINK, SOURCES
 from controller.routings import routing
 from emulation.machine import check_datapath
 from emulation.shaping import PortShape, parse_rate_bps
 from topology.addressing import check_hosts
-from topology.errors import ParameterError
+from topology.errors import ParameterError, UsageError
 from topology.graph import Topology
 from topology.registry import FAMILIES, make_topology
 from traffic.codec import MAX_FLOWS
@@ -33,6 +34,7 @@ class FabricOptions:
         shape: rate and queue of every port.
         routing: the routing's name.
         datapath: `auto`, `kernel` or `user`, as asked for.
+        occupancy: where an adaptive routing learns how full ports are: `netlink` or `port-statistics`.
     """
 
     name: str
@@ -42,6 +44,7 @@ class FabricOptions:
     shape: PortShape
     routing: str
     datapath: str
+    occupancy: str = NETLINK
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,11 @@ def add_fabric_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--link-rate", default="2Mbit", help="of every port (default 2Mbit)")
     parser.add_argument("--queue", type=int, default=32, help="packets per port (default 32)")
     parser.add_argument("--datapath", default="auto", help="auto, kernel or user (default auto)")
+    parser.add_argument(
+        "--occupancy",
+        default=NETLINK,
+        help=f"what adaptive routings go by: {' or '.join(SOURCES)} (default {NETLINK})",
+    )
 
 
 def add_hosts_argument(parser: argparse.ArgumentParser) -> None:
@@ -136,6 +144,8 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
     check_hosts(arguments.hosts)
     routing(arguments.routing)
     check_datapath(arguments.datapath)
+    if arguments.occupancy not in SOURCES:
+        raise UsageError(f"unknown occupancy {arguments.occupancy!r}; there are: {', '.join(SOURCES)}")
     shape = PortShape(parse_rate_bps(arguments.link_rate), arguments.queue)
     return FabricOptions(
         arguments.name,
@@ -145,6 +155,7 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
         shape,
         arguments.routing,
         arguments.datapath,
+        arguments.occupancy,
     )
 
 

@@ -85,7 +85,11 @@ def summarise(
         summary["predicted"] = _predicted(fabric, options)
     else:
         fabric.controller.catch_up()
-        summary["adaptation"] = {"groups_modified": fabric.controller.groups_modified}
+        summary["adaptation"] = {
+            "occupancy": fabric.occupancy,
+            "groups_modified": fabric.controller.groups_modified,
+            "warnings": fabric.controller.warnings,
+        }
     if result.interrupted:
         summary["interrupted"] = True
     return summary
@@ -124,6 +128,8 @@ def manifest(fabric: LiveFabric, options: TrafficOptions) -> dict[str, Any]:
         "seed": options.seed,
         "datapath": fabric.datapath,
         "datapath_asked": fabric.options.datapath,
+        "occupancy": fabric.occupancy,
+        "occupancy_asked": None if fabric.occupancy is None else fabric.options.occupancy,
         "versions": versions(),
         "kernel": platform.release(),
         "machine": {

@@ -1,5 +1,7 @@
 """The routings that take detours: their proofs, their detours, and what a switch holds for them."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,8 @@ from topology.polarfly import PolarFly
 PROVEN = [
     *[("compact-valiant", q) for q in (2, 3, 4, 5, 7)],
     *[("valiant", q) for q in (2, 3, 4, 5)],
+    *[("ugal", q) for q in (2, 3, 4, 5)],
+    *[("ugal-pf", q) for q in (2, 3, 4, 5, 7)],
 ]
 
 
@@ -135,7 +139,44 @@ class Ring(Topology):
         return {1: 10, 2: 10}
 
 
-@pytest.mark.parametrize("name", ["min", "valiant"])
+def hops_of(graph, path):
+    return sum(int(graph.distances(a, b)) for a, b in itertools.pairwise(path))
+
+
+def test_ugal_goes_by_way_of_all_routers_that_lead_elsewhere_and_knows_their_hops():
+    graph = PolarFly(4)
+    plan = make_plan(graph, 1, "ugal")
+    for switch in plan.switches:
+        for group in (g for g in switch.groups if g.kind is GroupKind.SELECT):
+            distance, port = group.number >> 12, group.number & 0xFFF
+            first = int(graph.neighbours(switch.router)[port - 1])
+            ends = [
+                d
+                for d in range(graph.routers)
+                if graph.distances(switch.router, d) == distance
+                and graph.next_hops(switch.router, d) == first
+            ]
+            assert group.hops[0] == distance
+            for bucket, hops in zip(group.alternatives[1:], group.hops[1:], strict=True):
+                (tag,) = {a.value & 0xFFF for a in bucket.actions if isinstance(a, SetField)}
+                assert graph.next_hops(switch.router, tag - 1) != first
+                taken = [hops_of(graph, (switch.router, tag - 1, end)) for end in ends]
+                assert hops == pytest.approx(np.mean(taken))
+                assert min(taken) > distance
+
+
+@pytest.mark.parametrize("q", [3, 4, 5, 7, 8, 9, 11, 13])
+def test_the_adaptive_state_of_a_switch_is_of_order_q(q):
+    graph = PolarFly(q)
+    plan = make_plan(graph, 1, "ugal-pf")
+    for switch in plan.switches[:: 1 + graph.routers // 20]:
+        select = [g for g in switch.groups if g.kind is GroupKind.SELECT]
+        assert len(select) == 2 * graph.degrees[switch.router]
+        assert {len(g.buckets) for g in select} == {64}
+        assert len(switch.groups) <= 3 * (q + 1)
+
+
+@pytest.mark.parametrize("name", ["min", "valiant", "ugal"])
 def test_a_topology_of_ones_own_is_routed_and_proven(name):
     proof = prove(make_plan(Ring(), 2, name))
     assert proof.ok, proof.faults

@@ -1,0 +1,112 @@
+"""The queues of switches' ports, read from the kernel over netlink.
+
+The queueing disciplines of every port are asked for through one socket per switch that was opened in that
+switch's namespace. A dump has a message per discipline; of each only what is needed is looked at, by its
+place in the message.
+"""
+
+from __future__ import annotations
+
+import _socket
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_RTM_NEWQDISC, _RTM_GETQDISC = 36, 38
+_NLM_F_REQUEST_DUMP = 0x301
+_NLMSG_DONE = 3
+_TCA_STATS2 = 7
+_TCA_STATS_BASIC, _TCA_STATS_QUEUE = 1, 3
+_RECEIVE_BYTES = 1 << 16
+_TIMEOUT_S = 1.0
+# nlmsghdr and tcmsg of a request for all disciplines of a namespace
+_REQUEST = struct.pack("=IHHII", 36, _RTM_GETQDISC, _NLM_F_REQUEST_DUMP, 1, 0) + bytes(20)
+_HEAD = struct.Struct("=IH")  # length and type of a message
+_INTERFACE = struct.Struct("=i")
+_INTERFACE_AT = 20  # behind nlmsghdr, the family and its padding
+_ATTRIBUTE = struct.Struct("=HH")
+_BASIC = struct.Struct("=Q")  # bytes
+_QUEUE = struct.Struct("=III")  # packets that wait, their bytes, packets dropped
+_ATTRIBUTES_AT = 36  # behind nlmsghdr and tcmsg
+_FIFO = b"pfifo\0"
+
+
+class QueueState(NamedTuple):
+    """A port's queue: what waits in it, and what it sent and dropped since it was made."""
+
+    packets: int
+    waiting_bytes: int
+    sent_bytes: int
+    dropped_packets: int
+
+
+@dataclass(frozen=True)
+class SwitchQueues:
+    """A switch's queues: a netlink socket in its namespace, and its ports by interface number."""
+
+    descriptor: int
+    ports: Mapping[int, int]
+
+
+class QueueReader:
+    """Reads the packet-counted queues of one switch's ports."""
+
+    def __init__(self, queues: SwitchQueues) -> None:
+        """Takes over the socket."""
+        # Not socket.socket: in the controller that is one that yields to other threads at every call.
+        self._connection = _socket.socket(fileno=queues.descriptor)
+        self._connection.settimeout(_TIMEOUT_S)
+        self._ports = dict(queues.ports)
+
+    def read(self) -> dict[int, QueueState]:
+        """Returns port -> queue, for the ports that exist.
+
+        Raises:
+            OSError: the kernel does not answer.
+        """
+        self._connection.send(_REQUEST)
+        queues = _read_dump(self._connection)
+        return {self._ports[number]: queue for number, queue in queues.items() if number in self._ports}
+
+    def close(self) -> None:
+        """Closes the socket."""
+        self._connection.close()
+
+
+def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
+    """Returns interface number -> queue, of the FIFOs that a dump tells of."""
+    queues: dict[int, QueueState] = {}
+    while True:
+        data = connection.recv(_RECEIVE_BYTES)
+        position = 0
+        while position < len(data):
+            size, kind = _HEAD.unpack_from(data, position)
+            if kind == _NLMSG_DONE:
+                return queues
+            # The kind comes first: "pfifo" sits behind the header of its attribute.
+            name_at = position + _ATTRIBUTES_AT + _ATTRIBUTE.size
+            if kind == _RTM_NEWQDISC and data.startswith(_FIFO, name_at):
+                (interface,) = _INTERFACE.unpack_from(data, position + _INTERFACE_AT)
+                queues[interface] = _queue_state(data, position + _ATTRIBUTES_AT, position + size)
+            position += (size + 3) & ~3
+        if not data:
+            return queues
+
+
+def _queue_state(data: bytes, position: int, end: int) -> QueueState:
+    """Returns what the nested statistics among a discipline's attributes tell."""
+    sent = packets = waiting = dropped = 0
+    nested = False  # outside the statistics, their numbers belong to other attributes
+    while position < end:
+        size, kind = _ATTRIBUTE.unpack_from(data, position)
+        content = position + _ATTRIBUTE.size
+        if kind == _TCA_STATS2 and not nested:
+            nested, end, position = True, position + size, content
+            continue
+        if nested and kind == _TCA_STATS_BASIC:
+            (sent,) = _BASIC.unpack_from(data, content)
+        elif nested and kind == _TCA_STATS_QUEUE:
+            packets, waiting, dropped = _QUEUE.unpack_from(data, content)
+        position += (size + 3) & ~3
+    return QueueState(packets, waiting, sent, dropped)

@@ -1,0 +1,104 @@
+"""UGAL (`ugal`): the minimal path against a random general Valiant path, by occupancy times hops.
+
+The source compares the minimal path with a path by way of a random router, each by the occupancy of its
+first port times its hops, and takes the lesser. As a share of buckets: samples that win against the minimal
+path take buckets from it, and detours that have come to lose give theirs back. A threshold in favour of the
+minimal path keeps the noise of almost empty queues from choosing; it is also the hysteresis.
+
+The groups are one per port and distance, because all destinations behind a port share its occupancy and
+those at one distance the hops.
+
+Source: A. Singh, "Load-Balanced Routing in Interconnection Networks" (PhD thesis, Stanford, 2005), chapter
+on UGAL; compared with in PolarFly (SC22), section VIII.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from controller.adaptation import BUCKETS, AdaptiveGroup, Change, Law, PortOccupancies
+from controller.assembly import RouterView, SourcePart, assemble, by_way_of, toward_port
+from controller.pipeline import PRIORITY_ROUTER
+from controller.plan import Group, GroupKind, RoutePlan, Rule, Table, ToGroup
+from topology.graph import Topology
+
+NAME = "ugal"
+# Group numbers: the distance above so many bits, the port below.
+_PORT_BITS = 12
+MOST_INTERMEDIATES = 64
+
+# How much more occupancy times hops the minimal path may have and still be taken.
+THRESHOLD = 1 / 2
+# Of its minimal buckets, how many a group tries to replace in a step.
+SHARE_SAMPLED = 1 / 4
+
+
+def ugal_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
+    """Returns the plan whose groups begin minimal and may be pointed at detours by way of any router.
+
+    A group has at most 64 intermediates, evenly chosen of those whose way neither begins by the minimal port
+    nor comes back through the source. Arguments and errors as `assemble`.
+    """
+    diameter = topology.diameter
+    everyone = np.arange(topology.routers)
+    distances = topology.distances(everyone[:, None], everyone[None, :])
+
+    def bound(pair_distances: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+        return np.where(pair_distances == 0, 0, 2 * diameter).astype(np.int8)
+
+    def source_part(view: RouterView) -> SourcePart:
+        members: dict[tuple[int, int], list[int]] = {}
+        for other in view.others():
+            members.setdefault((int(distances[view.router, other]), view.ports[other]), []).append(other)
+        rules, groups = [], []
+        for (distance, port), destinations in members.items():
+            number = distance << _PORT_BITS | port
+            groups.append(_group(view, distances, number, destinations))
+            rules += [
+                Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(number),))
+                for other in destinations
+            ]
+        return SourcePart(tuple(rules), tuple(groups))
+
+    return assemble(topology, hosts_per_router, NAME, bound, source_part, tagged=True)
+
+
+def _group(view: RouterView, distances: npt.NDArray[np.int8], number: int, destinations: list[int]) -> Group:
+    port = view.ports[destinations[0]]
+    away, onward = distances[view.router], distances[:, destinations]
+    # The source lies on a shortest path from there: the way would come back.
+    back = (away[:, None] + away[destinations][None, :] == onward).any(axis=1)
+    candidates = [other for other in view.others() if view.ports[other] != port and not back[other]]
+    places = np.linspace(0, len(candidates) - 1, min(len(candidates), MOST_INTERMEDIATES)).round()
+    chosen = [candidates[int(place)] for place in places]
+    minimal = toward_port(port)
+    if not chosen:
+        return Group(number, GroupKind.INDIRECT, (minimal,))
+    return Group(
+        number,
+        GroupKind.SELECT,
+        (minimal,) * BUCKETS,
+        (minimal, *(by_way_of(view, intermediate) for intermediate in chosen)),
+        (float(away[destinations[0]]), *(float(away[r] + onward[r].mean()) for r in chosen)),
+    )
+
+
+def ugal_law() -> Law:
+    """Returns a switch's law; its samples are the same in every run."""
+    generator = np.random.default_rng(0)
+
+    def law(group: AdaptiveGroup, ports: PortOccupancies) -> Change:
+        costs = [ports.mean(p) * hops for p, hops in zip(group.ports, group.group.hops, strict=True)]
+        worst = max(set(group.pointing) - {0}, key=lambda index: costs[index], default=0)
+        if worst and costs[worst] >= costs[0]:
+            group.move(worst, 0)
+            return Change.RETURNED
+        samples = max(1, int(group.minimal_buckets * SHARE_SAMPLED))
+        moved = 0
+        for sample in generator.integers(1, len(costs), samples).tolist():
+            if costs[sample] + THRESHOLD < costs[0]:
+                moved += group.move(0, sample)
+        return Change.DETOURED if moved else Change.NONE
+
+    return law
