@@ -1,0 +1,34 @@
+"""How commands print their results: readable, or as one JSON object."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Adds --json."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def print_result(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
+    """Prints a result as the command line asks for it."""
+    if arguments.json:
+        print(json.dumps(result))
+        return
+    width = max(map(len, result))
+    for name, value in result.items():
+        print(f"{name:<{width}}  {_readable(value)}")
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_readable(entry)}" for key, entry in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_readable, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,168 @@
+"""The commands that need no fabric: a graph, a proof, a prediction."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from experiments.errors import Status
+from experiments.printing import add_json, print_result
+from topology.errors import UsageError
+
+
+def topology_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab topology`."""
+    from experiments import options
+
+    options.add_topology_arguments(parser)
+    options.add_hosts_argument(parser)
+    parser.add_argument(
+        "--export",
+        nargs=2,
+        metavar=("FORMAT", "FILE"),
+        help="write the graph as graphml, adjlist or json",
+    )
+    add_json(parser)
+
+
+def topology(arguments: argparse.Namespace) -> Status:
+    """Does what `polarlab topology` is for."""
+    import numpy as np
+
+    from experiments.exports import export
+    from experiments.options import read_topology
+    from topology.addressing import check_hosts
+
+    check_hosts(arguments.hosts)
+    params, topology = read_topology(arguments)
+    degrees, counts = np.unique(topology.degrees, return_counts=True)
+    if arguments.export:
+        export(topology, arguments.export[0], Path(arguments.export[1]))
+    result = {
+        "name": arguments.name,
+        "params": params,
+        "routers": topology.routers,
+        "links": topology.links,
+        "degrees": {str(d): int(n) for d, n in zip(degrees, counts, strict=True)},
+        "diameter": topology.diameter,
+        "average_path_length": round(topology.average_path_length, 6),
+        "moore_efficiency": round(topology.moore_efficiency, 6),
+        "endpoints": topology.routers * arguments.hosts,
+    }
+    print_result(arguments, result)
+    return Status.DONE
+
+
+def verify_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab verify`."""
+    from experiments import options
+
+    options.add_topology_arguments(parser)
+    options.add_hosts_argument(parser)
+    options.add_routing_argument(parser)
+    parser.add_argument(
+        "--failures", default="none", help="none, links or switches, one at a time (default none)"
+    )
+    add_json(parser)
+
+
+def verify(arguments: argparse.Namespace) -> Status:
+    """Does what `polarlab verify` is for."""
+    from controller.failures import NO_FAILURE, link_failures, switch_failures
+    from controller.routings import make_plan
+    from controller.walk import FAULTS_KEPT, prove
+    from experiments.options import read_topology
+
+    params, topology = read_topology(arguments)
+    scenarios = {
+        "none": lambda: [NO_FAILURE],
+        "links": lambda: [NO_FAILURE, *link_failures(topology)],
+        "switches": lambda: [NO_FAILURE, *switch_failures(topology)],
+    }
+    if arguments.failures not in scenarios:
+        raise UsageError(f"unknown failures {arguments.failures!r}; there are: {', '.join(scenarios)}")
+    started = time.monotonic()
+    plan = make_plan(topology, arguments.hosts, arguments.routing)
+    proof = prove(plan, scenarios[arguments.failures]())
+    size = plan.size()
+    result = {
+        "name": arguments.name,
+        "params": params,
+        "routing": arguments.routing,
+        "failures": arguments.failures,
+        "ok": proof.ok,
+        "pairs": proof.pairs,
+        "scenarios": proof.scenarios,
+        "delivered": proof.delivered,
+        "max_hops": proof.max_hops,
+        "loops": proof.loops,
+        "blackholes": proof.blackholes,
+        "misdelivered": proof.misdelivered,
+        "over_bound": proof.over_bound,
+        "miscounted": proof.miscounted,
+        "flows_per_switch_max": size.flows_per_switch_max,
+        "groups_per_switch_max": size.groups_per_switch_max,
+        "buckets_per_switch_max": size.buckets_per_switch_max,
+        "seconds": round(time.monotonic() - started, 3),
+    }
+    print_result(arguments, result)
+    for fault in proof.faults:
+        print(f"polarlab: {fault}", file=sys.stderr)
+    if len(proof.faults) == FAULTS_KEPT:
+        print("polarlab: these are the first; there may be more", file=sys.stderr)
+    return Status.DONE if proof.ok else Status.NEGATIVE
+
+
+def predict_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab predict`."""
+    from experiments import options
+
+    options.add_topology_arguments(parser)
+    options.add_hosts_argument(parser)
+    options.add_routing_argument(parser)
+    options.add_pattern_arguments(parser)
+    add_json(parser)
+
+
+def predict(arguments: argparse.Namespace) -> Status:
+    """Does what `polarlab predict` is for."""
+    from controller.routings import make_plan
+    from experiments.options import read_topology
+    from experiments.prediction import predict_pattern
+    from topology.addressing import switch_name
+    from traffic.patterns import check_load, make_pattern
+
+    params, topology = read_topology(arguments)
+    check_load(arguments.load)
+    plan = make_plan(topology, arguments.hosts, arguments.routing)
+    pattern = make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)
+    prediction = predict_pattern(plan, pattern, arguments.load)
+    links = [
+        f"{switch_name(router)}-{switch_name(neighbour)}"
+        for router in range(topology.routers)
+        for neighbour in topology.neighbours(router).tolist()
+    ]
+    result: dict[str, Any] = {
+        "name": arguments.name,
+        "params": params,
+        "routing": arguments.routing,
+        "pattern": arguments.pattern,
+        "hosts": arguments.hosts,
+        "offered": arguments.load,
+        "accepted": round(prediction.accepted, 6),
+        "seed": arguments.seed,
+        "link_load_max": round(float(prediction.offered_loads.max()), 6),
+        "link_load_mean": round(float(prediction.offered_loads.mean()), 6),
+        "links_overloaded": int((prediction.offered_loads > 1 + 1e-9).sum()),
+    }
+    if arguments.json:
+        loads = zip(links, prediction.offered_loads, prediction.carried_loads, strict=True)
+        result["links"] = [
+            {"link": name, "offered": round(float(a), 6), "carried": round(float(b), 6)}
+            for name, a, b in loads
+        ]
+    print_result(arguments, result)
+    return Status.DONE
