@@ -6,7 +6,7 @@ import contextlib
 import os
 import resource
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from emulation.commands import (
 from emulation.mininet_topo import FabricTopo
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import kill_all
-from emulation.shaping import PortShape, check_shaping, shaping_commands
+from emulation.shaping import PortShape, check_shaping, reshaping_commands, shaping_commands
 from topology.graph import Topology
 
 CONTROLLER_SOCKET = "controller"
@@ -62,6 +62,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.settings = settings
         self.run_dir = run_dir
         self._progress = progress
+        self.started = False
         queue = settings.shape.queue_packets
         context = SwitchContext(run_dir, settings.datapath, self.controller_target, queue)
         super().__init__(
@@ -101,6 +102,20 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             self.build()
         self._progress(f"starting {len(self.switches)} Open vSwitches")
         FabricSwitch.batchStartup(self.switches)
+        self._check_shaping()
+        self.started = True
+
+    def clear_rules(self) -> None:
+        """Removes all rules and groups of all switches."""
+        vswitches = [switch.vswitch for switch in self.switches if switch.vswitch]
+        for command in ("del-flows", "del-groups"):
+            for process in [vswitch.start_command(command) for vswitch in vswitches]:
+                finish(process)
+
+    def reshape(self, shape: PortShape) -> None:
+        """Gives all ports another rate and queue."""
+        self.settings = replace(self.settings, shape=shape)
+        self._run_in_all_nodes(lambda node: _tc_batch(reshaping_commands, _interfaces(node), shape))
         self._check_shaping()
 
     def stop(self) -> None:
@@ -163,7 +178,6 @@ def _configuration_script(node: Any, shape: PortShape) -> str:
     their checksums themselves, because a veth does not and the userspace datapath passes frames as is.
     """
     interfaces = _interfaces(node)
-    shaping = [line for name in interfaces for line in shaping_commands(name, shape)]
     up = [f"link set {name} up" for name in ("lo", *interfaces)]
     lines = ["for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"]
     if not Path("/proc/sys/net/ipv6").exists():
@@ -171,9 +185,16 @@ def _configuration_script(node: Any, shape: PortShape) -> str:
     if isinstance(node, FabricHost):
         up.insert(0, f"addr add {node.params['ip']} dev {interfaces[0]}")
         lines.append(f"ethtool -K {interfaces[0]} tx off >/dev/null")
-    lines += ["tc -batch - <<END", *shaping, "END"]
+    lines.append(_tc_batch(shaping_commands, interfaces, shape))
     lines += ["ip -batch - <<END", *up, "END"]
     return "\n".join(lines) + "\n"
+
+
+def _tc_batch(
+    commands: Callable[[str, PortShape], list[str]], interfaces: list[str], shape: PortShape
+) -> str:
+    lines = [line for name in interfaces for line in commands(name, shape)]
+    return "\n".join(["tc -batch - <<END", *lines, "END\n"])
 
 
 @contextlib.contextmanager

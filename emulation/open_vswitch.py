@@ -91,13 +91,17 @@ class VSwitch:
         """Starts ovs-vswitchd on the configuration that the database holds."""
         self._start(["ovs-vswitchd", f"unix:{self._file('sock')}"])
 
+    def start_command(self, command: str, *arguments: str) -> subprocess.Popen[str]:
+        """Starts an `ovs-ofctl` command on the switch; to be finished by the caller."""
+        return start(["ovs-ofctl", "-OOpenFlow13", command, self.management, *arguments])
+
     def send_first_frame(self) -> subprocess.Popen[str] | None:
         """Starts the program that makes the switch send a frame, if it sends by itself, not its kernel."""
         if self._datapath != "user" or not self.settings.ports:
             return None
         _, port = self.settings.ports[0]
         frame = f"in_port=controller packet={_FIRST_FRAME} actions=output:{port}"
-        return start(["ovs-ofctl", "-OOpenFlow13", "packet-out", self.management, frame])
+        return self.start_command("packet-out", frame)
 
     def enlarge_send_buffer(self) -> None:
         """Gives the socket by which it sends room for all of its ports' queues."""

@@ -76,12 +76,21 @@ def parse_rate_bps(text: str) -> int:
 
 def shaping_commands(interface: str, shape: PortShape) -> list[str]:
     """Returns the lines for `tc -batch` that shape an interface which has no shaping yet."""
+    return _shaping("add", interface, shape)
+
+
+def reshaping_commands(interface: str, shape: PortShape) -> list[str]:
+    """Returns the lines for `tc -batch` that give an interface another shape."""
+    return _shaping("change", interface, shape)
+
+
+def _shaping(verb: str, interface: str, shape: PortShape) -> list[str]:
     # tbf needs a limit of its own; its built-in queue is replaced by the FIFO in the second line.
     limit = shape.burst_bytes + shape.queue_packets * MAX_FRAME_BYTES
     rate = f"rate {shape.rate_bps}bit burst {shape.burst_bytes} limit {limit}"
     return [
-        f"qdisc add dev {interface} root handle 1: tbf {rate}",
-        f"qdisc add dev {interface} parent 1:1 handle 10: pfifo limit {shape.queue_packets}",
+        f"qdisc {verb} dev {interface} root handle 1: tbf {rate}",
+        f"qdisc {verb} dev {interface} parent 1:1 handle 10: pfifo limit {shape.queue_packets}",
     ]
 
 

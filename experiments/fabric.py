@@ -62,24 +62,44 @@ def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabr
         NegativeResult: the plan fails its proof; nothing was installed.
         CommandError, ControllerError: a part could not be started.
     """
-    hosts = hosts_of(options.topology, options.hosts)
+    with prepared_network(options, progress) as network, controlled(options, network, progress) as fabric:
+        yield fabric
+        progress("taking the fabric down")
+
+
+@contextlib.contextmanager
+def prepared_network(options: FabricOptions, progress: Progress) -> Iterator[FabricNetwork]:
+    """Gives a network for `controlled` to build and start, and takes it down at the end; errors as above."""
     datapath = choose_datapath(options.datapath)
     settings = FabricSettings(options.topology, options.hosts, options.shape, datapath)
+    with launched(settings, progress) as network:
+        yield network
+
+
+@contextlib.contextmanager
+def controlled(options: FabricOptions, network: FabricNetwork, progress: Progress) -> Iterator[LiveFabric]:
+    """Gives a network with a controller and its plan installed; at the end the controller is gone.
+
+    One network can be used for one routing after another: what its switches hold of the last is removed.
+    Errors as `live_fabric`.
+    """
+    hosts = hosts_of(options.topology, options.hosts)
     started = time.monotonic()
-    with (
-        launched(settings, progress) as network,
-        _controller(options, network) as controller,  # plans and proves while the network is built
-    ):
+    with _controller(options, network) as controller:  # plans and proves while the network is built
         plan = make_plan(options.topology, options.hosts, options.routing)
-        network.build()
+        if not network.built:
+            network.build()
         occupancy = None
         if not routing(options.routing).oblivious:
             with _queues(options, network, progress) as queues:
                 controller.hand_over(queues)
                 occupancy = NETLINK if queues.switches else PORT_STATISTICS
+        if network.started:
+            network.clear_rules()
         controller.wait_until_listening()
         _tell_plan(controller, progress)
-        network.start()
+        if not network.started:
+            network.start()
         built = time.monotonic()
         controller.wait_until_installed(options.topology.routers, progress.live)
         told = controller.installation
@@ -89,8 +109,8 @@ def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabr
             "install": told.installed_at - max(built, told.connected_at),
         }
         progress(f"all switches hold their rules, {sum(bringup_s.values()):.1f} s after the start")
+        datapath = network.settings.datapath
         yield LiveFabric(options, datapath, occupancy, plan, network, controller, hosts, bringup_s)
-        progress("taking the fabric down")
 
 
 def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerProcess:

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 MIN_IDLE = 0.35
+MOST_RATE_ERROR = 0.05
+# Frames may be lost in queues only; what is lost elsewhere is the machine's failure, not the fabric's.
+MOST_LOST_ELSEWHERE = 0.01
 _SAMPLE_S = 1.0
 
 
@@ -64,30 +67,68 @@ def _cpu_times() -> tuple[int, int]:
     return fields[3] + fields[4], sum(fields)
 
 
-def judge(idle: list[float], lag_ms_p99: float | None, packet_ms: float) -> dict[str, Any]:
-    """Returns the `fidelity` of a run's summary.
+@dataclass(frozen=True)
+class Evidence:
+    """What was observed while a run's traffic passed.
 
-    Args:
+    Attributes:
         idle: the CPU's idle share in each second of the measured window.
         lag_ms_p99: how late the sender was, 99th percentile in ms; None if it sent nothing.
         packet_ms: the time that one frame takes on a link, in ms.
+        rate_errors: of each saturated link, its real rate over the asked one, less one.
+        sent: frames that hosts sent.
+        lost_elsewhere: of these, how many neither arrived nor were dropped by a queue; None if not known.
     """
-    reasons = []
-    least = min(idle, default=None)
-    if least is None:
-        reasons.append("the measured window is too short to sample the CPU in it")
-    elif least < MIN_IDLE:
-        reasons.append(f"only {least:.0%} of the CPU was idle in one second; {MIN_IDLE:.0%} are needed")
-    if lag_ms_p99 is None:
-        reasons.append("nothing was sent in the measured window")
-    elif lag_ms_p99 > packet_ms:
-        reasons.append(
-            f"1 % of the packets left over {lag_ms_p99:.2f} ms late; one packet time is {packet_ms:.2f} ms"
-        )
+
+    idle: list[float]
+    lag_ms_p99: float | None
+    packet_ms: float
+    rate_errors: list[float] = field(default_factory=list)
+    sent: int = 0
+    lost_elsewhere: int | None = None
+
+
+def judge(evidence: Evidence) -> dict[str, Any]:
+    """Returns the `fidelity` of a run's summary."""
+    least = min(evidence.idle, default=None)
+    worst = max(evidence.rate_errors, key=abs, default=None)
+    elsewhere = None
+    if evidence.lost_elsewhere is not None and evidence.sent:
+        # A switch that retries makes its queue count a drop twice: less than none are none.
+        elsewhere = max(0.0, evidence.lost_elsewhere / evidence.sent)
+    reasons = _reasons(evidence, least, worst, elsewhere)
     return {
         "valid": not reasons,
         "reasons": reasons,
-        "cpu_idle": None if least is None else round(least, 3),
-        "generator_lag_ms_p99": None if lag_ms_p99 is None else round(lag_ms_p99, 3),
-        "link_rate_error": None,  # only links that were saturated tell, and none is known to have been
+        "cpu_idle": _rounded(least, 3),
+        "generator_lag_ms_p99": _rounded(evidence.lag_ms_p99, 3),
+        "link_rate_error": _rounded(worst, 4),
+        "links_saturated": len(evidence.rate_errors),
+        "lost_outside_queues": _rounded(elsewhere, 5),
     }
+
+
+def _reasons(
+    evidence: Evidence, idle: float | None, rate_error: float | None, elsewhere: float | None
+) -> list[str]:
+    reasons = []
+    lag_ms, packet_ms = evidence.lag_ms_p99, evidence.packet_ms
+    if idle is None:
+        reasons.append("the measured window is too short to sample the CPU in it")
+    elif idle < MIN_IDLE:
+        reasons.append(f"only {idle:.0%} of the CPU was idle in one second; {MIN_IDLE:.0%} are needed")
+    if lag_ms is None:
+        reasons.append("nothing was sent in the measured window")
+    elif lag_ms > packet_ms:
+        reasons.append(
+            f"1 % of the packets left over {lag_ms:.2f} ms late; one packet time is {packet_ms:.2f} ms"
+        )
+    if rate_error is not None and abs(rate_error) > MOST_RATE_ERROR:
+        reasons.append(f"a saturated link passed {1 + rate_error:.1%} of its rate")
+    if elsewhere is not None and elsewhere > MOST_LOST_ELSEWHERE:
+        reasons.append(f"{elsewhere:.1%} of the packets were lost elsewhere than in the links' queues")
+    return reasons
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from controller.routings import routing
 from emulation.capture import capture, require_capture
 from emulation.machine import require_emulation
 from experiments.fabric import LiveFabric, live_fabric
-from experiments.fidelity import CpuSampler
+from experiments.fidelity import CpuSampler, CpuSamples
+from experiments.link_rates import LinkSampler
 from experiments.options import FabricOptions, TrafficOptions
 from experiments.progress import Progress
 from experiments.records import MANIFEST, SUMMARY, RunDirectory
 from experiments.series import write_series
 from experiments.summaries import manifest, summarise
-from experiments.traffic_jobs import check_all_pairs, run_measured_traffic
+from experiments.traffic_jobs import PairCheck, check_all_pairs, run_measured_traffic
 from topology.addressing import hosts_of
 from topology.errors import NegativeResult, ParameterError
 from traffic.engine import TrafficInterrupted, TrafficResult
@@ -46,34 +48,80 @@ def run_experiment(
         raise ParameterError(f"no host {pcap_host!r} to capture at; they are {hosts[0]} to {hosts[-1]}")
     if pcap_host is not None:
         require_capture()
-    endpoints = len(hosts)
     with _run_directory(out) as directory, live_fabric(fabric_options, progress) as fabric:
         directory.write_json(MANIFEST, manifest(fabric, traffic_options))
-        started = time.monotonic()
-        progress(f"sending one probe for each of {endpoints * (endpoints - 1)} pairs of hosts")
-        check = check_all_pairs(fabric, progress.live)
-        fabric.bringup_s["verify"] = time.monotonic() - started
-        progress(f"all arrived, within the routing's bounds (at most {check.longest} hops)")
-        with capture(fabric.network, pcap_host, directory.path) as captured, CpuSampler() as cpu:
-            result = _traffic(fabric, traffic_options, progress)
-            ended = fabric.ended_parts() + captured.ended_parts()
-        summary = summarise(fabric, traffic_options, check, result, cpu.samples)
-        _distrust(summary, [f"{part} ended while the traffic ran" for part in ended])
+        check = checked_pairs(fabric, progress)
+        with capture(fabric.network, pcap_host, directory.path) as captured:
+            measured = measure(fabric, traffic_options, check, progress, captured.ended_parts)
         try:
-            directory.write_json(SUMMARY, summary)
-            write_series(directory, fabric, result, cpu.samples)
+            directory.write_json(SUMMARY, measured.summary)
+            write_series(directory, fabric, measured.result, measured.cpu)
         except OSError:
-            progress(f"the result could not be written in full; it was {json.dumps(summary)}")
+            progress(f"the result could not be written in full; it was {json.dumps(measured.summary)}")
             raise
     progress(f"written to {out}")
-    for reason in summary["fidelity"]["reasons"]:
+    for reason in measured.summary["fidelity"]["reasons"]:
         progress(f"do not trust this run: {reason}")
-    if result.interrupted:
-        raise KeyboardInterrupt
-    _check_paths(summary)
-    if ended:
-        raise NegativeResult(f"{ended[0]} ended while the traffic ran")
-    return summary
+    measured.raise_if_negative()
+    return measured.summary
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run of traffic on a live fabric: its summary, all of its counts, and what ended meanwhile."""
+
+    summary: dict[str, Any]
+    result: TrafficResult
+    cpu: CpuSamples
+    ended: list[str]
+
+    def raise_if_negative(self) -> None:
+        """Raises what the run came to, if it did not end as it should.
+
+        Raises:
+            KeyboardInterrupt: it was interrupted.
+            NegativeResult: packets took other ways than planned, or a part of the fabric ended.
+        """
+        if self.result.interrupted:
+            raise KeyboardInterrupt
+        _check_paths(self.summary)
+        if self.ended:
+            raise NegativeResult(f"{self.ended[0]} ended while the traffic ran")
+
+
+def checked_pairs(fabric: LiveFabric, progress: Progress) -> PairCheck:
+    """Checks all pairs of hosts, says so, and notes the time; errors as `check_all_pairs`."""
+    endpoints = len(fabric.hosts)
+    started = time.monotonic()
+    progress(f"sending one probe for each of {endpoints * (endpoints - 1)} pairs of hosts")
+    check = check_all_pairs(fabric, progress.live)
+    fabric.bringup_s["verify"] = time.monotonic() - started
+    progress(f"all arrived, within the routing's bounds (at most {check.longest} hops)")
+    return check
+
+
+def measure(
+    fabric: LiveFabric,
+    options: TrafficOptions,
+    check: PairCheck,
+    progress: Progress,
+    others_ended: Callable[[], list[str]] = list,
+) -> Measurement:
+    """Runs traffic on a fabric whose pairs were checked and returns all that was observed.
+
+    Args:
+        fabric: the fabric.
+        options: the traffic.
+        check: what the check of its pairs told.
+        progress: is told of every step.
+        others_ended: returns what else, in words, should run and does not.
+    """
+    with CpuSampler() as cpu, LinkSampler(fabric, options.frame_bytes) as links:
+        result = _traffic(fabric, options, progress)
+        ended = fabric.ended_parts() + others_ended()
+    summary = summarise(fabric, options, check, result, cpu.samples, links.log)
+    _distrust(summary, [f"{part} ended while the traffic ran" for part in ended])
+    return Measurement(summary, result, cpu.samples, ended)
 
 
 def _distrust(summary: dict[str, Any], reasons: list[str]) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 from controller.routings import routing
 from emulation.machine import available_memory_bytes, emulation_versions
 from experiments.fabric import LiveFabric
-from experiments.fidelity import CpuSamples, judge
+from experiments.fidelity import CpuSamples, Evidence, judge
+from experiments.link_rates import LinkLog
 from experiments.options import TrafficOptions
 from experiments.prediction import predict_pattern
 from experiments.traffic_jobs import PairCheck, host_distances
@@ -30,6 +31,7 @@ def summarise(
     check: PairCheck,
     result: TrafficResult,
     cpu: CpuSamples,
+    links: LinkLog | None,
 ) -> dict[str, Any]:
     """Returns the result of a run, with the keys of the outside contract and some more."""
     sent, received = result.sent, result.received
@@ -38,9 +40,6 @@ def summarise(
     measured_s = min(max(sent.seconds - options.warmup_s, 0.0), options.duration_s)
     capacity_bits = len(fabric.hosts) * rate_bps * measured_s
     frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
-    begin_s = result.clock.monotonic_ns / 1e9 + options.warmup_s
-    idle = cpu.between(begin_s, begin_s + options.duration_s)
-    packet_ms = options.frame_bytes * 8 / rate_bps * 1e3
     size = fabric.controller.installation.planned
     summary = {
         "name": fabric.options.name,
@@ -77,7 +76,7 @@ def summarise(
         "bringup_s": {name: round(value, 3) for name, value in fabric.bringup_s.items()},
         "rules": {"flows": size["flows"], "groups": size["groups"]},
         "verified": asdict(check),
-        "fidelity": judge(idle, sent.lag.quantile_ms(0.99), packet_ms),
+        "fidelity": judge(_evidence(fabric, options, result, cpu, links)),
         "seed": options.seed,
         "versions": versions(),
     }
@@ -93,6 +92,32 @@ def summarise(
     if result.interrupted:
         summary["interrupted"] = True
     return summary
+
+
+def _evidence(
+    fabric: LiveFabric,
+    options: TrafficOptions,
+    result: TrafficResult,
+    cpu: CpuSamples,
+    links: LinkLog | None,
+) -> Evidence:
+    """Returns what tells whether a run can be trusted; losses are those of the whole run."""
+    rate_bps = fabric.options.shape.rate_bps
+    begin_s = result.clock.monotonic_ns / 1e9 + options.warmup_s
+    sent = int(result.sent.bytes.sum()) // options.frame_bytes
+    lost_elsewhere, rate_errors = None, []
+    if links:
+        arrived = int(result.received.bytes.sum()) // options.frame_bytes
+        lost_elsewhere = sent - arrived - result.sent.refused - links.dropped_packets
+        rate_errors = list(links.rate_errors(rate_bps, options.frame_bytes).values())
+    return Evidence(
+        idle=cpu.between(begin_s, begin_s + options.duration_s),
+        lag_ms_p99=result.sent.lag.quantile_ms(0.99),
+        packet_ms=options.frame_bytes * 8 / rate_bps * 1e3,
+        rate_errors=rate_errors,
+        sent=sent,
+        lost_elsewhere=None if result.interrupted else lost_elsewhere,
+    )
 
 
 def _predicted(fabric: LiveFabric, options: TrafficOptions) -> dict[str, float]:
