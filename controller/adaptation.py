@@ -22,6 +22,9 @@ from controller.plan import Bucket, Group, Output, SwitchPlan
 BUCKETS = 64
 # The weight of the newest reading in the running means.
 NEWEST = 0.25
+# A port whose mean occupancy is less idles; then so much of what is detoured goes back at once.
+IDLE = 1 / 100
+SHARE_RETURNED = 1 / 3
 # Steps of 50 ms that a group rests after it took more detours, which must be quick, and after it took fewer.
 REST_DETOURED, REST_RETURNED = 3, 8
 
@@ -151,6 +154,16 @@ class SwitchAdapter:
             return False
         group.rest = self._law(group, self._ports).value
         return group.rest > 0
+
+
+def returned_at_once(group: AdaptiveGroup, ports: PortOccupancies) -> int:
+    """Returns how many buckets go back to a minimal port in one change: one, or a third where it idles.
+
+    A port that idles will take them, and whatever caused the detours is over.
+    """
+    detoured = len(group.pointing) - group.minimal_buckets
+    idles = ports.mean(group.ports[0]) < IDLE
+    return max(1, int(detoured * SHARE_RETURNED)) if idles else 1
 
 
 def least_occupied(group: AdaptiveGroup, ports: PortOccupancies, counts: Iterable[int]) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from controller.adaptation import BUCKETS, AdaptiveGroup, Change, Law, PortOccupancies
+from controller.adaptation import BUCKETS, AdaptiveGroup, Change, Law, PortOccupancies, returned_at_once
 from controller.assembly import RouterView, SourcePart, assemble, by_way_of, toward_port
 from controller.pipeline import PRIORITY_ROUTER
 from controller.plan import Group, GroupKind, RoutePlan, Rule, Table, ToGroup
@@ -92,7 +92,8 @@ def ugal_law() -> Law:
         costs = [ports.mean(p) * hops for p, hops in zip(group.ports, group.group.hops, strict=True)]
         worst = max(set(group.pointing) - {0}, key=lambda index: costs[index], default=0)
         if worst and costs[worst] >= costs[0]:
-            group.move(worst, 0)
+            for _ in range(returned_at_once(group, ports)):
+                group.move(max(set(group.pointing) - {0}, key=lambda index: costs[index]), 0)
             return Change.RETURNED
         samples = max(1, int(group.minimal_buckets * SHARE_SAMPLED))
         moved = 0

@@ -14,7 +14,14 @@ Source: PolarFly (SC22), section V-B.
 
 from __future__ import annotations
 
-from controller.adaptation import BUCKETS, AdaptiveGroup, Change, PortOccupancies, least_occupied
+from controller.adaptation import (
+    BUCKETS,
+    AdaptiveGroup,
+    Change,
+    PortOccupancies,
+    least_occupied,
+    returned_at_once,
+)
 from controller.assembly import toward_port
 from controller.detour_groups import detour_plan
 from controller.plan import Bucket, Group, GroupKind, RoutePlan
@@ -55,9 +62,15 @@ def ugal_pf_law(group: AdaptiveGroup, ports: PortOccupancies) -> Change:
     if occupancy > HIGH and not ports.falls(port):
         return _relieve(group, ports, 1)
     if group.detoured and occupancy < LOW and not ports.rises(port):
-        group.move(_most_occupied(group, ports), 0)
+        _return(group, ports)
         return Change.RETURNED
     return Change.NONE
+
+
+def _return(group: AdaptiveGroup, ports: PortOccupancies) -> None:
+    """Moves buckets back to the minimal path, from the most occupied detours."""
+    for _ in range(returned_at_once(group, ports)):
+        group.move(_most_occupied(group, ports), 0)
 
 
 def _relieve(group: AdaptiveGroup, ports: PortOccupancies, most: int) -> Change:

@@ -105,8 +105,9 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self._check_shaping()
         self.started = True
 
-    def clear_rules(self) -> None:
-        """Removes all rules and groups of all switches."""
+    def clear(self) -> None:
+        """Removes all rules and groups of all switches, and the socket of a controller that is gone."""
+        (self.run_dir / CONTROLLER_SOCKET).unlink(missing_ok=True)
         vswitches = [switch.vswitch for switch in self.switches if switch.vswitch]
         for command in ("del-flows", "del-groups"):
             for process in [vswitch.start_command(command) for vswitch in vswitches]:

@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   polarlab predict polarfly --q 5 --hosts 3 --pattern tornado --load 1
   sudo polarlab up polarfly --q 3 --exec "h1_1 ping -c 3 h5_1"
   sudo polarlab run polarfly --q 5 --hosts 2 --load 0.3 --duration 10
+  sudo polarlab sweep polarfly --q 5 --hosts 3 --patterns uniform,tornado --loads 0.1:0.9:0.2
   polarlab plot results/RUN
 """
 
@@ -88,7 +89,15 @@ _COMMANDS = (
         fabric_commands.run_arguments,
         fabric_commands.run,
     ),
-    _Command("plot", "draw the figures of a run", fabric_commands.plot_arguments, fabric_commands.plot),
+    _Command(
+        "sweep",
+        "measure loads x patterns x routings on one fabric, resumable (root)",
+        fabric_commands.sweep_arguments,
+        fabric_commands.sweep,
+    ),
+    _Command(
+        "plot", "draw the figures of a run or a sweep", fabric_commands.plot_arguments, fabric_commands.plot
+    ),
     _Command(
         "clean",
         "remove what a crashed fabric left behind, and only that (root)",

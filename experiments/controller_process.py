@@ -21,6 +21,8 @@ from topology.errors import NegativeResult, PolarLabError
 
 _START_TIMEOUT_S = 120.0
 _SILENCE_TIMEOUT_S = 30.0
+_SETTLE_TIMEOUT_S = 20.0
+_SETTLED_S = 2.5  # it tells of its changes once a second
 
 
 class ControllerError(PolarLabError):
@@ -99,6 +101,16 @@ class ControllerProcess:
         with contextlib.suppress(queue.Empty):
             while event := self._events.get_nowait():
                 self._keep(event)
+
+    def settle(self) -> None:
+        """Returns when it has stopped changing groups, or after a while; errors as `wait_until_listening`."""
+        deadline = time.monotonic() + _SETTLE_TIMEOUT_S
+        seen, seen_at = self.groups_modified, time.monotonic()
+        while time.monotonic() < min(deadline, seen_at + _SETTLED_S):
+            time.sleep(0.1)
+            self.catch_up()
+            if self.groups_modified != seen:
+                seen, seen_at = self.groups_modified, time.monotonic()
 
     @property
     def running(self) -> bool:

@@ -85,6 +85,8 @@ def controlled(options: FabricOptions, network: FabricNetwork, progress: Progres
     """
     hosts = hosts_of(options.topology, options.hosts)
     started = time.monotonic()
+    if network.started:
+        network.clear()
     with _controller(options, network) as controller:  # plans and proves while the network is built
         plan = make_plan(options.topology, options.hosts, options.routing)
         if not network.built:
@@ -94,8 +96,6 @@ def controlled(options: FabricOptions, network: FabricNetwork, progress: Progres
             with _queues(options, network, progress) as queues:
                 controller.hand_over(queues)
                 occupancy = NETLINK if queues.switches else PORT_STATISTICS
-        if network.started:
-            network.clear_rules()
         controller.wait_until_listening()
         _tell_plan(controller, progress)
         if not network.started:

@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 
 from experiments.errors import Status
-from experiments.printing import add_json, print_result
+from experiments.printing import add_json, print_result, print_table
 from experiments.progress import Progress
+from topology.errors import UsageError
 
 
 def up_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +18,7 @@ def up_arguments(parser: argparse.ArgumentParser) -> None:
     from experiments import options
 
     options.add_fabric_arguments(parser)
+    options.add_routing_argument(parser)
     parser.add_argument(
         "--exec",
         action="append",
@@ -32,6 +34,8 @@ def up(arguments: argparse.Namespace) -> Status:
     from experiments.options import read_fabric
 
     options = read_fabric(arguments)
+    if options.calibrate:
+        raise UsageError("--link-rate auto needs traffic to go by, and `up` runs none; give a rate")
     require_emulation()
     from emulation.prompt import open_prompt, run_lines
     from experiments.fabric import live_fabric
@@ -51,9 +55,11 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
     from experiments.options import output_path
 
     options.add_fabric_arguments(parser)
+    options.add_routing_argument(parser)
     options.add_traffic_arguments(parser)
     parser.add_argument("--pcap", metavar="HOST", help="capture what passes a host, as h1_1")
     parser.add_argument("--out", type=output_path, metavar="DIR", help="where to (default below results/)")
+    options.add_strict_argument(parser)
     add_json(parser)
 
 
@@ -77,21 +83,83 @@ def run(arguments: argparse.Namespace) -> Status:
     for path in plot_run(out):
         progress(f"drawn: {path}")
     print_result(arguments, summary)
-    return Status.DONE
+    return _status(arguments, summary["fidelity"]["valid"])
+
+
+def sweep_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab sweep`."""
+    from experiments import options
+    from experiments.options import output_path
+
+    options.add_fabric_arguments(parser)
+    options.add_sweep_arguments(parser)
+    parser.add_argument(
+        "--out",
+        type=output_path,
+        metavar="DIR",
+        help="where to, and where to go on (default below results/, by name, hosts and link rate)",
+    )
+    options.add_strict_argument(parser)
+    add_json(parser)
+
+
+def sweep(arguments: argparse.Namespace) -> Status:
+    """Does what `polarlab sweep` is for."""
+    from experiments.options import (
+        DEFAULT_RESULTS,
+        check_packet_rate,
+        read_fabric,
+        read_sweep,
+        read_traffic,
+    )
+
+    routings, patterns, loads = read_sweep(arguments)
+    # One point stands for all where an option is checked: the one that asks most of the machine.
+    arguments.routing, arguments.pattern, arguments.load = routings[-1], patterns[-1], loads[-1]
+    fabric, traffic = read_fabric(arguments), read_traffic(arguments)
+    check_packet_rate(fabric, traffic)
+    from experiments.sweep import SweepOptions, read_points, run_sweep
+    from experiments.sweep_plots import plot_sweep
+
+    words = [fabric.name, *map(str, fabric.params.values()), fabric.hosts, arguments.link_rate]
+    out = arguments.out or DEFAULT_RESULTS / "-".join(["sweep", *map(str, words)])
+    progress = Progress()
+    options = SweepOptions(routings, patterns, loads)
+    measured = run_sweep(fabric, traffic, options, out, progress)
+    progress(f"{measured} points measured; all are in {out}")
+    figures = plot_sweep(out)
+    for path in figures:
+        progress(f"drawn: {path}")
+    points = read_points(out, options)
+    invalid = sum(point["valid"] != "yes" for point in points)
+    if invalid:
+        progress(f"{invalid} of {len(points)} points are not valid; {out}/points tells why of each")
+    if arguments.json:
+        result = {"folder": str(out), "measured": measured, "points": points}
+        print_result(arguments, {**result, "figures": [str(path) for path in figures]})
+    else:
+        print_table(points, ("routing", "pattern", "load", "offered", "accepted", "latency_mean_ms", "valid"))
+    return _status(arguments, not invalid)
+
+
+def _status(arguments: argparse.Namespace, valid: bool) -> Status:
+    return Status.NEGATIVE if arguments.strict and not valid else Status.DONE
 
 
 def plot_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab plot`."""
-    parser.add_argument("results", type=Path, metavar="RESULTS", help="the folder of a run")
+    parser.add_argument("results", type=Path, metavar="RESULTS", help="the folder of a run or a sweep")
     add_json(parser)
 
 
 def plot(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab plot` is for."""
     from experiments.plots import plot_run
+    from experiments.sweep_plots import is_sweep, plot_sweep
 
-    paths = [str(path) for path in plot_run(arguments.results)]
-    print_result(arguments, {"figures": paths})
+    folder = arguments.results
+    paths = plot_sweep(folder) if is_sweep(folder) else plot_run(folder)
+    print_result(arguments, {"figures": [str(path) for path in paths]})
     return Status.DONE
 
 

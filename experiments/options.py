@@ -19,6 +19,8 @@ from traffic.codec import MAX_FLOWS
 from traffic.patterns import NAMES, check_load, check_pattern
 
 DEFAULT_RESULTS = Path("results")
+AUTO_RATE = "auto"
+FIRST_TRIAL_BPS = 300_000
 # What one core sends, measured; Open vSwitch passes far fewer.
 MAX_PACKETS_PER_S = 200_000
 
@@ -35,6 +37,7 @@ class FabricOptions:
         routing: the routing's name.
         datapath: `auto`, `kernel` or `user`, as asked for.
         occupancy: where an adaptive routing learns how full ports are: `netlink` or `port-statistics`.
+        calibrate: whether the shape's rate is only where to begin to look for one that the machine carries.
     """
 
     name: str
@@ -45,6 +48,7 @@ class FabricOptions:
     routing: str
     datapath: str
     occupancy: str = NETLINK
+    calibrate: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,11 +86,14 @@ def add_topology_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_fabric_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds what a fabric is launched with."""
+    """Adds what a fabric is launched with, but for the routing."""
     add_topology_arguments(parser)
     add_hosts_argument(parser)
-    add_routing_argument(parser)
-    parser.add_argument("--link-rate", default="2Mbit", help="of every port (default 2Mbit)")
+    parser.add_argument(
+        "--link-rate",
+        default="2Mbit",
+        help="of every port, as 500kbit; auto: the highest that the machine carries (default 2Mbit)",
+    )
     parser.add_argument("--queue", type=int, default=32, help="packets per port (default 32)")
     parser.add_argument("--datapath", default="auto", help="auto, kernel or user (default auto)")
     parser.add_argument(
@@ -111,16 +118,83 @@ def add_pattern_arguments(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(NAMES)
     parser.add_argument("--pattern", default="uniform", help=f"{names} (default uniform)")
     parser.add_argument("--load", type=float, default=0.3, help="offered, 0..1 (default 0.3)")
+    _add_seed_argument(parser)
+
+
+def _add_seed_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of all random choices (default 1)")
 
 
 def add_traffic_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds what traffic is run with."""
     add_pattern_arguments(parser)
+    _add_frame_arguments(parser)
+
+
+def _add_frame_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frame-bytes", type=int, default=1000, help="(default 1000)")
     parser.add_argument("--flows", type=int, default=64, help="source ports per host pair (default 64)")
     parser.add_argument("--duration", type=float, default=10.0, help="measured seconds (default 10)")
     parser.add_argument("--warmup", type=float, default=2.0, help="seconds before (default 2)")
+
+
+def add_strict_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds --strict."""
+    parser.add_argument("--strict", action="store_true", help="end with status 1 if a result is not valid")
+
+
+def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds what a sweep goes over, instead of one routing, pattern and load; and its traffic."""
+    parser.add_argument("--routings", default="min,ugal-pf", help="one or more (default min,ugal-pf)")
+    parser.add_argument("--patterns", default="uniform,tornado", help="one or more (default uniform,tornado)")
+    parser.add_argument(
+        "--loads", default="0.1:0.9:0.2", help="as 0.1,0.5 or FIRST:LAST:STEP (default 0.1:0.9:0.2)"
+    )
+    _add_seed_argument(parser)
+    _add_frame_arguments(parser)
+
+
+def read_sweep(arguments: argparse.Namespace) -> tuple[tuple[str, ...], tuple[str, ...], tuple[float, ...]]:
+    """Returns the checked routings, patterns and loads of a sweep; errors as `read_fabric`."""
+    routings = _words("--routings", arguments.routings)
+    patterns = _words("--patterns", arguments.patterns)
+    for name in routings:
+        routing(name)
+    for pattern in patterns:
+        check_pattern(pattern)
+    loads = parse_loads(arguments.loads)
+    for load in loads:
+        check_load(load)
+    return routings, patterns, loads
+
+
+def parse_loads(text: str) -> tuple[float, ...]:
+    """Returns the loads that `0.1,0.5` or `0.1:0.9:0.2` names, ascending.
+
+    Raises:
+        ParameterError: the text has another form.
+    """
+    first, *rest = text.split(":")
+    try:
+        if not rest:
+            return tuple(sorted({float(word) for word in _words("--loads", text)}))
+        last, step = map(float, rest)
+        if not 0 < step <= 1:
+            raise ValueError(text)
+        count = int((last - float(first)) / step + 1e-9) + 1
+        loads = tuple(round(float(first) + index * step, 9) for index in range(count))
+    except (ValueError, OverflowError):
+        loads = ()
+    if not loads:
+        raise ParameterError(f"--loads must be like 0.1,0.5 or 0.1:0.9:0.2, got {text!r}")
+    return loads
+
+
+def _words(name: str, text: str) -> tuple[str, ...]:
+    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not words:
+        raise ParameterError(f"{name} needs at least one value")
+    return words
 
 
 def read_topology(arguments: argparse.Namespace) -> tuple[dict[str, int | str], Topology]:
@@ -146,7 +220,9 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
     check_datapath(arguments.datapath)
     if arguments.occupancy not in SOURCES:
         raise UsageError(f"unknown occupancy {arguments.occupancy!r}; there are: {', '.join(SOURCES)}")
-    shape = PortShape(parse_rate_bps(arguments.link_rate), arguments.queue)
+    calibrate = arguments.link_rate == AUTO_RATE
+    rate_bps = FIRST_TRIAL_BPS if calibrate else parse_rate_bps(arguments.link_rate)
+    shape = PortShape(rate_bps, arguments.queue)
     return FabricOptions(
         arguments.name,
         params,
@@ -156,6 +232,7 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
         arguments.routing,
         arguments.datapath,
         arguments.occupancy,
+        calibrate,
     )
 
 

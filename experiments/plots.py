@@ -44,8 +44,13 @@ def plot_run(folder: Path) -> list[Path]:
     return paths
 
 
+def new_figure(inches: tuple[float, float]) -> Figure:
+    """Returns an empty figure that lays itself out."""
+    return Figure(figsize=inches, layout="constrained")
+
+
 def _draw(folder: Path, summary: dict[str, Any]) -> Figure:
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    figure = new_figure((11, 4.2))
     over_time, by_hops = figure.subplots(1, 2, width_ratios=(2, 1))
     _throughput(over_time, folder, summary)
     _hops(by_hops, folder)

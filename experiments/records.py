@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
+import io
 import json
 import os
 import shutil
@@ -36,10 +37,10 @@ NEEDED_BYTES = 16 << 20
 
 
 class RunDirectory:
-    """The output directory of one run. Until a summary is in it, it is not worth keeping."""
+    """The output directory of a run or a sweep. Until a result is in it, it is not worth keeping."""
 
-    def __init__(self, path: Path) -> None:
-        """Makes the directory, or takes an empty one that is there.
+    def __init__(self, path: Path, *, go_on: bool = False) -> None:
+        """Makes the directory, or takes an empty one that is there, or with `go_on` one that is not empty.
 
         Raises:
             ParameterError: it holds something already, or is no directory.
@@ -59,8 +60,8 @@ class RunDirectory:
             if error.errno == errno.ENAMETOOLONG:
                 raise ParameterError(f"{path} is too long a name; choose another --out") from None
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
-        if occupied:
-            self._kept = True
+        self._kept = occupied
+        if occupied and not go_on:
             raise ParameterError(f"{path} is not empty; choose another --out, nothing is overwritten")
         if not writable:
             raise MachineError(f"{path} cannot be written (it is read-only)")
@@ -76,8 +77,8 @@ class RunDirectory:
         if self._kept:
             return
         if self.path.is_dir():
-            for file in self.path.iterdir():
-                file.unlink()
+            for entry in self.path.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         for folder in self._made:
             with contextlib.suppress(OSError):  # it never came to be, or somebody else uses it by now
                 folder.rmdir()
@@ -86,20 +87,44 @@ class RunDirectory:
         """Makes whoever used sudo the owner of what was written."""
         user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
         if os.geteuid() == 0 and user and group:
-            for path in (*self._made, *self.path.glob("*")):
+            for path in (*self._made, *self.path.rglob("*")):
                 with contextlib.suppress(OSError):  # a convenience, no more
                     os.chown(path, int(user), int(group))
 
     def write_json(self, name: str, content: Mapping[str, Any]) -> None:
         """Writes one JSON object, all of it or nothing."""
-        partial = self.path / f".{name}.partial"
+        file = self.path / name
+        file.parent.mkdir(exist_ok=True)
+        partial = file.with_name(f".{file.name}.partial")
         try:
             partial.write_text(json.dumps(content, indent=2) + "\n")
         except OSError:
             partial.unlink(missing_ok=True)
             raise
-        partial.replace(self.path / name)
+        partial.replace(file)
         self._kept |= name == SUMMARY
+
+    def append_row(self, name: str, header: Sequence[str], row: Mapping[str, Any]) -> None:
+        """Adds a row to a table, all of it or nothing, and makes sure that it is on the disk."""
+        path = self.path / name
+        text = io.StringIO()
+        writer = csv.DictWriter(text, header, lineterminator="\n")
+        if not path.exists() or not path.stat().st_size:
+            writer.writeheader()
+        writer.writerow(row)
+        with open(path, "a") as file:
+            file.write(text.getvalue())
+            file.flush()
+            os.fsync(file.fileno())
+        self._kept = True
+
+    def drop_torn_row(self, name: str) -> None:
+        """Removes the last row of a table if whoever wrote it was ended in the middle of it."""
+        path = self.path / name
+        if path.exists():
+            content = path.read_bytes()
+            if not content.endswith(b"\n"):
+                path.write_bytes(content[: content.rfind(b"\n") + 1])
 
     def write_csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Writes a table with a header row."""
@@ -133,16 +158,27 @@ def read_csv(path: Path, header: Sequence[str]) -> dict[str, list[str]]:
         ParameterError: there is no such file, or it lacks one of the columns in `header`.
     """
     try:
-        with open(path, newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            rows = list(reader)
-            names = reader.fieldnames or ()
+        return read_csv_text(path.read_text(), header)
     except FileNotFoundError:
         raise ParameterError(f"{path.parent} is no complete run: {path.name} is missing") from None
     except (csv.Error, UnicodeDecodeError, IsADirectoryError):
         raise ParameterError(f"{path} is damaged") from None
+    except KeyError:
+        raise ParameterError(f"{path} is damaged: it should have the columns {', '.join(header)}") from None
+
+
+def read_csv_text(text: str, header: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the columns of a table by name.
+
+    Raises:
+        csv.Error: it is no table.
+        KeyError: it lacks one of the columns in `header`, or a row is too long or too short.
+    """
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    rows = list(reader)
+    names = reader.fieldnames or ()
     # A row that is too long has a column without a name, one that is too short a value that is None.
     uneven = any(None in row or None in row.values() for row in rows)
     if uneven or not set(header) <= set(names):
-        raise ParameterError(f"{path} is damaged: it should have the columns {', '.join(header)}")
+        raise KeyError(*header)
     return {name: [row[name] for row in rows] for name in header}

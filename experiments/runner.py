@@ -13,7 +13,8 @@ from typing import Any
 from controller.routings import routing
 from emulation.capture import capture, require_capture
 from emulation.machine import require_emulation
-from experiments.fabric import LiveFabric, live_fabric
+from experiments.calibration import with_settled_rate
+from experiments.fabric import LiveFabric, controlled, prepared_network
 from experiments.fidelity import CpuSampler, CpuSamples
 from experiments.link_rates import LinkSampler
 from experiments.options import FabricOptions, TrafficOptions
@@ -48,7 +49,13 @@ def run_experiment(
         raise ParameterError(f"no host {pcap_host!r} to capture at; they are {hosts[0]} to {hosts[-1]}")
     if pcap_host is not None:
         require_capture()
-    with _run_directory(out) as directory, live_fabric(fabric_options, progress) as fabric:
+    with (
+        _run_directory(out) as directory,
+        prepared_network(fabric_options, progress) as network,
+        controlled(
+            with_settled_rate(network, fabric_options, traffic_options, progress), network, progress
+        ) as fabric,
+    ):
         directory.write_json(MANIFEST, manifest(fabric, traffic_options))
         check = checked_pairs(fabric, progress)
         with capture(fabric.network, pcap_host, directory.path) as captured:
@@ -59,6 +66,7 @@ def run_experiment(
         except OSError:
             progress(f"the result could not be written in full; it was {json.dumps(measured.summary)}")
             raise
+        progress("taking the fabric down")
     progress(f"written to {out}")
     for reason in measured.summary["fidelity"]["reasons"]:
         progress(f"do not trust this run: {reason}")

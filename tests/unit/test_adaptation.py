@@ -83,9 +83,17 @@ def test_where_all_ports_are_full_nothing_moves():
 def test_traffic_goes_back_one_bucket_at_a_time_when_the_port_is_free():
     adapter = make_adapter()
     before = shares(adapter.update({1: 1.0}), 1)[1]
-    changes = after(adapter, dict.fromkeys(PORTS, 0.0), 100 * REST_RETURNED)
+    changes = after(adapter, dict.fromkeys(PORTS, 0.15), 100 * REST_RETURNED)
     counts = [shares(changed, 1)[1] for changed in changes]
     assert counts == list(range(before + 1, BUCKETS + 1))
+
+
+def test_all_traffic_is_back_within_seconds_when_it_is_over():
+    adapter = make_adapter()
+    after(adapter, {1: 1.0}, 100)
+    changes = after(adapter, dict.fromkeys(PORTS, 0.0), 120)
+    assert shares(changes[-1], 1) == {1: BUCKETS}
+    assert adapter.update(dict.fromkeys(PORTS, 0.0)) == []
 
 
 def test_a_crowded_detour_gives_back_even_to_a_crowded_port():

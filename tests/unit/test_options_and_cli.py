@@ -273,6 +273,7 @@ def test_signals_end_the_command_as_interrupted(capsys, monkeypatch, number):
 def parsed(arguments: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     options.add_fabric_arguments(parser)
+    options.add_routing_argument(parser)
     options.add_traffic_arguments(parser)
     return parser.parse_args(arguments.split())
 

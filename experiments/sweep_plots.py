@@ -1,0 +1,133 @@
+"""The figure of a sweep: accepted and latency against offered, a panel per pattern, a curve per routing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from experiments.plots import FORMATS, new_figure
+from experiments.records import MANIFEST, read_csv, read_csv_text, read_json
+from experiments.sweep import COLUMNS, POINTS, SETTINGS
+from topology.errors import ParameterError
+
+# Curves are told apart by their markers, so that they can be read in grey.
+_STYLES = {
+    "min": ("o", "#1f3b57"),
+    "ugal-pf": ("s", "#c2571a"),
+    "ugal": ("^", "#5b8c5a"),
+    "valiant": ("D", "#7b5ea7"),
+    "compact-valiant": ("v", "#8c6d1f"),
+}
+_OTHER_STYLE = ("x", "0.3")
+_PANEL_INCHES = 3.1
+
+Curve = list[tuple[float, float]]
+
+
+class SimulatedPoint(NamedTuple):
+    """What the authors' simulator accepted, stably, at an offered load."""
+
+    offered: float
+    accepted: float
+
+
+def is_sweep(folder: Path) -> bool:
+    """Returns whether a folder holds the points of a sweep."""
+    return (folder / POINTS).exists()
+
+
+def plot_sweep(folder: Path) -> list[Path]:
+    """Draws `sweep` of the points in a folder and returns the files.
+
+    Raises:
+        ParameterError: the folder holds no sweep, or a damaged one.
+        OSError: the figures cannot be written.
+    """
+    table = read_csv(folder / POINTS, COLUMNS)
+    settings = read_json(folder / MANIFEST).get(SETTINGS)
+    try:
+        figure = _draw(table, settings)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ParameterError(f"{folder} is damaged, or of another version of PolarLab") from error
+    paths = [folder / f"sweep.{format_}" for format_ in FORMATS]
+    for path in paths:
+        figure.savefig(path, dpi=130)
+    return paths
+
+
+def _draw(table: dict[str, list[str]], settings: Any) -> Any:
+    patterns, routings = list(dict.fromkeys(table["pattern"])), list(dict.fromkeys(table["routing"]))
+    figure = new_figure((1.2 + _PANEL_INCHES * len(patterns), 6.4))
+    panels = figure.subplots(2, len(patterns), sharex=True, sharey="row", squeeze=False)
+    for pattern, accepted, latency in zip(patterns, panels[0], panels[1], strict=True):
+        for routing in routings:
+            marker, color = _STYLES.get(routing, _OTHER_STYLE)
+            style = {"marker": marker, "linestyle": "-", "color": color, "markersize": 5}
+            _line(accepted, _curve(table, routing, pattern, "accepted"), style)
+            _line(latency, _curve(table, routing, pattern, "latency_mean_ms"), style)
+            simulated = [tuple(point) for point in simulated_curve(settings, routing, pattern)]
+            hollow = {"marker": marker, "linestyle": "none", "color": color, "markersize": 9}
+            _line(accepted, simulated, {**hollow, "markerfacecolor": "none"})
+            predicted = _curve(table, routing, pattern, "predicted_accepted")
+            _line(accepted, predicted, {"linestyle": ":", "color": color, "linewidth": 1.2})
+        accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
+        accepted.set(title=pattern, xlim=(0, 1.03), ylim=(0, 1.03))
+        latency.set(xlabel="offered", yscale="log")
+    panels[0][0].set_ylabel("accepted")
+    panels[1][0].set_ylabel("mean latency in ms")
+    figure.legend(handles=_legend(routings), loc="outside lower center", ncols=len(routings) + 2)
+    params = ", ".join(f"{name} = {value}" for name, value in settings["params"].items())
+    figure.suptitle(
+        f"{settings['name']} ({params}), {settings['hosts']} hosts a router, links of "
+        f"{settings['link_rate_bps'] / 1e6:g} Mbit/s, {settings['frame_bytes']}-byte frames, "
+        f"{settings['queue_packets']}-packet queues; fractions of the hosts' injection capacity"
+    )
+    return figure
+
+
+def _legend(routings: Sequence[str]) -> list[Line2D]:
+    handles = []
+    for routing in routings:
+        marker, color = _STYLES.get(routing, _OTHER_STYLE)
+        handles.append(Line2D([], [], marker=marker, color=color, label=f"{routing}, measured"))
+    simulated = Line2D(
+        [], [], color="0.3", marker="o", markersize=9, markerfacecolor="none", linestyle="none"
+    )
+    simulated.set_label("hollow: the authors' simulator")
+    predicted = Line2D([], [], color="0.3", linestyle=":", label="dotted: fluid model")
+    return [*handles, simulated, predicted]
+
+
+def _line(axes: Axes, curve: Sequence[Any], style: dict[str, Any]) -> None:
+    if curve:
+        axes.plot([x for x, _ in curve], [y for _, y in curve], **style)
+
+
+def _curve(table: dict[str, list[str]], routing: str, pattern: str, column: str) -> Curve:
+    """Returns (offered, value) of a routing and pattern, by load, of points that have a value."""
+    rows = zip(table["routing"], table["pattern"], table["offered"], table[column], strict=True)
+    points = [(float(x), float(y)) for r, p, x, y in rows if (r, p) == (routing, pattern) and x and y]
+    if not all(math.isfinite(number) for point in points for number in point):
+        raise ValueError(column)
+    return sorted(points)
+
+
+def simulated_curve(settings: Any, routing: str, pattern: str) -> list[SimulatedPoint]:
+    """Returns what the authors' simulator accepts of a pattern, for the fabric that it was run for.
+
+    Only points at which it was stable: beyond, its lossless network and ours, which drops, differ.
+    """
+    if settings["name"] != "polarfly":
+        return []
+    text = resources.files("experiments").joinpath("reference/booksim_er5_p3.csv").read_text()
+    columns = ("q", "p", "pattern", "routing", "offered", "accepted", "stable")
+    table = read_csv_text(text, columns)
+    fabric = (str(settings["params"]["q"]), str(settings["hosts"]), pattern, routing, "yes")
+    rows = zip(*(table[name] for name in (*columns[:4], "stable", "offered", "accepted")), strict=True)
+    return [SimulatedPoint(float(row[5]), float(row[6])) for row in rows if row[:5] == fabric]
