@@ -22,11 +22,10 @@ from controller.plan import Bucket, Group, Output, SwitchPlan
 BUCKETS = 64
 # The weight of the newest reading in the running means.
 NEWEST = 0.25
-# A port whose mean occupancy is less idles; then so much of what is detoured goes back at once.
+# A port whose mean occupancy is less idles.
 IDLE = 1 / 100
-SHARE_RETURNED = 1 / 3
-# Steps of 50 ms that a group rests after it took more detours, which must be quick, and after it took fewer.
-REST_DETOURED, REST_RETURNED = 3, 8
+# Steps that a group rests after it took more detours, which must be quick, and after it took fewer.
+REST_DETOURED, REST_RETURNED = 3, 16
 
 Occupancies = Mapping[int, float]  # port -> share of its buffer that is full
 
@@ -53,12 +52,14 @@ class AdaptiveGroup:
         ports: the port of each alternative.
         pointing: each bucket's alternative.
         rest: steps until it may change again.
+        returns: how many of its last changes, one after the other, took detours back.
     """
 
     group: Group
     ports: tuple[int, ...]
     pointing: list[int]
     rest: int = 0
+    returns: int = 0
 
     @property
     def minimal_buckets(self) -> int:
@@ -152,18 +153,23 @@ class SwitchAdapter:
         if group.rest:
             group.rest -= 1
             return False
-        group.rest = self._law(group, self._ports).value
-        return group.rest > 0
+        change = self._law(group, self._ports)
+        if change is Change.NONE:
+            return False
+        group.rest = change.value
+        group.returns = group.returns + 1 if change is Change.RETURNED else 0
+        return True
 
 
 def returned_at_once(group: AdaptiveGroup, ports: PortOccupancies) -> int:
-    """Returns how many buckets go back to a minimal port in one change: one, or a third where it idles.
+    """Returns how many buckets go back to a minimal port in one change: one, or ever more while it idles.
 
-    A port that idles will take them, and whatever caused the detours is over.
+    An empty queue does not tell whether its port is almost busy or the cause of the detours is over: that
+    shows when buckets have come back and it is still empty.
     """
-    detoured = len(group.pointing) - group.minimal_buckets
     idles = ports.mean(group.ports[0]) < IDLE
-    return max(1, int(detoured * SHARE_RETURNED)) if idles else 1
+    most = len(group.pointing) - group.minimal_buckets
+    return min(1 << min(group.returns, 8), most) if idles else 1
 
 
 def least_occupied(group: AdaptiveGroup, ports: PortOccupancies, counts: Iterable[int]) -> int:

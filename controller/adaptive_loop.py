@@ -10,13 +10,23 @@ from controller.plan import Group, RoutePlan
 from controller.routings import routing
 from topology.addressing import dpid
 
-STEP_S = 0.05
+# A step is a tenth of the time in which a full queue drains, so that adaptation is as quick as queues are.
+STEPS_PER_QUEUE = 10
+LEAST_STEP_S, MOST_STEP_S = 0.05, 1.0
+_USUAL_FRAME_BYTES = 1000
+
+
+def step_s(rate_bps: int, queue_packets: int) -> float:
+    """Returns how often a fabric is to be looked at, in seconds, by its ports' shape."""
+    drain_s = queue_packets * _USUAL_FRAME_BYTES * 8 / rate_bps
+    return min(max(drain_s / STEPS_PER_QUEUE, LEAST_STEP_S), MOST_STEP_S)
 
 
 class AdaptiveLoop:
     """The adaptive groups of all switches of a plan. It keeps no time and sends nothing itself."""
 
-    def __init__(self, plan: RoutePlan, source: OccupancySource) -> None:
+    def __init__(self, plan: RoutePlan, source: OccupancySource, every_s: float = LEAST_STEP_S) -> None:
+        """`every_s`: how often whoever runs it is to call `step`."""
         make_law = routing(plan.routing).make_law
         if make_law is None:
             raise ValueError(f"{plan.routing} does not adapt")
@@ -24,6 +34,7 @@ class AdaptiveLoop:
         self._plans = {dpid(switch.router): switch for switch in plan.switches}
         self._adapters = {number: SwitchAdapter(switch, make_law()) for number, switch in self._plans.items()}
         self.source = source
+        self.every_s = every_s
         self.groups_modified = 0
 
     def reset(self, datapath_id: int) -> None:

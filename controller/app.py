@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from controller import ryu_adapter as ryu
-from controller.adaptive_loop import STEP_S, AdaptiveLoop
+from controller.adaptive_loop import AdaptiveLoop
 from controller.events import die, report
 from controller.installer import AskPortStatistics, Installer, Message, PutGroup, Stage
 from controller.port_statistics import PortCounters, PortStatisticsOccupancy
@@ -62,7 +62,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
                 if self._loop.groups_modified > reported and due_s - reported_s >= _REPORT_EVERY_S:
                     reported, reported_s = self._loop.groups_modified, due_s
                     report("adapted", groups_modified=reported)
-                due_s = max(due_s + STEP_S, time.monotonic())
+                due_s = max(due_s + self._loop.every_s, time.monotonic())
                 ryu.sleep(due_s - time.monotonic())
         except Exception as error:  # a thread that dies must not die unnoticed
             die(f"{type(error).__name__} in the adaptive loop: {error}")

@@ -19,7 +19,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from controller.adaptive_loop import AdaptiveLoop
+from controller.adaptive_loop import AdaptiveLoop, step_s
 from controller.events import die, report
 from controller.handover import Queues, receive_queues
 from controller.installer import Installer
@@ -91,7 +91,7 @@ def serve(arguments: argparse.Namespace) -> None:
     params = parse_params(arguments.topology, arguments.params)
     plan = proven_plan(arguments.topology, params, arguments.hosts, arguments.routing)
 
-    loop = None if routing(plan.routing).oblivious else AdaptiveLoop(plan, _occupancy(arguments, plan))
+    loop = None if routing(plan.routing).oblivious else _adaptive_loop(arguments, plan)
 
     # Only now: Ryu takes most of a second to import, and replaces the standard library's sockets.
     from controller import app, ryu_adapter
@@ -106,11 +106,11 @@ def serve(arguments: argparse.Namespace) -> None:
     die("a thread of the controller ended")
 
 
-def _occupancy(arguments: argparse.Namespace, plan: RoutePlan) -> OccupancySource:
-    """Returns the source of occupancies for an adaptive routing.
+def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLoop:
+    """Returns the loop for an adaptive routing.
 
     Raises:
-        UsageError: nothing tells which.
+        UsageError: nothing tells what it is to go by.
     """
     if arguments.queues_from is not None:
         with socket.socket(fileno=arguments.queues_from) as connection:
@@ -119,11 +119,14 @@ def _occupancy(arguments: argparse.Namespace, plan: RoutePlan) -> OccupancySourc
         queues = Queues({}, arguments.queue, arguments.link_rate)
     else:
         raise UsageError(f"{plan.routing} adapts to the links' load: give --link-rate BITS_PER_S and --queue")
+    source: OccupancySource
     if queues.switches:
-        return NetlinkOccupancy(queues.switches, queues.queue_packets)
-    degrees = plan.topology.degrees.tolist()
-    ports = {dpid(router): frozenset(range(1, degree + 1)) for router, degree in enumerate(degrees)}
-    return PortStatisticsOccupancy(ports, queues.rate_bps, queues.queue_packets)
+        source = NetlinkOccupancy(queues.switches, queues.queue_packets)
+    else:
+        degrees = plan.topology.degrees.tolist()
+        ports = {dpid(router): frozenset(range(1, degree + 1)) for router, degree in enumerate(degrees)}
+        source = PortStatisticsOccupancy(ports, queues.rate_bps, queues.queue_packets)
+    return AdaptiveLoop(plan, source, step_s(queues.rate_bps, queues.queue_packets))
 
 
 def parse_params(name: str, words: list[str]) -> dict[str, int | str]:

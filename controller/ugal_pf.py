@@ -31,7 +31,7 @@ NAME = "ugal-pf"
 
 HIGH = 2 / 3
 LOW = 1 / 5
-# A buffer this full will be losing packets: a third of the buckets that are still minimal move at once.
+# A buffer this full will be losing packets: a third of the buckets that use it move at once.
 CROWDED = 0.8
 SHARE_MOVED = 1 / 3
 # A detour's port must be so much less occupied than the one that it relieves, and not crowded itself.
@@ -88,9 +88,16 @@ def _relieve(group: AdaptiveGroup, ports: PortOccupancies, most: int) -> Change:
 
 
 def _give_back(group: AdaptiveGroup, ports: PortOccupancies) -> bool:
-    """Gives a bucket of a crowded detour back to the minimal path."""
+    """Gives buckets of a crowded detour back to the minimal path, even if that is crowded, too.
+
+    Where both are full the detour only takes more links.
+    """
     crowded = _most_occupied(group, ports)
-    return ports.mean(group.ports[crowded]) > HIGH and group.move(crowded, 0)
+    if ports.mean(group.ports[crowded]) <= HIGH:
+        return False
+    for _ in range(max(1, int(group.pointing.count(crowded) * SHARE_MOVED))):
+        group.move(crowded, 0)
+    return True
 
 
 def _most_occupied(group: AdaptiveGroup, ports: PortOccupancies) -> int:

@@ -19,9 +19,11 @@ from experiments.traffic_jobs import run_measured_traffic
 from topology.errors import MachineError
 
 _TRIALS = 6
-_WARMUP_S, _DURATION_S = 1.0, 3.0
+# Before a trial counts, queues have to fill and routes to adapt.
+_WARMUP_QUEUES, _LEAST_WARMUP_S, _MOST_WARMUP_S = 3, 1.0, 8.0
+_DURATION_S = 4.0
 # The idle share aimed at, and the least that is accepted: a longer run has worse seconds than a short one.
-_AIM_IDLE, _ACCEPT_IDLE = MIN_IDLE + 0.12, MIN_IDLE + 0.06
+_AIM_IDLE, _ACCEPT_IDLE = MIN_IDLE + 0.16, MIN_IDLE + 0.1
 _CLOSE = 0.06  # no further trial when the idle share is so near what is aimed at
 _MOST_STEP = 4.0
 
@@ -62,13 +64,15 @@ def with_settled_rate(
 
 def _least_idle(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     """Returns the least idle share of a second of a short run; 0 if its sender fell behind."""
-    options = replace(traffic, warmup_s=_WARMUP_S, duration_s=_DURATION_S)
+    packet_s = traffic.frame_bytes * 8 / fabric.options.shape.rate_bps
+    warmup_s = _WARMUP_QUEUES * fabric.options.shape.queue_packets * packet_s
+    warmup_s = min(max(warmup_s, _LEAST_WARMUP_S), _MOST_WARMUP_S)
+    options = replace(traffic, warmup_s=warmup_s, duration_s=_DURATION_S)
     with CpuSampler() as cpu:
         result = run_measured_traffic(fabric, options, lambda _seconds: None)
-    begin_s = result.clock.monotonic_ns / 1e9 + _WARMUP_S
+    begin_s = result.clock.monotonic_ns / 1e9 + warmup_s
     lag_ms = result.sent.lag.quantile_ms(0.99)
-    packet_ms = traffic.frame_bytes * 8 / fabric.options.shape.rate_bps * 1e3
-    if lag_ms is None or lag_ms > packet_ms:
+    if lag_ms is None or lag_ms > packet_s * 1e3:
         return 0.0
     return min(cpu.samples.between(begin_s, begin_s + _DURATION_S), default=0.0)
 

@@ -8,10 +8,11 @@ the traffic is needed.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from controller.netlink_queues import QueueReader, QueueState
 from experiments.fabric import LiveFabric, open_queues
@@ -68,10 +69,10 @@ class LinkSampler:
         self._interval_s = min(max(drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
         self._rate_bps = shape.rate_bps
         self._readers: dict[int, QueueReader] = {}
-        self._opened = contextlib.ExitStack()
-        with contextlib.suppress(OSError):
-            queues = open_queues(fabric.network, self._opened)
-            self._readers = {number: QueueReader(switch) for number, switch in queues.items()}
+        with contextlib.suppress(OSError), contextlib.ExitStack() as opened:
+            for number, queues in open_queues(fabric.network, opened).items():
+                own = replace(queues, descriptor=os.dup(queues.descriptor))
+                self._readers[number] = QueueReader(own)
         self._last: dict[int, tuple[float, dict[int, QueueState]]] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -84,7 +85,8 @@ class LinkSampler:
     def __exit__(self, *_error: object) -> None:
         self._stop.set()
         self._thread.join()
-        self._opened.close()
+        for reader in self._readers.values():
+            reader.close()
 
     def _run(self) -> None:
         seconds = self._timed(self._read)
@@ -99,7 +101,6 @@ class LinkSampler:
         return time.monotonic() - started
 
     def _read(self) -> None:
-        assert self.log is not None or not self._readers
         for number, reader in self._readers.items():
             try:
                 queues = reader.read()

@@ -63,7 +63,7 @@ def plot_sweep(folder: Path) -> list[Path]:
 
 def _draw(table: dict[str, list[str]], settings: Any) -> Any:
     patterns, routings = list(dict.fromkeys(table["pattern"])), list(dict.fromkeys(table["routing"]))
-    figure = new_figure((1.2 + _PANEL_INCHES * len(patterns), 6.4))
+    figure = new_figure((max(7.5, 1.2 + _PANEL_INCHES * len(patterns)), 6.8))
     panels = figure.subplots(2, len(patterns), sharex=True, sharey="row", squeeze=False)
     for pattern, accepted, latency in zip(patterns, panels[0], panels[1], strict=True):
         for routing in routings:
@@ -81,11 +81,11 @@ def _draw(table: dict[str, list[str]], settings: Any) -> Any:
         latency.set(xlabel="offered", yscale="log")
     panels[0][0].set_ylabel("accepted")
     panels[1][0].set_ylabel("mean latency in ms")
-    figure.legend(handles=_legend(routings), loc="outside lower center", ncols=len(routings) + 2)
+    figure.legend(handles=_legend(routings), loc="outside lower center", ncols=4)
     params = ", ".join(f"{name} = {value}" for name, value in settings["params"].items())
     figure.suptitle(
         f"{settings['name']} ({params}), {settings['hosts']} hosts a router, links of "
-        f"{settings['link_rate_bps'] / 1e6:g} Mbit/s, {settings['frame_bytes']}-byte frames, "
+        f"{settings['link_rate_bps'] / 1e6:g} Mbit/s,\n{settings['frame_bytes']}-byte frames, "
         f"{settings['queue_packets']}-packet queues; fractions of the hosts' injection capacity"
     )
     return figure

@@ -100,9 +100,10 @@ def test_a_crowded_detour_gives_back_even_to_a_crowded_port():
     """Otherwise detours, which take more links, would keep an overloaded fabric overloaded."""
     adapter = make_adapter()
     adapter.update({1: 1.0})
-    changes = after(adapter, dict.fromkeys(PORTS, 1.0), 200)
-    counts = [shares(changed, 1)[1] for changed in changes if changed]
-    assert counts == list(range(BUCKETS - MOVED + 1, BUCKETS + 1))
+    changes = after(adapter, dict.fromkeys(PORTS, 1.0), 600)
+    counts = [shares(changed, 1)[1] for changed in changes]
+    assert counts == sorted(counts)
+    assert counts[-1] == BUCKETS
 
 
 def test_a_group_rests_after_a_change():

@@ -1,0 +1,107 @@
+"""Adaptive groups in real switches: how flows divide over buckets, and what moves with a bucket."""
+
+import re
+import time
+
+import pytest
+
+from controller.adaptation import BUCKETS, out_port
+from controller.detour_groups import FAR_GROUPS
+from controller.occupancy import NETLINK
+from emulation.shaping import PortShape
+from experiments.fabric import live_fabric
+from experiments.options import FabricOptions
+from experiments.progress import Progress
+from topology.registry import make_topology
+from traffic import sockets
+from traffic.codec import INITIAL_TTL, SOURCE_PORT_BASE, read_headers
+from traffic.frames import build_probe
+
+FLOWS = 1024
+
+
+def options():
+    topology = make_topology("polarfly", {"q": 3})
+    shape = PortShape(10_000_000, 64)
+    return FabricOptions("polarfly", {"q": 3}, topology, 1, shape, "ugal-pf", "auto")
+
+
+@pytest.fixture(scope="module")
+def adaptive_er3():
+    with live_fabric(options(), Progress(quiet=True)) as fabric:
+        yield fabric
+
+
+@pytest.fixture(scope="module")
+def far_pair(adaptive_er3):
+    """Two hosts whose routers are two hops apart."""
+    topology = adaptive_er3.options.topology
+    source = adaptive_er3.hosts[0]
+    return source, next(h for h in adaptive_er3.hosts if topology.distances(source.router, h.router) == 2)
+
+
+def hops_of_flows(fabric, source, destination, run):
+    """Sends one probe of each flow and returns flow -> hops."""
+    with sockets.namespaces():
+        sockets.enter(fabric.network[source.name].pid)
+        sender = sockets.open_sender(f"{source.name}-eth0")
+        sockets.enter(fabric.network[destination.name].pid)
+        receiver = sockets.open_receiver(f"{destination.name}-eth0", run)
+    buffer = sockets.ReceiveBuffer(2 * FLOWS)
+    with sender, receiver:
+        for flow in range(FLOWS):
+            sender.send(build_probe(source, destination, frame_bytes=100, run=run, flow=flow))
+            time.sleep(0.001)
+        time.sleep(0.5)
+        count = buffer.receive(receiver.fileno(), 0, 2 * FLOWS)
+    headers = read_headers(buffer.frames[:count])
+    flows = (headers["source_port"].astype(int) - SOURCE_PORT_BASE).tolist()
+    hops = (INITIAL_TTL - headers["ttl"].astype(int)).tolist()
+    return dict(zip(flows, hops, strict=True))
+
+
+def point(fabric, source, destination, detoured):
+    """Points so many buckets of the group toward a destination at detours; the plan's own buckets."""
+    topology = fabric.options.topology
+    plan = fabric.plan.switches[source.router]
+    first = topology.next_hops(source.router, destination.router)
+    port = int(topology.ports_toward(source.router, [int(first)])[0])
+    group = next(g for g in plan.groups if g.number == FAR_GROUPS + port)
+    chosen = [1 + index % (len(group.alternatives) - 1) for index in range(detoured)]
+    chosen += [0] * (BUCKETS - detoured)
+    buckets = "".join(
+        f",bucket=bucket_id:{number},actions=dec_ttl,output:{out_port(group.alternatives[index])}"
+        for number, index in enumerate(chosen)
+    )
+    switch = fabric.network[f"s{source.router + 1}"]
+    said = switch.dpctl("mod-group", f"'group_id={group.number},type=select{buckets}'")
+    assert not re.search("error|invalid", said, re.IGNORECASE), said
+
+
+@pytest.mark.parametrize("detoured", [0, 16, 32, 64])
+def test_flows_divide_as_buckets_do(adaptive_er3, far_pair, detoured):
+    point(adaptive_er3, *far_pair, detoured)
+    hops = hops_of_flows(adaptive_er3, *far_pair, run=200 + detoured)
+    assert len(hops) == FLOWS
+    assert set(hops.values()) <= {2, 3}
+    # 64 buckets of about 16 flows each: four standard deviations.
+    share = sum(taken == 3 for taken in hops.values()) / FLOWS
+    expected = detoured / BUCKETS
+    assert share == pytest.approx(expected, abs=0.01 + 4 * (expected * (1 - expected) / FLOWS) ** 0.5)
+
+
+def test_re_pointing_one_bucket_moves_a_64th_of_the_flows_and_no_other(adaptive_er3, far_pair):
+    point(adaptive_er3, *far_pair, 16)
+    before = hops_of_flows(adaptive_er3, *far_pair, run=301)
+    assert before == hops_of_flows(adaptive_er3, *far_pair, run=302)
+    point(adaptive_er3, *far_pair, 17)
+    after = hops_of_flows(adaptive_er3, *far_pair, run=303)
+    moved = [flow for flow in before if after[flow] != before[flow]]
+    assert 0 < len(moved) < 3 * FLOWS / BUCKETS
+    assert {(before[flow], after[flow]) for flow in moved} == {(2, 3)}
+
+
+def test_the_controller_reads_the_queues_themselves(adaptive_er3):
+    assert adaptive_er3.occupancy == NETLINK
+    adaptive_er3.controller.catch_up()
+    assert adaptive_er3.controller.warnings == []

@@ -1,0 +1,136 @@
+"""Sweeps, strictness, calibration, and where occupancies come from, as users run them."""
+
+import csv
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from conftest import one_line, polarlab, start_polarlab, wait_for_line
+
+from controller.occupancy import NETLINK, PORT_STATISTICS
+from emulation.shaping import PortShape
+from experiments import fabric as fabric_module
+from experiments.fabric import live_fabric
+from experiments.options import FabricOptions, TrafficOptions
+from experiments.progress import Progress
+from experiments.runner import checked_pairs, measure
+from experiments.summaries import manifest
+from topology.registry import make_topology
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+SWEEP = ("sweep", "polarfly", "--q", "2", "--hosts", "2", "--link-rate", "500kbit", "--warmup", "0.5")
+SWEEP += ("--duration", "1.5", "--routings", "min,ugal-pf", "--patterns", "uniform,tornado")
+
+
+def rows(folder):
+    with open(folder / "points.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path):
+    out = tmp_path / "sweep"
+    words = (*SWEEP, "--loads", "0.2,0.5", "--out", str(out))
+    process = start_polarlab(*words)
+    wait_for_line(process, "point 3 of 8")
+    process.kill()
+    process.communicate(timeout=60)
+    measured = rows(out)
+    assert 1 <= len(measured) <= 2
+    with open(out / "points.csv", "a") as file:
+        file.write("min,tornado,0.5,0.49")  # torn off in the middle of a row
+
+    done = polarlab(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["measured"] == 8 - len(measured)
+    assert rows(out)[: len(measured)] == measured
+    points = Counter((row["routing"], row["pattern"], row["load"]) for row in rows(out))
+    assert len(points) == 8
+    assert set(points.values()) == {1}
+    assert [point["routing"] for point in result["points"]] == ["min"] * 4 + ["ugal-pf"] * 4
+    for row in rows(out):
+        assert float(row["accepted"]) == pytest.approx(float(row["offered"]), rel=0.3)
+        assert (row["predicted_accepted"] != "") == (row["routing"] == "min")
+    assert (out / "sweep.png").stat().st_size > 10_000
+
+    again = polarlab(*words, "--json")
+    assert json.loads(again.stdout)["measured"] == 0
+    assert again.stderr.count("starting") == 0
+    assert polarlab("plot", str(out)).returncode == 0
+
+    other = polarlab(*SWEEP, "--loads", "0.2", "--seed", "7", "--out", str(out))
+    assert other.returncode == 2
+    assert "holds a sweep with seed 1, not 7" in one_line(other.stderr)
+    assert len(rows(out)) == 8
+
+
+def test_a_sweep_does_not_touch_the_folder_of_a_run(tmp_path):
+    (tmp_path / "manifest.json").write_text(json.dumps({"name": "polarfly"}))
+    done = polarlab(*SWEEP, "--loads", "0.2", "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "holds no sweep" in one_line(done.stderr)
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+
+
+RUN = ("run", "polarfly", "--q", "2", "--link-rate", "500kbit", "--load", "0.3", "--json")
+
+
+def test_strict_makes_an_invalid_run_a_negative_result(tmp_path):
+    """Half a second is too short to sample the CPU in it."""
+    words = (*RUN, "--duration", "0.5", "--warmup", "0")
+    assert polarlab(*words, "--out", str(tmp_path / "lenient")).returncode == 0
+    done = polarlab(*words, "--strict", "--out", str(tmp_path / "strict"))
+    assert done.returncode == 1
+    assert not json.loads(done.stdout)["fidelity"]["valid"]
+    assert "do not trust this run: the measured window is too short" in done.stderr
+
+
+def test_a_calibrated_rate_is_found_set_and_written_down(tmp_path):
+    words = [word if word != "500kbit" else "auto" for word in RUN]
+    done = polarlab(*words, "--duration", "2", "--warmup", "0.5", "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    rate_bps = summary["link_rate_bps"]
+    assert rate_bps > 300_000  # seven switches are few
+    assert f"links of {rate_bps / 1e6:g} Mbit/s" in done.stderr
+    assert summary["accepted"] == pytest.approx(0.3, rel=0.2)
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["link_rate_bps"] == rate_bps
+
+
+def test_a_prompt_has_no_traffic_to_calibrate_by():
+    done = polarlab("up", "polarfly", "--q", "2", "--link-rate", "auto")
+    assert done.returncode == 2
+    assert "needs traffic to go by" in one_line(done.stderr)
+
+
+ER3 = FabricOptions(
+    "polarfly", {"q": 3}, make_topology("polarfly", {"q": 3}), 3, PortShape(500_000, 32), "ugal-pf", "auto"
+)
+PERMUTATION = TrafficOptions("random-permutation", 0.5, 1000, 64, 6.0, 6.0, 1)
+
+
+def test_port_statistics_alone_move_traffic_to_detours():
+    """Minimal routing accepts 0.308 of this permutation."""
+    with live_fabric(replace(ER3, occupancy=PORT_STATISTICS), Progress(quiet=True)) as fabric:
+        check = checked_pairs(fabric, Progress(quiet=True))
+        summary = measure(fabric, PERMUTATION, check, Progress(quiet=True)).summary
+    assert summary["adaptation"]["occupancy"] == PORT_STATISTICS
+    assert summary["adaptation"]["groups_modified"] > 0
+    assert summary["adaptation"]["warnings"] == []
+    assert summary["accepted"] > 0.34
+
+
+def test_without_netlink_port_statistics_take_over_and_it_is_said(monkeypatch, capsys):
+    def refused(*_arguments):
+        raise PermissionError(1, "Operation not permitted")
+
+    assert ER3.occupancy == NETLINK
+    monkeypatch.setattr(fabric_module, "open_queues", refused)
+    with live_fabric(ER3, Progress()) as fabric:
+        assert fabric.occupancy == PORT_STATISTICS
+        written = manifest(fabric, PERMUTATION)
+        assert (written["occupancy"], written["occupancy_asked"]) == (PORT_STATISTICS, NETLINK)
+    said = capsys.readouterr().err
+    assert said.count("cannot be read over netlink") == 1
