@@ -10,11 +10,15 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 setup:
 	@$(SUDO) vagrant/provision.sh
 
-# ER_5 with two hosts a router: the graph, the proof, and a run whose results stay in results/.
+# ER_5 with two hosts a router: the graph, the proof, a run, and a tornado under minimal and adaptive
+# routing, side by side. The results stay in results/.
 demo: setup
 	$(POLARLAB) topology polarfly --q 5 --hosts 2
 	$(POLARLAB) verify polarfly --q 5 --hosts 2 --routing min
-	$(SUDO) $(POLARLAB) run polarfly --q 5 --hosts 2 --link-rate 500kbit --pattern uniform --load 0.4
+	$(SUDO) $(POLARLAB) run polarfly --q 5 --hosts 2 --link-rate 500kbit --pattern uniform --load 0.4 \
+		--duration 6
+	$(SUDO) $(POLARLAB) sweep polarfly --q 5 --hosts 2 --link-rate 300kbit --routings min,ugal-pf \
+		--patterns tornado --loads 0.3,0.6 --warmup 3 --duration 6 --out results/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: setup
 	@$(SUDO) $(VENV)/python -m pytest

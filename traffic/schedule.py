@@ -8,7 +8,7 @@ the length of a run.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -122,6 +122,46 @@ class PoissonSchedule:
 
 
 @dataclass(frozen=True)
+class ConsecutiveSchedule:
+    """One Poisson schedule after another, of the same hosts: traffic that changes all at once.
+
+    Attributes:
+        parts: the schedules, in order.
+    """
+
+    parts: tuple[PoissonSchedule, ...]
+
+    @property
+    def hosts(self) -> int:
+        """How many hosts send."""
+        return self.parts[0].hosts
+
+    @property
+    def end_ns(self) -> int:
+        """The end of the last part."""
+        return sum(part.end_ns for part in self.parts)
+
+    def chunks(self) -> Iterator[Events]:
+        """Yields all packets in order of time; packets are numbered through."""
+        sent = np.zeros(self.hosts, np.int64)
+        begin_ns = 0
+        for part in self.parts:
+            before = sent.copy()
+            for events in part.chunks():
+                sent += np.bincount(events.source, minlength=self.hosts)
+                yield replace(
+                    events,
+                    time_ns=events.time_ns + begin_ns,
+                    sequence=events.sequence + before[events.source],
+                )
+            begin_ns += part.end_ns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the settings."""
+        return {"kind": "consecutive", "parts": [part.to_dict() for part in self.parts]}
+
+
+@dataclass(frozen=True)
 class AllPairsSchedule:
     """One packet for every ordered pair of hosts, round by round.
 
@@ -168,12 +208,22 @@ class AllPairsSchedule:
 def from_dict(settings: dict[str, Any]) -> Schedule:
     """Returns the schedule that `to_dict` described."""
     arguments = dict(settings)
-    if arguments.pop("kind") == "poisson":
-        chosen = arguments.pop("pattern")
-        partners = chosen["partners"]
-        chosen["partners"] = None if partners is None else tuple(partners)
-        return PoissonSchedule(pattern=Pattern(**chosen), **arguments)
+    kind = arguments.pop("kind")
+    if kind == "poisson":
+        return _poisson(arguments)
+    if kind == "consecutive":
+        parts = [
+            {name: value for name, value in part.items() if name != "kind"} for part in arguments["parts"]
+        ]
+        return ConsecutiveSchedule(tuple(map(_poisson, parts)))
     return AllPairsSchedule(**{**arguments, "skip": tuple(arguments["skip"])})
+
+
+def _poisson(arguments: dict[str, Any]) -> PoissonSchedule:
+    chosen = dict(arguments.pop("pattern"))
+    partners = chosen["partners"]
+    chosen["partners"] = None if partners is None else tuple(partners)
+    return PoissonSchedule(pattern=Pattern(**chosen), **arguments)
 
 
 def number_per_source(sources: npt.NDArray[np.int64], sent: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """`make bench`: measures every number that PolarLab promises, next to its reference in the same run.
 
-    make bench                      all rows, about five minutes
+    make bench                      all rows, about ten minutes
     make bench ROWS="next-hops"     only the rows whose names begin with one of the words
 
 Numbers go to standard output as a table and, with everything that was measured, to results/bench.json.
@@ -14,6 +14,7 @@ import platform
 import sys
 from pathlib import Path
 
+import adaptation
 import fabrics
 import mathematics
 import packets
@@ -28,6 +29,9 @@ MAKERS: dict[str, RowMaker] = {
     "packets": packets.socket_rates,
     "er7": fabrics.er7_against_mininet,
     "link-rate": fabrics.link_rates,
+    "adaptive-state": adaptation.state_of_ugal_pf,
+    "adaptive-er5": adaptation.er5,
+    "adaptive-loop": adaptation.control_loop,
     "largest-er11": fabrics.largest_er11,
     "largest-er13": fabrics.largest_er13,
 }

@@ -11,6 +11,7 @@ from traffic.patterns import Pattern, check_load, check_pattern
 from traffic.schedule import (
     CHUNK_EVENTS,
     AllPairsSchedule,
+    ConsecutiveSchedule,
     PoissonSchedule,
     from_dict,
     number_per_source,
@@ -194,3 +195,22 @@ def test_number_per_source_goes_on_where_it_stopped():
     numbers = number_per_source(np.array([2, 0, 2, 2, 0]), sent)
     assert numbers.tolist() == [2, 5, 3, 4, 6]
     assert sent.tolist() == [7, 0, 5]
+
+
+def test_consecutive_schedules_are_their_parts_one_after_the_other():
+    uniform = PoissonSchedule(Pattern("uniform", 4), 1000.0, 2 * SECOND_NS, 8, seed=1)
+    fixed = PoissonSchedule(Pattern("fixed", 4, (1, 2, 3, 0)), 500.0, SECOND_NS, 8, seed=1)
+    both = ConsecutiveSchedule((uniform, fixed))
+    assert both.end_ns == 3 * SECOND_NS
+    events = list(both.chunks())
+    times = np.concatenate([e.time_ns for e in events])
+    sources = np.concatenate([e.source for e in events])
+    assert (np.diff(times) >= 0).all()
+    first = sum(map(len, uniform.chunks()))
+    assert len(times) == first + sum(map(len, fixed.chunks()))
+    assert times[first] >= 2 * SECOND_NS > times[first - 1]
+    numbers = np.concatenate([e.sequence for e in events])
+    for host in range(4):
+        assert (numbers[sources == host] == np.arange((sources == host).sum())).all()
+    again = from_dict(json.loads(json.dumps(both.to_dict())))
+    assert again == both
