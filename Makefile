@@ -18,7 +18,7 @@ demo: setup
 	$(SUDO) $(POLARLAB) run polarfly --q 5 --hosts 2 --link-rate 500kbit --pattern uniform --load 0.4 \
 		--duration 6
 	$(SUDO) $(POLARLAB) sweep polarfly --q 5 --hosts 2 --link-rate 300kbit --routings min,ugal-pf \
-		--patterns tornado --loads 0.3,0.6 --warmup 3 --duration 6 --out results/demo-$$(date +%Y%m%d-%H%M%S)
+		--patterns tornado --loads 0.3,0.6 --warmup 7 --duration 5 --out results/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: setup
 	@$(SUDO) $(VENV)/python -m pytest

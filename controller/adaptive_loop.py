@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from controller.adaptation import SwitchAdapter
-from controller.occupancy import OccupancySource
+from controller.occupancy import Complaints, OccupancySource
 from controller.plan import Group, RoutePlan
 from controller.routings import routing
 from topology.addressing import dpid
@@ -32,15 +32,26 @@ class AdaptiveLoop:
             raise ValueError(f"{plan.routing} does not adapt")
         self._make_law = make_law
         self._plans = {dpid(switch.router): switch for switch in plan.switches}
-        self._adapters = {number: SwitchAdapter(switch, make_law()) for number, switch in self._plans.items()}
+        self._adapters = {
+            number: SwitchAdapter(switch, make_law(number)) for number, switch in self._plans.items()
+        }
         self.source = source
         self.every_s = every_s
+        self._complaints = Complaints()
         self.groups_modified = 0
+
+    def complain(self, text: str) -> None:
+        """Notes what is amiss; the same a second time is not said again."""
+        self._complaints.add(text)
+
+    def complaints(self) -> list[str]:
+        """Returns what is amiss with the adaptation or its source and was not said before."""
+        return [*self.source.complaints(), *self._complaints.take()]
 
     def reset(self, datapath_id: int) -> None:
         """A switch got its plan anew: its groups are all minimal again."""
         if datapath_id in self._plans:
-            self._adapters[datapath_id] = SwitchAdapter(self._plans[datapath_id], self._make_law())
+            self._adapters[datapath_id] = SwitchAdapter(self._plans[datapath_id], self._make_law(datapath_id))
 
     def step(self, ready: frozenset[int]) -> Iterator[tuple[int, list[Group]]]:
         """Yields (datapath id, groups to be changed) for the switches among `ready` that need a change."""

@@ -70,11 +70,14 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
     def _adapt_once(self, loop: AdaptiveLoop) -> None:
         ready = self._installer.ready() & self._datapaths.keys()
         for number in loop.source.wanted(ready, time.monotonic()):
-            self._send(self._datapaths[number], [Message(ADAPTATION_XID, AskPortStatistics())])
+            if number in self._datapaths:
+                self._send(self._datapaths[number], [Message(ADAPTATION_XID, AskPortStatistics())])
         for number, groups in loop.step(ready):
+            if number not in self._datapaths:  # it went while another was sent to
+                continue
             messages = [Message(ADAPTATION_XID, PutGroup(group, True)) for group in groups]
             self._send(self._datapaths[number], messages)
-        for text in loop.source.complaints():
+        for text in loop.complaints():
             report("warning", text=text)
 
     @ryu.set_ev_cls(ryu.ofp_event.EventOFPStateChange, [ryu.MAIN_DISPATCHER, ryu.DEAD_DISPATCHER])
@@ -138,6 +141,9 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         message = event.msg
         datapath_id = message.datapath.id or 0
         reason = ryu.error_text(message)
+        if message.xid == ADAPTATION_XID and self._loop:
+            self._loop.complain(f"{switch_name(datapath_id - 1)} reports {reason} to the adaptation")
+            return
         report("refused", text=self._installer.refused(datapath_id, message.xid, reason))
 
     def _send(self, datapath: Any, messages: list[Message]) -> None:

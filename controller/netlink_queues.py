@@ -8,6 +8,7 @@ place in the message.
 from __future__ import annotations
 
 import _socket
+import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from typing import NamedTuple
 
 _RTM_NEWQDISC, _RTM_GETQDISC = 36, 38
 _NLM_F_REQUEST_DUMP = 0x301
-_NLMSG_DONE = 3
+_NLMSG_ERROR, _NLMSG_DONE = 2, 3
+_MESSAGE_HEAD_BYTES = 16
 _TCA_STATS2 = 7
 _TCA_STATS_BASIC, _TCA_STATS_QUEUE = 1, 3
 _RECEIVE_BYTES = 1 << 16
@@ -23,6 +25,7 @@ _TIMEOUT_S = 1.0
 # nlmsghdr and tcmsg of a request for all disciplines of a namespace
 _REQUEST = struct.pack("=IHHII", 36, _RTM_GETQDISC, _NLM_F_REQUEST_DUMP, 1, 0) + bytes(20)
 _HEAD = struct.Struct("=IH")  # length and type of a message
+_ERROR = struct.Struct("=i")
 _INTERFACE = struct.Struct("=i")
 _INTERFACE_AT = 20  # behind nlmsghdr, the family and its padding
 _ATTRIBUTE = struct.Struct("=HH")
@@ -84,6 +87,9 @@ def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
             size, kind = _HEAD.unpack_from(data, position)
             if kind == _NLMSG_DONE:
                 return queues
+            if kind == _NLMSG_ERROR:
+                (number,) = _ERROR.unpack_from(data, position + _MESSAGE_HEAD_BYTES)
+                raise OSError(-number, os.strerror(-number))
             # The kind comes first: "pfifo" sits behind the header of its attribute.
             name_at = position + _ATTRIBUTES_AT + _ATTRIBUTE.size
             if kind == _RTM_NEWQDISC and data.startswith(_FIFO, name_at):

@@ -19,13 +19,14 @@ class Routing:
     Attributes:
         make_plan: (topology, hosts per router) -> its plan.
         summary: what it does, in a line.
-        make_law: makes the law by which a switch adapts to the traffic; None for an oblivious routing.
+        make_law: datapath id -> the law by which that switch adapts to the traffic; None for an oblivious
+            routing.
         shortest: whether its packets take exactly the pair's distance in hops.
     """
 
     make_plan: Callable[[Topology, int], RoutePlan]
     summary: str
-    make_law: Callable[[], Law] | None = None
+    make_law: Callable[[int], Law] | None = None
     shortest: bool = False
 
     @property
@@ -46,7 +47,7 @@ ROUTINGS: Mapping[str, Routing] = {
     ugal_pf.NAME: Routing(
         ugal_pf.ugal_pf_plan,
         "minimal, or a compact Valiant detour where it is full (polarfly)",
-        lambda: ugal_pf.ugal_pf_law,
+        lambda _datapath_id: ugal_pf.ugal_pf_law,
     ),
 }
 

@@ -84,9 +84,9 @@ def _group(view: RouterView, distances: npt.NDArray[np.int8], number: int, desti
     )
 
 
-def ugal_law() -> Law:
-    """Returns a switch's law; its samples are the same in every run."""
-    generator = np.random.default_rng(0)
+def ugal_law(datapath_id: int) -> Law:
+    """Returns a switch's law; its samples are the same in every run, and others than other switches'."""
+    generator = np.random.default_rng(datapath_id)
 
     def law(group: AdaptiveGroup, ports: PortOccupancies) -> Change:
         costs = [ports.mean(p) * hops for p, hops in zip(group.ports, group.group.hops, strict=True)]

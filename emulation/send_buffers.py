@@ -24,14 +24,17 @@ _SO_SNDBUFFORCE = 32  # Linux, <asm-generic/socket.h>; Python has no name for it
 _PIDFD_GETFD = 438  # the same on all architectures
 
 
-def enlarge_send_buffers(pid: int, frames: int) -> int:
-    """Gives every packet socket of a process room for so many frames, and returns how many it has.
+def enlarge_send_buffers(pid: int, frames: int) -> None:
+    """Gives every packet socket of a process room for so many frames.
 
     Raises:
-        MachineError: the kernel does not let us.
+        MachineError: the kernel does not let us, or the process has none.
     """
     size = min(frames * FRAME_COST_BYTES, _MOST_BYTES)
-    process = os.pidfd_open(pid)
+    try:
+        process = os.pidfd_open(pid)
+    except OSError as error:
+        raise MachineError(f"a switch's send buffer cannot be enlarged ({error.strerror})") from error
     try:
         found = 0
         for name in os.listdir(f"/proc/{pid}/fd"):
@@ -41,7 +44,8 @@ def enlarge_send_buffers(pid: int, frames: int) -> int:
                 if copy.family == socket.AF_PACKET:
                     copy.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, size)
                     found += 1
-        return found
+        if not found:
+            raise MachineError("a switch has no packet socket to enlarge the buffer of")
     except OSError as error:
         raise MachineError(f"a switch's send buffer cannot be enlarged ({error.strerror})") from error
     finally:

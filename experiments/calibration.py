@@ -38,22 +38,25 @@ def with_settled_rate(
     """
     if not options.calibrate:
         return options
-    with controlled(options, network, progress) as fabric:
-        trials: dict[int, float] = {}
-        rate_bps = options.shape.rate_bps
-        while len(trials) < _TRIALS and rate_bps not in trials:
-            shape = PortShape(rate_bps, options.shape.queue_packets)
-            network.reshape(shape)
-            trial = replace(fabric, options=replace(options, shape=shape))
-            idle = trials[rate_bps] = _least_idle(trial, traffic)
-            progress(f"calibrating: {idle:.0%} of the CPU idle at {rate_bps / 1e6:g} Mbit/s")
-            if abs(idle - _AIM_IDLE) < _CLOSE:
-                break
-            rate_bps = _next_rate(rate_bps, idle, _highest_rate(options, traffic))
+    trials: dict[int, float] = {}
+    rate_bps = options.shape.rate_bps
+    hosts = options.topology.routers * options.hosts
+    while len(trials) < _TRIALS and rate_bps not in trials:
+        trial = replace(options, shape=PortShape(rate_bps, options.shape.queue_packets))
+        if network.started:
+            network.reshape(trial.shape)
+        # A controller of its own: what adapts to the links goes by their rate.
+        with controlled(trial, network, Progress(quiet=True)) as fabric:
+            idle = trials[rate_bps] = _least_idle(fabric, traffic)
+        progress(f"calibrating: {idle:.0%} of the CPU idle at {rate_bps / 1e6:g} Mbit/s")
+        if abs(idle - _AIM_IDLE) < _CLOSE:
+            break
+        highest = MAX_PACKETS_PER_S * traffic.frame_bytes * 8 / (hosts * traffic.load)
+        rate_bps = _next_rate(rate_bps, idle, min(MAX_RATE_BPS, highest))
     carried = [rate for rate, idle in trials.items() if idle >= _ACCEPT_IDLE]
     if not carried:
         raise MachineError(
-            f"this machine is too slow for {len(fabric.hosts)} hosts at a load of {traffic.load:g}; "
+            f"this machine is too slow for {hosts} hosts at a load of {traffic.load:g}; "
             "choose a smaller fabric, fewer --hosts or a lower --load"
         )
     shape = PortShape(max(carried), options.shape.queue_packets)
@@ -83,8 +86,3 @@ def _next_rate(rate_bps: int, idle: float, highest_bps: float) -> int:
     wanted = rate_bps * min(max(factor, 1 / _MOST_STEP), _MOST_STEP)
     rounded = float(f"{wanted:.2g}")
     return round(min(max(rounded, MIN_RATE_BPS), highest_bps))
-
-
-def _highest_rate(options: FabricOptions, traffic: TrafficOptions) -> float:
-    hosts = options.topology.routers * options.hosts
-    return min(MAX_RATE_BPS, MAX_PACKETS_PER_S * traffic.frame_bytes * 8 / (hosts * traffic.load))

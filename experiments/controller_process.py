@@ -21,8 +21,8 @@ from topology.errors import NegativeResult, PolarLabError
 
 _START_TIMEOUT_S = 120.0
 _SILENCE_TIMEOUT_S = 30.0
-_SETTLE_TIMEOUT_S = 20.0
-_SETTLED_S = 2.5  # it tells of its changes once a second
+_REPORTS_EVERY_S = 1.2  # it tells of its changes once a second
+_MOST_CHANGES = 12  # until a group's detours are all back
 
 
 class ControllerError(PolarLabError):
@@ -102,11 +102,16 @@ class ControllerProcess:
             while event := self._events.get_nowait():
                 self._keep(event)
 
-    def settle(self) -> None:
-        """Returns when it has stopped changing groups, or after a while; errors as `wait_until_listening`."""
-        deadline = time.monotonic() + _SETTLE_TIMEOUT_S
+    def settle(self, rest_s: float) -> None:
+        """Returns when it has stopped changing groups, or after a while; errors as `wait_until_listening`.
+
+        Args:
+            rest_s: for how long a group may rest between two changes.
+        """
+        quiet_s = rest_s + _REPORTS_EVERY_S
+        deadline = time.monotonic() + _MOST_CHANGES * rest_s + quiet_s
         seen, seen_at = self.groups_modified, time.monotonic()
-        while time.monotonic() < min(deadline, seen_at + _SETTLED_S):
+        while time.monotonic() < min(deadline, seen_at + quiet_s):
             time.sleep(0.1)
             self.catch_up()
             if self.groups_modified != seen:
@@ -123,8 +128,9 @@ class ControllerProcess:
         return self._process.pid
 
     def hand_over(self, queues: Queues) -> None:
-        """Gives it the queues that it adapts to."""
-        send_queues(self._channel, queues)
+        """Gives it the queues that it adapts to; whoever waits for it next is told if it is gone."""
+        with contextlib.suppress(OSError):
+            send_queues(self._channel, queues)
 
     def wait_until_listening(self) -> None:
         """Returns when its plan is proven and it takes connections.

@@ -8,10 +8,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from controller.adaptation import REST_RETURNED
+from controller.adaptive_loop import step_s
 from controller.handover import Queues
 from controller.netlink_queues import SwitchQueues
 from controller.occupancy import NETLINK, PORT_STATISTICS
 from controller.plan import RoutePlan
+from controller.port_statistics import EVERY_S
 from controller.routings import make_plan, routing
 from emulation.machine import choose_datapath
 from emulation.network import FabricNetwork, FabricSettings, launched
@@ -19,6 +22,7 @@ from experiments.controller_process import ControllerProcess
 from experiments.options import FabricOptions
 from experiments.progress import Progress
 from topology.addressing import Host, hosts_of
+from topology.errors import MachineError
 from traffic import sockets
 
 
@@ -46,6 +50,15 @@ class LiveFabric:
     controller: ControllerProcess
     hosts: tuple[Host, ...]
     bringup_s: dict[str, float]
+
+    def settle(self) -> None:
+        """Returns when adaptation has come to rest: no traffic, no detours."""
+        if self.occupancy is not None:
+            shape = self.options.shape
+            step = (
+                EVERY_S if self.occupancy == PORT_STATISTICS else step_s(shape.rate_bps, shape.queue_packets)
+            )
+            self.controller.settle((REST_RETURNED + 2) * step)
 
     def ended_parts(self) -> list[str]:
         """Returns the processes that should run and do not, in words."""
@@ -133,7 +146,7 @@ def _queues(options: FabricOptions, network: FabricNetwork, progress: Progress) 
         if options.occupancy == NETLINK:
             try:
                 switches = open_queues(network, opened)
-            except OSError as error:
+            except (OSError, MachineError) as error:
                 progress(f"the queues cannot be read over netlink ({error}); adapting by port statistics")
         yield Queues(switches, shape.queue_packets, shape.rate_bps)
 
@@ -149,7 +162,7 @@ def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[in
         Datapath id -> its queues, of the ports to other switches and to hosts.
 
     Raises:
-        OSError: the machine does not let us.
+        OSError, MachineError: the machine does not let us.
     """
     switches = {}
     with sockets.namespaces():

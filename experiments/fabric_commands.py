@@ -105,7 +105,9 @@ def sweep_arguments(parser: argparse.ArgumentParser) -> None:
 
 def sweep(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab sweep` is for."""
+    from emulation.machine import require_emulation
     from experiments.options import (
+        AUTO_RATE,
         DEFAULT_RESULTS,
         check_packet_rate,
         read_fabric,
@@ -114,14 +116,17 @@ def sweep(arguments: argparse.Namespace) -> Status:
     )
 
     routings, patterns, loads = read_sweep(arguments)
-    # One point stands for all where an option is checked: the one that asks most of the machine.
-    arguments.routing, arguments.pattern, arguments.load = routings[-1], patterns[-1], loads[-1]
+    # One point stands for all where an option is checked or a rate is looked for.
+    arguments.routing, arguments.pattern, arguments.load = routings[0], patterns[0], loads[-1]
     fabric, traffic = read_fabric(arguments), read_traffic(arguments)
     check_packet_rate(fabric, traffic)
-    from experiments.sweep import SweepOptions, read_points, run_sweep
+    require_emulation()
+    from experiments.sweep import run_sweep
     from experiments.sweep_plots import plot_sweep
+    from experiments.sweep_points import SweepOptions, as_numbers, read_points
 
-    words = [fabric.name, *map(str, fabric.params.values()), fabric.hosts, arguments.link_rate]
+    rate = AUTO_RATE if fabric.calibrate else f"{fabric.shape.rate_bps / 1000:g}kbit"
+    words = [fabric.name, *map(str, fabric.params.values()), fabric.hosts, rate]
     out = arguments.out or DEFAULT_RESULTS / "-".join(["sweep", *map(str, words)])
     progress = Progress()
     options = SweepOptions(routings, patterns, loads)
@@ -135,7 +140,7 @@ def sweep(arguments: argparse.Namespace) -> Status:
     if invalid:
         progress(f"{invalid} of {len(points)} points are not valid; {out}/points tells why of each")
     if arguments.json:
-        result = {"folder": str(out), "measured": measured, "points": points}
+        result = {"folder": str(out), "measured": measured, "points": list(map(as_numbers, points))}
         print_result(arguments, {**result, "figures": [str(path) for path in figures]})
     else:
         print_table(points, ("routing", "pattern", "load", "offered", "accepted", "latency_mean_ms", "valid"))

@@ -75,7 +75,8 @@ class Evidence:
         idle: the CPU's idle share in each second of the measured window.
         lag_ms_p99: how late the sender was, 99th percentile in ms; None if it sent nothing.
         packet_ms: the time that one frame takes on a link, in ms.
-        rate_errors: of each saturated link, its real rate over the asked one, less one.
+        rate_errors: of each saturated link, its real rate over the asked one, less one; None where the
+            queues drain too fast to be watched.
         sent: frames that hosts sent.
         lost_elsewhere: of these, how many neither arrived nor were dropped by a queue; None if not known.
     """
@@ -83,7 +84,7 @@ class Evidence:
     idle: list[float]
     lag_ms_p99: float | None
     packet_ms: float
-    rate_errors: list[float] = field(default_factory=list)
+    rate_errors: list[float] | None = None
     sent: int = 0
     lost_elsewhere: int | None = None
 
@@ -91,7 +92,7 @@ class Evidence:
 def judge(evidence: Evidence) -> dict[str, Any]:
     """Returns the `fidelity` of a run's summary."""
     least = min(evidence.idle, default=None)
-    worst = max(evidence.rate_errors, key=abs, default=None)
+    worst = max(evidence.rate_errors or (), key=abs, default=None)
     elsewhere = None
     if evidence.lost_elsewhere is not None and evidence.sent:
         # A switch that retries makes its queue count a drop twice: less than none are none.
@@ -103,7 +104,7 @@ def judge(evidence: Evidence) -> dict[str, Any]:
         "cpu_idle": _rounded(least, 3),
         "generator_lag_ms_p99": _rounded(evidence.lag_ms_p99, 3),
         "link_rate_error": _rounded(worst, 4),
-        "links_saturated": len(evidence.rate_errors),
+        "links_saturated": None if evidence.rate_errors is None else len(evidence.rate_errors),
         "lost_outside_queues": _rounded(elsewhere, 5),
     }
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from controller.netlink_queues import QueueReader, QueueState
 from experiments.fabric import LiveFabric, open_queues
+from topology.errors import MachineError
 
 # Readings per time that a full queue takes to drain; more than one, so that a third full is enough.
 _READINGS_PER_QUEUE = 3
@@ -36,11 +37,13 @@ class LinkLog:
         busy_s: link -> the time for which it was surely saturated.
         busy_bytes: link -> what it sent in that time.
         dropped_packets: by all switches' queues.
+        observable: whether queues drain slowly enough to be seen full twice.
     """
 
     busy_s: dict[Link, float] = field(default_factory=dict)
     busy_bytes: dict[Link, int] = field(default_factory=dict)
     dropped_packets: int = 0
+    observable: bool = True
 
     def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
         """Takes two readings of a link's queue, `seconds` apart."""
@@ -65,11 +68,11 @@ class LinkSampler:
 
     def __init__(self, fabric: LiveFabric, frame_bytes: int) -> None:
         shape = fabric.options.shape
-        drain_s = shape.queue_packets * frame_bytes * 8 / shape.rate_bps
-        self._interval_s = min(max(drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
+        self._drain_s = shape.queue_packets * frame_bytes * 8 / shape.rate_bps
+        self._interval_s = min(max(self._drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
         self._rate_bps = shape.rate_bps
         self._readers: dict[int, QueueReader] = {}
-        with contextlib.suppress(OSError), contextlib.ExitStack() as opened:
+        with contextlib.suppress(OSError, MachineError), contextlib.ExitStack() as opened:
             for number, queues in open_queues(fabric.network, opened).items():
                 own = replace(queues, descriptor=os.dup(queues.descriptor))
                 self._readers[number] = QueueReader(own)
@@ -90,9 +93,15 @@ class LinkSampler:
 
     def _run(self) -> None:
         seconds = self._timed(self._read)
-        while not self._stop.wait(max(self._interval_s, seconds / _MOST_SHARE) - seconds):
+        while not self._stop.wait(self._pause_s(seconds)):
             seconds = self._timed(self._read)
         self._read()  # the drops until now
+
+    def _pause_s(self, seconds: float) -> float:
+        interval_s = max(self._interval_s, seconds / _MOST_SHARE)
+        if self.log and interval_s > self._drain_s:
+            self.log.observable = False
+        return interval_s - seconds
 
     @staticmethod
     def _timed(action: Callable[[], None]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from traffic.patterns import NAMES, check_load, check_pattern
 DEFAULT_RESULTS = Path("results")
 AUTO_RATE = "auto"
 FIRST_TRIAL_BPS = 300_000
+LEAST_LOAD_STEP = 0.001
 # What one core sends, measured; Open vSwitch passes far fewer.
 MAX_PACKETS_PER_S = 200_000
 
@@ -162,32 +164,31 @@ def read_sweep(arguments: argparse.Namespace) -> tuple[tuple[str, ...], tuple[st
         routing(name)
     for pattern in patterns:
         check_pattern(pattern)
-    loads = parse_loads(arguments.loads)
-    for load in loads:
-        check_load(load)
-    return routings, patterns, loads
+    return routings, patterns, parse_loads(arguments.loads)
 
 
 def parse_loads(text: str) -> tuple[float, ...]:
-    """Returns the loads that `0.1,0.5` or `0.1:0.9:0.2` names, ascending.
+    """Returns the loads that `0.1,0.5` or `0.1:0.9:0.2` names, ascending, to six digits.
 
     Raises:
-        ParameterError: the text has another form.
+        ParameterError: the text has another form, or a load is none.
     """
-    first, *rest = text.split(":")
     try:
-        if not rest:
-            return tuple(sorted({float(word) for word in _words("--loads", text)}))
-        last, step = map(float, rest)
-        if not 0 < step <= 1:
-            raise ValueError(text)
-        count = int((last - float(first)) / step + 1e-9) + 1
-        loads = tuple(round(float(first) + index * step, 9) for index in range(count))
-    except (ValueError, OverflowError):
-        loads = ()
-    if not loads:
-        raise ParameterError(f"--loads must be like 0.1,0.5 or 0.1:0.9:0.2, got {text!r}")
-    return loads
+        if ":" in text:
+            first, last, step = map(float, text.split(":"))
+            if not (0 < first <= last <= 1 and step >= LEAST_LOAD_STEP):
+                raise ValueError(text)
+            count = math.floor((last - first) / step + 1e-9) + 1
+            loads = [first + index * step for index in range(count)]
+        else:
+            loads = [float(word) for word in _words("--loads", text)]
+    except ValueError:
+        raise ParameterError(
+            f"--loads must be like 0.1,0.5 or 0.1:0.9:0.2, over 0 and at most 1, got {text!r}"
+        ) from None
+    for load in loads:
+        check_load(load)
+    return tuple(sorted({float(f"{load:g}") for load in loads}))
 
 
 def _words(name: str, text: str) -> tuple[str, ...]:
@@ -260,6 +261,8 @@ def read_traffic(arguments: argparse.Namespace) -> TrafficOptions:
 
 def check_packet_rate(fabric: FabricOptions, traffic: TrafficOptions) -> None:
     """Raises ParameterError if the traffic has more packets than can be sent at all."""
+    if fabric.calibrate:  # a rate is yet to be found
+        return
     endpoints = fabric.topology.routers * fabric.hosts
     packets_per_s = endpoints * traffic.load * fabric.shape.rate_bps / (traffic.frame_bytes * 8)
     if packets_per_s > MAX_PACKETS_PER_S:

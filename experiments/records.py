@@ -60,7 +60,8 @@ class RunDirectory:
             if error.errno == errno.ENAMETOOLONG:
                 raise ParameterError(f"{path} is too long a name; choose another --out") from None
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
-        self._kept = occupied
+        self._kept = self._found_occupied = occupied
+        self._written: set[Path] = set()
         if occupied and not go_on:
             raise ParameterError(f"{path} is not empty; choose another --out, nothing is overwritten")
         if not writable:
@@ -87,9 +88,10 @@ class RunDirectory:
         """Makes whoever used sudo the owner of what was written."""
         user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
         if os.geteuid() == 0 and user and group:
-            for path in (*self._made, *self.path.rglob("*")):
+            written = self._written if self._found_occupied else self.path.rglob("*")
+            for path in (*self._made, *written):
                 with contextlib.suppress(OSError):  # a convenience, no more
-                    os.chown(path, int(user), int(group))
+                    os.chown(path, int(user), int(group), follow_symlinks=False)
 
     def write_json(self, name: str, content: Mapping[str, Any]) -> None:
         """Writes one JSON object, all of it or nothing."""
@@ -102,10 +104,11 @@ class RunDirectory:
             partial.unlink(missing_ok=True)
             raise
         partial.replace(file)
+        self._written |= {file, file.parent}
         self._kept |= name == SUMMARY
 
     def append_row(self, name: str, header: Sequence[str], row: Mapping[str, Any]) -> None:
-        """Adds a row to a table, all of it or nothing, and makes sure that it is on the disk."""
+        """Adds a row to a table and makes sure that it is on the disk; see `drop_torn_row`."""
         path = self.path / name
         text = io.StringIO()
         writer = csv.DictWriter(text, header, lineterminator="\n")
@@ -116,15 +119,18 @@ class RunDirectory:
             file.write(text.getvalue())
             file.flush()
             os.fsync(file.fileno())
+        self._written.add(path)
         self._kept = True
 
     def drop_torn_row(self, name: str) -> None:
         """Removes the last row of a table if whoever wrote it was ended in the middle of it."""
         path = self.path / name
-        if path.exists():
+        if path.is_file():
             content = path.read_bytes()
             if not content.endswith(b"\n"):
-                path.write_bytes(content[: content.rfind(b"\n") + 1])
+                os.truncate(path, content.rfind(b"\n") + 1)
+            if b"\n" not in content:
+                path.unlink()
 
     def write_csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Writes a table with a header row."""

@@ -24,7 +24,7 @@ from experiments.series import write_series
 from experiments.summaries import manifest, summarise
 from experiments.traffic_jobs import PairCheck, check_all_pairs, run_measured_traffic
 from topology.addressing import hosts_of
-from topology.errors import NegativeResult, ParameterError
+from topology.errors import NegativeResult, ParameterError, PolarLabError
 from traffic.engine import TrafficInterrupted, TrafficResult
 
 
@@ -124,10 +124,21 @@ def measure(
         progress: is told of every step.
         others_ended: returns what else, in words, should run and does not.
     """
+    fabric.controller.catch_up()
+    modified, warned = fabric.controller.groups_modified, len(fabric.controller.warnings)
     with CpuSampler() as cpu, LinkSampler(fabric, options.frame_bytes) as links:
         result = _traffic(fabric, options, progress)
         ended = fabric.ended_parts() + others_ended()
-    summary = summarise(fabric, options, check, result, cpu.samples, links.log)
+    with contextlib.suppress(PolarLabError):  # if it ended, that is among what ended
+        fabric.controller.catch_up()
+    warnings = fabric.controller.warnings[warned:]
+    for text in warnings:
+        progress(f"the controller says: {text}")
+    adaptation = {
+        "groups_modified": fabric.controller.groups_modified - modified,
+        "warnings": warnings,
+    }
+    summary = summarise(fabric, options, check, result, cpu.samples, links.log, adaptation)
     _distrust(summary, [f"{part} ended while the traffic ran" for part in ended])
     return Measurement(summary, result, cpu.samples, ended)
 

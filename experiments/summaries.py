@@ -32,8 +32,12 @@ def summarise(
     result: TrafficResult,
     cpu: CpuSamples,
     links: LinkLog | None,
+    adaptation: dict[str, Any],
 ) -> dict[str, Any]:
-    """Returns the result of a run, with the keys of the outside contract and some more."""
+    """Returns the result of a run, with the keys of the outside contract and some more.
+
+    `adaptation` is what an adaptive routing's controller did meanwhile.
+    """
     sent, received = result.sent, result.received
     rate_bps = fabric.options.shape.rate_bps
     # Less than the duration only where the run was interrupted.
@@ -83,12 +87,7 @@ def summarise(
     if routing(fabric.options.routing).oblivious:
         summary["predicted"] = _predicted(fabric, options)
     else:
-        fabric.controller.catch_up()
-        summary["adaptation"] = {
-            "occupancy": fabric.occupancy,
-            "groups_modified": fabric.controller.groups_modified,
-            "warnings": fabric.controller.warnings,
-        }
+        summary["adaptation"] = {"occupancy": fabric.occupancy, **adaptation}
     if result.interrupted:
         summary["interrupted"] = True
     return summary
@@ -105,11 +104,12 @@ def _evidence(
     rate_bps = fabric.options.shape.rate_bps
     begin_s = result.clock.monotonic_ns / 1e9 + options.warmup_s
     sent = int(result.sent.bytes.sum()) // options.frame_bytes
-    lost_elsewhere, rate_errors = None, []
+    lost_elsewhere, rate_errors = None, None
     if links:
         arrived = int(result.received.bytes.sum()) // options.frame_bytes
         lost_elsewhere = sent - arrived - result.sent.refused - links.dropped_packets
-        rate_errors = list(links.rate_errors(rate_bps, options.frame_bytes).values())
+        if links.observable:
+            rate_errors = list(links.rate_errors(rate_bps, options.frame_bytes).values())
     return Evidence(
         idle=cpu.between(begin_s, begin_s + options.duration_s),
         lag_ms_p99=result.sent.lag.quantile_ms(0.99),

@@ -7,73 +7,35 @@ others.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from controller.routings import routing
-from emulation.machine import require_emulation
+import numpy as np
+
+from controller.routings import make_plan, routing
 from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
 from experiments.fabric import LiveFabric, controlled, prepared_network
 from experiments.options import FabricOptions, TrafficOptions
 from experiments.progress import Progress
-from experiments.records import MANIFEST, RunDirectory, read_csv, read_json
+from experiments.records import MANIFEST, RunDirectory, read_json
 from experiments.runner import checked_pairs, measure
 from experiments.summaries import manifest
+from experiments.sweep_points import (
+    COLUMNS,
+    POINTS,
+    SETTINGS,
+    Point,
+    SweepOptions,
+    held_settings,
+    measured_points,
+    row_of,
+)
 from experiments.traffic_jobs import PairCheck
 from topology.errors import ParameterError
-
-POINTS = "points.csv"
-SETTINGS = "sweep"  # the key of a manifest that holds what the sweep was asked for
-COLUMNS = (
-    "routing",
-    "pattern",
-    "load",
-    "offered",
-    "accepted",
-    "loss",
-    "latency_mean_ms",
-    "latency_p50_ms",
-    "latency_p99_ms",
-    "out_of_order",
-    "predicted_accepted",
-    "groups_modified",
-    "valid",
-    "cpu_idle",
-    "generator_lag_ms_p99",
-    "link_rate_error",
-    "lost_outside_queues",
-    "seed",
-)
-
-
-@dataclass(frozen=True)
-class Point:
-    """One point of a sweep."""
-
-    routing: str
-    pattern: str
-    load: float
-
-    @property
-    def name(self) -> str:
-        """A name for files."""
-        return f"{self.routing}-{self.pattern}-{self.load:g}"
-
-
-@dataclass(frozen=True)
-class SweepOptions:
-    """What to sweep over; fabric and traffic tell the rest."""
-
-    routings: Sequence[str]
-    patterns: Sequence[str]
-    loads: Sequence[float]
-
-    def points(self) -> list[Point]:
-        """Returns all points, routing by routing, loads ascending."""
-        return [Point(*values) for values in itertools.product(self.routings, self.patterns, self.loads)]
+from traffic.patterns import make_pattern
 
 
 def run_sweep(
@@ -92,12 +54,12 @@ def run_sweep(
         KeyboardInterrupt: Ctrl-C; the points measured until then are in `out`.
     """
     directory = RunDirectory(out, go_on=True)
+    held = held_settings(directory.path)
     try:
-        held = _held_settings(directory.path)
-        if held and fabric_options.calibrate:  # the points to come go with those that are there
+        if held is not None and fabric_options.calibrate:  # the points to come go with those that are there
             shape = replace(fabric_options.shape, rate_bps=held["link_rate_bps"])
             fabric_options = replace(fabric_options, shape=shape, calibrate=False)
-        if held:
+        if held is not None:
             _check_settings(directory.path, held, _settings(fabric_options, traffic_options, sweep))
             directory.drop_torn_row(POINTS)
         there = set(measured_points(directory.path))
@@ -105,9 +67,8 @@ def run_sweep(
         if there:
             progress(f"{out} holds {len(there)} points; {len(missing)} of those asked for are missing")
         if missing:
-            require_emulation()
             with prepared_network(fabric_options, progress) as network:
-                fabric_options = with_settled_rate(network, fabric_options, traffic_options, progress)
+                fabric_options = _with_settled_rate(network, fabric_options, traffic_options, sweep, progress)
                 settings = _settings(fabric_options, traffic_options, sweep)
                 _measure_points(
                     network, fabric_options, traffic_options, settings, missing, directory, progress
@@ -132,14 +93,26 @@ def _measure_points(
     for name, group in itertools.groupby(points, key=lambda point: point.routing):
         progress(f"routing {name}: {routing(name).summary}")
         with controlled(replace(fabric_options, routing=name), network, progress) as fabric:
-            if not (directory.path / MANIFEST).exists():
-                content = manifest(fabric, traffic_options)
-                directory.write_json(MANIFEST, {**content, SETTINGS: settings})
+            _write_manifest(directory, fabric, traffic_options, settings)
             check = checked_pairs(fabric, progress)
             for point in group:
                 done += 1
                 progress(f"point {done} of {len(points)}: {point.name}")
                 _measure_point(fabric, traffic_options, point, check, directory, progress)
+
+
+def _write_manifest(
+    directory: RunDirectory, fabric: LiveFabric, options: TrafficOptions, settings: Mapping[str, Any]
+) -> None:
+    """Writes what the points depend on; what is of one routing only is kept from routing to routing."""
+    path = directory.path / MANIFEST
+    before = read_json(path) if path.exists() else {}
+    content = manifest(fabric, options)
+    own = {name: content.pop(name) for name in ("occupancy", "occupancy_asked")}
+    for name in ("routing", "traffic"):
+        del content[name]
+    routings = {**before.get("routings", {}), fabric.options.routing: own}
+    directory.write_json(MANIFEST, {**content, "routings": routings, SETTINGS: dict(settings)})
 
 
 def _measure_point(
@@ -150,36 +123,39 @@ def _measure_point(
     directory: RunDirectory,
     progress: Progress,
 ) -> None:
-    if fabric.occupancy is not None:
-        fabric.controller.settle()  # the detours of the last point are not this one's
-    before = fabric.controller.groups_modified
+    fabric.settle()  # the detours of the last point are not this one's
     options = replace(traffic_options, pattern=point.pattern, load=point.load)
     measured = measure(fabric, options, check, progress)
     measured.raise_if_negative()
-    summary = measured.summary
-    if "adaptation" in summary:
-        summary["adaptation"]["groups_modified"] -= before
-    directory.write_json(f"points/{point.name}.json", summary)
-    directory.append_row(POINTS, COLUMNS, row_of(point, summary))
+    directory.write_json(f"points/{point.name}.json", measured.summary)
+    directory.append_row(POINTS, COLUMNS, row_of(point, measured.summary))
 
 
-def row_of(point: Point, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the row of a measured point."""
-    latency, fidelity = summary["latency_ms"], summary["fidelity"]
-    return {
-        "routing": point.routing,
-        "pattern": point.pattern,
-        "load": f"{point.load:g}",
-        **{name: summary[name] for name in ("offered", "accepted", "loss", "out_of_order", "seed")},
-        **{f"latency_{name}_ms": latency[name] for name in ("mean", "p50", "p99")},
-        "predicted_accepted": summary.get("predicted", {}).get("accepted"),
-        "groups_modified": summary.get("adaptation", {}).get("groups_modified"),
-        "valid": "yes" if fidelity["valid"] else "no",
-        **{
-            name: fidelity[name]
-            for name in ("cpu_idle", "generator_lag_ms_p99", "link_rate_error", "lost_outside_queues")
-        },
-    }
+def _with_settled_rate(
+    network: FabricNetwork,
+    fabric_options: FabricOptions,
+    traffic_options: TrafficOptions,
+    sweep: SweepOptions,
+    progress: Progress,
+) -> FabricOptions:
+    """Returns options with a rate at which the machine carries the points that ask most of it."""
+    if not fabric_options.calibrate:
+        return fabric_options
+    topology = fabric_options.topology
+    everyone = np.arange(topology.routers)
+    distances = topology.distances(everyone[:, None], everyone[None, :])
+
+    def most_hops(name: str) -> float:
+        return float(make_plan(topology, 1, name).hop_bound(distances).mean())
+
+    def mean_distance(name: str) -> float:
+        pattern = make_pattern(name, topology, 1, traffic_options.seed)
+        return float((pattern.shares() * distances).sum())
+
+    fabric = replace(fabric_options, routing=max(sweep.routings, key=most_hops))
+    pattern, load = max(sweep.patterns, key=mean_distance), max(sweep.loads)
+    traffic = replace(traffic_options, pattern=pattern, load=load)
+    return with_settled_rate(network, fabric, traffic, progress)
 
 
 def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOptions) -> dict[str, Any]:
@@ -203,20 +179,6 @@ def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOption
     }
 
 
-def _held_settings(folder: Path) -> dict[str, Any] | None:
-    """Returns the settings of the sweep that a folder holds, None if it holds nothing.
-
-    Raises:
-        ParameterError: it holds something else.
-    """
-    if not any(folder.iterdir()):
-        return None
-    held = read_json(folder / MANIFEST).get(SETTINGS)
-    if not isinstance(held, dict):
-        raise ParameterError(f"{folder} holds no sweep; choose another --out")
-    return held
-
-
 def _check_settings(folder: Path, held: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Raises ParameterError if points by these settings do not belong to the sweep that a folder holds."""
     # Other loads, patterns and routings only add points.
@@ -226,27 +188,3 @@ def _check_settings(folder: Path, held: Mapping[str, Any], wanted: Mapping[str, 
                 f"{folder} holds a sweep with {name} {held.get(name)}, not {wanted[name]}; "
                 "choose another --out"
             )
-
-
-def measured_points(folder: Path) -> Iterable[Point]:
-    """Returns the points that a folder holds.
-
-    Raises:
-        ParameterError: its table is damaged.
-    """
-    if not (folder / POINTS).exists():
-        return []
-    table = read_csv(folder / POINTS, COLUMNS)
-    rows = zip(table["routing"], table["pattern"], table["load"], strict=True)
-    try:
-        return [Point(name, pattern, float(load)) for name, pattern, load in rows]
-    except ValueError:
-        raise ParameterError(f"{folder / POINTS} is damaged") from None
-
-
-def read_points(folder: Path, sweep: SweepOptions) -> list[dict[str, str]]:
-    """Returns the rows of those points of a folder that a sweep asks for, in its order."""
-    table = read_csv(folder / POINTS, COLUMNS)
-    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
-    by_point = dict(zip(measured_points(folder), rows, strict=True))
-    return [by_point[point] for point in sweep.points()]

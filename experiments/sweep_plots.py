@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from experiments.plots import FORMATS, new_figure
 from experiments.records import MANIFEST, read_csv, read_csv_text, read_json
-from experiments.sweep import COLUMNS, POINTS, SETTINGS
+from experiments.sweep_points import COLUMNS, POINTS, SETTINGS
 from topology.errors import ParameterError
 
 # Curves are told apart by their markers, so that they can be read in grey.
@@ -26,15 +26,18 @@ _STYLES = {
 }
 _OTHER_STYLE = ("x", "0.3")
 _PANEL_INCHES = 3.1
+# The simulator's links pass a flit per cycle.
+_FLITS_PER_PACKET = 4
 
 Curve = list[tuple[float, float]]
 
 
 class SimulatedPoint(NamedTuple):
-    """What the authors' simulator accepted, stably, at an offered load."""
+    """What the authors' simulator accepted, stably, at an offered load; the latency is in packet times."""
 
     offered: float
     accepted: float
+    latency_packets: float
 
 
 def is_sweep(folder: Path) -> bool:
@@ -71,9 +74,13 @@ def _draw(table: dict[str, list[str]], settings: Any) -> Any:
             style = {"marker": marker, "linestyle": "-", "color": color, "markersize": 5}
             _line(accepted, _curve(table, routing, pattern, "accepted"), style)
             _line(latency, _curve(table, routing, pattern, "latency_mean_ms"), style)
-            simulated = [tuple(point) for point in simulated_curve(settings, routing, pattern)]
+            simulated = simulated_curve(settings, routing, pattern)
             hollow = {"marker": marker, "linestyle": "none", "color": color, "markersize": 9}
-            _line(accepted, simulated, {**hollow, "markerfacecolor": "none"})
+            hollow["markerfacecolor"] = "none"
+            packet_ms = settings["frame_bytes"] * 8 / settings["link_rate_bps"] * 1e3
+            _line(accepted, [(point.offered, point.accepted) for point in simulated], hollow)
+            delays = [(point.offered, point.latency_packets * packet_ms) for point in simulated]
+            _line(latency, delays, hollow)
             predicted = _curve(table, routing, pattern, "predicted_accepted")
             _line(accepted, predicted, {"linestyle": ":", "color": color, "linewidth": 1.2})
         accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
@@ -126,8 +133,13 @@ def simulated_curve(settings: Any, routing: str, pattern: str) -> list[Simulated
     if settings["name"] != "polarfly":
         return []
     text = resources.files("experiments").joinpath("reference/booksim_er5_p3.csv").read_text()
-    columns = ("q", "p", "pattern", "routing", "offered", "accepted", "stable")
+    columns = ("q", "p", "pattern", "routing", "offered", "accepted", "packet_latency_cycles", "stable")
     table = read_csv_text(text, columns)
     fabric = (str(settings["params"]["q"]), str(settings["hosts"]), pattern, routing, "yes")
-    rows = zip(*(table[name] for name in (*columns[:4], "stable", "offered", "accepted")), strict=True)
-    return [SimulatedPoint(float(row[5]), float(row[6])) for row in rows if row[:5] == fabric]
+    chosen = zip(*(table[name] for name in (*columns[:4], "stable")), strict=True)
+    values = zip(*(map(float, table[name]) for name in columns[4:7]), strict=True)
+    return [
+        SimulatedPoint(offered, accepted, cycles / _FLITS_PER_PACKET)
+        for row, (offered, accepted, cycles) in zip(chosen, values, strict=True)
+        if row == fabric
+    ]

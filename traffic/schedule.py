@@ -212,18 +212,16 @@ def from_dict(settings: dict[str, Any]) -> Schedule:
     if kind == "poisson":
         return _poisson(arguments)
     if kind == "consecutive":
-        parts = [
-            {name: value for name, value in part.items() if name != "kind"} for part in arguments["parts"]
-        ]
-        return ConsecutiveSchedule(tuple(map(_poisson, parts)))
+        return ConsecutiveSchedule(tuple(map(_poisson, arguments["parts"])))
     return AllPairsSchedule(**{**arguments, "skip": tuple(arguments["skip"])})
 
 
-def _poisson(arguments: dict[str, Any]) -> PoissonSchedule:
-    chosen = dict(arguments.pop("pattern"))
+def _poisson(settings: dict[str, Any]) -> PoissonSchedule:
+    chosen = dict(settings["pattern"])
     partners = chosen["partners"]
     chosen["partners"] = None if partners is None else tuple(partners)
-    return PoissonSchedule(pattern=Pattern(**chosen), **arguments)
+    others = {name: value for name, value in settings.items() if name not in ("kind", "pattern")}
+    return PoissonSchedule(pattern=Pattern(**chosen), **others)
 
 
 def number_per_source(sources: npt.NDArray[np.int64], sent: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

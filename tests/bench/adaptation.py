@@ -14,6 +14,7 @@ from rows import Row
 
 from controller.netlink_queues import QueueReader
 from controller.routings import make_plan
+from emulation.commands import marked_environment
 from emulation.network import FabricNetwork
 from emulation.shaping import PortShape
 from experiments.fabric import LiveFabric, controlled, open_queues, prepared_network
@@ -55,8 +56,7 @@ class _Bench:
 
     def run(self, pattern: str, load: float) -> dict[str, Any]:
         """Returns the summary of one run."""
-        if self.fabric.occupancy is not None:
-            self.fabric.controller.settle()
+        self.fabric.settle()
         options = TrafficOptions(pattern, load, FRAME_BYTES, FLOWS, WARMUP_S, DURATION_S, 1)
         return measure(self.fabric, options, self.check, _QUIET).summary
 
@@ -78,11 +78,12 @@ def er5() -> list[Row]:
 def _evidence(summary: dict[str, Any]) -> str:
     """Returns what tells whether a run can be trusted."""
     fidelity = summary["fidelity"]
-    rate = fidelity["link_rate_error"]
+    rate, lost = fidelity["link_rate_error"], fidelity["lost_outside_queues"]
     rate_text = "none" if rate is None else f"{rate:+.1%}"
+    lost_text = "unknown" if lost is None else f"{lost:.2%}"
     return (
         f"(idle {fidelity['cpu_idle']:.0%}, lag {fidelity['generator_lag_ms_p99']:.2f} ms, saturated links' "
-        f"rate {rate_text}, lost outside queues {fidelity['lost_outside_queues']:.2%})"
+        f"rate {rate_text}, lost outside queues {lost_text})"
     )
 
 
@@ -125,7 +126,7 @@ def _uniform_row(bench: _Bench, minimal: float) -> Row:
 
 def _response_row(fabric: LiveFabric) -> Row:
     """Uniform traffic turns into a tornado; when does the throughput reach nine tenths of its final one?"""
-    fabric.controller.settle()
+    fabric.settle()
     load, before_s, after_s, step_s = 0.5, 6, 14, 0.25
     topology, hosts = fabric.options.topology, fabric.options.hosts
     packets_per_s = load * SHAPE.rate_bps / (FRAME_BYTES * 8)
@@ -138,15 +139,14 @@ def _response_row(fabric: LiveFabric) -> Row:
     schedule = ConsecutiveSchedule(parts)
     job = make_job(fabric, schedule, FRAME_BYTES, 900, FLOWS, (0, schedule.end_ns))
     job = replace(job, interval_ns=round(step_s * 1e9))
-    received = run_traffic(job, {}, fabric.network.run_dir).received.bytes.sum(axis=1)
+    received = run_traffic(job, marked_environment(), fabric.network.run_dir).received.bytes.sum(axis=1)
     switched, end = round(before_s / step_s), round((before_s + after_s) / step_s)
     final = received[end - 24 : end].mean()
     dip = received[switched : switched + 8].min() / final
     # Two steps together: one alone holds some 700 packets, and may be high by chance.
     reached = next(
-        step
-        for step in range(switched + 1, end)
-        if received[step - 1 : step + 1].mean() >= 0.9 * final and step > switched + 2
+        (step for step in range(switched + 3, end) if received[step - 1 : step + 1].mean() >= 0.9 * final),
+        end,
     )
     seconds = (reached + 1 - switched) * step_s
     return Row(

@@ -303,3 +303,28 @@ def test_options_of_traffic():
         )
     )
     assert traffic == options.TrafficOptions("uniform", 1.0, 94, 4096, 0.0, 0.1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "loads"),
+    [
+        ("0.1,0.5", (0.1, 0.5)),
+        ("0.5, 0.1,0.5", (0.1, 0.5)),
+        ("0.1:0.9:0.2", (0.1, 0.3, 0.5, 0.7, 0.9)),
+        ("0.1:1:0.4", (0.1, 0.5, 0.9)),
+        ("0.5:0.5:0.1", (0.5,)),
+        ("0.3333333333", (0.333333,)),
+        ("1", (1.0,)),
+    ],
+)
+def test_loads_of_a_sweep(text, loads):
+    assert options.parse_loads(text) == loads
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "0.1:0.9", "0.9:0.1:0.1", "0.1:0.9:0", "0.1:0.9:1e-9", "0.1:1e12:0.1", "nan", "0", "1.1"],
+)
+def test_loads_that_are_none(text):
+    with pytest.raises(ParameterError):
+        options.parse_loads(text)

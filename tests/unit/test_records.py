@@ -82,7 +82,9 @@ def test_an_occupied_directory_is_left_as_it_is(tmp_path):
 def test_what_sudo_wrote_belongs_to_its_caller(tmp_path, monkeypatch):
     given = []
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("os.chown", lambda path, user, group: given.append((path.name, user, group)))
+    monkeypatch.setattr(
+        "os.chown", lambda path, user, group, **_options: given.append((path.name, user, group))
+    )
     monkeypatch.setenv("SUDO_UID", "1000")
     monkeypatch.setenv("SUDO_GID", "1001")
     directory = RunDirectory(tmp_path / "results" / "run")

@@ -1,0 +1,148 @@
+"""The points of a sweep and the table that holds what was measured at them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.records import MANIFEST, read_csv, read_json
+from topology.errors import ParameterError
+
+POINTS = "points.csv"
+SETTINGS = "sweep"  # the key of a manifest that holds what the sweep was asked for
+COLUMNS = (
+    "routing",
+    "pattern",
+    "load",
+    "offered",
+    "accepted",
+    "loss",
+    "latency_mean_ms",
+    "latency_p50_ms",
+    "latency_p99_ms",
+    "out_of_order",
+    "predicted_accepted",
+    "groups_modified",
+    "valid",
+    "cpu_idle",
+    "generator_lag_ms_p99",
+    "link_rate_error",
+    "lost_outside_queues",
+    "seed",
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep."""
+
+    routing: str
+    pattern: str
+    load: float
+
+    @property
+    def name(self) -> str:
+        """A name for files."""
+        return f"{self.routing}-{self.pattern}-{self.load:g}"
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """What to sweep over; fabric and traffic tell the rest."""
+
+    routings: Sequence[str]
+    patterns: Sequence[str]
+    loads: Sequence[float]
+
+    def points(self) -> list[Point]:
+        """Returns all points, routing by routing, loads ascending."""
+        return [Point(*values) for values in itertools.product(self.routings, self.patterns, self.loads)]
+
+
+def row_of(point: Point, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the row of a measured point."""
+    latency, fidelity = summary["latency_ms"], summary["fidelity"]
+    return {
+        "routing": point.routing,
+        "pattern": point.pattern,
+        "load": f"{point.load:g}",
+        **{name: summary[name] for name in ("offered", "accepted", "loss", "out_of_order", "seed")},
+        **{f"latency_{name}_ms": latency[name] for name in ("mean", "p50", "p99")},
+        "predicted_accepted": summary.get("predicted", {}).get("accepted"),
+        "groups_modified": summary.get("adaptation", {}).get("groups_modified"),
+        "valid": "yes" if fidelity["valid"] else "no",
+        **{
+            name: fidelity[name]
+            for name in ("cpu_idle", "generator_lag_ms_p99", "link_rate_error", "lost_outside_queues")
+        },
+    }
+
+
+_SETTINGS = (
+    ("name", str),
+    ("params", dict),
+    ("hosts", int),
+    ("link_rate_bps", int),
+    ("queue_packets", int),
+    ("frame_bytes", int),
+)
+
+
+def held_settings(folder: Path) -> dict[str, Any] | None:
+    """Returns the settings of the sweep that a folder holds, None if it holds nothing.
+
+    Raises:
+        ParameterError: it holds something else, or a damaged sweep.
+    """
+    # A manifest that was being written when somebody ended us is none.
+    if all(path.name.endswith(".partial") for path in folder.iterdir()):
+        return None
+    manifest = read_json(folder / MANIFEST)
+    if SETTINGS not in manifest:
+        raise ParameterError(f"{folder} holds no sweep; choose another --out")
+    held = manifest[SETTINGS]
+    if not isinstance(held, dict) or not all(isinstance(held.get(name), kind) for name, kind in _SETTINGS):
+        raise ParameterError(f"{folder / MANIFEST} is damaged or not of PolarLab")
+    return held
+
+
+def measured_points(folder: Path) -> Iterable[Point]:
+    """Returns the points that a folder holds.
+
+    Raises:
+        ParameterError: its table is damaged.
+    """
+    if not (folder / POINTS).exists():
+        return []
+    table = read_csv(folder / POINTS, COLUMNS)
+    rows = zip(table["routing"], table["pattern"], table["load"], strict=True)
+    try:
+        return [Point(name, pattern, float(load)) for name, pattern, load in rows]
+    except ValueError:
+        raise ParameterError(f"{folder / POINTS} is damaged") from None
+
+
+def read_points(folder: Path, sweep: SweepOptions) -> list[dict[str, str]]:
+    """Returns the rows of those points of a folder that a sweep asks for, in its order."""
+    table = read_csv(folder / POINTS, COLUMNS)
+    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    by_point = dict(zip(measured_points(folder), rows, strict=True))
+    return [by_point[point] for point in sweep.points()]
+
+
+def as_numbers(row: Mapping[str, str]) -> dict[str, Any]:
+    """Returns a row with numbers for text, None where a value is missing, and whether the point is valid."""
+    values: dict[str, Any] = {}
+    for name, text in row.items():
+        if name in ("routing", "pattern"):
+            values[name] = text
+        elif name == "valid":
+            values[name] = text == "yes"
+        elif name in ("out_of_order", "groups_modified", "seed"):
+            values[name] = int(text) if text else None
+        else:
+            values[name] = float(text) if text else None
+    return values
