@@ -22,10 +22,11 @@ from controller.plan import Bucket, Group, Output, SwitchPlan
 BUCKETS = 64
 # The weight of the newest reading in the running means.
 NEWEST = 0.25
-# A port whose mean occupancy is less idles.
-IDLE = 1 / 100
+# By how much a minimal path's share may grow in one change. An empty queue does not tell whether its port
+# idles or is almost busy: what comes back must not be more than what a queue can take until the next change.
+SHARE_RETURNED = 1 / 8
 # Steps that a group rests after it took more detours, which must be quick, and after it took fewer.
-REST_DETOURED, REST_RETURNED = 3, 16
+REST_DETOURED, REST_RETURNED = 4, 24
 
 Occupancies = Mapping[int, float]  # port -> share of its buffer that is full
 
@@ -52,14 +53,12 @@ class AdaptiveGroup:
         ports: the port of each alternative.
         pointing: each bucket's alternative.
         rest: steps until it may change again.
-        returns: how many of its last changes, one after the other, took detours back.
     """
 
     group: Group
     ports: tuple[int, ...]
     pointing: list[int]
     rest: int = 0
-    returns: int = 0
 
     @property
     def minimal_buckets(self) -> int:
@@ -93,7 +92,12 @@ class AdaptiveGroup:
 
 @dataclass
 class PortOccupancies:
-    """What is known of a switch's ports: the newest readings, and running means with and without them."""
+    """What is known of a switch's ports.
+
+    Attributes:
+        newest: the newest readings.
+        means, means_before: running means with and without these.
+    """
 
     newest: dict[int, float] = field(default_factory=dict)
     means: dict[int, float] = field(default_factory=dict)
@@ -115,13 +119,9 @@ class PortOccupancies:
         """Returns a port's running mean; 0 before there is any."""
         return self.means.get(port, 0.0)
 
-    def falls(self, port: int) -> bool:
-        """Whether a port is less occupied than it was of late."""
-        return self.now(port) < self.means_before.get(port, self.now(port))
-
-    def rises(self, port: int) -> bool:
-        """Whether a port is more occupied than it was of late."""
-        return self.now(port) > self.means_before.get(port, self.now(port))
+    def rise(self, port: int) -> float:
+        """Returns by how much a port is more occupied than it was of late."""
+        return self.now(port) - self.means_before.get(port, self.now(port))
 
 
 # Moves buckets of a group and returns which way.
@@ -149,6 +149,16 @@ class SwitchAdapter:
         self._ports.read(occupancies)
         return [group.changed_group() for group in self._groups if self._changes(group)]
 
+    def restore(self) -> list[Group]:
+        """Points all buckets at the minimal paths and returns the groups that this changed."""
+        changed = []
+        for group in self._groups:
+            group.rest = 0
+            if group.detoured:
+                group.pointing = [0] * len(group.pointing)
+                changed.append(group.changed_group())
+        return changed
+
     def _changes(self, group: AdaptiveGroup) -> bool:
         if group.rest:
             group.rest -= 1
@@ -157,19 +167,13 @@ class SwitchAdapter:
         if change is Change.NONE:
             return False
         group.rest = change.value
-        group.returns = group.returns + 1 if change is Change.RETURNED else 0
         return True
 
 
-def returned_at_once(group: AdaptiveGroup, ports: PortOccupancies) -> int:
-    """Returns how many buckets go back to a minimal port in one change: one, or ever more while it idles.
-
-    An empty queue does not tell whether its port is almost busy or the cause of the detours is over: that
-    shows when buckets have come back and it is still empty.
-    """
-    idles = ports.mean(group.ports[0]) < IDLE
-    most = len(group.pointing) - group.minimal_buckets
-    return min(1 << min(group.returns, 8), most) if idles else 1
+def returned_at_once(group: AdaptiveGroup) -> int:
+    """Returns how many buckets may go back to the minimal path in one change."""
+    detoured = len(group.pointing) - group.minimal_buckets
+    return min(max(1, int(group.minimal_buckets * SHARE_RETURNED)), detoured)
 
 
 def least_occupied(group: AdaptiveGroup, ports: PortOccupancies, counts: Iterable[int]) -> int:

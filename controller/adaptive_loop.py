@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from controller.adaptation import SwitchAdapter
 from controller.occupancy import Complaints, OccupancySource
@@ -25,8 +25,21 @@ def step_s(rate_bps: int, queue_packets: int) -> float:
 class AdaptiveLoop:
     """The adaptive groups of all switches of a plan. It keeps no time and sends nothing itself."""
 
-    def __init__(self, plan: RoutePlan, source: OccupancySource, every_s: float = LEAST_STEP_S) -> None:
-        """`every_s`: how often whoever runs it is to call `step`."""
+    def __init__(
+        self,
+        plan: RoutePlan,
+        source: OccupancySource,
+        every_s: float = LEAST_STEP_S,
+        asked_to_restore: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Makes a loop in which all groups are minimal.
+
+        Args:
+            plan: of an adaptive routing.
+            source: of the occupancies.
+            every_s: how often whoever runs it is to call `step`.
+            asked_to_restore: whether somebody wants all detours to be taken back now.
+        """
         make_law = routing(plan.routing).make_law
         if make_law is None:
             raise ValueError(f"{plan.routing} does not adapt")
@@ -37,6 +50,8 @@ class AdaptiveLoop:
         }
         self.source = source
         self.every_s = every_s
+        self.restored = 0
+        self._asked_to_restore = asked_to_restore
         self._complaints = Complaints()
         self.groups_modified = 0
 
@@ -55,6 +70,9 @@ class AdaptiveLoop:
 
     def step(self, ready: frozenset[int]) -> Iterator[tuple[int, list[Group]]]:
         """Yields (datapath id, groups to be changed) for the switches among `ready` that need a change."""
+        if self._asked_to_restore():
+            yield from ((number, self._adapters[number].restore()) for number in sorted(ready))
+            self.restored += 1
         for datapath_id, occupancies in self.source.read().items():
             if datapath_id in ready:
                 groups = self._adapters[datapath_id].update(occupancies)

@@ -72,11 +72,14 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         for number in loop.source.wanted(ready, time.monotonic()):
             if number in self._datapaths:
                 self._send(self._datapaths[number], [Message(ADAPTATION_XID, AskPortStatistics())])
+        restored = loop.restored
         for number, groups in loop.step(ready):
             if number not in self._datapaths:  # it went while another was sent to
                 continue
             messages = [Message(ADAPTATION_XID, PutGroup(group, True)) for group in groups]
             self._send(self._datapaths[number], messages)
+        if loop.restored > restored:
+            report("restored")
         for text in loop.complaints():
             report("warning", text=text)
 

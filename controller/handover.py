@@ -2,7 +2,8 @@
 
 Passed over a local socket, a message per so many switches. The netlink sockets belong to the switches'
 namespaces, where a controller has no business; whoever made those opens them and hands them over.
-Without any, the controller asks the switches for their ports' statistics.
+Without any, the controller asks the switches for their ports' statistics. Later the same socket can ask for
+all detours to be taken back, before another measurement.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from controller.netlink_queues import SwitchQueues
 
 _SWITCHES_PER_MESSAGE = 100  # Linux passes at most 253 descriptors at once
 _MESSAGE_BYTES = 1 << 17
+_RESTORE = b"restore"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,23 @@ def send_queues(connection: socket.socket, queues: Queues) -> None:
         }
         descriptors = [switch.descriptor for _, switch in part]
         socket.send_fds(connection, [json.dumps(message).encode()], descriptors)
+
+
+def ask_to_restore(connection: socket.socket) -> None:
+    """Asks the controller at the other end to take all detours back.
+
+    Raises:
+        OSError: it is gone.
+    """
+    connection.send(_RESTORE)
+
+
+def asked_to_restore(connection: socket.socket) -> bool:
+    """Returns whether the other end has asked to take all detours back since the last call."""
+    try:
+        return connection.recv(len(_RESTORE), socket.MSG_DONTWAIT) == _RESTORE
+    except BlockingIOError:
+        return False
 
 
 def receive_queues(connection: socket.socket) -> Queues:

@@ -18,10 +18,11 @@ import socket
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 
 from controller.adaptive_loop import AdaptiveLoop, step_s
 from controller.events import die, report
-from controller.handover import Queues, receive_queues
+from controller.handover import Queues, asked_to_restore, receive_queues
 from controller.installer import Installer
 from controller.occupancy import NetlinkOccupancy, OccupancySource
 from controller.plan import RoutePlan
@@ -112,9 +113,11 @@ def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLo
     Raises:
         UsageError: nothing tells what it is to go by.
     """
+    asked = partial(bool)  # nobody can ask
     if arguments.queues_from is not None:
-        with socket.socket(fileno=arguments.queues_from) as connection:
-            queues = receive_queues(connection)
+        connection = socket.socket(fileno=arguments.queues_from)  # stays open for requests
+        queues = receive_queues(connection)
+        asked = partial(asked_to_restore, connection)
     elif arguments.link_rate is not None:
         queues = Queues({}, arguments.queue, arguments.link_rate)
     else:
@@ -126,7 +129,7 @@ def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLo
         degrees = plan.topology.degrees.tolist()
         ports = {dpid(router): frozenset(range(1, degree + 1)) for router, degree in enumerate(degrees)}
         source = PortStatisticsOccupancy(ports, queues.rate_bps, queues.queue_packets)
-    return AdaptiveLoop(plan, source, step_s(queues.rate_bps, queues.queue_packets))
+    return AdaptiveLoop(plan, source, step_s(queues.rate_bps, queues.queue_packets), asked)
 
 
 def parse_params(name: str, words: list[str]) -> dict[str, int | str]:

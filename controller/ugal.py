@@ -92,7 +92,7 @@ def ugal_law(datapath_id: int) -> Law:
         costs = [ports.mean(p) * hops for p, hops in zip(group.ports, group.group.hops, strict=True)]
         worst = max(set(group.pointing) - {0}, key=lambda index: costs[index], default=0)
         if worst and costs[worst] >= costs[0]:
-            for _ in range(returned_at_once(group, ports)):
+            for _ in range(returned_at_once(group)):
                 group.move(max(set(group.pointing) - {0}, key=lambda index: costs[index]), 0)
             return Change.RETURNED
         samples = max(1, int(group.minimal_buckets * SHARE_SAMPLED))

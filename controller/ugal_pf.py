@@ -34,6 +34,8 @@ LOW = 1 / 5
 # A buffer this full will be losing packets: a third of the buckets that use it move at once.
 CROWDED = 0.8
 SHARE_MOVED = 1 / 3
+# One that fills so much faster than of late is about to be.
+FAST_RISE = 0.15
 # A detour's port must be so much less occupied than the one that it relieves, and not crowded itself.
 MARGIN = 1 / 2
 
@@ -57,11 +59,12 @@ def ugal_pf_law(group: AdaptiveGroup, ports: PortOccupancies) -> Change:
     occupancy = ports.now(port)
     if group.detoured and _give_back(group, ports):
         return Change.RETURNED
-    if occupancy >= CROWDED:
+    rise = ports.rise(port)
+    if occupancy >= CROWDED or (occupancy > HIGH and rise > FAST_RISE):
         return _relieve(group, ports, max(1, int(group.minimal_buckets * SHARE_MOVED)))
-    if occupancy > HIGH and not ports.falls(port):
+    if occupancy > HIGH and rise >= 0:
         return _relieve(group, ports, 1)
-    if group.detoured and occupancy < LOW and not ports.rises(port):
+    if group.detoured and occupancy < LOW and rise <= 0:
         _return(group, ports)
         return Change.RETURNED
     return Change.NONE
@@ -69,7 +72,7 @@ def ugal_pf_law(group: AdaptiveGroup, ports: PortOccupancies) -> Change:
 
 def _return(group: AdaptiveGroup, ports: PortOccupancies) -> None:
     """Moves buckets back to the minimal path, from the most occupied detours."""
-    for _ in range(returned_at_once(group, ports)):
+    for _ in range(returned_at_once(group)):
         group.move(_most_occupied(group, ports), 0)
 
 

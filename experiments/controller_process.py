@@ -14,15 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from controller.handover import Queues, channel, send_queues
+from controller.handover import Queues, ask_to_restore, channel, send_queues
 from controller.routings import routing as routing_named
 from emulation.commands import marked_environment
 from topology.errors import NegativeResult, PolarLabError
 
 _START_TIMEOUT_S = 120.0
 _SILENCE_TIMEOUT_S = 30.0
-_REPORTS_EVERY_S = 1.2  # it tells of its changes once a second
-_MOST_CHANGES = 12  # until a group's detours are all back
 
 
 class ControllerError(PolarLabError):
@@ -102,20 +100,11 @@ class ControllerProcess:
             while event := self._events.get_nowait():
                 self._keep(event)
 
-    def settle(self, rest_s: float) -> None:
-        """Returns when it has stopped changing groups, or after a while; errors as `wait_until_listening`.
-
-        Args:
-            rest_s: for how long a group may rest between two changes.
-        """
-        quiet_s = rest_s + _REPORTS_EVERY_S
-        deadline = time.monotonic() + _MOST_CHANGES * rest_s + quiet_s
-        seen, seen_at = self.groups_modified, time.monotonic()
-        while time.monotonic() < min(deadline, seen_at + quiet_s):
-            time.sleep(0.1)
-            self.catch_up()
-            if self.groups_modified != seen:
-                seen, seen_at = self.groups_modified, time.monotonic()
+    def take_detours_back(self) -> None:
+        """Has it point all adaptive groups at their minimal paths; errors as `wait_until_listening`."""
+        with contextlib.suppress(OSError):
+            ask_to_restore(self._channel)
+        self._wait_for("restored", _SILENCE_TIMEOUT_S, lambda _event: None)
 
     @property
     def running(self) -> bool:

@@ -8,13 +8,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from controller.adaptation import REST_RETURNED
-from controller.adaptive_loop import step_s
 from controller.handover import Queues
 from controller.netlink_queues import SwitchQueues
 from controller.occupancy import NETLINK, PORT_STATISTICS
 from controller.plan import RoutePlan
-from controller.port_statistics import EVERY_S
 from controller.routings import make_plan, routing
 from emulation.machine import choose_datapath
 from emulation.network import FabricNetwork, FabricSettings, launched
@@ -51,14 +48,10 @@ class LiveFabric:
     hosts: tuple[Host, ...]
     bringup_s: dict[str, float]
 
-    def settle(self) -> None:
-        """Returns when adaptation has come to rest: no traffic, no detours."""
+    def take_detours_back(self) -> None:
+        """Has all routes be minimal again, for a measurement that is not to begin with another's detours."""
         if self.occupancy is not None:
-            shape = self.options.shape
-            step = (
-                EVERY_S if self.occupancy == PORT_STATISTICS else step_s(shape.rate_bps, shape.queue_packets)
-            )
-            self.controller.settle((REST_RETURNED + 2) * step)
+            self.controller.take_detours_back()
 
     def ended_parts(self) -> list[str]:
         """Returns the processes that should run and do not, in words."""

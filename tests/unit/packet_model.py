@@ -18,6 +18,7 @@ from traffic.patterns import make_pattern
 STEP_S = 0.05
 BIN_S = 0.5
 RATE_BPS, FRAME_BYTES, QUEUE, FLOWS = 500_000, 1000, 32, 64
+BURST = 3  # frames that the token bucket lets pass at once: the queue is empty until they are used up
 
 
 class PacketModel:
@@ -96,7 +97,7 @@ class PacketModel:
                 onward = self.next_hops[router][end if tag is None else tag]
                 port = self.neighbours[router].index(onward) + 1
             start_s = max(now, self.free_s[router][port - 1])
-            if start_s - now > (QUEUE + 1) * self.service_s:
+            if start_s - now > (QUEUE + BURST) * self.service_s:
                 self.dropped[router][port - 1] += 1
                 continue
             self.sent[router][port - 1] += 1
@@ -121,7 +122,7 @@ class PacketModel:
                 self.groups_modified += 1
 
     def _waiting(self, router, port, now):
-        return max(0.0, (self.free_s[router][port] - now) / self.service_s - 1)
+        return max(0.0, (self.free_s[router][port] - now) / self.service_s - BURST)
 
     def _occupancies(self, now):
         if self.statistics is None:
