@@ -32,7 +32,7 @@ PERMUTATIONS = ("tornado", "random-permutation", "perm1hop", "perm2hop")
 SHAPE = PortShape(500_000, 32)
 FRAME_BYTES, FLOWS = 1000, 64
 # Long enough to settle, and to count some thousand packets.
-WARMUP_S, DURATION_S = 8.0, 10.0
+WARMUP_S, DURATION_S = 12.0, 10.0
 _SIMULATED = {"name": "polarfly", "params": {"q": 5}, "hosts": 3}
 _QUIET = Progress(quiet=True)
 
