@@ -24,9 +24,9 @@ BUCKETS = 64
 NEWEST = 0.25
 # By how much a minimal path's share may grow in one change. An empty queue does not tell whether its port
 # idles or is almost busy: what comes back must not be more than what a queue can take until the next change.
-SHARE_RETURNED = 1 / 8
+SHARE_RETURNED = 1 / 32
 # Steps that a group rests after it took more detours, which must be quick, and after it took fewer.
-REST_DETOURED, REST_RETURNED = 4, 24
+REST_DETOURED, REST_RETURNED = 4, 20
 
 Occupancies = Mapping[int, float]  # port -> share of its buffer that is full
 
