@@ -25,6 +25,9 @@ NEWEST = 0.25
 # By how much a minimal path's share may grow in one change. An empty queue does not tell whether its port
 # idles or is almost busy: what comes back must not be more than what a queue can take until the next change.
 SHARE_RETURNED = 1 / 32
+# Ports whose occupancies differ by less are alike: a running mean never gets back to 0, and going by the last
+# traces of what was would send all detours by one port.
+ALIKE = 1 / 16
 # Steps that a group rests after it took more detours, which must be quick, and after it took fewer.
 REST_DETOURED, REST_RETURNED = 4, 20
 
@@ -177,9 +180,9 @@ def returned_at_once(group: AdaptiveGroup) -> int:
 
 
 def least_occupied(group: AdaptiveGroup, ports: PortOccupancies, counts: Iterable[int]) -> int:
-    """Returns the detour with the least occupied port; of equal ones that with the fewest buckets."""
+    """Returns the detour with the least occupied port; of like ones that with the fewest buckets."""
     return min(
-        (ports.mean(port), count, index)
+        (int(ports.mean(port) / ALIKE), count, index)
         for index, (port, count) in enumerate(zip(group.ports, counts, strict=True))
         if index
     )[2]

@@ -23,7 +23,7 @@ from emulation.commands import (
 )
 from emulation.mininet_topo import FabricTopo
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
-from emulation.open_vswitch import kill_all
+from emulation.open_vswitch import VSwitch, kill_all
 from emulation.shaping import PortShape, check_shaping, reshaping_commands, shaping_commands
 from topology.graph import Topology
 
@@ -108,10 +108,17 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def clear(self) -> None:
         """Removes all rules and groups of all switches, and the socket of a controller that is gone."""
         (self.run_dir / CONTROLLER_SOCKET).unlink(missing_ok=True)
-        vswitches = [switch.vswitch for switch in self.switches if switch.vswitch]
         for command in ("del-flows", "del-groups"):
-            for process in [vswitch.start_command(command) for vswitch in vswitches]:
+            for process in [vswitch.start_command(command) for vswitch in self._vswitches()]:
                 finish(process)
+
+    def forget_decisions(self) -> None:
+        """Empties all switches' caches: thousands of a past run's flows take time that this one lacks."""
+        for process in [vswitch.start_forgetting() for vswitch in self._vswitches()]:
+            finish(process)
+
+    def _vswitches(self) -> list[VSwitch]:
+        return [switch.vswitch for switch in self.switches if switch.vswitch]
 
     def reshape(self, shape: PortShape) -> None:
         """Gives all ports another rate and queue."""
@@ -121,7 +128,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def stop(self) -> None:
         """Takes everything down, as far as it was built; can be called again."""
-        kill_all([switch.vswitch for switch in self.switches if switch.vswitch])
+        kill_all(self._vswitches())
         nodes: list[Any] = [*self.switches, *self.hosts]
         for shell in [node.shell for node in nodes if node.shell]:
             shell.kill()

@@ -95,6 +95,10 @@ class VSwitch:
         """Starts an `ovs-ofctl` command on the switch; to be finished by the caller."""
         return start(["ovs-ofctl", "-OOpenFlow13", command, self.management, *arguments])
 
+    def start_forgetting(self) -> subprocess.Popen[str]:
+        """Starts the program that has the switch forget its cached decisions; to be finished by the caller."""
+        return start(["ovs-appctl", f"--target={self._file('ovs-vswitchd.ctl')}", "revalidator/purge"])
+
     def send_first_frame(self) -> subprocess.Popen[str] | None:
         """Starts the program that makes the switch send a frame, if it sends by itself, not its kernel."""
         if self._datapath != "user" or not self.settings.ports:

@@ -48,10 +48,11 @@ class LiveFabric:
     hosts: tuple[Host, ...]
     bringup_s: dict[str, float]
 
-    def take_detours_back(self) -> None:
-        """Has all routes be minimal again, for a measurement that is not to begin with another's detours."""
+    def begin_anew(self) -> None:
+        """Has a measurement begin as the first on this fabric: no detours, no cached decisions of another's."""
         if self.occupancy is not None:
             self.controller.take_detours_back()
+        self.network.forget_decisions()
 
     def ended_parts(self) -> list[str]:
         """Returns the processes that should run and do not, in words."""

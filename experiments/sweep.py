@@ -123,7 +123,7 @@ def _measure_point(
     directory: RunDirectory,
     progress: Progress,
 ) -> None:
-    fabric.take_detours_back()  # the detours of the last point are not this one's
+    fabric.begin_anew()
     options = replace(traffic_options, pattern=point.pattern, load=point.load)
     measured = measure(fabric, options, check, progress)
     measured.raise_if_negative()

@@ -56,7 +56,7 @@ class _Bench:
 
     def run(self, pattern: str, load: float) -> dict[str, Any]:
         """Returns the summary of one run."""
-        self.fabric.take_detours_back()
+        self.fabric.begin_anew()
         options = TrafficOptions(pattern, load, FRAME_BYTES, FLOWS, WARMUP_S, DURATION_S, 1)
         return measure(self.fabric, options, self.check, _QUIET).summary
 
@@ -126,7 +126,7 @@ def _uniform_row(bench: _Bench, minimal: float) -> Row:
 
 def _response_row(fabric: LiveFabric) -> Row:
     """Uniform traffic turns into a tornado; when does the throughput reach nine tenths of its final one?"""
-    fabric.take_detours_back()
+    fabric.begin_anew()
     load, before_s, after_s, step_s = 0.5, 6, 14, 0.25
     topology, hosts = fabric.options.topology, fabric.options.hosts
     packets_per_s = load * SHAPE.rate_bps / (FRAME_BYTES * 8)

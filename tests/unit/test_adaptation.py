@@ -89,6 +89,15 @@ def test_detours_are_spread_over_equally_empty_neighbours():
     assert max(counts[port] for port in PORTS[1:]) - min(counts[port] for port in PORTS[1:]) <= 1
 
 
+def test_what_ports_carried_long_ago_does_not_gather_the_detours_on_one():
+    """A running mean of a port that was ever used never gets back to 0."""
+    adapter = make_adapter()
+    after(adapter, {port: port / 20 for port in PORTS}, 5)
+    after(adapter, dict.fromkeys(PORTS, 0.0), 50)
+    counts = shares(after(adapter, {1: 1.0}, 4 * (REST_DETOURED + 1))[-1], 1)
+    assert max(counts[port] for port in PORTS[1:]) - min(counts[port] for port in PORTS[1:]) <= 1
+
+
 def test_where_all_ports_are_full_nothing_moves():
     adapter = make_adapter()
     for _ in range(20):
