@@ -96,7 +96,7 @@ class VSwitch:
         return start(["ovs-ofctl", "-OOpenFlow13", command, self.management, *arguments])
 
     def start_forgetting(self) -> subprocess.Popen[str]:
-        """Starts the program that has the switch forget its cached decisions; to be finished by the caller."""
+        """Starts the program that empties the cache of decisions; to be finished by the caller."""
         return start(["ovs-appctl", f"--target={self._file('ovs-vswitchd.ctl')}", "revalidator/purge"])
 
     def send_first_frame(self) -> subprocess.Popen[str] | None:

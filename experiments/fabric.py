@@ -49,7 +49,7 @@ class LiveFabric:
     bringup_s: dict[str, float]
 
     def begin_anew(self) -> None:
-        """Has a measurement begin as the first on this fabric: no detours, no cached decisions of another's."""
+        """Has a measurement begin as on a new fabric: without detours, and with empty caches."""
         if self.occupancy is not None:
             self.controller.take_detours_back()
         self.network.forget_decisions()
