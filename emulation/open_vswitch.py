@@ -7,7 +7,9 @@ the datapath is the namespace's own. All switches of a fabric are configured and
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -115,12 +117,12 @@ class VSwitch:
     @property
     def database_ready(self) -> bool:
         """Whether the database takes connections."""
-        return self._file("sock").exists()
+        return takes_connections(self._file("sock"))
 
     @property
     def bridge_ready(self) -> bool:
-        """Whether the bridge exists."""
-        return self._file("mgmt").exists()
+        """Whether the bridge exists and can be spoken to."""
+        return takes_connections(self._file("mgmt"))
 
     def check_alive(self) -> None:
         """Raises CommandError, with what the log says last, if a process of the switch has ended."""
@@ -168,6 +170,14 @@ class VSwitch:
         except OSError:
             return "it left no log"
         return next((line for line in reversed(lines) if line.strip()), "its log is empty")
+
+
+def takes_connections(path: Path) -> bool:
+    """Whether somebody listens on a Unix socket: it is there a moment before that."""
+    with socket.socket(socket.AF_UNIX) as trial, contextlib.suppress(OSError):
+        trial.connect(str(path))
+        return True
+    return False
 
 
 def start_all(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> None:
