@@ -17,7 +17,7 @@ import enum
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from controller.plan import Bucket, Group, Output, SwitchPlan
+from controller.plan import Group, SwitchPlan
 
 BUCKETS = 64
 # The weight of the newest reading in the running means.
@@ -34,11 +34,6 @@ REST_DETOURED, REST_RETURNED = 4, 20
 Occupancies = Mapping[int, float]  # port -> share of its buffer that is full
 
 
-def out_port(bucket: Bucket) -> int:
-    """Returns the port by which a bucket sends."""
-    return next(action.port for action in bucket.actions if isinstance(action, Output))
-
-
 class Change(enum.Enum):
     """What a law did to a group; the value is for how many steps it rests."""
 
@@ -53,15 +48,18 @@ class AdaptiveGroup:
 
     Attributes:
         group: as the plan has it.
-        ports: the port of each alternative.
         pointing: each bucket's alternative.
         rest: steps until it may change again.
     """
 
     group: Group
-    ports: tuple[int, ...]
     pointing: list[int]
     rest: int = 0
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The port of each alternative."""
+        return self.group.ports
 
     @property
     def minimal_buckets(self) -> int:
@@ -138,9 +136,7 @@ class SwitchAdapter:
         self._law = law
         self._ports = PortOccupancies()
         self._groups = [
-            AdaptiveGroup(group, tuple(map(out_port, group.alternatives)), [0] * len(group.buckets))
-            for group in plan.groups
-            if group.alternatives
+            AdaptiveGroup(group, [0] * len(group.buckets)) for group in plan.groups if group.alternatives
         ]
 
     def update(self, occupancies: Occupancies) -> list[Group]:

@@ -1,4 +1,4 @@
-"""The Ryu application: it only translates between switches and the installer."""
+"""The Ryu application: it only translates between switches, the installer and the recovery."""
 
 from __future__ import annotations
 
@@ -10,13 +10,25 @@ from typing import Any
 from controller import ryu_adapter as ryu
 from controller.adaptive_loop import AdaptiveLoop
 from controller.events import die, report
-from controller.installer import AskPortStatistics, Installer, Message, PutGroup, Stage
+from controller.health import SetPort, router_of
+from controller.installer import (
+    AskPortStatistics,
+    Installer,
+    Message,
+    Passed,
+    PutGroup,
+    Stage,
+)
 from controller.port_statistics import PortCounters, PortStatisticsOccupancy
-from topology.addressing import switch_name
+from controller.recovery import Recovery, Replan
+from topology.addressing import dpid, switch_name
 
 # What the adaptation's messages carry; beyond all numbers that the installer gives.
 ADAPTATION_XID = 0xFFFFFFFE
 _REPORT_EVERY_S = 1.0
+_LOOK_EVERY_S = 0.005
+# When no switch was ready for so long since the last, those that are missing are taken for lost.
+_LATE_AFTER_S = 5.0
 
 Handler = Callable[["PlanApp", Any], None]
 
@@ -35,22 +47,117 @@ def _fatal_on_error(handler: Handler) -> Handler:
 
 
 class PlanApp(ryu.RyuApp):  # type: ignore[misc]
-    """Installs a plan on the switches that connect."""
+    """Installs a plan on the switches that connect, and keeps it true to what works of the fabric."""
 
     OFP_VERSIONS = (ryu.ofproto_v1_3.OFP_VERSION,)
 
-    def __init__(self, installer: Installer, loop: AdaptiveLoop | None = None) -> None:
+    def __init__(self, installer: Installer, recovery: Recovery, loop: AdaptiveLoop | None = None) -> None:
         super().__init__()
         self._installer = installer
+        self._recovery = recovery
         self._loop = loop
         self._datapaths: dict[int, Any] = {}
-        self._announced = False
+        self._announced = False  # that we are in charge
+        self._complete = False  # that all switches held their plan once
+        self._last_news_s: float | None = None  # of a switch on its way to its plan
+        self._replanned: Replan | None = None  # while the switches are being brought to it
+        self._replan_began_s = 0.0
 
     def start(self) -> None:
-        """Starts the application's threads: Ryu's, and the adaptation's where there is any."""
+        """Starts the threads: Ryu's, the recovery's, and the adaptation's where there is any."""
         super().start()
+        self.threads.append(ryu.spawn(self._recover))
         if self._loop:
             self.threads.append(ryu.spawn(self._adapt))
+
+    # ---- recovery ----
+
+    def _recover(self) -> None:
+        try:
+            while True:
+                self._recover_once(time.monotonic())
+                ryu.sleep(_LOOK_EVERY_S)
+        except Exception as error:  # a thread that dies must not die unnoticed
+            die(f"{type(error).__name__} in the recovery: {error}")
+
+    def _recover_once(self, now_s: float) -> None:
+        health = self._recovery.health
+        self._set_ports(health.tick(now_s))
+        if not self._announced:
+            self._begin(now_s)
+        elif self._installer.updating:
+            late = now_s - self._replan_began_s > _LATE_AFTER_S
+            if late or not self._installer.awaited:
+                for number in self._installer.awaited:
+                    report("warning", text=f"{switch_name(router_of(number))} does not answer")
+                    self._set_ports(health.switch_lost(router_of(number), now_s))
+                self._follow(self._installer.give_up())
+        elif health.plan_due(now_s):
+            self._plan_again(now_s)
+
+    def _plan_again(self, now_s: float) -> None:
+        self._replan_began_s = now_s
+        self._replanned = self._recovery.plan_again()
+        if self._replanned.problem:
+            report("warning", text=self._replanned.problem)
+        self._follow(self._installer.retarget(self._replanned.plan, self._replanned.rounds))
+
+    def _begin(self, now_s: float) -> None:
+        """Takes charge when all switches are there, or when it is no use to wait for the others.
+
+        Switches that hold rules of a controller before us are left as they are until it is known what
+        works: then they are brought to the plan for just that, which mostly is what they hold.
+        """
+        missing = self._installer.missing()
+        late = self._last_news_s is not None and now_s - self._last_news_s > _LATE_AFTER_S
+        if not self._installer.count(Stage.TOLD) and not (late and missing):
+            return
+        if missing and not late:
+            return
+        health = self._recovery.health
+        for number in sorted(missing):
+            self._set_ports(health.switch_lost(router_of(number), now_s))
+        names = [switch_name(router_of(number)) for number in sorted(missing)]
+        self._announce("incomplete" if missing else "taking over", missing=names)
+        if health.failure().breaks_something:
+            self._replan_began_s = now_s
+            self._replanned = self._recovery.plan_again()
+            self._installer.aim(self._replanned.plan)
+            self._follow(Passed(updated=True))
+        self._follow(self._installer.go_ahead())
+
+    def _announce(self, event: str, **details: Any) -> None:
+        self._announced = True
+        self._set_ports(self._recovery.health.release_adopted())
+        report(event, switches=self._installer.total, **details)
+
+    def _set_ports(self, commands: list[SetPort]) -> None:
+        for command in commands:
+            number = dpid(command.router)
+            if number in self._datapaths and command.port in self._datapaths[number].ports:
+                messages = self._installer.set_port(number, command.port, down=command.down)
+                self._send(self._datapaths[number], messages)
+                verb = "down" if command.down else "up"
+                report("port", switch=switch_name(command.router), port=command.port, set=verb)
+
+    def _follow(self, passed: Passed) -> None:
+        for number, messages in passed.messages.items():
+            if number in self._datapaths:
+                self._send(self._datapaths[number], messages)
+        if passed.updated and self._replanned:
+            done, self._replanned = self._replanned, None
+            report(
+                "replanned",
+                failed=done.failure.name,
+                rules=done.rules,
+                rounds=len(done.rounds),
+                cut_off_pairs=done.cut_off_pairs,
+                cut_off=done.cut_off,
+                planning_s=done.seconds,
+                seconds=time.monotonic() - self._replan_began_s,
+            )
+
+    # ---- adaptation ----
 
     def _adapt(self) -> None:
         assert self._loop
@@ -83,6 +190,8 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         for text in loop.complaints():
             report("warning", text=text)
 
+    # ---- what switches tell ----
+
     @ryu.set_ev_cls(ryu.ofp_event.EventOFPStateChange, [ryu.MAIN_DISPATCHER, ryu.DEAD_DISPATCHER])
     @_fatal_on_error
     def state_changed(self, event: Any) -> None:
@@ -92,25 +201,73 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         if number is None:  # it went before it told its id
             return
         if event.state == ryu.MAIN_DISPATCHER:
-            self._datapaths[number] = datapath
-            report("connected" if self._installer.knows(number) else "foreign", dpid=number)
-            if self._loop:
-                self._loop.reset(number)
-            self._send(datapath, self._installer.connected(number))
+            self._arrived(number, datapath)
         elif self._datapaths.get(number) is datapath:
             # A switch that connected again may already have a newer connection: that one counts.
             del self._datapaths[number]
-            self._installer.disconnected(number)
-            self._announced = False
+            if self._installer.knows(number):
+                self._recovery.health.switch_silent(router_of(number), time.monotonic())
+            self._follow(self._installer.disconnected(number))
             report("disconnected", dpid=number)
+
+    def _arrived(self, number: int, datapath: Any) -> None:
+        self._datapaths[number] = datapath
+        report("connected" if self._installer.knows(number) else "foreign", dpid=number)
+        if not self._installer.knows(number):
+            return
+        self._recovery.health.switch_heard(router_of(number))
+        for port in datapath.ports.values():
+            self._port_told(number, port)
+        if self._loop:
+            self._loop.reset(number)
+        self._send(datapath, self._installer.connected(number))
+
+    def _told(self, number: int) -> None:
+        """A switch told what it holds."""
+        health, router = self._recovery.health, router_of(number)
+        self._last_news_s = time.monotonic()
+        for port in self._installer.ports_noted(number):
+            health.adopt(router, port)
+        if self._announced:
+            self._set_ports(health.release_adopted())
+            if self._installer.holds_nothing(number):  # it was quicker back than it was missed
+                self._set_ports(health.switch_lost(router, self._last_news_s))
+
+    def _port_told(self, number: int, port: Any, *, gone: bool = False) -> None:
+        health, router = self._recovery.health, router_of(number)
+        up, admin_down = ryu.port_is_up(port) and not gone, ryu.port_is_set_down(port)
+        now_s = time.monotonic()
+        self._set_ports(health.port_changed(router, port.port_no, up, now_s, admin_down=admin_down))
+
+    @ryu.set_ev_cls(ryu.ofp_event.EventOFPPortStatus, ryu.MAIN_DISPATCHER)
+    @_fatal_on_error
+    def port_changed(self, event: Any) -> None:
+        """A port of a switch changed."""
+        if self._installer.knows(event.msg.datapath.id):
+            self._port_told(event.msg.datapath.id, event.msg.desc, gone=ryu.port_is_gone(event.msg))
 
     @ryu.set_ev_cls(ryu.ofp_event.EventOFPGroupDescStatsReply, ryu.MAIN_DISPATCHER)
     @_fatal_on_error
     def groups_described(self, event: Any) -> None:
         """A switch listed its groups."""
-        datapath = event.msg.datapath
-        held = frozenset(entry.group_id for entry in event.msg.body)
-        self._send(datapath, self._installer.groups_held(datapath.id, held))
+        datapath, message = event.msg.datapath, event.msg
+        held = ryu.described_groups(message)
+        self._send(datapath, self._installer.groups_told(datapath.id, held, ryu.more_follows(message)))
+
+    @ryu.set_ev_cls(ryu.ofp_event.EventOFPFlowStatsReply, ryu.MAIN_DISPATCHER)
+    @_fatal_on_error
+    def rules_described(self, event: Any) -> None:
+        """A switch listed its rules."""
+        datapath, message = event.msg.datapath, event.msg
+        cookies = [entry.cookie for entry in message.body]
+        more = ryu.more_follows(message)
+        self._send(datapath, self._installer.rules_told(datapath.id, cookies, more))
+        if not more and self._installer.knows(datapath.id):
+            self._told(datapath.id)
+            foreign = self._installer.foreign_rules(datapath.id)
+            if foreign:
+                name = switch_name(router_of(datapath.id))
+                report("warning", text=f"{name} holds {foreign} rules that are not ours; they are left alone")
 
     @ryu.set_ev_cls(ryu.ofp_event.EventOFPPortStatsReply, ryu.MAIN_DISPATCHER)
     @_fatal_on_error
@@ -127,12 +284,18 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
     def barrier_replied(self, event: Any) -> None:
         """A switch has done all that it was sent."""
         datapath = event.msg.datapath
-        if self._installer.barrier_passed(datapath.id, event.msg.xid):
+        passed = self._installer.barrier_passed(datapath.id, event.msg.xid)
+        self._follow(passed)
+        if passed.ready:
+            router = router_of(datapath.id)
             ready, total = self._installer.count(Stage.READY), self._installer.total
-            report("ready", switch=switch_name(datapath.id - 1), ready=ready, switches=total)
-        if self._installer.installed and not self._announced:
-            self._announced = True
-            report("installed", switches=self._installer.total)
+            report("ready", switch=switch_name(router), ready=ready, switches=total)
+            self._last_news_s = time.monotonic()
+            self._set_ports(self._recovery.health.switch_filled(router, self._last_news_s))
+        if self._installer.installed and not self._complete:
+            self._complete = True
+            self._announce("installed")
+            self._follow(self._installer.go_ahead())
 
     @ryu.set_ev_cls(
         ryu.ofp_event.EventOFPErrorMsg,

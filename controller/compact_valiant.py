@@ -5,8 +5,8 @@ Source: PolarFly (SC22), section V-B.
 
 from __future__ import annotations
 
-from controller.detour_groups import detour_plan
-from controller.plan import Bucket, Group, GroupKind, RoutePlan
+from controller.detour_groups import Way, detour_plan
+from controller.plan import Group, GroupKind, RoutePlan
 from controller.polarfly_detours import NearDetour
 from topology.graph import Topology
 
@@ -21,8 +21,8 @@ def compact_valiant_plan(topology: Topology, hosts_per_router: int) -> RoutePlan
     return detour_plan(topology, hosts_per_router, NAME, _group, _one_per_first_hop)
 
 
-def _group(number: int, _port: int, detours: tuple[Bucket, ...]) -> Group:
-    return Group(number, GroupKind.SELECT, detours)
+def _group(number: int, _minimal: Way, detours: list[Way]) -> Group:
+    return Group(number, GroupKind.SELECT, tuple(way.bucket for way in detours))
 
 
 def _one_per_first_hop(detours: list[NearDetour]) -> list[NearDetour]:

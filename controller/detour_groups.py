@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from controller.assembly import RouterView, SourcePart, assemble, by_way_of, toward_port
+from controller.assembly import SourcePart, assemble
+from controller.local_repair import Repair
 from controller.pipeline import PRIORITY_ROUTER
 from controller.plan import Bucket, Group, RoutePlan, Rule, Table, ToGroup
 from controller.polarfly_detours import NearDetour, far_detours, near_detours
+from controller.router_view import Block, RouterView, group_number, tagged_for
 from topology.errors import UsageError
 from topology.graph import Topology
 from topology.polarfly import PolarFly
 
-# Groups by the port of the minimal next hop: for the destinations behind it, and for itself.
-FAR_GROUPS = 1 << 12
-NEAR_GROUPS = 1 << 13
 
-# (group number, port of the minimal next hop, buckets of the detours around it) -> the group
-GroupMaker = Callable[[int, int, tuple[Bucket, ...]], Group]
+@dataclass(frozen=True)
+class Way:
+    """A way that a group may send packets: a bucket, and the port by which it leaves while that is up."""
+
+    bucket: Bucket
+    port: int
+
+
+# (group number, the minimal way, the detours around it) -> the group
+GroupMaker = Callable[[int, Way, list[Way]], Group]
 NearChoice = Callable[[list[NearDetour]], list[NearDetour]]
 
 
@@ -47,18 +55,19 @@ def detour_plan(
     if not isinstance(topology, PolarFly):
         raise UsageError(f"{name} is a routing for polarfly, not for {topology.name}; try valiant")
 
-    def source_part(view: RouterView) -> SourcePart:
+    def source_part(view: RouterView, _repair: Repair) -> SourcePart:
         groups = []
-        for neighbour in topology.neighbours(view.router).tolist():
-            port = view.ports[neighbour]
-            far = tuple(toward_port(view.ports[m]) for m in far_detours(topology, view.router, neighbour))
+        port_to = dict(view.neighbour_ports())
+        for neighbour, port in view.neighbour_ports():
+            far = [_far_way(port_to[m]) for m in far_detours(topology, view.router, neighbour)]
             chosen = near_choice(near_detours(topology, view.router, neighbour))
-            near = tuple(_near_bucket(view, detour) for detour in chosen)
-            groups.append(make_group(FAR_GROUPS + port, port, far))
-            groups.append(make_group(NEAR_GROUPS + port, port, near))
+            near = [_near_way(detour, port_to[detour.first]) for detour in chosen]
+            straight = Way(Bucket((ToGroup(group_number(Block.ONWARD_NEAR, port)),)), port)
+            groups.append(make_group(group_number(Block.CHOICE_FAR, port), _far_way(port), far))
+            groups.append(make_group(group_number(Block.CHOICE_NEAR, port), straight, near))
         return SourcePart(tuple(_group_rules(view)), tuple(groups))
 
-    return assemble(topology, hosts_per_router, name, _hop_bound, source_part, tagged=True)
+    return assemble(topology, hosts_per_router, name, _hop_bound, source_part)
 
 
 def _hop_bound(distances: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
@@ -68,20 +77,24 @@ def _hop_bound(distances: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
 
 def _group_rules(view: RouterView) -> list[Rule]:
     """Returns table 1's rules: destinations behind a port go to its far group, the neighbour to its near."""
-    adjacent = set(view.topology.neighbours(view.router).tolist())
+    adjacent = {neighbour for neighbour, _ in view.neighbour_ports()}
+
+    def choice(other: int) -> tuple[ToGroup, ...]:
+        block = Block.CHOICE_NEAR if other in adjacent else Block.CHOICE_FAR
+        return (ToGroup(group_number(block, view.ports[other])),)
+
     return [
-        Rule(
-            Table.SOURCE,
-            PRIORITY_ROUTER,
-            view.matches[other],
-            (ToGroup((NEAR_GROUPS if other in adjacent else FAR_GROUPS) + view.ports[other]),),
-        )
-        for other in view.others()
+        Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], choice(other)) for other in view.others()
     ]
 
 
-def _near_bucket(view: RouterView, detour: NearDetour) -> Bucket:
-    """Returns the bucket that takes a detour to an adjacent router."""
+def _far_way(port: int) -> Way:
+    """Returns the way by a port to destinations that are not adjacent."""
+    return Way(Bucket((ToGroup(group_number(Block.ONWARD_FAR, port)),)), port)
+
+
+def _near_way(detour: NearDetour, port: int) -> Way:
+    """Returns the way that takes a detour to an adjacent router by the port of its first hop."""
     if detour.tagged is None:
-        return toward_port(view.ports[detour.first])
-    return by_way_of(view, detour.tagged)
+        return _far_way(port)
+    return Way(Bucket((*tagged_for(detour.tagged), ToGroup(group_number(Block.TAGGED, port)))), port)

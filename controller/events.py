@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import traceback
 from typing import Any, NoReturn
 
@@ -12,8 +13,11 @@ STATUS_INTERNAL_ERROR = 4
 
 
 def report(event: str, **details: Any) -> None:
-    """Tells whoever started the controller what happened: one JSON object per line."""
-    sys.stdout.write(json.dumps({"event": event, **details}) + "\n")
+    """Tells whoever started the controller what happened and when: one JSON object per line.
+
+    `monotonic_s` is by the machine's monotonic clock, which all of its processes share.
+    """
+    sys.stdout.write(json.dumps({"event": event, "monotonic_s": time.monotonic(), **details}) + "\n")
     sys.stdout.flush()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from topology.addressing import switch_name
+from topology.faults import Element, Kind
 from topology.graph import Link, Topology
 
 
@@ -24,7 +26,14 @@ class Failure:
 
     def dead_ports(self, router: int) -> frozenset[int]:
         """Returns the ports of a router that are down."""
-        return frozenset(port for where, port in self.dead_ends if where == router)
+        return self._dead_ports.get(router, frozenset())
+
+    @cached_property
+    def _dead_ports(self) -> dict[int, frozenset[int]]:
+        ports: dict[int, set[int]] = {}
+        for router, port in self.dead_ends:
+            ports.setdefault(router, set()).add(port)
+        return {router: frozenset(dead) for router, dead in ports.items()}
 
 
 NO_FAILURE = Failure()
@@ -45,5 +54,42 @@ def switch_failures(topology: Topology) -> Iterator[Failure]:
         yield Failure(f"switch {switch_name(router)}", ends, frozenset({router}))
 
 
+def failure_of(topology: Topology, elements: Iterable[Element]) -> Failure:
+    """Returns the failure of some links and switches; a switch that hangs is as dead as any."""
+    elements = [element for element in elements if element.kind is not Kind.CONTROLLER]
+    links = {element.routers for element in elements if element.kind is Kind.LINK}
+    routers = frozenset(e.routers[0] for e in elements if e.kind is not Kind.LINK)
+    dead = [
+        link
+        for link in topology.link_list
+        if (link.a, link.b) in links or link.a in routers or link.b in routers
+    ]
+    ends = frozenset(end for link in dead for end in _ends(link))
+    return Failure(", ".join(element.name for element in elements) or "none", ends, routers)
+
+
 def _ends(link: Link) -> tuple[tuple[int, int], tuple[int, int]]:
     return (link.a, link.port_a), (link.b, link.port_b)
+
+
+def parts(topology: Topology, failure: Failure) -> list[int]:
+    """Returns, for each router, the number of the part of the fabric that a failure leaves it in.
+
+    Routers of different parts cannot reach each other by any routing; dead ones are each a part.
+    """
+    part = [-1] * topology.routers
+    number = 0
+    for first in range(topology.routers):
+        if part[first] >= 0:
+            continue
+        waiting = [first]
+        part[first] = number
+        while waiting:
+            router = waiting.pop()
+            dead = failure.dead_ports(router)
+            for port, neighbour in enumerate(topology.neighbours(router).tolist(), start=1):
+                if part[neighbour] < 0 and port not in dead:
+                    part[neighbour] = number
+                    waiting.append(neighbour)
+        number += 1
+    return part

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from controller.assembly import RouterView, SourcePart, assemble
-from controller.pipeline import PRIORITY_DROP
+from controller.assembly import SourcePart, assemble
+from controller.local_repair import Repair
+from controller.pipeline import PRIORITY_ROUTER, TO_ANY_HOST
 from controller.plan import RoutePlan, Rule, Table
+from controller.router_view import RouterView
 from topology.graph import Topology
 
 NAME = "min"
@@ -16,14 +18,14 @@ NAME = "min"
 def minimal_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
     """Returns the plan in which every pair's packets take exactly the pair's distance in hops.
 
-    A switch holds one masked rule per other router, and one group per fabric port for these rules to
-    point at, so that what happens at a port is said in one place. Arguments and errors as `assemble`.
+    A switch holds masked rules for every other router, and groups per fabric port for these rules to point
+    at, so that what happens at a port is said in one place. Arguments and errors as `assemble`.
     """
-    return assemble(topology, hosts_per_router, NAME, _exactly, _straight_on, tagged=False)
+    return assemble(topology, hosts_per_router, NAME, _exactly, _straight_on)
 
 
-def _straight_on(_view: RouterView) -> SourcePart:
-    return SourcePart((Rule(Table.SOURCE, PRIORITY_DROP, (), goto=Table.MINIMAL),))
+def _straight_on(_view: RouterView, _repair: Repair) -> SourcePart:
+    return SourcePart((Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, goto=Table.MINIMAL),))
 
 
 def _exactly(distances: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:

@@ -3,10 +3,11 @@
     table 0  ingress   a host's packets, if they are that host's own; a fabric port's to table 2
     table 1  source    ARP is answered here; own hosts are delivered; the rest is the routing's
     table 2  transit   no tag: to table 3; own tag: popped, to table 3; other tags are the routing's
-    table 3  minimal   own hosts are delivered; the rest is the routing's
+    table 3  minimal   own hosts are delivered; repaired packets to table 4; the rest is the routing's
+    table 4  marked    the routing's, without any repair
 
-What a host may send is its own MAC and IP address, no VLAN tag, IPv4 or ARP. Everything else is dropped
-by a rule of its port, which counts it.
+What a host may send is its own MAC and IP address, no VLAN tag, IPv4 to one address of the fabric, or ARP
+requests. Everything else is dropped by one of two rules of its port, in tables 0 and 1, which count it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from controller.plan import (
     ETH_TYPE_IPV4,
     NO_VLAN,
     PORT_INGRESS,
+    REPAIRED_DSCP,
     VLAN_PRESENT,
     CopyBits,
     LoadBits,
@@ -34,11 +36,15 @@ from topology.graph import Topology
 
 PRIORITY_EXCEPTION = 300
 PRIORITY_HOST = 200
+PRIORITY_MARKED = 150
 PRIORITY_ROUTER = 100
 PRIORITY_DROP = 1
 
 ARP_REQUEST, ARP_REPLY = 1, 2
 NETWORK_MASK = 0xFF000000
+TO_ANY_HOST = match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(NETWORK, NETWORK_MASK))
+# The upper two bytes of every host's MAC address.
+_ANY_HOST = (MAC_PREFIX << 32, 0xFFFF << 32)
 
 
 def shared_rules(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterator[Rule]:
@@ -56,6 +62,8 @@ def shared_rules(topology: Topology, router: int, hosts: tuple[Host, ...]) -> It
         port = topology.host_port(router, host.index)
         for table in (Table.SOURCE, Table.MINIMAL):
             yield Rule(table, PRIORITY_HOST, to_host(host), (Output(port),))
+    marked = match(eth_type=ETH_TYPE_IPV4, ip_dscp=REPAIRED_DSCP)
+    yield Rule(Table.MINIMAL, PRIORITY_MARKED, marked, goto=Table.MARKED)
 
 
 def to_host(host: Host) -> Match:
@@ -78,14 +86,19 @@ def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterat
     for host in hosts:
         port = topology.host_port(router, host.index)
         own = match(in_port=port, eth_src=host.mac, vlan_vid=NO_VLAN)
-        ipv4 = own + match(eth_type=ETH_TYPE_IPV4, ipv4_src=host.ip)
+        # No broadcast or multicast: what is for one host is for no other.
+        ipv4 = own + match(eth_dst=_ANY_HOST, eth_type=ETH_TYPE_IPV4, ipv4_src=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_HOST, ipv4, goto=Table.SOURCE)
+        # A host's own packet is not one that was repaired, whatever it says.
+        marked = ipv4 + match(ip_dscp=REPAIRED_DSCP)
+        yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, marked, (SetField("ip_dscp", 0),), goto=Table.SOURCE)
         arp = own + match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_sha=host.mac, arp_spa=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_HOST, arp, goto=Table.SOURCE)
         # A gratuitous request asks for the sender's own address: an answer would claim it is taken.
         gratuitous = arp + match(arp_tpa=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, gratuitous)
-        yield Rule(Table.INGRESS, PRIORITY_DROP, match(in_port=port))
+        for table in (Table.INGRESS, Table.SOURCE, Table.MINIMAL):
+            yield Rule(table, PRIORITY_DROP, match(in_port=port))
     for port in range(1, int(topology.degrees[router]) + 1):
         yield Rule(Table.INGRESS, PRIORITY_HOST, match(in_port=port), goto=Table.TRANSIT)
 
@@ -95,7 +108,7 @@ def _arp_responder() -> Rule:
 
     A host's MAC address is 02:00 and its IP address, so that the answer follows from the question.
     """
-    asked = match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_tpa=(NETWORK & NETWORK_MASK, NETWORK_MASK))
+    asked = match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_tpa=(NETWORK, NETWORK_MASK))
     answer = (
         SetField("arp_op", ARP_REPLY),
         CopyBits("eth_src", "eth_dst", 48),

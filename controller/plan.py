@@ -26,6 +26,10 @@ PORT_INGRESS: Final = 0xFFFFFFF8  # output to the port that the packet came in b
 # The upper half of every rule's cookie, so that our rules can be told from others'.
 COOKIE_MARK: Final = 0x504F4C41 << 32
 
+# The DSCP of a packet that a switch has sent around a dead link: it is not sent around another. One of the
+# values for experiments and local use (RFC 2474, section 6: pool 2).
+REPAIRED_DSCP: Final = 0b000011
+
 
 class Table(enum.IntEnum):
     """The pipeline's tables."""
@@ -34,6 +38,8 @@ class Table(enum.IntEnum):
     SOURCE = 1
     TRANSIT = 2
     MINIMAL = 3
+    MARKED = 4
+    NOTES = 5  # no packet gets here: what a controller leaves for the next one
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +167,7 @@ class Group:
         alternatives: where a controller adapts the group, everything that one of its buckets may ever be; the
             minimal path comes first.
         hops: how many hops each alternative takes to the group's destinations, on average.
+        ports: by which port each alternative leaves while that is up.
     """
 
     number: int
@@ -168,6 +175,7 @@ class Group:
     buckets: tuple[Bucket, ...]
     alternatives: tuple[Bucket, ...] = ()
     hops: tuple[float, ...] = ()
+    ports: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 import struct
 import warnings
+import zlib
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -38,9 +41,21 @@ from ryu.controller.handler import (
     set_ev_cls,
 )
 from ryu.ofproto import nicira_ext, ofproto_v1_3, ofproto_v1_3_parser
+from ryu.ofproto.ofproto_protocol import ProtocolDesc
 
 from controller import plan
-from controller.installer import AskGroups, AskPortStatistics, Barrier, Message, PutGroup, PutRule
+from controller.events import report
+from controller.installer import (
+    AskGroups,
+    AskPortStatistics,
+    AskRules,
+    Barrier,
+    DropRules,
+    Message,
+    PutGroup,
+    PutRule,
+    SetPortState,
+)
 from topology.addressing import colons, dotted
 
 __all__ = [
@@ -50,10 +65,16 @@ __all__ = [
     "MAIN_DISPATCHER",
     "Datapath",
     "RyuApp",
+    "described_groups",
     "encode",
     "error_text",
+    "fingerprint",
+    "more_follows",
     "ofp_event",
     "ofproto_v1_3",
+    "port_is_gone",
+    "port_is_set_down",
+    "port_is_up",
     "run",
     "set_ev_cls",
     "sleep",
@@ -62,6 +83,8 @@ __all__ = [
 
 RyuApp = app_manager.RyuApp
 
+_ECHO_EVERY_S, _UNANSWERED_ECHOES = 2, 3
+
 # Switches of a fabric connect all at once; Ryu's own listener takes 50 and lets the others wait a second.
 _BACKLOG = 4096
 
@@ -69,9 +92,10 @@ _BACKLOG = 4096
 class _Handshake(ofp_handler.OFPHandler):  # type: ignore[misc]
     """Ryu's own handshake, behind a listener that somebody else opened."""
 
-    def __init__(self, listener: Any) -> None:
+    def __init__(self, listener: Any, context: ssl.SSLContext | None) -> None:
         super().__init__()
         self._listener = listener
+        self._context = context
 
     def start(self) -> Any:
         RyuApp.start(self)
@@ -80,7 +104,17 @@ class _Handshake(ofp_handler.OFPHandler):  # type: ignore[misc]
     def _accept(self) -> None:
         while True:
             connection, address = self._listener.accept()
-            hub.spawn(datapath_connection_factory, connection, address)
+            hub.spawn(self._serve, connection, address)
+
+    def _serve(self, connection: Any, address: Any) -> None:
+        if self._context:
+            try:
+                connection = self._context.wrap_socket(connection, server_side=True)
+            except OSError as error:  # TLS's own errors among them
+                connection.close()
+                report("warning", text=f"a connection from {address[0]} was refused: {error}")
+                return
+        datapath_connection_factory(connection, address)
 
 
 class _UnixSocket(eventlet.greenio.GreenSocket):  # type: ignore[misc]
@@ -99,16 +133,48 @@ class _UnixSocket(eventlet.greenio.GreenSocket):  # type: ignore[misc]
         return connection, address or "unix"
 
 
+def _remove_stale(path: str) -> None:
+    """Removes a socket that a controller left which was killed: nobody listens there."""
+    with socket.socket(socket.AF_UNIX) as trial:
+        try:
+            trial.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)
+        except OSError:
+            pass  # there is none, or it is no socket: to bind will tell
+
+
 def _listen_unix(path: str) -> Any:
     # Whoever can open the socket can be a switch: nobody but the owner.
     mask = os.umask(0o077)
     try:
+        _remove_stale(path)
         listener = _UnixSocket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(path)
         listener.listen(_BACKLOG)
     finally:
         os.umask(mask)
     return listener
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """Files for TLS: our key and certificate, and that of the authority which signed the switches'."""
+
+    key: str
+    certificate: str
+    authority: str
+
+    def context(self) -> ssl.SSLContext:
+        """Returns what takes only connections of switches with a certificate of that authority.
+
+        Raises:
+            OSError: a file cannot be read, or is not what it should be.
+        """
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=self.authority)
+        context.load_cert_chain(self.certificate, self.key)
+        context.verify_mode = ssl.CERT_REQUIRED
+        return context
 
 
 def listen(path: str | None, host: str, port: int) -> Any:
@@ -127,11 +193,17 @@ spawn = hub.spawn
 sleep = hub.sleep
 
 
-def run(listener: Any, application_class: type[Any], *arguments: Any) -> None:
-    """Runs one application on the connections that `listener` accepts, until a thread of it ends."""
+def run(listener: Any, context: ssl.SSLContext | None, application_class: type[Any], *arguments: Any) -> None:
+    """Runs one application on the connections that `listener` accepts, until a thread of it ends.
+
+    With a context, connections are TLS.
+    """
     cfg.CONF(args=[], project="polarlab")
+    # A switch that keeps its connection and answers nothing is closed after some seconds.
+    cfg.CONF.set_override("echo_request_interval", _ECHO_EVERY_S)
+    cfg.CONF.set_override("maximum_unreplied_echo_requests", _UNANSWERED_ECHOES)
     manager = app_manager.AppManager.get_instance()
-    handshake = manager.instantiate(_Handshake, listener)
+    handshake = manager.instantiate(_Handshake, listener, context)
     application = manager.instantiate(application_class, *arguments)
     threads = [handshake.start(), application.start()]
     hub.joinall([thread for thread in threads if thread is not None])
@@ -141,6 +213,7 @@ def run(listener: Any, application_class: type[Any], *arguments: Any) -> None:
 
 _PARSER = ofproto_v1_3_parser
 _PROTOCOL = ofproto_v1_3
+_NO_DATAPATH = ProtocolDesc(ofproto_v1_3.OFP_VERSION)  # where Ryu wants one to know the version by
 _MAC_FIELDS = frozenset({"eth_src", "eth_dst", "arp_sha", "arp_tha"})
 _IP_FIELDS = frozenset({"ipv4_src", "ipv4_dst", "arp_spa", "arp_tpa"})
 _GROUP_TYPES = {
@@ -156,6 +229,9 @@ def encode(datapath: Datapath, messages: Iterable[Message]) -> bytes:
     for message in messages:
         if isinstance(message.command, PutGroup):
             encoded += _group_mod(message.xid, message.command)
+            continue
+        if isinstance(message.command, PutRule):
+            encoded += _flow_mod(message.xid, message.command)
             continue
         wire = _wire_message(datapath, message)
         wire.set_xid(message.xid)
@@ -179,14 +255,26 @@ def _wire_message(datapath: Datapath, message: Message) -> Any:
             return _PARSER.OFPPortStatsRequest(datapath, 0, _PROTOCOL.OFPP_ANY)
         case Barrier():
             return _PARSER.OFPBarrierRequest(datapath)
-        case PutRule(rule, cookie):
+        case AskRules():
+            return _PARSER.OFPFlowStatsRequest(datapath)
+        case DropRules(cookie):
             return _PARSER.OFPFlowMod(
                 datapath,
                 cookie=cookie,
-                table_id=rule.table,
-                priority=rule.priority,
-                match=_match(rule.match),
-                instructions=_instructions(rule.actions, rule.goto),
+                cookie_mask=(1 << 64) - 1,
+                table_id=_PROTOCOL.OFPTT_ALL,
+                command=_PROTOCOL.OFPFC_DELETE,
+                out_port=_PROTOCOL.OFPP_ANY,
+                out_group=_PROTOCOL.OFPG_ANY,
+            )
+        case SetPortState(port, down):
+            return _PARSER.OFPPortMod(
+                datapath,
+                port_no=port,
+                hw_addr=datapath.ports[port].hw_addr,
+                config=_PROTOCOL.OFPPC_PORT_DOWN if down else 0,
+                mask=_PROTOCOL.OFPPC_PORT_DOWN,
+                advertise=0,
             )
 
 
@@ -203,6 +291,59 @@ def _group_mod(xid: int, put: PutGroup) -> bytes:
     return head + struct.pack("!HBxI", command, _GROUP_TYPES[group.kind], group.number) + buckets
 
 
+_FLOW_MOD_HEAD = struct.Struct("!BBHIQ")  # of which the last two are the message's number and the cookie
+
+
+def _flow_mod(xid: int, put: PutRule) -> bytes:
+    """Returns a rule's message."""
+    encoded = _encoded_rule(put.rule)
+    version, kind, length, _, _ = _FLOW_MOD_HEAD.unpack_from(encoded)
+    return _FLOW_MOD_HEAD.pack(version, kind, length, xid, put.cookie) + encoded[_FLOW_MOD_HEAD.size :]
+
+
+def fingerprint(what: plan.Rule | plan.Group) -> int:
+    """Returns 32 bits that tell a rule or a group from all others, the same in every run."""
+    if isinstance(what, plan.Rule):
+        return zlib.crc32(_encoded_rule(what))
+    buckets = b"".join(_bucket(what.kind, bucket) for bucket in what.buckets)
+    return _group_fingerprint(_GROUP_TYPES[what.kind], buckets)
+
+
+def described_groups(message: Any) -> dict[int, int]:
+    """Returns group number -> fingerprint, from a switch's description of its groups."""
+    found = {}
+    for entry in message.body:
+        buckets = bytearray()
+        for bucket in entry.buckets:
+            bucket.serialize(buckets, len(buckets))
+        found[entry.group_id] = _group_fingerprint(entry.type, bytes(buckets))
+    return found
+
+
+def port_is_up(port: Any) -> bool:
+    """Returns whether a port, as a switch describes it, can carry packets."""
+    return not (port.state & _PROTOCOL.OFPPS_LINK_DOWN or port.config & _PROTOCOL.OFPPC_PORT_DOWN)
+
+
+def port_is_gone(message: Any) -> bool:
+    """Returns whether a port's status is that it is no more."""
+    return bool(message.reason == _PROTOCOL.OFPPR_DELETE)
+
+
+def port_is_set_down(port: Any) -> bool:
+    """Returns whether a controller has set a port down."""
+    return bool(port.config & _PROTOCOL.OFPPC_PORT_DOWN)
+
+
+def more_follows(message: Any) -> bool:
+    """Returns whether an answer in several messages goes on after this one."""
+    return bool(message.flags & _PROTOCOL.OFPMPF_REPLY_MORE)
+
+
+def _group_fingerprint(kind: int, buckets: bytes) -> int:
+    return zlib.crc32(buckets, kind)
+
+
 # The rules and groups of a fabric's switches are mostly alike, so that their parts are made once.
 
 
@@ -216,6 +357,21 @@ def _bucket(kind: plan.GroupKind, bucket: plan.Bucket) -> bytes:
         actions=_actions(bucket.actions),
     ).serialize(encoded, 0)
     return bytes(encoded)
+
+
+@cache
+def _encoded_rule(rule: plan.Rule) -> bytes:
+    """Returns a rule's message without its number and cookie."""
+    wire = _PARSER.OFPFlowMod(
+        _NO_DATAPATH,
+        table_id=rule.table,
+        priority=rule.priority,
+        match=_match(rule.match),
+        instructions=_instructions(rule.actions, rule.goto),
+    )
+    wire.set_xid(0)
+    wire.serialize()
+    return bytes(wire.buf)
 
 
 @cache

@@ -3,10 +3,10 @@
     python -m controller.service polarfly q=7 --routing min --listen unix:/run/polarlab/controller
 
 What happens is reported on standard output, one JSON object per line (`event` is planned, proven,
-listening, connected, ready, installed, adapted, warning, refused, disconnected, foreign or fatal); logs go
-to standard error. An adaptive routing's controller reads the queues that are handed to it, or, told the
-links' rate, asks the switches for their ports' statistics. Exit status as everywhere: 1 the plan fails its
-proof and nothing is installed, 2 wrong use, 4 an internal error.
+listening, connected, ready, installed, incomplete, adapted, port, replanned, warning, refused,
+disconnected, foreign or fatal); logs go to standard error. An adaptive routing's controller reads the
+queues that are handed to it, or, told the links' rate, asks the switches for their ports' statistics. Exit
+status as everywhere: 1 the plan fails its proof and nothing is installed, 2 wrong use, 4 an internal error.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from controller.adaptive_loop import AdaptiveLoop, step_s
 from controller.events import die, report
 from controller.handover import Queues, asked_to_restore, receive_queues
 from controller.installer import Installer
+from controller.local_repair import without_local_repair
 from controller.occupancy import NetlinkOccupancy, OccupancySource
 from controller.plan import RoutePlan
 from controller.port_statistics import PortStatisticsOccupancy
+from controller.recovery import Recovery
 from controller.routings import make_plan, routing
 from controller.walk import prove
 from topology.addressing import dpid
@@ -38,36 +40,41 @@ DEFAULT_LISTEN = "tcp:127.0.0.1:6653"
 
 @dataclass(frozen=True)
 class ListenAddress:
-    """Where switches connect to: a Unix socket's path, or a TCP host and port."""
+    """Where switches connect to: a Unix socket's path, or a TCP host and port, with TLS or without."""
 
     path: str | None
     host: str
     port: int
+    tls: bool = False
 
 
-def parse_listen(text: str, allow_remote: bool) -> ListenAddress:
-    """Returns the address that `unix:PATH` or `tcp:HOST:PORT` names.
+def parse_listen(text: str) -> ListenAddress:
+    """Returns the address that `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT` names.
 
     Raises:
-        ParameterError: it has another form, or is no loopback address and remote ones are not allowed.
+        ParameterError: it has another form, or is no loopback address and without TLS.
     """
     kind, _, rest = text.partition(":")
     if kind == "unix" and rest:
         return ListenAddress(rest, "", 0)
     host, _, port = rest.rpartition(":")
     host = host.strip("[]")
-    if kind != "tcp" or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise ParameterError(f"cannot listen on {text!r}; use unix:PATH or tcp:HOST:PORT")
+    if kind not in ("tcp", "ssl") or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ParameterError(f"cannot listen on {text!r}; use unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT")
     try:
         loopback = ipaddress.ip_address(host).is_loopback
     except ValueError:
         raise ParameterError(f"{host!r} is no IP address; use tcp:127.0.0.1:{port}") from None
-    if not loopback and not allow_remote:
-        raise ParameterError(f"{host} is not a loopback address; add --allow-remote if that is meant")
-    return ListenAddress(None, host, int(port))
+    if kind == "tcp" and not loopback:
+        raise ParameterError(
+            f"{host} is not a loopback address: use ssl:{host}:{port}, with certificates, if that is meant"
+        )
+    return ListenAddress(None, host, int(port), kind == "ssl")
 
 
-def proven_plan(name: str, params: dict[str, int | str], hosts: int, routing: str) -> RoutePlan:
+def proven_plan(
+    name: str, params: dict[str, int | str], hosts: int, routing: str, *, local_repair: bool = True
+) -> RoutePlan:
     """Returns a plan that passed its proof, and reports both steps.
 
     Raises:
@@ -76,6 +83,8 @@ def proven_plan(name: str, params: dict[str, int | str], hosts: int, routing: st
     """
     started = time.monotonic()
     plan = make_plan(make_topology(name, params), hosts, routing)
+    if not local_repair:
+        plan = without_local_repair(plan)
     size = plan.size()
     report("planned", flows=size.flows, groups=size.groups, seconds=time.monotonic() - started)
     started = time.monotonic()
@@ -88,22 +97,32 @@ def proven_plan(name: str, params: dict[str, int | str], hosts: int, routing: st
 
 def serve(arguments: argparse.Namespace) -> None:
     """Does what the command line asks for; returns only if listening ends."""
-    address = parse_listen(arguments.listen, arguments.allow_remote)
+    address = parse_listen(arguments.listen)
+    files = (arguments.private_key, arguments.certificate, arguments.ca_certificate)
+    if address.tls and None in files:
+        raise UsageError("ssl: needs --private-key, --certificate and --ca-certificate")
+    if not address.tls and files != (None, None, None):
+        raise UsageError(f"certificates are for ssl:HOST:PORT, not for {arguments.listen}")
     params = parse_params(arguments.topology, arguments.params)
-    plan = proven_plan(arguments.topology, params, arguments.hosts, arguments.routing)
+    repair = not arguments.no_local_repair
+    plan = proven_plan(arguments.topology, params, arguments.hosts, arguments.routing, local_repair=repair)
 
     loop = None if routing(plan.routing).oblivious else _adaptive_loop(arguments, plan)
 
     # Only now: Ryu takes most of a second to import, and replaces the standard library's sockets.
     from controller import app, ryu_adapter
 
-    installer = Installer(plan)
+    try:
+        context = ryu_adapter.Certificates(*files).context() if address.tls else None
+    except OSError as error:  # TLS's own errors among them
+        raise UsageError(f"the certificates cannot be used: {error}") from error
+    installer = Installer(plan, ryu_adapter.fingerprint)
     try:
         listener = ryu_adapter.listen(address.path, address.host, address.port)
     except OSError as error:
         raise UsageError(f"cannot listen on {arguments.listen}: {error.strerror}") from error
     report("listening", address=arguments.listen)
-    ryu_adapter.run(listener, app.PlanApp, installer, loop)
+    ryu_adapter.run(listener, context, app.PlanApp, installer, Recovery(plan), loop)
     die("a thread of the controller ended")
 
 
@@ -163,8 +182,13 @@ def main() -> int:
     parser.add_argument("params", nargs="*", help="its parameters, as q=7")
     parser.add_argument("--hosts", type=int, default=1, help="hosts per router")
     parser.add_argument("--routing", default="min")
-    parser.add_argument("--listen", default=DEFAULT_LISTEN, help="unix:PATH or tcp:HOST:PORT")
-    parser.add_argument("--allow-remote", action="store_true", help="listen on other than loopback")
+    parser.add_argument("--listen", default=DEFAULT_LISTEN, help="unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT")
+    parser.add_argument("--private-key", metavar="FILE", help="for ssl: our private key (PEM)")
+    parser.add_argument("--certificate", metavar="FILE", help="for ssl: our certificate (PEM)")
+    parser.add_argument(
+        "--ca-certificate", metavar="FILE", help="for ssl: of the authority that signed the switches' (PEM)"
+    )
+    parser.add_argument("--no-local-repair", action="store_true", help="switches know no ways around")
     parser.add_argument(
         "--queues-from", type=int, metavar="FD", help="a descriptor that the queues to adapt to come over"
     )

@@ -80,10 +80,19 @@ class StateSpace:
 
     def steps(self, state: State, destination: Host, failure: Failure) -> list[Step]:
         """Returns everything that may happen to a packet in a state on its way to `destination`."""
+        return self.steps_and_ports(state, destination, failure)[0]
+
+    def steps_and_ports(
+        self, state: State, destination: Host, failure: Failure
+    ) -> tuple[list[Step], frozenset[int]]:
+        """Returns the same, and the ports whose failure might change it."""
+        model = self._models[state.router]
+        model.consulted.clear()
         dead_ports = failure.dead_ports(state.router)
         delivery = (destination.router, self._host_port(destination))
-        outcomes = self._models[state.router].process_with_shares(state.packet, dead_ports)
-        return [self._step(state.router, share, outcome, delivery) for share, outcome in outcomes]
+        outcomes = model.process_with_shares(state.packet, dead_ports)
+        steps = [self._step(state.router, share, outcome, delivery) for share, outcome in outcomes]
+        return steps, frozenset(model.consulted)
 
     def _step(self, router: int, share: float, outcome: Outcome, delivery: tuple[int, int]) -> Step:
         if len(outcome) != 1:

@@ -74,6 +74,8 @@ class SwitchModel:
             rules[rule.table].append(rule)
             self._check(rule)
         self._tables = {table: _TableIndex(rules[table]) for table in Table}
+        # The ports whose state mattered to what was processed, until somebody empties it.
+        self.consulted: set[int] = set()
 
     def _check_chain(self, group: Group, before: tuple[int, ...]) -> None:
         if group.number in before:
@@ -126,6 +128,7 @@ class SwitchModel:
         outcomes = _NOTHING
         for action in actions:
             if isinstance(action, Output):
+                self.consulted.add(action.port)
                 sent = _send(action.port, packet, dead_ports)
                 outcomes = _both(outcomes, [(1.0, sent)])
             elif isinstance(action, ToGroup):
@@ -140,15 +143,17 @@ class SwitchModel:
         weights: dict[Bucket, int] = {}
         for bucket in group.buckets:
             weights[bucket] = weights.get(bucket, 0) + bucket.weight
-        alive = {
-            bucket: weight
-            for bucket, weight in weights.items()
-            if bucket.watch_port is None or bucket.watch_port not in dead_ports
-        }
-        if group.kind is GroupKind.SELECT:
-            alive = {bucket: weight for bucket, weight in alive.items() if weight > 0}
-        else:
-            alive = dict(list(alive.items())[:1])
+        alive: dict[Bucket, int] = {}
+        for bucket, weight in weights.items():
+            if bucket.watch_port is not None:
+                self.consulted.add(bucket.watch_port)
+            if bucket.watch_port is not None and bucket.watch_port in dead_ports:
+                continue
+            if group.kind is not GroupKind.SELECT:
+                alive = {bucket: weight}  # the first; whether others live does not matter
+                break
+            if weight > 0:
+                alive[bucket] = weight
         total = sum(alive.values())
         possible = alive | {bucket: 0 for bucket in group.alternatives if bucket not in alive}
         if not possible:

@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from controller.adaptation import BUCKETS, AdaptiveGroup, Change, Law, PortOccupancies, returned_at_once
-from controller.assembly import RouterView, SourcePart, assemble, by_way_of, toward_port
+from controller.assembly import SourcePart, assemble, by_way_of
+from controller.local_repair import Repair
 from controller.pipeline import PRIORITY_ROUTER
-from controller.plan import Group, GroupKind, RoutePlan, Rule, Table, ToGroup
+from controller.plan import Bucket, Group, GroupKind, RoutePlan, Rule, Table, ToGroup
+from controller.router_view import Block, RouterView, group_number
 from topology.graph import Topology
 
 NAME = "ugal"
-# Group numbers: the distance above so many bits, the port below.
-_PORT_BITS = 12
 MOST_INTERMEDIATES = 64
 
 # How much more occupancy times hops the minimal path may have and still be taken.
@@ -47,24 +47,30 @@ def ugal_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
     def bound(pair_distances: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
         return np.where(pair_distances == 0, 0, 2 * diameter).astype(np.int8)
 
-    def source_part(view: RouterView) -> SourcePart:
+    def source_part(view: RouterView, repair: Repair) -> SourcePart:
         members: dict[tuple[int, int], list[int]] = {}
         for other in view.others():
             members.setdefault((int(distances[view.router, other]), view.ports[other]), []).append(other)
         rules, groups = [], []
         for (distance, port), destinations in members.items():
-            number = distance << _PORT_BITS | port
-            groups.append(_group(view, distances, number, destinations))
+            number = group_number(Block.CHOICE_BY_DISTANCE + distance, port)
+            groups.append(_group(view, repair, distances, number, destinations))
             rules += [
                 Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(number),))
                 for other in destinations
             ]
         return SourcePart(tuple(rules), tuple(groups))
 
-    return assemble(topology, hosts_per_router, NAME, bound, source_part, tagged=True)
+    return assemble(topology, hosts_per_router, NAME, bound, source_part)
 
 
-def _group(view: RouterView, distances: npt.NDArray[np.int8], number: int, destinations: list[int]) -> Group:
+def _group(
+    view: RouterView,
+    repair: Repair,
+    distances: npt.NDArray[np.int8],
+    number: int,
+    destinations: list[int],
+) -> Group:
     port = view.ports[destinations[0]]
     away, onward = distances[view.router], distances[:, destinations]
     # The source lies on a shortest path from there: the way would come back.
@@ -72,15 +78,16 @@ def _group(view: RouterView, distances: npt.NDArray[np.int8], number: int, desti
     candidates = [other for other in view.others() if view.ports[other] != port and not back[other]]
     places = np.linspace(0, len(candidates) - 1, min(len(candidates), MOST_INTERMEDIATES)).round()
     chosen = [candidates[int(place)] for place in places]
-    minimal = toward_port(port)
+    minimal = Bucket((ToGroup(repair.onward[destinations[0]]),))
     if not chosen:
         return Group(number, GroupKind.INDIRECT, (minimal,))
     return Group(
         number,
         GroupKind.SELECT,
         (minimal,) * BUCKETS,
-        (minimal, *(by_way_of(view, intermediate) for intermediate in chosen)),
-        (float(away[destinations[0]]), *(float(away[r] + onward[r].mean()) for r in chosen)),
+        alternatives=(minimal, *(by_way_of(repair, intermediate) for intermediate in chosen)),
+        hops=(float(away[destinations[0]]), *(float(away[r] + onward[r].mean()) for r in chosen)),
+        ports=(port, *(view.ports[intermediate] for intermediate in chosen)),
     )
 
 

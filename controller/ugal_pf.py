@@ -22,9 +22,8 @@ from controller.adaptation import (
     least_occupied,
     returned_at_once,
 )
-from controller.assembly import toward_port
-from controller.detour_groups import detour_plan
-from controller.plan import Bucket, Group, GroupKind, RoutePlan
+from controller.detour_groups import Way, detour_plan
+from controller.plan import Group, GroupKind, RoutePlan
 from topology.graph import Topology
 
 NAME = "ugal-pf"
@@ -48,9 +47,15 @@ def ugal_pf_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
     return detour_plan(topology, hosts_per_router, NAME, _group, lambda detours: detours)
 
 
-def _group(number: int, port: int, detours: tuple[Bucket, ...]) -> Group:
-    minimal = toward_port(port)
-    return Group(number, GroupKind.SELECT, (minimal,) * BUCKETS, (minimal, *detours))
+def _group(number: int, minimal: Way, detours: list[Way]) -> Group:
+    ways = [minimal, *detours]
+    return Group(
+        number,
+        GroupKind.SELECT,
+        (minimal.bucket,) * BUCKETS,
+        alternatives=tuple(way.bucket for way in ways),
+        ports=tuple(way.port for way in ways),
+    )
 
 
 def ugal_pf_law(group: AdaptiveGroup, ports: PortOccupancies) -> Change:

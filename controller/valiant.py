@@ -10,14 +10,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from controller.assembly import RouterView, SourcePart, assemble, by_way_of
+from controller.assembly import SourcePart, assemble, by_way_of
+from controller.local_repair import Repair
 from controller.pipeline import PRIORITY_ROUTER
 from controller.plan import Group, GroupKind, RoutePlan, Rule, Table, ToGroup
+from controller.router_view import Block, RouterView, group_number
 from topology.graph import Topology
 
 NAME = "valiant"
 # One group for all destinations. Open vSwitch divides a group of n equal buckets evenly up to n = 256.
-GROUP = 1 << 16
+GROUP = group_number(Block.CHOICE_ANY)
 MOST_INTERMEDIATES = 256
 
 
@@ -32,13 +34,13 @@ def valiant_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
     def bound(distances: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
         return np.where(distances == 0, 0, 2 * diameter).astype(np.int8)
 
-    return assemble(topology, hosts_per_router, NAME, bound, _any_router_first, tagged=True)
+    return assemble(topology, hosts_per_router, NAME, bound, _any_router_first)
 
 
-def _any_router_first(view: RouterView) -> SourcePart:
+def _any_router_first(view: RouterView, repair: Repair) -> SourcePart:
     others = view.others()
     chosen = np.linspace(0, len(others) - 1, min(len(others), MOST_INTERMEDIATES)).round()
-    buckets = tuple(by_way_of(view, others[int(index)]) for index in chosen)
+    buckets = tuple(by_way_of(repair, others[int(index)]) for index in chosen)
     rules = tuple(
         Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(GROUP),)) for other in others
     )

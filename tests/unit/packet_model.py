@@ -10,7 +10,7 @@ from bisect import bisect
 from itertools import accumulate
 
 from controller.adaptation import SwitchAdapter
-from controller.plan import Output, SetField, ToGroup
+from controller.plan import SetField, ToGroup
 from controller.port_statistics import PortCounters, PortStatisticsOccupancy
 from controller.routings import make_plan, routing
 from traffic.patterns import make_pattern
@@ -86,7 +86,7 @@ class PacketModel:
                     bins[int(now / BIN_S)] += 1
                     continue
                 group = self.groups[router][self.group_toward[router][end]]
-                port, tag = _port_and_tag(group.buckets[bucket % len(group.buckets)])
+                port, tag = _port_and_tag(group, bucket % len(group.buckets))
             else:
                 router, end, tag = packet
                 if tag == router:
@@ -145,7 +145,8 @@ class PacketModel:
         }
 
 
-def _port_and_tag(bucket):
-    port = next(action.port for action in bucket.actions if isinstance(action, Output))
+def _port_and_tag(group, number):
+    bucket = group.buckets[number]
+    port = group.ports[group.alternatives.index(bucket)]
     tags = [a.value & 0xFFF for a in bucket.actions if isinstance(a, SetField) and a.field == "vlan_vid"]
     return port, tags[0] - 1 if tags else None

@@ -8,16 +8,8 @@ from collections import Counter
 import pytest
 from packet_model import PacketModel
 
-from controller.adaptation import (
-    BUCKETS,
-    REST_DETOURED,
-    REST_RETURNED,
-    SHARE_RETURNED,
-    SwitchAdapter,
-    out_port,
-)
+from controller.adaptation import BUCKETS, REST_DETOURED, REST_RETURNED, SHARE_RETURNED, SwitchAdapter
 from controller.adaptive_loop import AdaptiveLoop
-from controller.detour_groups import FAR_GROUPS
 from controller.handover import (
     Queues,
     ask_to_restore,
@@ -27,6 +19,7 @@ from controller.handover import (
     send_queues,
 )
 from controller.netlink_queues import SwitchQueues
+from controller.router_view import Block, group_number
 from controller.routings import make_plan
 from controller.ugal_pf import HIGH, LOW, SHARE_MOVED, ugal_pf_law
 from topology.polarfly import PolarFly
@@ -44,8 +37,8 @@ def make_adapter():
 
 def shares(groups, port):
     """Returns how many buckets of a port's far group send by which port."""
-    (group,) = [g for g in groups if g.number == FAR_GROUPS + port]
-    return Counter(map(out_port, group.buckets))
+    (group,) = [g for g in groups if g.number == group_number(Block.CHOICE_FAR, port)]
+    return Counter(group.ports[group.alternatives.index(bucket)] for bucket in group.buckets)
 
 
 def after(adapter, occupancies, steps):
@@ -153,7 +146,9 @@ def test_the_share_settles_where_the_port_is_busy_and_nobody_flaps(demand):
         arriving = demand * 62.5 * 0.05 * minimal / BUCKETS
         leaving = min(queue + arriving, 62.5 * 0.05)
         queue = min(32.0, queue + arriving - leaving)
-        changed = [g for g in adapter.update({1: queue / 32}) if g.number == FAR_GROUPS + 1]
+        changed = [
+            g for g in adapter.update({1: queue / 32}) if g.number == group_number(Block.CHOICE_FAR, 1)
+        ]
         if changed:
             minimal = shares(changed, 1)[1]
         if step >= 300:

@@ -19,7 +19,7 @@ from topology.errors import NegativeResult, ParameterError, UsageError
     ],
 )
 def test_addresses_to_listen_on(text, address):
-    assert parse_listen(text, allow_remote=False) == address
+    assert parse_listen(text) == address
 
 
 @pytest.mark.parametrize(
@@ -27,20 +27,20 @@ def test_addresses_to_listen_on(text, address):
     ["", "unix:", "tcp:", "tcp:127.0.0.1", "tcp:127.0.0.1:0", "tcp:127.0.0.1:65536", "udp:127.0.0.1:1"],
 )
 def test_other_forms_are_refused(text):
-    with pytest.raises(ParameterError, match=r"cannot listen on .*; use unix:PATH or tcp:HOST:PORT"):
-        parse_listen(text, allow_remote=False)
+    with pytest.raises(ParameterError, match=r"cannot listen on .*; use unix:PATH, tcp:HOST:PORT or ssl:"):
+        parse_listen(text)
 
 
 def test_names_are_no_addresses():
     with pytest.raises(ParameterError, match=r"'localhost' is no IP address; use tcp:127\.0\.0\.1:6653"):
-        parse_listen("tcp:localhost:6653", allow_remote=False)
+        parse_listen("tcp:localhost:6653")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1"])
-def test_remote_addresses_have_to_be_allowed(host):
-    with pytest.raises(ParameterError, match=f"{host} is not a loopback address; add --allow-remote"):
-        parse_listen(f"tcp:{host}:6653", allow_remote=False)
-    assert parse_listen(f"tcp:{host}:6653", allow_remote=True).host == host
+def test_remote_addresses_need_tls(host):
+    with pytest.raises(ParameterError, match=f"{host} is not a loopback address: use ssl:{host}:6653"):
+        parse_listen(f"tcp:{host}:6653")
+    assert parse_listen(f"ssl:{host}:6653") == ListenAddress(None, host, 6653, tls=True)
 
 
 def test_parameters_are_read_by_their_types():
@@ -60,7 +60,7 @@ def test_a_proven_plan_is_reported_step_by_step(capsys):
     assert plan.routing == "min"
     planned, proven = map(json.loads, capsys.readouterr().out.splitlines())
     assert (planned["event"], proven["event"]) == ("planned", "proven")
-    assert planned["groups"] == 18
+    assert planned["groups"] == 4 * 18
     assert (proven["pairs"], proven["max_hops"]) == (42, 2)
 
 

@@ -1,29 +1,53 @@
 """The installation of a plan, told from memory what switches say."""
 
+import zlib
+
 import pytest
 
-from controller.installer import AskGroups, Barrier, Installer, PutGroup, PutRule, Stage
+from controller.failures import link_failures
+from controller.installer import (
+    AskGroups,
+    AskRules,
+    Barrier,
+    DropRules,
+    Installer,
+    PutGroup,
+    PutRule,
+    Stage,
+)
 from controller.minimal import minimal_plan
 from controller.plan import COOKIE_MARK
+from controller.remaining_plan import remaining_plan
+from controller.updates import update_rounds
 from topology.polarfly import PolarFly
 
-PLAN = minimal_plan(PolarFly(2), 1)
+GRAPH = PolarFly(2)
+PLAN = minimal_plan(GRAPH, 1)
 FOREIGN = 99
+
+
+def fingerprint(what) -> int:
+    return zlib.crc32(repr(what).encode())
+
+
+def cookie(rule) -> int:
+    return COOKIE_MARK | fingerprint(rule)
 
 
 @pytest.fixture
 def installer() -> Installer:
-    return Installer(PLAN)
+    return Installer(PLAN, fingerprint)
 
 
-def send_plan(installer: Installer, dpid: int, held: frozenset[int] = frozenset()) -> list:
-    """Connects a switch and returns what it is sent after it told its groups."""
+def send_plan(installer: Installer, dpid: int, groups=None, cookies=()) -> list:
+    """Connects a switch and returns what it is sent after it told what it holds."""
     installer.connected(dpid)
-    return installer.groups_held(dpid, held)
+    assert installer.groups_told(dpid, groups or {}, more=False) == []
+    return installer.rules_told(dpid, list(cookies), more=False)
 
 
 def install(installer: Installer, dpid: int) -> None:
-    assert installer.barrier_passed(dpid, send_plan(installer, dpid)[-1].xid)
+    assert installer.barrier_passed(dpid, send_plan(installer, dpid)[-1].xid).ready
 
 
 def test_nothing_is_installed_before_switches_connect(installer):
@@ -32,9 +56,9 @@ def test_nothing_is_installed_before_switches_connect(installer):
     assert not installer.installed
 
 
-def test_a_switch_that_connects_is_asked_for_its_groups(installer):
-    [message] = installer.connected(1)
-    assert message.command == AskGroups()
+def test_a_switch_that_connects_is_asked_what_it_holds(installer):
+    messages = installer.connected(1)
+    assert [message.command for message in messages] == [AskGroups(), AskRules()]
     assert installer.count(Stage.ASKED) == 1
 
 
@@ -48,32 +72,99 @@ def test_it_is_sent_groups_then_rules_then_a_barrier(installer):
     assert installer.count(Stage.SENT) == 1
 
 
-def test_groups_that_it_holds_are_modified_and_others_added(installer):
-    messages = send_plan(installer, 3, frozenset({2, 77}))
+def test_groups_that_differ_are_modified_and_missing_ones_added(installer):
+    same, other, *missing = PLAN.switches[2].groups
+    messages = send_plan(installer, 3, {same.number: fingerprint(same), other.number: 5, 777: 7})
     puts = [message.command for message in messages if isinstance(message.command, PutGroup)]
-    assert {put.group.number: put.exists for put in puts} == {1: False, 2: True}
+    assert {put.group.number: put.exists for put in puts} == {
+        other.number: True,
+        **{group.number: False for group in missing},
+    }
 
 
-def test_cookies_are_marked_and_tell_the_rules_apart(installer):
+def test_cookies_carry_the_mark_and_the_rules_fingerprint(installer):
     messages = send_plan(installer, 3)
-    cookies = [m.command.cookie for m in messages if isinstance(m.command, PutRule)]
-    assert cookies == [COOKIE_MARK | index for index in range(len(PLAN.switches[2].rules))]
+    puts = [m.command for m in messages if isinstance(m.command, PutRule)]
+    assert [put.cookie for put in puts] == [cookie(rule) for rule in PLAN.switches[2].rules]
+
+
+def test_only_the_differences_are_mended_and_the_rules_of_others_left(installer):
+    rules = PLAN.switches[2].rules
+    stale = COOKIE_MARK | 12345
+    groups = {group.number: fingerprint(group) for group in PLAN.switches[2].groups}
+    held = [*map(cookie, rules[1:]), stale, 0, 42]
+    installer.go_ahead()
+    commands = [message.command for message in send_plan(installer, 3, groups, held)]
+    assert commands == [PutRule(rules[0], cookie(rules[0])), DropRules(stale), Barrier()]
+    assert installer.foreign_rules(3) == 2
+
+
+def test_a_switch_that_holds_its_plan_is_sent_nothing_but_a_barrier(installer):
+    plan = PLAN.switches[2]
+    groups = {group.number: fingerprint(group) for group in plan.groups}
+    installer.go_ahead()
+    messages = send_plan(installer, 3, groups, map(cookie, plan.rules))
+    assert [message.command for message in messages] == [Barrier()]
+
+
+def test_switches_of_a_controller_before_us_are_left_as_they_are_until_it_is_known_what_works(installer):
+    """To bring them to the plan of a whole fabric one by one could have packets circle meanwhile."""
+    left = BROKEN.switches[2]
+    groups = {group.number: fingerprint(group) for group in left.groups}
+    assert send_plan(installer, 3, groups, map(cookie, left.rules)) == []
+    assert (installer.count(Stage.TOLD), 3 in installer.missing()) == (1, False)
+    installer.aim(BROKEN)
+    messages = installer.go_ahead().messages
+    assert [message.command for message in messages[3]] == [Barrier()]
+    assert installer.barrier_passed(3, messages[3][-1].xid).ready
+
+
+def test_an_update_goes_on_without_those_that_do_not_answer(installed):
+    rounds = update_rounds(PLAN, BROKEN, FAILURE)
+    first = installed.retarget(BROKEN, rounds).messages
+    assert installed.awaited == set(first)
+    silent = max(first)
+    for number in set(first) - {silent}:
+        installed.barrier_passed(number, first[number][-1].xid)
+    assert installed.awaited == {silent}
+    passed = installed.give_up()
+    assert passed.messages or passed.updated
+    assert silent not in installed.ready()
+
+
+def test_a_connection_that_replaces_another_is_not_waited_for(installed):
+    first = installed.retarget(BROKEN, update_rounds(PLAN, BROKEN, FAILURE)).messages
+    number = max(first)
+    installed.connected(number)
+    assert number not in installed.awaited
+
+
+def test_answers_in_several_parts_are_waited_for(installer):
+    installer.connected(3)
+    first, *rest = PLAN.switches[2].groups
+    assert installer.groups_told(3, {first.number: fingerprint(first)}, more=True) == []
+    assert installer.rules_told(3, [], more=False) == []
+    assert installer.count(Stage.ASKED) == 1
+    messages = installer.groups_told(3, {group.number: fingerprint(group) for group in rest}, more=False)
+    assert not any(isinstance(message.command, PutGroup) for message in messages)
 
 
 def test_transaction_ids_of_a_switch_differ(installer):
-    messages = [*installer.connected(1), *installer.groups_held(1, frozenset())]
+    messages = installer.connected(1)
+    installer.groups_told(1, {}, more=False)
+    messages += installer.rules_told(1, [], more=False)
     assert len({message.xid for message in messages}) == len(messages)
     assert all(message.xid > 0 for message in messages)
 
 
 def test_it_is_ready_when_its_own_last_barrier_comes_back(installer):
     barrier = send_plan(installer, 1)[-1].xid
-    assert not installer.barrier_passed(1, barrier - 1)
-    assert not installer.barrier_passed(2, barrier)
+    assert not installer.barrier_passed(1, barrier - 1).ready
+    assert not installer.barrier_passed(2, barrier).ready
     assert installer.count(Stage.READY) == 0
-    assert installer.barrier_passed(1, barrier)
+    assert installer.barrier_passed(1, barrier).ready
     assert installer.count(Stage.READY) == 1
-    assert not installer.barrier_passed(1, barrier)
+    assert not installer.barrier_passed(1, barrier).ready
 
 
 def test_the_plan_is_installed_when_all_switches_are_ready(installer):
@@ -105,7 +196,7 @@ def test_a_switch_that_refused_something_is_not_ready(installer):
         install(installer, dpid)
     messages = send_plan(installer, 7)
     installer.refused(7, messages[0].xid, "no")
-    assert not installer.barrier_passed(7, messages[-1].xid)
+    assert not installer.barrier_passed(7, messages[-1].xid).ready
     assert installer.count(Stage.REFUSED) == 1
     assert not installer.installed
 
@@ -117,7 +208,7 @@ def test_a_switch_that_connects_again_gets_its_plan_again(installer):
     assert not installer.installed
     assert installer.count(Stage.ABSENT) == 1
     again = [message.command for message in send_plan(installer, 4)]
-    assert again == [message.command for message in send_plan(Installer(PLAN), 4)]
+    assert again == [message.command for message in send_plan(Installer(PLAN, fingerprint), 4)]
     assert not installer.installed
 
 
@@ -125,8 +216,8 @@ def test_after_connecting_again_it_is_ready_by_the_new_barrier_only(installer):
     old = send_plan(installer, 4)[-1].xid
     installer.disconnected(4)
     new = send_plan(installer, 4)[-1].xid
-    assert not installer.barrier_passed(4, old)
-    assert installer.barrier_passed(4, new)
+    assert not installer.barrier_passed(4, old).ready
+    assert installer.barrier_passed(4, new).ready
 
 
 def test_a_refusal_is_forgotten_when_the_switch_connects_again(installer):
@@ -139,20 +230,20 @@ def test_a_refusal_is_forgotten_when_the_switch_connects_again(installer):
 
 def test_a_connection_that_replaces_another_starts_anew(installer):
     install(installer, 4)
-    [message] = installer.connected(4)
-    assert message.command == AskGroups()
+    assert installer.connected(4)[0].command == AskGroups()
     assert installer.count(Stage.READY) == 0
 
 
-def test_groups_told_unasked_are_ignored(installer):
-    assert installer.groups_held(1, frozenset()) == []
-    send_plan(installer, 1)
-    assert installer.groups_held(1, frozenset()) == []
+def test_what_is_told_unasked_is_ignored(installer):
+    for _ in range(2):
+        assert installer.groups_told(1, {}, more=False) == []
+        assert installer.rules_told(1, [], more=False) == []
+        send_plan(installer, 1)
 
 
 def test_a_barrier_before_the_plan_was_sent_means_nothing(installer):
     installer.connected(1)
-    assert not installer.barrier_passed(1, 0)
+    assert not installer.barrier_passed(1, 0).ready
     assert installer.count(Stage.READY) == 0
 
 
@@ -160,9 +251,79 @@ def test_an_unknown_datapath_is_ignored(installer):
     assert not installer.knows(FOREIGN)
     assert installer.knows(7)
     assert installer.connected(FOREIGN) == []
-    assert installer.groups_held(FOREIGN, frozenset()) == []
-    assert not installer.barrier_passed(FOREIGN, 1)
+    assert installer.groups_told(FOREIGN, {}, more=False) == []
+    assert installer.rules_told(FOREIGN, [], more=False) == []
+    assert not installer.barrier_passed(FOREIGN, 1).ready
     installer.disconnected(FOREIGN)
     text = installer.refused(FOREIGN, 1, "OFPET_BAD_REQUEST")
     assert text == "datapath 0x63, not of this fabric, reports OFPET_BAD_REQUEST"
     assert installer.count(Stage.ABSENT) == installer.total == 7
+
+
+# ---- from one plan to another ----
+
+FAILURE = next(iter(link_failures(GRAPH)))
+BROKEN = remaining_plan(minimal_plan(GRAPH, 1), FAILURE)
+ROUNDS = update_rounds(PLAN, BROKEN, FAILURE)
+
+
+def pass_barriers(installer, messages):
+    """Has all barriers of a round come back; returns what that leads to."""
+    for dpid, sent in messages.items():
+        passed = installer.barrier_passed(dpid, sent[-1].xid)
+        if passed.messages or passed.updated:
+            return passed
+    raise AssertionError("the round did not end")
+
+
+@pytest.fixture
+def installed(installer):
+    for dpid in range(1, 8):
+        install(installer, dpid)
+    return installer
+
+
+def test_an_update_goes_round_by_round_behind_barriers(installed):
+    passed = installed.retarget(BROKEN, ROUNDS)
+    sent = []
+    while not passed.updated:
+        assert installed.updating
+        for messages in passed.messages.values():
+            assert isinstance(messages[-1].command, Barrier)
+            sent += [message.command.rule for message in messages[:-1]]
+        passed = pass_barriers(installed, passed.messages)
+    assert not installed.updating
+    assert sent == [rule for changes in ROUNDS for changed in changes.values() for rule in changed]
+    assert installed.installed
+
+
+def test_no_round_begins_before_the_last_is_done_everywhere(installed):
+    passed = installed.retarget(BROKEN, ROUNDS)
+    first, *others = passed.messages.items()
+    assert others
+    assert not installed.barrier_passed(first[0], first[1][-1].xid).messages
+    assert installed.updating
+
+
+def test_a_switch_that_goes_in_between_is_not_waited_for(installed):
+    passed = installed.retarget(BROKEN, ROUNDS)
+    gone, *others = passed.messages
+    assert not installed.disconnected(gone).messages
+    following = pass_barriers(installed, {dpid: passed.messages[dpid] for dpid in others})
+    assert gone not in following.messages
+    commands = [m.command for m in send_plan(installed, gone) if isinstance(m.command, PutRule)]
+    assert [command.rule for command in commands] == list(BROKEN.switches[gone - 1].rules)
+
+
+def test_a_switch_that_was_being_filled_meanwhile_is_asked_again(installer):
+    for dpid in range(2, 8):
+        install(installer, dpid)
+    messages = send_plan(installer, 1)
+    installer.retarget(BROKEN, ROUNDS)
+    passed = installer.barrier_passed(1, messages[-1].xid)
+    assert not passed.ready
+    assert [message.command for message in passed.messages[1]] == [AskGroups(), AskRules()]
+
+
+def test_an_update_of_nothing_is_done_at_once(installed):
+    assert installed.retarget(PLAN, []).updated

@@ -71,7 +71,8 @@ def test_a_hosts_own_packet_leaves_toward_its_destination():
     hop = int(ER_3.next_hops(ROUTER, FAR))
     port, packet = sent(ipv4(OWN, host(FAR)))
     assert port == ER_3.ports_toward(ROUTER, hop)
-    assert packet == ipv4(OWN, host(FAR), ip_ttl=63)
+    # Where it came in by is forgotten: it may have to go back there.
+    assert packet == ipv4(OWN, host(FAR), ip_ttl=63, in_port=0)
 
 
 def test_a_packet_for_a_host_of_the_same_router_is_delivered_unchanged():
@@ -206,8 +207,10 @@ def test_own_tag_is_popped_on_the_way_to_another_router():
     assert packet["vlan_vid"] == 0
 
 
-def test_minimal_routing_has_no_use_for_the_tags_of_others():
-    assert sent(from_fabric(OWN, vlan_vid=tag_of(FAR))) is None
+def test_a_tag_of_another_router_leads_on_toward_it():
+    port, packet = sent(from_fabric(OWN, vlan_vid=tag_of(FAR)))
+    assert port == ER_3.ports_toward(ROUTER, int(ER_3.next_hops(ROUTER, FAR)))
+    assert packet["vlan_vid"] == tag_of(FAR)
 
 
 def test_tags_are_the_routers_index_plus_one():

@@ -1,0 +1,77 @@
+"""Ways around a dead link or switch of ER_q, known in every switch beforehand.
+
+For a router s that has lost its link to n:
+
+- to a destination behind n, two hops away: by way of another neighbour m that is not adjacent to n. From m
+  the minimal path leads neither through s, which is not adjacent to the destination, nor through n. Three
+  hops in place of two.
+- to n itself: by way of the third vertex of the triangle over s and n, two hops; where s or n is a quadric
+  there is no triangle, and the detour of four hops with a tag (`controller.polarfly_detours`) is taken.
+- with a tag that leads by way of n: the tag is exchanged for that of another neighbour m, not adjacent to
+  n, and the packet goes on from there. It is not marked: it may meet the dead link once more.
+
+Those to n do not help where n itself is dead, and need not. So every single link and every single switch
+may fail; `polarlab verify --failures` walks them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from controller.local_repair import MARK, Repair, by_port, failover_group
+from controller.pipeline import tag_of
+from controller.plan import Bucket, SetField
+from controller.polarfly_detours import far_detours, near_detours
+from controller.router_view import Block, RouterView, group_number, tagged_for
+from topology.polarfly import PolarFly
+
+# Ways around that a group knows: one is enough for any single failure, another for some of two.
+_WAYS = 2
+
+
+def repair(view: RouterView) -> Repair:
+    """Returns the ways around of one router of ER_q."""
+    graph = view.topology
+    assert isinstance(graph, PolarFly)
+    groups = []
+    port_to = dict(view.neighbour_ports())
+    for neighbour, port in view.neighbour_ports():
+        apart = _not_adjacent(graph, view.router, neighbour)
+        far = tuple(by_port(port_to[m], (MARK,)) for m in apart[:_WAYS])
+        near = _around_to(graph, view.router, neighbour, port_to)
+        tagged = tuple(by_port(port_to[m], (SetField("vlan_vid", tag_of(m)),)) for m in apart[:_WAYS])
+        groups += [
+            failover_group(group_number(Block.ONWARD_FAR, port), port, far),
+            failover_group(group_number(Block.ONWARD_NEAR, port), port, near),
+            failover_group(group_number(Block.TAGGED, port), port, tagged),
+        ]
+    # A neighbour is reached as one only over its own link.
+    onward = [
+        group_number(Block.ONWARD_NEAR if port == port_to.get(other) else Block.ONWARD_FAR, port)
+        for other, port in enumerate(view.ports)
+    ]
+    tagged_groups = [group_number(Block.TAGGED, port) for port in view.ports]
+    onward[view.router] = tagged_groups[view.router] = 0
+    return Repair(tuple(groups), tuple(onward), tuple(tagged_groups))
+
+
+def _not_adjacent(graph: PolarFly, router: int, neighbour: int) -> list[int]:
+    """Returns the other neighbours that are not adjacent to one, beginning behind it in order.
+
+    So the traffic of different dead links goes different ways.
+    """
+    others = far_detours(graph, router, neighbour)
+    apart = [m for m in others if int(graph.distances(m, neighbour)) != 1]
+    first = next((place for place, m in enumerate(apart) if m > neighbour), 0)
+    return apart[first:] + apart[:first]
+
+
+def _around_to(
+    graph: PolarFly, router: int, neighbour: int, port_to: Mapping[int, int]
+) -> tuple[Bucket, ...]:
+    """Returns the ways around to a neighbour whose link is dead, by different first hops."""
+    ways: dict[int, Bucket] = {}
+    for detour in near_detours(graph, router, neighbour):
+        tag = () if detour.tagged is None else tagged_for(detour.tagged)
+        ways.setdefault(detour.first, by_port(port_to[detour.first], (MARK, *tag)))
+    return tuple(ways.values())[:_WAYS]

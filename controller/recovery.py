@@ -1,0 +1,84 @@
+"""Plans again when something breaks or comes back: from the fabric's health to an update of its switches."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from controller.failures import Failure, parts
+from controller.health import FabricHealth
+from controller.plan import RoutePlan
+from controller.remaining_plan import remaining_plan
+from controller.updates import Round, update_rounds
+from topology.addressing import switch_name
+
+
+@dataclass(frozen=True)
+class Replan:
+    """A plan for what is left, and how to get there.
+
+    Attributes:
+        failure: what does not work.
+        plan: the plan for what is left.
+        rounds: the changes that lead to it.
+        rules: how many rules they change.
+        cut_off: pairs of routers that live and cannot reach each other any more, in words; the first few.
+        cut_off_pairs: how many ordered pairs those are.
+        seconds: how long planning and its proof took.
+        problem: why the plan before stays in place, if it does.
+    """
+
+    failure: Failure
+    plan: RoutePlan
+    rounds: list[Round]
+    rules: int
+    cut_off: list[str]
+    cut_off_pairs: int
+    seconds: float
+    problem: str | None = None
+
+
+_NAMED = 10
+
+
+class Recovery:
+    """The plan that holds for the fabric's present health."""
+
+    def __init__(self, plan: RoutePlan) -> None:
+        """Begins with the plan of a whole fabric."""
+        self.health = FabricHealth(plan.topology)
+        self._original = plan
+        self._plan = plan
+
+    def plan_again(self) -> Replan:
+        """Returns the plan for what is left, proven; the one before where it fails its proof."""
+        started = time.monotonic()
+        failure = self.health.failure()
+        before = self._plan
+        problem = None
+        try:
+            plan = remaining_plan(self._original, failure)
+        except RuntimeError as error:  # to go on with what holds is better than not to go on
+            plan, problem = before, str(error)
+        rounds = update_rounds(before, plan, failure)
+        self._plan = plan
+        self.health.planned()
+        cut_off = _cut_off(plan, failure)
+        return Replan(
+            failure,
+            plan,
+            rounds,
+            sum(len(changes) for changed in rounds for changes in changed.values()),
+            cut_off[:_NAMED],
+            len(cut_off),
+            time.monotonic() - started,
+            problem,
+        )
+
+
+def _cut_off(plan: RoutePlan, failure: Failure) -> list[str]:
+    if not failure.breaks_something:
+        return []
+    part = parts(plan.topology, failure)
+    alive = [r for r in range(plan.topology.routers) if r not in failure.dead_routers]
+    return [f"{switch_name(a)} to {switch_name(b)}" for a in alive for b in alive if part[a] != part[b]]
