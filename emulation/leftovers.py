@@ -69,12 +69,19 @@ def only_fabric() -> Iterator[Path]:
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
     """Lets Ctrl-C and its like wait until the end of what is done inside."""
-    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    # Blocking them is not enough: another thread would take them, and this one be told all the same.
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda signalled, _frame: came.append(signalled))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for signalled in came[:1]:
+            signal.raise_signal(signalled)
 
 
 def clean() -> Removed:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import resource
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,12 +27,16 @@ from emulation.mininet_topo import FabricTopo
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
 from emulation.shaping import PortShape, check_shaping, reshaping_commands, shaping_commands
+from topology.addressing import hosts_of, switch_name
 from topology.graph import Topology
 
 CONTROLLER_SOCKET = "controller"
 _OPEN_FILES = 65536
 # How many nodes are configured at a time: enough to keep all cores busy, few enough to be killed soon.
 _SIDE_BY_SIDE = 64
+
+# A rule that drops what nothing else takes from a port, as `ovs-ofctl` shows it; in tables 0, 1 and 3.
+_INGRESS_DROP = re.compile(r"table=[013], n_packets=(\d+),.* priority=1,in_port=(\d+) actions=drop")
 
 Progress = Callable[[str], None]
 
@@ -107,15 +113,42 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def clear(self) -> None:
         """Removes all rules and groups of all switches, and the socket of a controller that is gone."""
-        (self.run_dir / CONTROLLER_SOCKET).unlink(missing_ok=True)
+        self.forget_controller()
         for command in ("del-flows", "del-groups"):
             for process in [vswitch.start_command(command) for vswitch in self._vswitches()]:
                 finish(process)
+
+    def set_interfaces(self, router: int, names: Iterable[str], state: str) -> None:
+        """Sets interfaces of a router's switch `up` or `down`."""
+        batch = "\n".join(f"link set {name} {state}" for name in names)
+        run(in_namespaces_of(self[switch_name(router)].pid, ["ip", "-batch", "-"]), stdin=batch)
+
+    def forget_controller(self) -> None:
+        """Removes the socket of a controller that is gone, so that another can listen there."""
+        (self.run_dir / CONTROLLER_SOCKET).unlink(missing_ok=True)
 
     def forget_decisions(self) -> None:
         """Empties all switches' caches: thousands of a past run's flows take time that this one lacks."""
         for process in [vswitch.start_forgetting() for vswitch in self._vswitches()]:
             finish(process)
+
+    def dropped_at_ingress(self) -> dict[str, int]:
+        """Returns host name -> packets that its switch did not take from it, of hosts where there were any.
+
+        These are packets that are not for a host to send; each switch's rules count them by port.
+        """
+        topology = self.settings.topology
+        hosts = {
+            (switch_name(host.router), topology.host_port(host.router, host.index)): host.name
+            for host in hosts_of(topology, self.settings.hosts_per_router)
+        }
+        running = [v for v in self._vswitches() if not v.daemon_killed and not v.ended_programs()]
+        asked = [(vswitch.settings.name, vswitch.start_command("dump-flows")) for vswitch in running]
+        dropped: Counter[str] = Counter()
+        for name, process in asked:
+            for packets, port in _INGRESS_DROP.findall(finish(process)):
+                dropped[hosts[name, int(port)]] += int(packets)
+        return {host: packets for host, packets in dropped.items() if packets}
 
     def _vswitches(self) -> list[VSwitch]:
         return [switch.vswitch for switch in self.switches if switch.vswitch]

@@ -93,6 +93,33 @@ class VSwitch:
         """Starts ovs-vswitchd on the configuration that the database holds."""
         self._start(["ovs-vswitchd", f"unix:{self._file('sock')}"])
 
+    def kill_daemon(self) -> None:
+        """Ends ovs-vswitchd without notice: no rule of the switch outlives it in the userspace datapath.
+
+        With the kernel's, its flows are removed, as a switch that lost its power would have none.
+        """
+        if self.daemon_killed:
+            return
+        daemon = self.processes.pop()
+        daemon.kill()
+        daemon.wait()
+        self._file("mgmt").unlink(missing_ok=True)
+        if self._datapath == "kernel":
+            run(in_namespaces_of(self.settings.namespace_pid, ["ovs-dpctl", "del-dp", "ovs-system"]))
+
+    @property
+    def daemon_killed(self) -> bool:
+        """Whether `kill_daemon` was called and `start_daemon_again` was not since."""
+        return len(self.processes) == 1
+
+    def start_daemon_again(self) -> None:
+        """Starts ovs-vswitchd after `kill_daemon`, without any rules; errors as `start_all`."""
+        if not self.daemon_killed:
+            return
+        self.start_daemon()
+        _wait([self], lambda switch: switch.bridge_ready, "bridge")
+        _ready_to_send([self])
+
     def start_command(self, command: str, *arguments: str) -> subprocess.Popen[str]:
         """Starts an `ovs-ofctl` command on the switch; to be finished by the caller."""
         return start(["ovs-ofctl", "-OOpenFlow13", command, self.management, *arguments])
@@ -199,6 +226,10 @@ def start_all(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> No
     for switch in switches:
         switch.start_daemon()
     _wait(switches, lambda switch: switch.bridge_ready, "bridge")
+    _ready_to_send(switches)
+
+
+def _ready_to_send(switches: Sequence[VSwitch]) -> None:
     for switch, sending in [(switch, switch.send_first_frame()) for switch in switches]:
         if sending:
             finish(sending)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
-from experiments import fabric_commands, theory_commands
+from experiments import demo_command, fabric_commands, theory_commands
 from experiments.errors import Status
 from experiments.printing import add_json
 from topology.errors import UsageError
@@ -18,6 +18,8 @@ EXAMPLES = """examples:
   sudo polarlab up polarfly --q 3 --exec "h1_1 ping -c 3 h5_1"
   sudo polarlab run polarfly --q 5 --hosts 2 --load 0.3 --duration 10
   sudo polarlab sweep polarfly --q 5 --hosts 3 --patterns uniform,tornado --loads 0.1:0.9:0.2
+  sudo polarlab demo failover polarfly --q 5 --fail link:s1-s7
+  polarlab rules polarfly --q 3 --routing ugal-pf s3
   polarlab plot results/RUN
 """
 
@@ -78,6 +80,12 @@ _COMMANDS = (
         theory_commands.predict,
     ),
     _Command(
+        "rules",
+        "what a switch will hold, readable",
+        theory_commands.rules_arguments,
+        theory_commands.rules,
+    ),
+    _Command(
         "up",
         "launch a fabric and open Mininet's prompt on it (root)",
         fabric_commands.up_arguments,
@@ -96,7 +104,16 @@ _COMMANDS = (
         fabric_commands.sweep,
     ),
     _Command(
-        "plot", "draw the figures of a run or a sweep", fabric_commands.plot_arguments, fabric_commands.plot
+        "demo",
+        "failover: something breaks under probes and comes back, and what that costs (root)",
+        demo_command.arguments,
+        demo_command.demo,
+    ),
+    _Command(
+        "plot",
+        "draw the figures of a run, a sweep or a failover",
+        fabric_commands.plot_arguments,
+        fabric_commands.plot,
     ),
     _Command(
         "clean",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from controller.handover import Queues
+from controller.local_repair import without_local_repair
 from controller.netlink_queues import SwitchQueues
 from controller.occupancy import NETLINK, PORT_STATISTICS
 from controller.plan import RoutePlan
@@ -54,9 +55,17 @@ class LiveFabric:
             self.controller.take_detours_back()
         self.network.forget_decisions()
 
+    def start_controller_again(self, progress: Progress) -> None:
+        """Starts the controller after it was stopped; it takes charge by itself. Errors as at first."""
+        self.network.forget_controller()
+        self.controller.start()
+        if self.occupancy is not None:
+            with _queues(self.options, self.network, progress) as queues:
+                self.controller.hand_over(queues)
+
     def ended_parts(self) -> list[str]:
         """Returns the processes that should run and do not, in words."""
-        ended = [] if self.controller.running else ["the controller"]
+        ended = [] if self.controller.running or self.controller.stopped else ["the controller"]
         return ended + self.network.ended_parts()
 
 
@@ -96,6 +105,8 @@ def controlled(options: FabricOptions, network: FabricNetwork, progress: Progres
         network.clear()
     with _controller(options, network) as controller:  # plans and proves while the network is built
         plan = make_plan(options.topology, options.hosts, options.routing)
+        if not options.local_repair:
+            plan = without_local_repair(plan)
         if not network.built:
             network.build()
         occupancy = None
@@ -128,6 +139,7 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
         options.routing,
         network.controller_target,
         network.run_dir / "controller.log",
+        local_repair=options.local_repair,
     )
 
 

@@ -39,14 +39,18 @@ def up(arguments: argparse.Namespace) -> Status:
     require_emulation()
     from emulation.prompt import open_prompt, run_lines
     from experiments.fabric import live_fabric
+    from experiments.runner import told_drops
 
     progress = Progress()
     with live_fabric(options, progress) as fabric:
+        status = Status.DONE
         if arguments.lines:
-            return Status.DONE if run_lines(fabric.network, arguments.lines) == 0 else Status.NEGATIVE
-        progress("Mininet's prompt; `help` lists its commands, `exit` takes the fabric down")
-        open_prompt(fabric.network)
-    return Status.DONE
+            status = Status.DONE if run_lines(fabric.network, arguments.lines) == 0 else Status.NEGATIVE
+        else:
+            progress("Mininet's prompt; `help` lists its commands, `exit` takes the fabric down")
+            open_prompt(fabric.network)
+        told_drops(fabric.network, progress)
+    return status
 
 
 def run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +61,7 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_fabric_arguments(parser)
     options.add_routing_argument(parser)
     options.add_traffic_arguments(parser)
+    options.add_faults_argument(parser)
     parser.add_argument("--pcap", metavar="HOST", help="capture what passes a host, as h1_1")
     parser.add_argument("--out", type=output_path, metavar="DIR", help="where to (default below results/)")
     options.add_strict_argument(parser)
@@ -68,7 +73,8 @@ def run(arguments: argparse.Namespace) -> Status:
     from emulation.machine import require_emulation
     from experiments.options import DEFAULT_RESULTS, check_packet_rate, read_fabric, read_traffic
 
-    fabric, traffic = read_fabric(arguments), read_traffic(arguments)
+    fabric = read_fabric(arguments)
+    traffic = read_traffic(arguments, fabric.topology)
     check_packet_rate(fabric, traffic)
     require_emulation()
     from experiments.runner import run_experiment
@@ -93,6 +99,7 @@ def sweep_arguments(parser: argparse.ArgumentParser) -> None:
 
     options.add_fabric_arguments(parser)
     options.add_sweep_arguments(parser)
+    options.add_faults_argument(parser)
     parser.add_argument(
         "--out",
         type=output_path,
@@ -118,7 +125,8 @@ def sweep(arguments: argparse.Namespace) -> Status:
     routings, patterns, loads = read_sweep(arguments)
     # One point stands for all where an option is checked or a rate is looked for.
     arguments.routing, arguments.pattern, arguments.load = routings[0], patterns[0], loads[-1]
-    fabric, traffic = read_fabric(arguments), read_traffic(arguments)
+    fabric = read_fabric(arguments)
+    traffic = read_traffic(arguments, fabric.topology)
     check_packet_rate(fabric, traffic)
     require_emulation()
     from experiments.sweep import run_sweep
@@ -153,17 +161,23 @@ def _status(arguments: argparse.Namespace, valid: bool) -> Status:
 
 def plot_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab plot`."""
-    parser.add_argument("results", type=Path, metavar="RESULTS", help="the folder of a run or a sweep")
+    parser.add_argument(
+        "results", type=Path, metavar="RESULTS", help="the folder of a run, a sweep or a failover"
+    )
     add_json(parser)
 
 
 def plot(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab plot` is for."""
+    from experiments.failover_plots import is_failover, plot_failover
     from experiments.plots import plot_run
     from experiments.sweep_plots import is_sweep, plot_sweep
 
     folder = arguments.results
-    paths = plot_sweep(folder) if is_sweep(folder) else plot_run(folder)
+    if is_sweep(folder):
+        paths = plot_sweep(folder)
+    else:
+        paths = plot_failover(folder) if is_failover(folder) else plot_run(folder)
     print_result(arguments, {"figures": [str(path) for path in paths]})
     return Status.DONE
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from controller.occupancy import NETLINK, SOURCES
 from controller.routings import routing
@@ -14,6 +15,7 @@ from emulation.machine import check_datapath
 from emulation.shaping import PortShape, parse_rate_bps
 from topology.addressing import check_hosts
 from topology.errors import ParameterError, UsageError
+from topology.faults import Fault, parse_schedule
 from topology.graph import Topology
 from topology.registry import FAMILIES, make_topology
 from traffic.codec import MAX_FLOWS
@@ -40,6 +42,7 @@ class FabricOptions:
         datapath: `auto`, `kernel` or `user`, as asked for.
         occupancy: where an adaptive routing learns how full ports are: `netlink` or `port-statistics`.
         calibrate: whether the shape's rate is only where to begin to look for one that the machine carries.
+        local_repair: whether the switches know ways around dead links by themselves.
     """
 
     name: str
@@ -51,6 +54,7 @@ class FabricOptions:
     datapath: str
     occupancy: str = NETLINK
     calibrate: bool = False
+    local_repair: bool = True
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ class TrafficOptions:
         flows: source ports per host pair.
         warmup_s, duration_s: what is not measured, and what is.
         seed: of all random choices.
+        faults: what breaks and comes back meanwhile.
     """
 
     pattern: str
@@ -73,11 +78,20 @@ class TrafficOptions:
     warmup_s: float
     duration_s: float
     seed: int
+    faults: tuple[Fault, ...] = ()
+
+    def settings(self) -> dict[str, Any]:
+        """Returns the same as plain data."""
+        return {**vars(self), "faults": [fault.line for fault in self.faults]}
 
 
-def add_topology_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds NAME and the parameters of all families."""
-    parser.add_argument("name", metavar="NAME", help=f"topology: {', '.join(FAMILIES)}")
+def add_topology_arguments(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Adds NAME, which may be left out where there is a default, and the parameters of all families."""
+    text = f"topology: {', '.join(FAMILIES)}"
+    if default is None:
+        parser.add_argument("name", metavar="NAME", help=text)
+    else:
+        parser.add_argument("name", metavar="NAME", nargs="?", default=default, help=text)
     for parameter in {p.name: p for f in FAMILIES.values() for p in f.parameters}.values():
         parser.add_argument(
             f"--{parameter.name}",
@@ -87,9 +101,9 @@ def add_topology_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def add_fabric_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds what a fabric is launched with, but for the routing."""
-    add_topology_arguments(parser)
+def add_fabric_arguments(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Adds what a fabric is launched with, but for the routing; `default` as `add_topology_arguments`."""
+    add_topology_arguments(parser, default)
     add_hosts_argument(parser)
     parser.add_argument(
         "--link-rate",
@@ -102,6 +116,35 @@ def add_fabric_arguments(parser: argparse.ArgumentParser) -> None:
         "--occupancy",
         default=NETLINK,
         help=f"what adaptive routings go by: {' or '.join(SOURCES)} (default {NETLINK})",
+    )
+    add_local_repair_argument(parser)
+
+
+def set_default_rate(parser: argparse.ArgumentParser, rate: str) -> None:
+    """Gives --link-rate another default, in its help, too."""
+    parser.set_defaults(link_rate=rate)
+    for action in parser._actions:
+        if action.dest == "link_rate":
+            action.help = f"of every port, as 500kbit (default {rate})"
+
+
+def add_local_repair_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds --no-local-repair."""
+    parser.add_argument(
+        "--no-local-repair",
+        action="store_false",
+        dest="local_repair",
+        help="switches know no ways around dead links; only the controller repairs",
+    )
+
+
+def add_faults_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds --faults."""
+    parser.add_argument(
+        "--faults",
+        type=Path,
+        metavar="FILE",
+        help="what breaks and comes back meanwhile: lines like `2.5 fail link:s1-s7`, `4 restore link:s1-s7`",
     )
 
 
@@ -234,17 +277,18 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
         arguments.datapath,
         arguments.occupancy,
         calibrate,
+        arguments.local_repair,
     )
 
 
-def read_traffic(arguments: argparse.Namespace) -> TrafficOptions:
-    """Returns the checked options of traffic; errors as `read_fabric`."""
+def read_traffic(arguments: argparse.Namespace, topology: Topology) -> TrafficOptions:
+    """Returns the checked options of traffic over a topology; errors as `read_fabric`."""
     check_pattern(arguments.pattern)
     check_load(arguments.load)
     _check_range("--flows", arguments.flows, 1, MAX_FLOWS)
     _check_range("--duration", arguments.duration, 0.1, 86_400)
     _check_range("--warmup", arguments.warmup, 0, 3_600)
-    _check_range("--seed", arguments.seed, 0, 2**63 - 1)
+    check_seed(arguments.seed)
     from traffic.frames import check_frame_bytes  # scapy: only where frames are made
 
     check_frame_bytes(arguments.frame_bytes)
@@ -256,7 +300,27 @@ def read_traffic(arguments: argparse.Namespace) -> TrafficOptions:
         arguments.warmup,
         arguments.duration,
         arguments.seed,
+        _read_faults(arguments.faults, topology, arguments),
     )
+
+
+def _read_faults(path: Path | None, topology: Topology, arguments: argparse.Namespace) -> tuple[Fault, ...]:
+    if path is None:
+        return ()
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ParameterError(f"{path} cannot be read ({said}); --faults needs a fault schedule") from None
+    try:
+        faults = parse_schedule(text, topology, arguments.seed)
+    except ParameterError as error:
+        raise ParameterError(f"{path}, {error}") from None
+    end_s = arguments.warmup + arguments.duration
+    late = next((fault for fault in faults if fault.time_s >= end_s), None)
+    if late:
+        raise ParameterError(f"{path}: `{late.line}` comes after the traffic, which ends at {end_s:g} s")
+    return faults
 
 
 def check_packet_rate(fabric: FabricOptions, traffic: TrafficOptions) -> None:
@@ -281,6 +345,11 @@ def output_path(text: str) -> Path:
     if not text:
         raise ParameterError("--out needs the name of a directory")
     return Path(text)
+
+
+def check_seed(seed: int) -> None:
+    """Raises ParameterError unless the random generator takes that seed."""
+    _check_range("--seed", seed, 0, 2**63 - 1)
 
 
 def _check_range(name: str, value: float, least: float, most: float) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +34,25 @@ def plot_run(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise ParameterError(f"{folder} is no folder of results")
     summary = read_json(folder / SUMMARY)
-    try:
+    with damage_told(folder):
         figure = _draw(folder, summary)
+    return save_figure(figure, folder, "throughput")
+
+
+@contextlib.contextmanager
+def damage_told(folder: Path) -> Iterator[None]:
+    """Says of whatever trips over the content of files that these are damaged: as a ParameterError."""
+    try:
+        yield
     except ParameterError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise ParameterError(f"{folder} is damaged, or of another version of PolarLab") from error
-    paths = [folder / f"throughput.{format_}" for format_ in FORMATS]
+
+
+def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Writes a figure in every format and returns the files."""
+    paths = [folder / f"{name}.{format_}" for format_ in FORMATS]
     for path in paths:
         figure.savefig(path, dpi=130)
     return paths

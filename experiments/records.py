@@ -9,7 +9,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +138,20 @@ class RunDirectory:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(header)
             writer.writerows(rows)
+
+
+@contextlib.contextmanager
+def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]:
+    """Gives the output directory for a measurement; at the end, what is worth keeping is the caller's.
+
+    Arguments and errors as RunDirectory.
+    """
+    directory = RunDirectory(path, go_on=go_on)
+    try:
+        yield directory
+    finally:
+        directory.discard()
+        directory.give_to_caller()
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,15 @@ from typing import Any
 from controller.routings import routing
 from emulation.capture import capture, require_capture
 from emulation.machine import require_emulation
+from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
 from experiments.fabric import LiveFabric, controlled, prepared_network
+from experiments.fault_player import FaultPlayer
 from experiments.fidelity import CpuSampler, CpuSamples
 from experiments.link_rates import LinkSampler
 from experiments.options import FabricOptions, TrafficOptions
 from experiments.progress import Progress
-from experiments.records import MANIFEST, SUMMARY, RunDirectory
+from experiments.records import MANIFEST, SUMMARY, kept_directory
 from experiments.series import write_series
 from experiments.summaries import manifest, summarise
 from experiments.traffic_jobs import PairCheck, check_all_pairs, run_measured_traffic
@@ -50,16 +52,17 @@ def run_experiment(
     if pcap_host is not None:
         require_capture()
     with (
-        _run_directory(out) as directory,
+        kept_directory(out) as directory,
         prepared_network(fabric_options, progress) as network,
         controlled(
             with_settled_rate(network, fabric_options, traffic_options, progress), network, progress
         ) as fabric,
     ):
-        directory.write_json(MANIFEST, manifest(fabric, traffic_options))
+        directory.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), traffic_options.seed))
         check = checked_pairs(fabric, progress)
         with capture(fabric.network, pcap_host, directory.path) as captured:
             measured = measure(fabric, traffic_options, check, progress, captured.ended_parts)
+        measured.summary["dropped_at_ingress"] = told_drops(fabric.network, progress)
         try:
             directory.write_json(SUMMARY, measured.summary)
             write_series(directory, fabric, measured.result, measured.cpu)
@@ -74,14 +77,23 @@ def run_experiment(
     return measured.summary
 
 
+def told_drops(network: FabricNetwork, progress: Progress) -> dict[str, int]:
+    """Returns what `FabricNetwork.dropped_at_ingress` does, and says so if there is anything."""
+    dropped = network.dropped_at_ingress()
+    if dropped:
+        hosts = ", ".join(f"{host} {packets}" for host, packets in dropped.items())
+        progress(f"packets that hosts may not send were dropped at their switches' ports: {hosts}")
+    return dropped
+
+
 @dataclass(frozen=True)
 class Measurement:
-    """One run of traffic on a live fabric: its summary, all of its counts, and what ended meanwhile."""
+    """One run of traffic on a live fabric: its summary, all of its counts, and what went wrong, in words."""
 
     summary: dict[str, Any]
     result: TrafficResult
     cpu: CpuSamples
-    ended: list[str]
+    troubles: list[str]
 
     def raise_if_negative(self) -> None:
         """Raises what the run came to, if it did not end as it should.
@@ -92,9 +104,9 @@ class Measurement:
         """
         if self.result.interrupted:
             raise KeyboardInterrupt
+        if self.troubles:
+            raise NegativeResult(self.troubles[0])
         _check_paths(self.summary)
-        if self.ended:
-            raise NegativeResult(f"{self.ended[0]} ended while the traffic ran")
 
 
 def checked_pairs(fabric: LiveFabric, progress: Progress) -> PairCheck:
@@ -126,11 +138,16 @@ def measure(
     """
     fabric.controller.catch_up()
     modified, warned = fabric.controller.groups_modified, len(fabric.controller.warnings)
-    with CpuSampler() as cpu, LinkSampler(fabric, options.frame_bytes) as links:
-        result = _traffic(fabric, options, progress)
-        ended = fabric.ended_parts() + others_ended()
-    with contextlib.suppress(PolarLabError):  # if it ended, that is among what ended
-        fabric.controller.catch_up()
+    with FaultPlayer(fabric, options.faults, progress) as player:
+        with CpuSampler() as cpu, LinkSampler(fabric, options.frame_bytes) as links:
+            result = _traffic(fabric, options, progress, player)
+            player.end()
+            troubles = [
+                f"{part} ended while the traffic ran" for part in fabric.ended_parts() + others_ended()
+            ]
+        troubles += player.mended()
+        with contextlib.suppress(PolarLabError):  # if it ended, that is among the troubles
+            fabric.controller.catch_up()
     warnings = fabric.controller.warnings[warned:]
     for text in warnings:
         progress(f"the controller says: {text}")
@@ -139,8 +156,10 @@ def measure(
         "warnings": warnings,
     }
     summary = summarise(fabric, options, check, result, cpu.samples, links.log, adaptation)
-    _distrust(summary, [f"{part} ended while the traffic ran" for part in ended])
-    return Measurement(summary, result, cpu.samples, ended)
+    if options.faults:
+        summary["faults"] = player.told(result.clock)
+    _distrust(summary, troubles)
+    return Measurement(summary, result, cpu.samples, troubles)
 
 
 def _distrust(summary: dict[str, Any], reasons: list[str]) -> None:
@@ -149,17 +168,9 @@ def _distrust(summary: dict[str, Any], reasons: list[str]) -> None:
     fidelity["valid"] = not fidelity["reasons"]
 
 
-@contextlib.contextmanager
-def _run_directory(out: Path) -> Iterator[RunDirectory]:
-    directory = RunDirectory(out)
-    try:
-        yield directory
-    finally:
-        directory.discard()
-        directory.give_to_caller()
-
-
-def _traffic(fabric: LiveFabric, options: TrafficOptions, progress: Progress) -> TrafficResult:
+def _traffic(
+    fabric: LiveFabric, options: TrafficOptions, progress: Progress, player: FaultPlayer
+) -> TrafficResult:
     total_s = options.warmup_s + options.duration_s
     progress(f"{options.pattern} traffic at {options.load:g} of the injection capacity, {total_s:g} s")
     try:
@@ -167,6 +178,7 @@ def _traffic(fabric: LiveFabric, options: TrafficOptions, progress: Progress) ->
             fabric,
             options,
             lambda seconds: progress.live(f"traffic: {max(0.0, seconds):.1f} of {total_s:g} s"),
+            player.start,
         )
     except TrafficInterrupted as interruption:
         progress("interrupted; keeping what was measured")
@@ -180,5 +192,6 @@ def _check_paths(summary: dict[str, Any]) -> None:
         raise NegativeResult(
             f"{packets['misdelivered']} packets reached a wrong host, {packets['damaged']} were damaged"
         )
-    if routing(summary["routing"]).shortest and not summary["hops_as_distances"]:
+    detours = "faults" in summary or not routing(summary["routing"]).shortest
+    if not detours and not summary["hops_as_distances"]:
         raise NegativeResult(f"packets took other paths than planned: hops {summary['hops']}")

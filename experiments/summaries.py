@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -139,8 +140,11 @@ def _hops_match(fabric: LiveFabric, result: TrafficResult) -> bool:
     return bool((low == expected[seen]).all() and (high == expected[seen]).all())
 
 
-def manifest(fabric: LiveFabric, options: TrafficOptions) -> dict[str, Any]:
-    """Returns what a run depends on: its whole configuration, the seed, versions, the machine."""
+def manifest(fabric: LiveFabric, traffic: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Returns what a run depends on: its whole configuration, the seed, versions, the machine.
+
+    `traffic` is what was sent over the fabric, by the names of its options.
+    """
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "name": fabric.options.name,
@@ -149,8 +153,9 @@ def manifest(fabric: LiveFabric, options: TrafficOptions) -> dict[str, Any]:
         "routing": fabric.options.routing,
         "link_rate_bps": fabric.options.shape.rate_bps,
         "queue_packets": fabric.options.shape.queue_packets,
-        "traffic": asdict(options),
-        "seed": options.seed,
+        "local_repair": fabric.options.local_repair,
+        "traffic": dict(traffic),
+        "seed": seed,
         "datapath": fabric.datapath,
         "datapath_asked": fabric.options.datapath,
         "occupancy": fabric.occupancy,

@@ -20,7 +20,7 @@ from experiments.calibration import with_settled_rate
 from experiments.fabric import LiveFabric, controlled, prepared_network
 from experiments.options import FabricOptions, TrafficOptions
 from experiments.progress import Progress
-from experiments.records import MANIFEST, RunDirectory, read_json
+from experiments.records import MANIFEST, RunDirectory, kept_directory, read_json
 from experiments.runner import checked_pairs, measure
 from experiments.summaries import manifest
 from experiments.sweep_points import (
@@ -53,9 +53,8 @@ def run_sweep(
         NegativeResult: a proof failed, or packets took other ways than planned.
         KeyboardInterrupt: Ctrl-C; the points measured until then are in `out`.
     """
-    directory = RunDirectory(out, go_on=True)
-    held = held_settings(directory.path)
-    try:
+    with kept_directory(out, go_on=True) as directory:
+        held = held_settings(directory.path)
         if held is not None and fabric_options.calibrate:  # the points to come go with those that are there
             shape = replace(fabric_options.shape, rate_bps=held["link_rate_bps"])
             fabric_options = replace(fabric_options, shape=shape, calibrate=False)
@@ -75,9 +74,6 @@ def run_sweep(
                 )
                 progress("taking the fabric down")
         return len(missing)
-    finally:
-        directory.discard()
-        directory.give_to_caller()
 
 
 def _measure_points(
@@ -107,7 +103,7 @@ def _write_manifest(
     """Writes what the points depend on; what is of one routing only is kept from routing to routing."""
     path = directory.path / MANIFEST
     before = read_json(path) if path.exists() else {}
-    content = manifest(fabric, options)
+    content = manifest(fabric, options.settings(), options.seed)
     own = {name: content.pop(name) for name in ("occupancy", "occupancy_asked")}
     for name in ("routing", "traffic"):
         del content[name]
@@ -168,6 +164,8 @@ def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOption
         "queue_packets": fabric.shape.queue_packets,
         "datapath": fabric.datapath,
         "occupancy": fabric.occupancy,
+        "local_repair": fabric.local_repair,
+        "faults": [fault.line for fault in traffic.faults],
         "frame_bytes": traffic.frame_bytes,
         "flows": traffic.flows,
         "warmup_s": traffic.warmup_s,

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from experiments.plots import FORMATS, new_figure
+from experiments.plots import damage_told, new_figure, save_figure
 from experiments.records import MANIFEST, read_csv, read_csv_text, read_json
 from experiments.sweep_points import COLUMNS, POINTS, SETTINGS
-from topology.errors import ParameterError
 
 # Curves are told apart by their markers, so that they can be read in grey.
 _STYLES = {
@@ -54,14 +53,9 @@ def plot_sweep(folder: Path) -> list[Path]:
     """
     table = read_csv(folder / POINTS, COLUMNS)
     settings = read_json(folder / MANIFEST).get(SETTINGS)
-    try:
+    with damage_told(folder):
         figure = _draw(table, settings)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ParameterError(f"{folder} is damaged, or of another version of PolarLab") from error
-    paths = [folder / f"sweep.{format_}" for format_ in FORMATS]
-    for path in paths:
-        figure.savefig(path, dpi=130)
-    return paths
+    return save_figure(figure, folder, "sweep")
 
 
 def _draw(table: dict[str, list[str]], settings: Any) -> Any:

@@ -66,12 +66,14 @@ def verify_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--failures", default="none", help="none, links or switches, one at a time (default none)"
     )
+    options.add_local_repair_argument(parser)
     add_json(parser)
 
 
 def verify(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab verify` is for."""
     from controller.failures import NO_FAILURE, link_failures, switch_failures
+    from controller.local_repair import without_local_repair
     from controller.routings import make_plan
     from controller.walk import FAULTS_KEPT, prove
     from experiments.options import read_topology
@@ -86,6 +88,8 @@ def verify(arguments: argparse.Namespace) -> Status:
         raise UsageError(f"unknown failures {arguments.failures!r}; there are: {', '.join(scenarios)}")
     started = time.monotonic()
     plan = make_plan(topology, arguments.hosts, arguments.routing)
+    if not arguments.local_repair:
+        plan = without_local_repair(plan)
     proof = prove(plan, scenarios[arguments.failures]())
     size = plan.size()
     result = {
@@ -97,6 +101,7 @@ def verify(arguments: argparse.Namespace) -> Status:
         "pairs": proof.pairs,
         "scenarios": proof.scenarios,
         "delivered": proof.delivered,
+        "cut_off": proof.cut_off,
         "max_hops": proof.max_hops,
         "loops": proof.loops,
         "blackholes": proof.blackholes,
@@ -165,4 +170,49 @@ def predict(arguments: argparse.Namespace) -> Status:
             for name, a, b in loads
         ]
     print_result(arguments, result)
+    return Status.DONE
+
+
+def rules_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab rules`."""
+    from experiments import options
+
+    options.add_topology_arguments(parser)
+    options.add_hosts_argument(parser)
+    options.add_routing_argument(parser)
+    options.add_local_repair_argument(parser)
+    parser.add_argument(
+        "--without", metavar="WHAT", help="plan for what is left without link:s1-s7, switch:s4"
+    )
+    parser.add_argument("switch", help="as s3")
+    add_json(parser)
+
+
+def rules(arguments: argparse.Namespace) -> Status:
+    """Does what `polarlab rules` is for."""
+    from controller.failures import failure_of
+    from controller.local_repair import without_local_repair
+    from controller.plan_text import describe
+    from controller.remaining_plan import remaining_plan
+    from controller.routings import make_plan
+    from experiments.options import read_topology
+    from topology.addressing import switch_router
+    from topology.faults import parse_elements
+
+    params, topology = read_topology(arguments)
+    router = switch_router(arguments.switch, topology.routers)
+    plan = make_plan(topology, arguments.hosts, arguments.routing)
+    if not arguments.local_repair:
+        plan = without_local_repair(plan)
+    if arguments.without is not None:
+        broken = parse_elements(arguments.without, topology, 1)
+        plan = remaining_plan(plan, failure_of(topology, broken))
+    description = describe(plan.switches[router])
+    if arguments.json:
+        heading = {"name": arguments.name, "params": params, "routing": arguments.routing}
+        print_result(arguments, {**heading, "switch": arguments.switch, **description})
+        return Status.DONE
+    for name, lines in description.items():
+        print(f"{name} ({len(lines)})")
+        print("\n".join(f"  {line}" for line in lines))
     return Status.DONE

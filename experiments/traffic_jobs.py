@@ -17,7 +17,7 @@ from topology.errors import NegativeResult
 from traffic.codec import HEADER_BYTES
 from traffic.engine import TrafficResult, run_traffic
 from traffic.frames import build_probe
-from traffic.job import HostSocket, TrafficJob
+from traffic.job import Clock, HostSocket, TrafficJob
 from traffic.patterns import make_pattern
 from traffic.schedule import AllPairsSchedule, PoissonSchedule, Schedule
 
@@ -106,9 +106,12 @@ def _raise_if_negative(
 
 
 def run_measured_traffic(
-    fabric: LiveFabric, options: TrafficOptions, progress: Callable[[float], None]
+    fabric: LiveFabric,
+    options: TrafficOptions,
+    progress: Callable[[float], None],
+    starts: Callable[[Clock], None] = lambda _clock: None,
 ) -> TrafficResult:
-    """Runs warm-up and measured traffic; errors as `run_traffic`."""
+    """Runs warm-up and measured traffic; `progress`, `starts` and errors as `run_traffic`."""
     packets_per_s = options.load * fabric.options.shape.rate_bps / (options.frame_bytes * 8)
     begin_ns = round(options.warmup_s * _NS)
     end_ns = begin_ns + round(options.duration_s * _NS)
@@ -116,7 +119,7 @@ def run_measured_traffic(
     schedule = PoissonSchedule(pattern, packets_per_s, end_ns, options.flows, options.seed)
     window_ns = (begin_ns, end_ns)
     job = make_job(fabric, schedule, options.frame_bytes, _TRAFFIC_RUN_ID, options.flows, window_ns)
-    return run_traffic(job, marked_environment(), fabric.network.run_dir, progress)
+    return run_traffic(job, marked_environment(), fabric.network.run_dir, progress, starts)
 
 
 def make_job(
@@ -126,8 +129,10 @@ def make_job(
     run: int,
     flows: int,
     window_ns: tuple[int, int],
+    *,
+    keep_log: bool = False,
 ) -> TrafficJob:
-    """Returns the job that runs a schedule on a fabric's hosts."""
+    """Returns the job that runs a schedule on a fabric's hosts; see TrafficJob."""
     pids = fabric.network.namespace_pids()
     sockets = tuple(
         HostSocket(host.name, host.ip, f"{host.name}-eth0", pids[host.name]) for host in fabric.hosts
@@ -144,6 +149,7 @@ def make_job(
         # While any packet is on its way, one arrives somewhere within the time of one full queue.
         quiet_ns=min(full_queue_ns, 20 * _NS) + _NS // 4,
         interval_ns=max(_LEAST_INTERVAL_NS, schedule.end_ns // _INTERVALS),
+        keep_log=keep_log,
     )
 
 

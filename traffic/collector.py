@@ -17,7 +17,7 @@ import numpy.typing as npt
 from traffic import sockets
 from traffic.codec import INITIAL_TTL, SOURCE_PORT_BASE, Headers, intact, read_headers
 from traffic.histogram import LogHistogram
-from traffic.job import Clock, Received, TrafficJob
+from traffic.job import ARRIVAL, Clock, Received, TrafficJob
 from traffic.schedule import from_dict
 
 _SLOTS = 4096
@@ -95,6 +95,7 @@ class _Counts:
         self._bytes = np.zeros((end_ns // job.interval_ns + _LATE_INTERVALS, hosts), np.int64)
         self._window_bytes = np.zeros(hosts, np.int64)
         self._latency = LogHistogram()
+        self._log: list[npt.NDArray[np.void]] = []
         self._misdelivered = 0
         self._damaged = 0
         # Per flow, one more than the highest sequence number so far; untouched pages cost nothing.
@@ -130,6 +131,7 @@ class _Counts:
             misdelivered=self._misdelivered,
             damaged=self._damaged,
             longest_pause_ms=longest_pause_ms,
+            log=np.concatenate([np.zeros(0, ARRIVAL), *self._log]),
         )
 
     def _lookup(self, addresses: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
@@ -164,6 +166,12 @@ class _Counts:
         np.minimum.at(self._hops_min, pair, hops.astype(np.uint8))
         np.maximum.at(self._hops_max, pair, hops.astype(np.uint8))
         flow = np.minimum(headers["source_port"] - SOURCE_PORT_BASE, self._job.flows - 1)
+        if self._job.keep_log:
+            log = np.zeros(len(headers), ARRIVAL)
+            columns = (source, destination, headers["sequence"], flow, hops, sent_ns, arrived_ns)
+            for name, column in zip(ARRIVAL.names or (), columns, strict=True):
+                log[name] = column
+            self._log.append(log)
         late = self._late(
             (source * self._hosts + destination) * self._job.flows + flow,
             headers["sequence"].astype(np.uint32) + np.uint32(1),

@@ -40,6 +40,7 @@ def run_traffic(
     environment: Mapping[str, str],
     folder: Path,
     progress: Callable[[float], None] = lambda _seconds: None,
+    starts: Callable[[Clock], None] = lambda _clock: None,
 ) -> TrafficResult:
     """Runs a job to its end.
 
@@ -48,6 +49,7 @@ def run_traffic(
         environment: for the two processes.
         folder: where they leave their results, for a moment.
         progress: called several times a second with the seconds since the schedule's start.
+        starts: called once, just before the schedule's start, with its clock.
 
     Raises:
         TrafficError: one of the two processes failed.
@@ -58,7 +60,7 @@ def run_traffic(
         # The collector first: it must be listening when the first packet goes out.
         workers = {role: _start(role, path, environment) for role, path in paths.items()}
         try:
-            interrupted, clock = _run(job, workers, progress)
+            interrupted, clock = _run(job, workers, progress, starts)
         finally:
             for worker in workers.values():
                 worker.kill()
@@ -86,7 +88,12 @@ class TrafficInterrupted(KeyboardInterrupt):
 _Workers = dict[str, "subprocess.Popen[str]"]
 
 
-def _run(job: TrafficJob, workers: _Workers, progress: Callable[[float], None]) -> tuple[bool, Clock]:
+def _run(
+    job: TrafficJob,
+    workers: _Workers,
+    progress: Callable[[float], None],
+    starts: Callable[[Clock], None],
+) -> tuple[bool, Clock]:
     for role, worker in workers.items():
         _tell(role, worker, json.dumps(job.to_dict()))
     for role, worker in workers.items():
@@ -97,6 +104,7 @@ def _run(job: TrafficJob, workers: _Workers, progress: Callable[[float], None]) 
     for role, worker in workers.items():
         _tell(role, worker, json.dumps(asdict(clock)))
     interrupted = False
+    starts(clock)
     try:
         _wait(job, workers, clock, progress)
     except (KeyboardInterrupt, SystemExit):

@@ -35,6 +35,7 @@ class TrafficJob:
         window_ns: begin and end of what is measured, since the schedule's start.
         quiet_ns: the collector ends when, after the last packet was sent, none arrived for so long.
         interval_ns: the time step of the series.
+        keep_log: whether the collector is to note every packet, beside counting it.
     """
 
     hosts: tuple[HostSocket, ...]
@@ -45,6 +46,7 @@ class TrafficJob:
     window_ns: tuple[int, int]
     quiet_ns: int
     interval_ns: int
+    keep_log: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the job in a form that JSON can carry."""
@@ -92,6 +94,21 @@ class Sent:
     seconds: float
 
 
+# One packet that arrived: who sent it to whom, its number among its source's packets, its flow, how many
+# hops it took, and when it was sent and arrived, since the schedule's start.
+ARRIVAL = np.dtype(
+    [
+        ("source", "u4"),
+        ("destination", "u4"),
+        ("sequence", "u8"),
+        ("flow", "u2"),
+        ("hops", "u1"),
+        ("sent_ns", "i8"),
+        ("arrived_ns", "i8"),
+    ]
+)
+
+
 @dataclass(frozen=True)
 class Received:
     """What the collector saw.
@@ -110,6 +127,7 @@ class Received:
         misdelivered: probes that reached another host than theirs.
         damaged: probes whose checks failed.
         longest_pause_ms: the longest time between two looks at the sockets.
+        log: ARRIVAL records of all packets in the order of their arrival, if that was asked for.
     """
 
     frames: npt.NDArray[np.int64]
@@ -124,6 +142,7 @@ class Received:
     misdelivered: int
     damaged: int
     longest_pause_ms: float
+    log: npt.NDArray[np.void]
 
 
 def store(result: Sent | Received, path: Path) -> None:

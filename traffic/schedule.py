@@ -205,6 +205,68 @@ class AllPairsSchedule:
         return {"kind": "all-pairs", **asdict(self)}
 
 
+@dataclass(frozen=True)
+class ProbeStream:
+    """Pairs (source x hosts + destination) each of which gets a probe every `interval_ns`."""
+
+    pairs: tuple[int, ...]
+    interval_ns: int
+
+
+@dataclass(frozen=True)
+class ProbeSchedule:
+    """Steady probes: what is lost, when, and how long a pair is silent, can be read off them.
+
+    The probes of a stream are spread evenly over its interval; a stream's number is its packets' flow.
+
+    Attributes:
+        hosts: how many hosts there are.
+        streams: who is probed how often.
+        end_ns: when it ends.
+    """
+
+    hosts: int
+    streams: tuple[ProbeStream, ...]
+    end_ns: int
+
+    def chunks(self) -> Iterator[Events]:
+        """Yields all packets in order of time."""
+        sent = np.zeros(self.hosts, np.int64)
+        rate = sum(len(stream.pairs) / stream.interval_ns for stream in self.streams)
+        if not rate:
+            return
+        step_ns = max(1, int(CHUNK_EVENTS / 2 / rate))
+        for begin_ns in range(0, self.end_ns, step_ns):
+            end_ns = min(begin_ns + step_ns, self.end_ns)
+            due = [_probes(stream, begin_ns, end_ns) for stream in self.streams]
+            times = np.concatenate([time_ns for time_ns, _ in due])
+            pairs = np.concatenate([pair for _, pair in due])
+            flows = np.repeat(np.arange(len(due)), [len(time_ns) for time_ns, _ in due])
+            order = np.argsort(times, kind="stable")
+            for first in range(0, len(order), CHUNK_EVENTS):
+                part = order[first : first + CHUNK_EVENTS]
+                sources = pairs[part] // self.hosts
+                numbers = number_per_source(sources, sent)
+                yield Events(times[part], sources, pairs[part] % self.hosts, flows[part], numbers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the settings."""
+        return {"kind": "probes", **asdict(self)}
+
+
+def _probes(
+    stream: ProbeStream, begin_ns: int, end_ns: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns the times of a stream's probes from one time to before another, and their pairs."""
+    count, interval_ns = len(stream.pairs), stream.interval_ns
+    rounds = np.arange(begin_ns // interval_ns, -(-end_ns // interval_ns), dtype=np.int64)
+    offsets = np.arange(count, dtype=np.int64) * interval_ns // max(1, count)
+    times = (rounds[:, None] * interval_ns + offsets).ravel()
+    pairs = np.tile(np.array(stream.pairs, np.int64), len(rounds))
+    due = (times >= begin_ns) & (times < end_ns)
+    return times[due], pairs[due]
+
+
 def from_dict(settings: dict[str, Any]) -> Schedule:
     """Returns the schedule that `to_dict` described."""
     arguments = dict(settings)
@@ -213,6 +275,9 @@ def from_dict(settings: dict[str, Any]) -> Schedule:
         return _poisson(arguments)
     if kind == "consecutive":
         return ConsecutiveSchedule(tuple(map(_poisson, arguments["parts"])))
+    if kind == "probes":
+        streams = tuple(ProbeStream(tuple(s["pairs"]), s["interval_ns"]) for s in arguments.pop("streams"))
+        return ProbeSchedule(streams=streams, **arguments)
     return AllPairsSchedule(**{**arguments, "skip": tuple(arguments["skip"])})
 
 

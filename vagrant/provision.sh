@@ -10,7 +10,7 @@ venv=$root/.venv
 # Mininet belongs to Debian's own interpreter; another python3 may come first on PATH.
 python=/usr/bin/python3
 
-packages="openvswitch-switch mininet iproute2 ethtool iputils-ping iperf3 tcpdump procps kmod
+packages="openvswitch-switch mininet iproute2 ethtool iputils-ping openssl iperf3 tcpdump procps kmod
     net-tools util-linux python3-venv make git"
 
 say() { printf 'setup: %s\n' "$*" >&2; }

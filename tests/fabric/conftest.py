@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from emulation.leftovers import RUN_DIR, marked_processes
@@ -16,7 +18,11 @@ from emulation.shaping import PortShape
 from experiments.fabric import LiveFabric, live_fabric
 from experiments.options import FabricOptions
 from experiments.progress import Progress
+from experiments.traffic_jobs import make_job
 from topology.registry import make_topology
+from traffic.codec import HEADER_BYTES
+from traffic.engine import run_traffic
+from traffic.schedule import AllPairsSchedule
 
 POLARLAB = str(Path(sys.executable).with_name("polarlab"))
 TIMEOUT_S = 120
@@ -97,17 +103,34 @@ def no_leftovers() -> Iterator[None]:
     assert after == before
 
 
+QUIET = Progress(quiet=True)
+_runs = itertools.count(1000)
+
+
+def next_run() -> int:
+    """Returns a run id that no other probes of this session have."""
+    return next(_runs)
+
+
+def er_options(q: int, routing: str = "min", hosts: int = 1) -> FabricOptions:
+    """Returns the options of ER_q with links of 10 Mbit/s."""
+    topology = make_topology("polarfly", {"q": q})
+    return FabricOptions("polarfly", {"q": q}, topology, hosts, PortShape(10_000_000, 64), routing, "auto")
+
+
+def probe_all_pairs(fabric: LiveFabric) -> tuple[list[tuple[str, str]], int]:
+    """Sends one probe for every ordered pair of hosts and returns (missing pairs, most hops)."""
+    count = len(fabric.hosts)
+    schedule = AllPairsSchedule(count, 8_000_000)
+    job = make_job(fabric, schedule, HEADER_BYTES, next_run(), 1, (0, schedule.end_ns))
+    received = run_traffic(job, {}, fabric.network.run_dir).received
+    missing = np.argwhere((received.frames == 0) & ~np.eye(count, dtype=bool))
+    names = [host.name for host in fabric.hosts]
+    return [(names[s], names[d]) for s, d in missing], int(received.hops_max.max())
+
+
 @pytest.fixture(scope="module")
 def er3() -> Iterator[LiveFabric]:
     """ER_3 with two hosts a router, up for a whole module."""
-    options = FabricOptions(
-        "polarfly",
-        {"q": 3},
-        make_topology("polarfly", {"q": 3}),
-        hosts=2,
-        shape=PortShape(10_000_000, 64),
-        routing="min",
-        datapath="auto",
-    )
-    with live_fabric(options, Progress(quiet=True)) as fabric:
+    with live_fabric(er_options(3, hosts=2), QUIET) as fabric:
         yield fabric

@@ -10,8 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.layers.l2 import ARP, Ether
 
 from controller.plan import COOKIE_MARK, Table
 from controller.routings import make_plan
@@ -65,7 +64,8 @@ def test_switches_hold_exactly_their_plan(er3):
         held = flows(er3, name)
         assert len(held) == len(switch_plan.rules)
         cookies = {int(re.search(r"cookie=(0x[0-9a-f]+)", line)[1], 16) for line in held}
-        assert cookies == {COOKIE_MARK | index for index in range(len(switch_plan.rules))}
+        assert len(cookies) == len(held)
+        assert {cookie >> 32 << 32 for cookie in cookies} == {COOKIE_MARK}
         groups = er3.network[name].dpctl("dump-groups").count("group_id=")
         assert groups == len(switch_plan.groups)
 
@@ -111,31 +111,6 @@ def test_a_host_that_asks_for_its_own_address_hears_nothing(er3):
     assert packets_of(er3, "s1", "priority=300", f"arp_tpa={dotted(host.ip)}") == dropped + 1
     now = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
     assert now == answered
-
-
-FORGERIES = {
-    "another host's IP address": lambda h, other: Ether(src=colons(h.mac)) / IP(src=dotted(other.ip)),
-    "another host's MAC address": lambda h, other: Ether(src=colons(other.mac)) / IP(src=dotted(h.ip)),
-    "a VLAN tag": lambda h, other: Ether(src=colons(h.mac)) / Dot1Q(vlan=3) / IP(src=dotted(h.ip)),
-    "IPv6": lambda h, other: Ether(src=colons(h.mac), type=0x86DD) / (b"\x60" + bytes(60)),
-    "an ARP answer": lambda h, other: Ether(src=colons(h.mac)) / ARP(op=2, psrc=dotted(other.ip)),
-}
-
-
-@pytest.mark.parametrize("what", FORGERIES)
-def test_a_forged_packet_is_dropped_at_its_port_and_counted(er3, what):
-    host, other = er3.hosts[0], er3.hosts[9]
-    frame = FORGERIES[what](host, other)
-    frame[Ether].dst = colons(other.mac)
-    if IP in frame:
-        frame[IP].dst = dotted(other.ip)
-        frame = frame / UDP(dport=9) / bytes(40)
-    port = interface_name(0, er3.options.topology.host_port(0, 0))
-    rule = (f'in_port="{port}"', "priority=1,", "actions=drop")
-    before = packets_of(er3, "s1", *rule)
-    send_raw(er3, host, frame)
-    time.sleep(1.5)  # Open vSwitch adds up its counters about twice a second
-    assert packets_of(er3, "s1", *rule) == before + 1
 
 
 def test_a_probe_reaches_its_host_and_no_other(er3):

@@ -1,9 +1,11 @@
 """The controller as a process of its own: where it listens, and how it ends."""
 
+import contextlib
 import json
 import os
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -68,7 +70,16 @@ def test_a_second_one_on_the_same_address_says_so(service):
     [
         (("--listen", "tcp:0.0.0.0:16653"), "not a loopback address"),
         (("--listen", "tcp:localhost:16653"), "no IP address"),
-        (("--listen", "udp:127.0.0.1:1"), "use unix:PATH or tcp:HOST:PORT"),
+        (("--listen", "udp:127.0.0.1:1"), "use unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT"),
+        (("--listen", "ssl:127.0.0.1:16653"), "needs --private-key, --certificate and --ca-certificate"),
+        (("--certificate", "x"), "certificates are for ssl:HOST:PORT"),
+        (
+            (
+                *("--listen", "ssl:127.0.0.1:16653", "--private-key", "/nowhere/k"),
+                *("--certificate", "/nowhere/c", "--ca-certificate", "/nowhere/a"),
+            ),
+            "the certificates cannot be used",
+        ),
         (("--routing", "fastest"), "unknown routing 'fastest'"),
         (("--hosts", "0"), "hosts per router must be 1 to 254"),
     ],
@@ -97,3 +108,87 @@ def test_nonsense_on_its_socket_does_not_stop_it(service):
 def test_it_ends_when_it_is_asked_to(service):
     service.send_signal(signal.SIGTERM)
     assert service.wait(timeout=10) in (-signal.SIGTERM, 0, 143)
+
+
+def make_certificates(folder, authority):
+    """Makes an authority, and a key and a certificate that it signed."""
+
+    def openssl(*words):
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder)
+
+    openssl(
+        *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={authority}"),
+        *("-keyout", f"{authority}-ca.key", "-out", f"{authority}-ca.pem"),
+    )
+    openssl(
+        *("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN=of-{authority}"),
+        *("-keyout", f"{authority}.key", "-out", f"{authority}.csr"),
+    )
+    openssl(
+        *("x509", "-req", "-in", f"{authority}.csr", "-days", "2", "-CAcreateserial"),
+        *("-CA", f"{authority}-ca.pem", "-CAkey", f"{authority}-ca.key", "-out", f"{authority}.pem"),
+    )
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    make_certificates(folder, "fabric")
+    make_certificates(folder, "stranger")
+    return folder
+
+
+@pytest.fixture
+def tls_service(certificates):
+    words = (
+        "--private-key",
+        "fabric.key",
+        "--certificate",
+        "fabric.pem",
+        "--ca-certificate",
+        "fabric-ca.pem",
+    )
+    process = subprocess.Popen(
+        [*SERVICE, "--listen", "ssl:127.0.0.1:16653", *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=certificates,
+    )
+    for line in process.stdout:
+        if json.loads(line)["event"] == "listening":
+            break
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def hello_over_tls(certificates, who):
+    """Connects as a switch with somebody's certificate, or none, and returns the first bytes that come."""
+    context = ssl.create_default_context(cafile=str(certificates / "fabric-ca.pem"))
+    context.check_hostname = False
+    if who:
+        context.load_cert_chain(certificates / f"{who}.pem", certificates / f"{who}.key")
+    plain = socket.create_connection(("127.0.0.1", 16653), timeout=5)
+    with plain, context.wrap_socket(plain) as switch:
+        return switch.recv(8)
+
+
+def test_over_tls_a_switch_with_a_certificate_of_the_authority_is_served(tls_service, certificates):
+    assert hello_over_tls(certificates, "fabric")[:2] == b"\x04\x00"
+
+
+@pytest.mark.parametrize("who", ["stranger", None])
+def test_over_tls_wrong_certificates_are_refused_and_told(tls_service, certificates, who):
+    with pytest.raises(ssl.SSLError):
+        hello_over_tls(certificates, who)
+    told = json.loads(tls_service.stdout.readline())
+    assert told["event"] == "warning"
+    assert "was refused" in told["text"]
+    assert hello_over_tls(certificates, "fabric")[:2] == b"\x04\x00"  # and it goes on
+
+
+def test_over_tls_plain_connections_get_nothing(tls_service):
+    with socket.create_connection(("127.0.0.1", 16653), timeout=5) as switch:
+        switch.sendall(b"\x04\x00\x00\x08\x00\x00\x00\x01")
+        with contextlib.suppress(ConnectionResetError):
+            assert not switch.recv(8).startswith(b"\x04")

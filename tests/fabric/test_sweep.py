@@ -130,7 +130,7 @@ def test_without_netlink_port_statistics_take_over_and_it_is_said(monkeypatch, c
     monkeypatch.setattr(fabric_module, "open_queues", refused)
     with live_fabric(ER3, Progress()) as fabric:
         assert fabric.occupancy == PORT_STATISTICS
-        written = manifest(fabric, PERMUTATION)
+        written = manifest(fabric, PERMUTATION.settings(), PERMUTATION.seed)
         assert (written["occupancy"], written["occupancy_asked"]) == (PORT_STATISTICS, NETLINK)
     said = capsys.readouterr().err
     assert said.count("cannot be read over netlink") == 1

@@ -12,6 +12,7 @@ import emulation.machine
 from experiments import cli, entry, options
 from experiments.errors import Status, Terminated, known_status
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
+from topology.polarfly import PolarFly
 
 # What the outside contract promises.
 TOPOLOGY_KEYS = {
@@ -187,12 +188,12 @@ def test_verify_prints_one_json_object(capsys):
     assert set(result) >= VERIFY_KEYS
     assert (result["pairs"], result["delivered"], result["scenarios"]) == (650, 650, 1)
     assert (result["loops"], result["blackholes"], result["max_hops"]) == (0, 0, 2)
-    assert (result["flows_per_switch_max"], result["groups_per_switch_max"]) == (32, 4)
+    assert (result["flows_per_switch_max"], result["groups_per_switch_max"]) == (63, 16)
     assert result["ok"] is True
 
 
-def test_verify_under_link_failures_is_negative_and_names_faults(capsys):
-    arguments = ["verify", "polarfly", "--q", "3", "--failures", "links", "--json"]
+def test_verify_without_local_repair_is_negative_and_names_faults(capsys):
+    arguments = ["verify", "polarfly", "--q", "3", "--failures", "links", "--no-local-repair", "--json"]
     assert entry.main(arguments) == Status.NEGATIVE
     out, err = capsys.readouterr()
     result = json.loads(out)
@@ -206,8 +207,28 @@ def test_verify_under_link_failures_is_negative_and_names_faults(capsys):
     assert all(line.startswith("polarlab: h") and "blackhole at s" in line for line in faults[:-1])
 
 
-def test_verify_under_switch_failures_is_negative(capsys):
-    assert prints_json(capsys, "verify polarfly --q 2 --failures switches --json", 1)["scenarios"] == 8
+@pytest.mark.parametrize("failures", ["links", "switches"])
+def test_every_single_failure_is_survived(capsys, failures):
+    result = prints_json(capsys, f"verify polarfly --q 2 --failures {failures} --json")
+    assert result["scenarios"] == {"links": 10, "switches": 8}[failures]
+    assert (result["loops"], result["blackholes"], result["cut_off"]) == (0, 0, 0)
+    assert result["max_hops"] <= 5
+
+
+def test_the_rules_of_a_switch_can_be_read(capsys):
+    result = prints_json(capsys, "rules polarfly --q 3 --routing ugal-pf s3 --json")
+    assert any("10.0.4.0/255.255.255.0 -> " in line for line in result["rules"])
+    assert any("fast" in line and "while port 2 is up" in line for line in result["groups"])
+    assert any("64 x [" in line and "may be pointed at" in line for line in result["groups"])
+
+
+def test_rules_can_be_read_for_what_a_failure_leaves(capsys):
+    link = PolarFly(3).link_list[0]
+    words = f"rules polarfly --q 3 s{link.a + 1} --json"
+    without = f"{words} --without link:s{link.a + 1}-s{link.b + 1}"
+    whole, left = prints_json(capsys, words), prints_json(capsys, without)
+    assert whole["rules"] != left["rules"]
+    assert whole["groups"] == left["groups"]
 
 
 # ---- other ends ----
@@ -275,6 +296,7 @@ def parsed(arguments: str) -> argparse.Namespace:
     options.add_fabric_arguments(parser)
     options.add_routing_argument(parser)
     options.add_traffic_arguments(parser)
+    options.add_faults_argument(parser)
     return parser.parse_args(arguments.split())
 
 
@@ -289,7 +311,7 @@ def test_options_of_a_fabric():
 
 def test_documented_defaults():
     arguments = parsed("polarfly --q 3")
-    fabric, traffic = options.read_fabric(arguments), options.read_traffic(arguments)
+    fabric, traffic = options.read_fabric(arguments), options.read_traffic(arguments, PolarFly(3))
     assert (fabric.hosts, fabric.routing, fabric.datapath) == (1, "min", "auto")
     assert (fabric.shape.rate_bps, fabric.shape.queue_packets) == (2_000_000, 32)
     assert (traffic.frame_bytes, traffic.flows, traffic.pattern) == (1000, 64, "uniform")
@@ -300,7 +322,8 @@ def test_options_of_traffic():
         parsed(
             "polarfly --q 3 --pattern uniform --load 1 --frame-bytes 94 --flows 4096 --duration 0.1 "
             "--warmup 0 --seed 0"
-        )
+        ),
+        PolarFly(3),
     )
     assert traffic == options.TrafficOptions("uniform", 1.0, 94, 4096, 0.0, 0.1, 0)
 

@@ -13,6 +13,8 @@ from traffic.schedule import (
     AllPairsSchedule,
     ConsecutiveSchedule,
     PoissonSchedule,
+    ProbeSchedule,
+    ProbeStream,
     from_dict,
     number_per_source,
 )
@@ -214,3 +216,32 @@ def test_consecutive_schedules_are_their_parts_one_after_the_other():
         assert (numbers[sources == host] == np.arange((sources == host).sum())).all()
     again = from_dict(json.loads(json.dumps(both.to_dict())))
     assert again == both
+
+
+def test_probes_are_steady_and_spread_over_their_interval():
+    streams = (ProbeStream((1, 7, 14), 3000), ProbeStream((2, 8), 10_000))
+    probes = ProbeSchedule(4, streams, 60_000)
+    events = list(probes.chunks())
+    times = np.concatenate([e.time_ns for e in events])
+    pairs = np.concatenate([e.source * 4 + e.destination for e in events])
+    flows = np.concatenate([e.flow for e in events])
+    assert (np.diff(times) >= 0).all()
+    assert times[flows == 0].tolist() == list(range(0, 60_000, 1000))
+    assert pairs[flows == 0].tolist() == [1, 7, 14] * 20
+    assert times[flows == 1].tolist() == list(range(0, 60_000, 5000))
+    numbers = np.concatenate([e.sequence for e in events])
+    for host in range(4):
+        mine = numbers[pairs // 4 == host]
+        assert (mine == np.arange(len(mine))).all()
+    assert from_dict(json.loads(json.dumps(probes.to_dict()))) == probes
+
+
+def test_many_probes_come_in_bounded_chunks_and_none_is_left_out():
+    stream = ProbeStream(tuple(range(1, 5000)), 50_000_000)
+    chunks = list(ProbeSchedule(100, (stream,), 200_000_000).chunks())
+    assert max(map(len, chunks)) <= CHUNK_EVENTS
+    assert sum(map(len, chunks)) == 4 * 4999
+
+
+def test_no_pairs_are_no_probes():
+    assert list(ProbeSchedule(3, (ProbeStream((), 1000),), 10_000).chunks()) == []

@@ -1,0 +1,404 @@
+"""What a failure costs: steady probes over all pairs while something breaks, is repaired, and comes back.
+
+Pairs whose minimal path crosses what fails are watched every millisecond, as many of them as the machine
+carries, and all pairs now and then. Every probe that arrives is logged, so that what was lost, and for how
+long a pair was silent, is known probe by probe.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from controller.failures import Failure, failure_of, link_failures, parts
+from controller.remaining_routes import crossing_pairs
+from emulation.commands import marked_environment
+from emulation.machine import require_emulation
+from experiments.fabric import LiveFabric, live_fabric
+from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES, STREAMS
+from experiments.fault_player import DoneFault, FaultPlayer
+from experiments.options import FabricOptions
+from experiments.progress import Progress
+from experiments.records import MANIFEST, SUMMARY, RunDirectory, kept_directory
+from experiments.runner import checked_pairs
+from experiments.summaries import manifest
+from experiments.traffic_jobs import make_job
+from topology.errors import NegativeResult
+from topology.faults import CONTROLLER, Element, Fault, link_element
+from topology.graph import Topology
+from traffic.codec import HEADER_BYTES
+from traffic.engine import TrafficInterrupted, TrafficResult, run_traffic
+from traffic.job import Clock
+from traffic.schedule import ProbeSchedule, ProbeStream
+
+FAST_NS, SLOW_NS = 1_000_000, 100_000_000
+# How many probes a second leave the machine enough time for its switches to answer a failure at once. Where
+# that is too few, less pairs are watched and all pairs are probed less often, and the result tells.
+PROBES_PER_S = 6_000
+SLOW_SHARE = 1 / 3
+_RUN_ID = 200
+_STEP_S = 0.01  # of the series
+
+
+@dataclass(frozen=True)
+class FailoverOptions:
+    """What fails, and when.
+
+    Attributes:
+        elements: what fails; empty for the link that most minimal paths cross.
+        kill_controller: whether the controller is killed just before, and starts again after all is back.
+        fail_s, restore_s, end_s: when, in seconds since the probes start.
+    """
+
+    elements: tuple[Element, ...] = ()
+    kill_controller: bool = False
+    fail_s: float = 2.0
+    restore_s: float = 5.0
+    end_s: float = 9.0
+
+    def settings(self) -> dict[str, Any]:
+        """Returns the same as plain data."""
+        return {**vars(self), "elements": [element.name for element in self.elements]}
+
+    def schedule(self, elements: tuple[Element, ...]) -> tuple[Fault, ...]:
+        """Returns the faults in order of time."""
+        faults = [Fault(self.fail_s, element) for element in elements]
+        faults += [Fault(self.restore_s, element, restores=True) for element in elements]
+        if self.kill_controller:
+            faults.append(Fault(self.fail_s - 0.5, CONTROLLER))
+            faults.append(Fault(self.restore_s + 1.0, CONTROLLER, restores=True))
+        return tuple(sorted(faults, key=lambda fault: fault.time_s))
+
+
+def run_failover(
+    fabric_options: FabricOptions, options: FailoverOptions, out: Path, progress: Progress
+) -> dict[str, Any]:
+    """Runs the demonstration and returns its summary, which is in `out` by then, with the series.
+
+    The summary's `negative` tells in words what should not have been, or is None.
+
+    Raises:
+        MachineError: the machine lacks something.
+        NegativeResult: a proof failed, or not all pairs reached each other at the start.
+        KeyboardInterrupt: Ctrl-C; what was measured until then is in `out`.
+    """
+    require_emulation()
+    with kept_directory(out) as directory, live_fabric(fabric_options, progress) as fabric:
+        checked_pairs(fabric, progress)
+        observed = observe_failure(fabric, options, progress)
+        directory.write_json(MANIFEST, manifest(fabric, options.settings(), 0))
+        _write(directory, observed, progress)
+        progress("taking the fabric down")
+    progress(f"written to {out}")
+    if observed.summary["interrupted"]:
+        raise KeyboardInterrupt
+    return observed.summary
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What the probes saw.
+
+    Attributes:
+        summary: the result, with the keys of the outside contract and more.
+        series: rows of PROBE_COLUMNS.
+        events: (seconds since the probes' start, what happened).
+    """
+
+    summary: dict[str, Any]
+    series: list[tuple[Any, ...]]
+    events: list[tuple[float, str]]
+
+
+def observe_failure(
+    fabric: LiveFabric, options: FailoverOptions, progress: Progress, *, check: bool = True
+) -> Observation:
+    """Has something fail and come back on a fabric, under probes, and returns what they saw.
+
+    With `check`, all pairs are checked at the end: by the paths that they had before.
+    """
+    topology = fabric.options.topology
+    elements = options.elements
+    if not elements and not options.kill_controller:
+        elements = (busiest_link(topology),)
+    failure = failure_of(topology, elements)
+    watched = failure if failure.breaks_something else failure_of(topology, [busiest_link(topology)])
+    schedule, affected = _probe_schedule(fabric, watched, failure, options)
+    names = ", ".join(element.name for element in elements) or "nothing"
+    if options.kill_controller:
+        names += ", and the controller" if elements else " but the controller"
+    progress(f"{options.end_s:g} s of probes; {names} fails after {options.fail_s:g} s")
+    window_ns = (0, schedule.end_ns)
+    flows = len(schedule.streams)
+    job = make_job(fabric, schedule, HEADER_BYTES, _RUN_ID, flows, window_ns, keep_log=True)
+    with FaultPlayer(fabric, options.schedule(elements), progress) as player:
+        try:
+            result = run_traffic(
+                job,
+                marked_environment(),
+                fabric.network.run_dir,
+                lambda seconds: progress.live(f"probes: {max(0.0, seconds):.1f} of {options.end_s:g} s"),
+                player.start,
+            )
+        except TrafficInterrupted as interruption:
+            progress("interrupted; keeping what was measured")
+            result = interruption.result
+        player.end()
+        troubles = player.mended()
+    if check and not troubles:
+        progress("checking all pairs once more")
+        try:
+            checked_pairs(fabric, progress)
+        except NegativeResult as error:
+            troubles.append(str(error))
+    observation = _observation(fabric, options, _Probes(schedule, result), player, result.clock)
+    summary = {
+        **observation.summary,
+        "pairs_affected": affected,
+        "generator_lag_ms_p99": result.sent.lag.quantile_ms(0.99),
+        "interrupted": result.interrupted,
+        "restored": not troubles if check else None,
+    }
+    summary["negative"] = _negative(summary, troubles)
+    return replace(observation, summary=summary)
+
+
+def _negative(summary: dict[str, Any], troubles: list[str]) -> str | None:
+    """Returns in words what should not have been, if anything."""
+    if troubles:
+        return troubles[0]
+    if summary["silent_pairs"]:
+        pairs = summary["silent_pairs"]
+        return f"{pairs} pairs that are not cut off were silent until the failure was mended"
+    lost = summary["lost_at_restore"] if summary["pairs_affected"] else summary["packets_lost"]
+    if lost:
+        return f"{lost} probes were lost when nothing was broken any more, or only the controller"
+    return None
+
+
+def busiest_link(topology: Topology) -> Element:
+    """Returns the link that most minimal paths cross, the first of these."""
+    links = topology.link_list
+    counts = [int(crossing_pairs(topology, failure).sum()) for failure in link_failures(topology)]
+    return link_element(links[int(np.argmax(counts))])
+
+
+def _probe_schedule(
+    fabric: LiveFabric, watched: Failure, failure: Failure, options: FailoverOptions
+) -> tuple[ProbeSchedule, int]:
+    """Returns the probes: of some pairs whose paths cross what is watched, and of all that do not fail.
+
+    Also returns how many affected pairs there are.
+    """
+    routers = np.array([host.router for host in fabric.hosts])
+    count = len(routers)
+    crossing = crossing_pairs(fabric.options.topology, watched)[routers[:, None], routers]
+    dead = np.isin(routers, list(failure.dead_routers))
+    part = np.array(parts(fabric.options.topology, failure))[routers]
+    # What a failure cuts off is silent whoever repairs it.
+    alive = ~np.eye(count, dtype=bool) & ~dead[:, None] & ~dead & (part[:, None] == part)
+    affected, slow = np.flatnonzero((crossing & alive).ravel()), np.flatnonzero(alive.ravel())
+    slow_ns = max(SLOW_NS, round(len(slow) / (SLOW_SHARE * PROBES_PER_S) * 1e9))
+    fitting = int((PROBES_PER_S - len(slow) / slow_ns * 1e9) * FAST_NS / 1e9)
+    # Evenly from all of them, so that both directions and all sources have their turn.
+    chosen = np.unique(np.linspace(0, len(affected) - 1, min(fitting, len(affected))).round().astype(int))
+    streams = (
+        ProbeStream(tuple(affected[chosen].tolist()), FAST_NS),
+        ProbeStream(tuple(slow.tolist()), slow_ns),
+    )
+    return ProbeSchedule(count, streams, round(options.end_s * 1e9)), len(affected)
+
+
+class _Probes:
+    """All probes of a run: when each was sent, and when it arrived, if it did.
+
+    Attributes:
+        streams: who was probed how often; a stream's number is its probes' flow.
+        sent_s, pair, flow: of every probe, in order of time (arrays of one length).
+        arrived: whether it arrived.
+        arrived_s, hops: when, and by how many hops; of those that arrived.
+    """
+
+    def __init__(self, schedule: ProbeSchedule, result: TrafficResult) -> None:
+        self.streams = schedule.streams
+        chunks = list(schedule.chunks())
+        source = np.concatenate([events.source for events in chunks])
+        sequence = np.concatenate([events.sequence for events in chunks])
+        destination = np.concatenate([events.destination for events in chunks])
+        self.sent_s = np.concatenate([events.time_ns for events in chunks]) / 1e9
+        self.flow = np.concatenate([events.flow for events in chunks])
+        self.pair = source * schedule.hosts + destination
+        log = result.received.log
+        keys = log["source"].astype(np.int64) << 40 | log["sequence"].astype(np.int64)
+        wanted = source << 40 | sequence
+        order = np.argsort(keys, kind="stable")
+        place = np.minimum(np.searchsorted(keys[order], wanted), max(0, len(order) - 1))
+        self.arrived = keys[order][place] == wanted if len(order) else np.zeros(len(wanted), bool)
+        found = order[place] if len(order) else np.zeros(len(wanted), np.int64)
+        self.arrived_s = np.where(self.arrived, log["arrived_ns"][found] / 1e9, np.inf)
+        self.hops = np.where(self.arrived, log["hops"][found], 0)
+        if result.interrupted:
+            self._forget_after(result.sent.seconds)
+
+    def _forget_after(self, end_s: float) -> None:
+        kept = self.sent_s < end_s
+        for name, values in vars(self).items():
+            if isinstance(values, np.ndarray):
+                setattr(self, name, values[kept])
+
+    def within(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
+        """Returns which probes were sent from one time to before another."""
+        return (self.sent_s >= begin_s) & (self.sent_s < end_s)
+
+    def longest_silence_s(self, begin_s: float, end_s: float) -> float:
+        """Returns the longest time between two arrivals of a watched pair, of probes sent in a time."""
+        chosen = self.within(begin_s, end_s) & (self.flow == 0)
+        if not chosen.any():
+            return 0.0
+        pairs = self.pair[chosen]
+        times = np.where(self.arrived[chosen], self.arrived_s[chosen], np.nan)
+        longest = 0.0
+        for pair in np.unique(pairs):
+            arrivals = np.sort(times[(pairs == pair)])
+            arrivals = arrivals[~np.isnan(arrivals)]
+            edges = np.concatenate(
+                [[begin_s], arrivals, [max(end_s, arrivals[-1] if len(arrivals) else end_s)]]
+            )
+            longest = max(longest, float(np.diff(edges).max()))
+        return longest
+
+    def all_heard_again_s(self, begin_s: float, end_s: float) -> float | None:
+        """Returns when the last watched pair was heard again after its last loss in a time.
+
+        That is the time's beginning where nothing was lost, and None where a pair stayed silent.
+        """
+        chosen = self.within(begin_s, end_s) & (self.flow == 0)
+        latest_s = begin_s
+        for pair in np.unique(self.pair[chosen & ~self.arrived]):
+            mine = chosen & (self.pair == pair)
+            last_lost_s = self.sent_s[mine & ~self.arrived].max()
+            heard = self.arrived_s[mine & self.arrived & (self.sent_s > last_lost_s)]
+            if not len(heard):
+                return None
+            latest_s = max(latest_s, float(heard.min()))
+        return latest_s
+
+
+def _observation(
+    fabric: LiveFabric, options: FailoverOptions, probes: _Probes, player: FaultPlayer, clock: Clock
+) -> Observation:
+    done, replans = player.done, player.replans(clock)
+    fails = [d for d in done if not d.fault.restores and d.fault.element != CONTROLLER]
+    restores = [d for d in done if d.fault.restores and d.fault.element != CONTROLLER]
+    fail_s = fails[0].began_s if fails else options.fail_s
+    restore_s = restores[0].began_s if restores else options.restore_s
+    heard_s = probes.all_heard_again_s(fail_s, restore_s) if fails else None
+    failures = [(time_s, report) for time_s, report in replans if report["failed"] != "none"]
+    converged_s = next((time_s for time_s, _ in failures), None)
+    # From when on the controller may have had a hand in it: it sets ports down before it plans.
+    acted = [time_s - report["seconds"] + report["planning_s"] for time_s, report in failures]
+    acted += [time_s for time_s in player.ports_set(clock) if time_s > fail_s]
+    phases = {
+        "before": (0.0, fail_s),
+        "failed": (fail_s, restore_s),
+        "restored": (restore_s, options.end_s),
+    }
+    table = {name: _phase(probes, *times) for name, times in phases.items()}
+    # Pairs that were silent at the very end of the failure: neither switches nor controller had helped.
+    last = probes.within(restore_s - 0.5, restore_s) & (probes.flow == 0)
+    silent = set(probes.pair[last].tolist()) - set(probes.pair[last & probes.arrived].tolist())
+    fast, slow = probes.streams
+    summary = {
+        "name": fabric.options.name,
+        "params": dict(fabric.options.params),
+        "routing": fabric.options.routing,
+        "hosts": fabric.options.hosts,
+        "local_repair": fabric.options.local_repair,
+        "failed": [d.fault.element.name for d in done if not d.fault.restores],
+        "pairs_watched": len(fast.pairs),
+        "packets_sent": len(probes.sent_s),
+        "packets_lost": int((~probes.arrived).sum()),
+        "gap_ms": _ms(probes.longest_silence_s(fail_s, restore_s)) if fails else 0.0,
+        "probe_interval_ms": fast.interval_ns / 1e6,
+        "all_pairs_interval_ms": slow.interval_ns / 1e6,
+        "repaired_by": _repaired_by(heard_s, min(acted, default=None), fails),
+        "repaired_ms": None if heard_s is None else _ms(heard_s - fail_s),
+        "controller_converged_ms": None if converged_s is None or not fails else _ms(converged_s - fail_s),
+        "cut_off_pairs": failures[-1][1]["cut_off_pairs"] if failures else 0,
+        "silent_pairs": len(silent),
+        "faults": player.told(clock),
+        "lost_at_restore": table["restored"]["lost"],
+        "phases": table,
+    }
+    events = [(d.began_s, str(d.fault)) for d in done]
+    if heard_s is not None:
+        events.append((heard_s, "all watched pairs heard again"))
+    events += [(time_s, _replanned(report["failed"])) for time_s, report in replans]
+    return Observation(summary, list(_series(probes, options.end_s)), sorted(events))
+
+
+def _replanned(failed: str) -> str:
+    return (
+        "the controller's first plan is back"
+        if failed == "none"
+        else f"the controller's plan without {failed} is in place"
+    )
+
+
+def _phase(probes: _Probes, begin_s: float, end_s: float) -> dict[str, Any]:
+    inside = probes.within(begin_s, end_s)
+    arrived = inside & probes.arrived & (probes.flow == 0)
+    hops = probes.hops[arrived]
+    return {
+        "sent": int(inside.sum()),
+        "lost": int((inside & ~probes.arrived).sum()),
+        "longest_silence_ms": _ms(probes.longest_silence_s(begin_s, end_s)),
+        "hops_mean": round(float(hops.mean()), 3) if len(hops) else None,
+        "hops_max": int(hops.max()) if len(hops) else None,
+    }
+
+
+def _repaired_by(heard_s: float | None, acted_s: float | None, fails: list[DoneFault]) -> str:
+    if not fails:
+        return "nothing was broken"
+    if heard_s is None:
+        return "nobody"
+    if acted_s is not None and heard_s > acted_s:
+        return "controller"
+    return "switches"
+
+
+def _series(probes: _Probes, end_s: float) -> Iterator[tuple[Any, ...]]:
+    edges = np.arange(0.0, end_s + _STEP_S / 2, _STEP_S)
+    for flow, name in enumerate(STREAMS):
+        chosen = probes.flow == flow
+        steps = np.digitize(probes.sent_s[chosen], edges) - 1
+        arrived, hops = probes.arrived[chosen], probes.hops[chosen]
+        for step in range(len(edges) - 1):
+            here = steps == step
+            got = hops[here & arrived]
+            mean, most = (round(float(got.mean()), 3), int(got.max())) if len(got) else ("", "")
+            lost = int((here & ~arrived).sum())
+            yield round(float(edges[step]), 3), name, int(here.sum()), lost, mean, most
+
+
+def _ms(seconds: float) -> float:
+    return round(1e3 * seconds, 3)
+
+
+def _write(directory: RunDirectory, observed: Observation, progress: Progress) -> None:
+    try:
+        directory.write_json(SUMMARY, observed.summary)
+        directory.write_csv(PROBES, PROBE_COLUMNS, observed.series)
+        directory.write_csv(
+            EVENTS, EVENT_COLUMNS, [(round(time_s, 4), what) for time_s, what in observed.events]
+        )
+    except OSError:
+        progress(f"the result could not be written in full; it was {json.dumps(observed.summary)}")
+        raise

@@ -1,0 +1,245 @@
+"""A fault campaign: links, switches and controllers die and return under real packets."""
+
+import time
+
+import numpy as np
+import pytest
+from conftest import QUIET, er_options, next_run, probe_all_pairs
+
+from emulation.faults import NetworkFaults
+from experiments.fabric import live_fabric
+from experiments.fault_player import FaultPlayer
+from experiments.traffic_jobs import make_job
+from topology.addressing import interface_name
+from topology.faults import CONTROLLER, Element, Fault, Kind, link_element
+from traffic.codec import HEADER_BYTES
+from traffic.engine import run_traffic
+from traffic.schedule import ProbeSchedule, ProbeStream
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+
+def steady_probes(fabric, played, seconds, broken=None):
+    """Sends a probe for every pair every 25 ms while faults are played; returns (sent, lost, player)."""
+    count = len(fabric.hosts)
+    pairs = tuple(np.flatnonzero(~np.eye(count, dtype=bool).ravel()).tolist())
+    schedule = ProbeSchedule(count, (ProbeStream(pairs, 25_000_000),), round(seconds * 1e9))
+    job = make_job(fabric, schedule, HEADER_BYTES, next_run(), 1, (0, schedule.end_ns))
+    with FaultPlayer(fabric, played, QUIET, broken) as player:
+        result = run_traffic(job, {}, fabric.network.run_dir, starts=player.start)
+    sent = int(result.sent.frames.sum())
+    return sent, sent - int(result.received.frames.sum()), player
+
+
+@pytest.fixture(scope="module")
+def er3_alive():
+    with live_fabric(er_options(3), QUIET) as fabric:
+        yield fabric
+
+
+@pytest.fixture
+def faults(er3_alive):
+    """Faults on a fabric that is whole again after the test."""
+    assert er3_alive.controller.wait_until_whole(20)
+    done = NetworkFaults(er3_alive.network)
+    yield done
+    done.restore_all()
+    time.sleep(0.5)
+    assert er3_alive.controller.wait_until_whole(30)
+    assert probe_all_pairs(er3_alive) == ([], 2)
+
+
+def planned(fabric, *parts, seconds=10.0):
+    """Returns the controller's report of a plan in whose failure's name all parts are."""
+    report = fabric.controller.wait_for_plan(lambda failed: all(part in failed for part in parts), seconds)
+    assert report, f"no plan for {parts}; there were {[r['failed'] for r in fabric.controller.replans]}"
+    return report
+
+
+def test_the_controller_plans_for_what_is_left_and_goes_back(er3_alive, faults):
+    link = er3_alive.options.topology.link_list[3]
+    faults.fail(link_element(link))
+    report = planned(er3_alive, f"s{link.a + 1}-s{link.b + 1}")
+    assert report["cut_off_pairs"] == 0
+    assert report["rules"] > 0
+    missing, hops = probe_all_pairs(er3_alive)
+    assert (missing, hops <= 4) == ([], True)
+    known = len(er3_alive.controller.replans)
+    faults.restore(link_element(link))
+    assert er3_alive.controller.wait_until_whole(5)
+    assert er3_alive.controller.replans[known]["rules"] == report["rules"]
+
+
+def test_a_link_that_returns_costs_no_packet(er3_alive, faults):
+    element = link_element(er3_alive.options.topology.link_list[5])
+    faults.fail(element)
+    planned(er3_alive, element.name.partition(":")[2])
+    count = len(er3_alive.hosts)
+    schedule_s = 2.0
+    pairs = tuple(np.flatnonzero(~np.eye(count, dtype=bool).ravel()).tolist())
+    schedule = ProbeSchedule(count, (ProbeStream(pairs, 25_000_000),), round(schedule_s * 1e9))
+    job = make_job(er3_alive, schedule, HEADER_BYTES, next_run(), 1, (0, schedule.end_ns))
+    restored = []
+
+    def restore(seconds):
+        if seconds > 0.7 and not restored:
+            faults.restore(element)
+            restored.append(seconds)
+
+    result = run_traffic(job, {}, er3_alive.network.run_dir, restore)
+    assert restored
+    assert result.received.frames.sum() == result.sent.frames.sum()
+
+
+def test_a_burst_of_failures_is_one_planning(er3_alive, faults):
+    """A rack loses power: many links at a moment; those of one switch go together."""
+    known = len(er3_alive.controller.replans)
+    faults.fail(Element(Kind.SWITCH, (7,)))
+    planned(er3_alive, "s8")
+    time.sleep(0.5)
+    er3_alive.controller.catch_up()
+    # The links at once, and perhaps once more when the switch itself is given up.
+    assert len(er3_alive.controller.replans) - known <= 2
+
+
+def test_pairs_that_failures_cut_off_are_named(er3_alive, faults):
+    topology = er3_alive.options.topology
+    router = int(np.argmin(topology.degrees))
+    links = [link for link in topology.link_list if router in (link.a, link.b)]
+    for link in links:
+        faults.fail(link_element(link))
+    last = links[-1]
+    report = planned(er3_alive, *(f"s{link.a + 1}-s{link.b + 1}" for link in links))
+    assert report["cut_off_pairs"] == 2 * (topology.routers - 1)
+    assert any(f"s{router + 1} " in f"{text} " for text in report["cut_off"])
+    missing, _ = probe_all_pairs(er3_alive)
+    assert all(f"h{router + 1}_1" in pair for pair in missing)
+    assert len(missing) == 2 * (topology.routers - 1)
+    assert last
+
+
+@pytest.mark.parametrize("kind", [Kind.SWITCH, Kind.HANG])
+def test_a_switch_that_dies_is_planned_around_and_filled_when_it_returns(er3_alive, faults, kind):
+    """A program that dies with its links up is seen by nobody but the controller."""
+    element = Element(kind, (4,))
+    faults.fail(element)
+    planned(er3_alive, "s5")
+    missing, _ = probe_all_pairs(er3_alive)
+    assert {pair for pair in missing if "h5_1" not in pair} == set()
+    assert len(missing) == 2 * (len(er3_alive.hosts) - 1)
+    # While it is empty its neighbours send it nothing: whatever is lost is to or from its own host.
+    count = len(er3_alive.hosts)
+    others = [n for n, host in enumerate(er3_alive.hosts) if host.router != 4]
+    pairs = tuple(s * count + d for s in others for d in others if s != d)
+    schedule = ProbeSchedule(count, (ProbeStream(pairs, 20_000_000),), 4_000_000_000)
+    job = make_job(er3_alive, schedule, HEADER_BYTES, next_run(), 1, (0, schedule.end_ns))
+    restored = []
+
+    def restore(seconds):
+        if seconds > 0.5 and not restored:
+            restored.append(seconds)
+            faults.restore(element)
+
+    result = run_traffic(job, {}, er3_alive.network.run_dir, restore)
+    assert result.received.frames.sum() == result.sent.frames.sum()
+    assert er3_alive.controller.wait_until_whole(10)
+
+
+def set_down(fabric, link):
+    """Whether the end of a link that the controller would set down is down."""
+    name = interface_name(link.b, link.port_b)
+    return ",UP" not in fabric.network[f"s{link.b + 1}"].cmd(f"ip link show {name}")
+
+
+def flap_until_held(fabric, faults, link):
+    for _ in range(12):
+        faults.fail(link_element(link))
+        time.sleep(0.05)
+        faults.restore(link_element(link))
+        time.sleep(0.05)
+        if set_down(fabric, link):
+            return
+    raise AssertionError("the link was not held")
+
+
+def test_a_flapping_link_is_held_down_for_a_growing_time(er3_alive, faults):
+    link = er3_alive.options.topology.link_list[8]
+    held_s = []
+    for _ in range(2):
+        flap_until_held(er3_alive, faults, link)
+        began = time.monotonic()
+        while set_down(er3_alive, link):
+            assert time.monotonic() - began < 5
+            time.sleep(0.01)
+        held_s.append(time.monotonic() - began)
+    assert held_s[1] > 1.3 * held_s[0]
+    flap_until_held(er3_alive, faults, link)
+    assert planned(er3_alive, f"s{link.a + 1}-s{link.b + 1}")
+    assert probe_all_pairs(er3_alive)[0] == []
+
+
+def test_the_controller_is_killed_and_started_again_and_no_packet_is_lost(er3_alive, faults):
+    rules = {name: er3_alive.network[name].dpctl("dump-flows") for name in ("s1", "s9")}
+    ages = [Fault(0.5, CONTROLLER), Fault(1.0, CONTROLLER, restores=True)]
+    sent, lost, player = steady_probes(er3_alive, ages, 4.0)
+    assert [str(done.fault) for done in player.done] == ["fail controller", "restore controller"]
+    assert sent > 20_000
+    assert lost == 0
+    # None was put again: the rules' ages go on.
+    for name in rules:
+        lines = er3_alive.network[name].dpctl("dump-flows").splitlines()
+        durations = [float(line.split("duration=")[1].split("s")[0]) for line in lines if "duration=" in line]
+        assert min(durations) > 4.5
+
+
+def test_a_new_controller_takes_over_failures_that_happened_meanwhile(er3_alive, faults):
+    link = er3_alive.options.topology.link_list[2]
+    er3_alive.controller.stop()
+    faults.fail(link_element(link))
+    faults.fail(Element(Kind.HANG, (4,)))
+    er3_alive.start_controller_again(QUIET)
+    er3_alive.controller.wait_until_in_charge()
+    planned(er3_alive, f"s{link.a + 1}-s{link.b + 1}", "s5")
+    missing, _ = probe_all_pairs(er3_alive)
+    assert {pair for pair in missing if "h5_1" not in pair} == set()
+
+
+def test_a_restart_while_something_is_broken_costs_no_packet(er3_alive, faults):
+    """The new controller finds the plan for what is left in the switches, and leaves it."""
+    link = link_element(er3_alive.options.topology.link_list[4])
+    faults.fail(link)
+    planned(er3_alive, link.name.partition(":")[2])
+    time.sleep(0.2)
+    restart = [Fault(0.5, CONTROLLER), Fault(0.8, CONTROLLER, restores=True)]
+    sent, lost, _ = steady_probes(er3_alive, restart, 4.0, faults)
+    assert (sent > 20_000, lost) == (True, 0)
+
+
+def test_a_new_controller_leaves_others_rules_alone_mends_ours_and_says_so(er3_alive, faults):
+    network = er3_alive.network
+    er3_alive.controller.stop()
+    foreign = "table=0,priority=999,cookie=0x77,in_port=77,actions=drop"
+    network["s3"].dpctl("add-flow", f"'{foreign}'")
+    network["s3"].dpctl("del-flows", "table=3,ip,nw_dst=10.0.8.0/24")
+    broken = network["s3"].dpctl("dump-flows", "table=3")
+    assert "nw_dst=10.0.8.0/24" not in broken
+    er3_alive.start_controller_again(QUIET)
+    er3_alive.controller.wait_until_in_charge()
+    assert "nw_dst=10.0.8.0/24" in network["s3"].dpctl("dump-flows", "table=3")
+    assert "cookie=0x77" in network["s3"].dpctl("dump-flows", "table=0")
+    assert any("s3 holds 1 rules that are not ours" in text for text in er3_alive.controller.warnings)
+    network["s3"].dpctl("del-flows", "cookie=0x77/-1")
+
+
+def test_a_link_that_a_dead_controller_held_is_given_back_by_the_next(er3_alive, faults):
+    link = er3_alive.options.topology.link_list[8]
+    flap_until_held(er3_alive, faults, link)
+    er3_alive.controller.stop()
+    time.sleep(0.3)
+    assert set_down(er3_alive, link)
+    er3_alive.start_controller_again(QUIET)
+    er3_alive.controller.wait_until_in_charge()
+    deadline = time.monotonic() + 5
+    while set_down(er3_alive, link):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
