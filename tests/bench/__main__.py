@@ -1,6 +1,6 @@
 """`make bench`: measures every number that PolarLab promises, next to its reference in the same run.
 
-    make bench                      all rows, about ten minutes
+    make bench                      all rows, about half an hour
     make bench ROWS="next-hops"     only the rows whose names begin with one of the words
 
 Numbers go to standard output as a table and, with everything that was measured, to results/bench.json.
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import adaptation
 import fabrics
+import failover
 import mathematics
 import packets
 from rows import Row, RowMaker
@@ -26,12 +27,16 @@ MAKERS: dict[str, RowMaker] = {
     "next-hops-er31": mathematics.next_hops_er31,
     "next-hops-er127": mathematics.next_hops_er127,
     "proof-er13": mathematics.proof_er13,
+    "proof-er11-links": mathematics.proof_er11_links,
     "packets": packets.socket_rates,
     "er7": fabrics.er7_against_mininet,
     "link-rate": fabrics.link_rates,
     "adaptive-state": adaptation.state_of_ugal_pf,
     "adaptive-er5": adaptation.er5,
     "adaptive-loop": adaptation.control_loop,
+    "failover-silence": failover.silence,
+    "failover-replan": failover.replanning,
+    "failover-soak": failover.soak,
     "largest-er11": fabrics.largest_er11,
     "largest-er13": fabrics.largest_er13,
 }

@@ -240,7 +240,7 @@ def state_of_ugal_pf() -> list[Row]:
         size = plan.size()
         largest = max(len(g.buckets) for switch in plan.switches for g in switch.groups)
         texts.append(f"{q}: {size.groups_per_switch_max} groups, {size.buckets_per_switch_max} buckets")
-        linear &= size.groups_per_switch_max <= 3 * (q + 1) and largest <= 64
+        linear &= size.groups_per_switch_max <= 6 * (q + 1) and largest <= 64
     return [
         Row(
             "ugal-pf: groups and buckets of a switch, by q",
