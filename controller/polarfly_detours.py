@@ -15,6 +15,7 @@ Source: PolarFly (SC22), section V-B; the four-hop detours complete it for adjac
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topology.polarfly import PolarFly
@@ -35,11 +36,24 @@ def far_detours(graph: PolarFly, router: int, next_hop: int) -> list[int]:
 
 def near_detours(graph: PolarFly, router: int, neighbour: int) -> list[NearDetour]:
     """Returns the detours from a router to one of its neighbours, those of two hops first."""
-    others = [n for n in graph.neighbours(router).tolist() if n != neighbour]
-    third = [m for m in others if int(graph.distances(m, neighbour)) == 1]
-    detours = [NearDetour(m, None) for m in third]
-    around = set(graph.neighbours(router).tolist()) | {router}
-    for m in others:
-        if m not in third:
-            detours += [NearDetour(m, r) for r in graph.neighbours(m).tolist() if r not in around]
-    return detours
+    return list(iterate_near_detours(graph, router, neighbour))
+
+
+def iterate_near_detours(graph: PolarFly, router: int, neighbour: int) -> Iterator[NearDetour]:
+    """Yields the same, for whoever needs some of them only."""
+    third, apart = split_by_adjacency(graph, router, neighbour)
+    for m in third:
+        yield NearDetour(m, None)
+    around = {router, *graph.neighbours(router).tolist()}
+    for m in apart:
+        for r in graph.neighbours(m).tolist():
+            if r not in around:
+                yield NearDetour(m, r)
+
+
+def split_by_adjacency(graph: PolarFly, router: int, neighbour: int) -> tuple[list[int], list[int]]:
+    """Returns the other neighbours of a router that are adjacent to one of them, and those that are not."""
+    others = graph.neighbours(router)
+    others = others[others != neighbour]
+    adjacent = graph.distances(others, neighbour) == 1
+    return others[adjacent].tolist(), others[~adjacent].tolist()

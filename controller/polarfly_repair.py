@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from controller.local_repair import MARK, Repair, by_port, failover_group
 from controller.pipeline import tag_of
 from controller.plan import Bucket, SetField
-from controller.polarfly_detours import far_detours, near_detours
+from controller.polarfly_detours import iterate_near_detours, split_by_adjacency
 from controller.router_view import Block, RouterView, group_number, tagged_for
 from topology.polarfly import PolarFly
 
@@ -60,8 +60,7 @@ def _not_adjacent(graph: PolarFly, router: int, neighbour: int) -> list[int]:
 
     So the traffic of different dead links goes different ways.
     """
-    others = far_detours(graph, router, neighbour)
-    apart = [m for m in others if int(graph.distances(m, neighbour)) != 1]
+    _, apart = split_by_adjacency(graph, router, neighbour)
     first = next((place for place, m in enumerate(apart) if m > neighbour), 0)
     return apart[first:] + apart[:first]
 
@@ -71,7 +70,11 @@ def _around_to(
 ) -> tuple[Bucket, ...]:
     """Returns the ways around to a neighbour whose link is dead, by different first hops."""
     ways: dict[int, Bucket] = {}
-    for detour in near_detours(graph, router, neighbour):
+    for detour in iterate_near_detours(graph, router, neighbour):
+        if detour.first in ways:
+            continue
+        if len(ways) == _WAYS:
+            break
         tag = () if detour.tagged is None else tagged_for(detour.tagged)
-        ways.setdefault(detour.first, by_port(port_to[detour.first], (MARK, *tag)))
-    return tuple(ways.values())[:_WAYS]
+        ways[detour.first] = by_port(port_to[detour.first], (MARK, *tag))
+    return tuple(ways.values())
