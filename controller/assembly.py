@@ -8,7 +8,7 @@ table 3, or to a group that may choose a detour.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -16,7 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from controller.local_repair import Repair, repair_maker
-from controller.pipeline import PRIORITY_ROUTER, shared_rules, tag_of, to_router
+from controller.pipeline import (
+    MOST_TAGS,
+    PRIORITY_BLOCK,
+    PRIORITY_ROUTER,
+    shared_rules,
+    tag_of,
+    to_router,
+)
 from controller.plan import (
     Bucket,
     DecrementTtl,
@@ -24,6 +31,7 @@ from controller.plan import (
     GroupKind,
     Match,
     Output,
+    PushVlan,
     RoutePlan,
     Rule,
     SetField,
@@ -34,6 +42,7 @@ from controller.plan import (
 )
 from controller.router_view import Block, RouterView, group_number, tagged_for
 from topology.addressing import hosts_of
+from topology.errors import ParameterError
 from topology.graph import Topology
 
 # Open vSwitch drops output to the port that a packet came in by, and after a detour a packet may have to
@@ -79,48 +88,74 @@ def assemble(
     next_hops = topology.all_next_hops()
     matches = tuple(to_router(topology, router) for router in range(topology.routers))
     make_repair = repair_maker(topology)
-    switches = []
+    parts = []
     for router, own_hosts in groupby(hosts, key=lambda host: host.router):
         ports = tuple(topology.ports_toward(router, next_hops[router]).tolist())
         view = RouterView(topology, router, ports, matches)
         repair = make_repair(view)
         source = source_part(view, repair)
-        rules = [*shared_rules(topology, router, tuple(own_hosts)), *source.rules]
-        switches.append(_switch(view, repair, rules, source.groups))
+        parts.append((view, repair, source, tuple(own_hosts)))
+    tags = any(_uses_tags((*repair.groups, *source.groups)) for _, repair, source, _ in parts)
+    marks = any(repair.groups for _, repair, _, _ in parts)
+    if tags and topology.routers > MOST_TAGS:
+        raise ParameterError(
+            f"{topology.routers} routers are more than the {MOST_TAGS} that tags can name; try --routing min"
+        )
+    switches = []
+    for view, repair, source, own in parts:
+        rules = [*shared_rules(topology, view.router, own, tags=tags, marks=marks), *source.rules]
+        rules += _onward(view, repair, marks=marks)
+        if tags:
+            rules += [tag_rule(other, repair.tagged[other]) for other in view.others()]
+        groups = (*_port_groups(view), *repair.groups, *source.groups)
+        switches.append(SwitchPlan(view.router, tuple(rules), groups))
     return RoutePlan(topology, hosts_per_router, name, tuple(switches), hop_bound)
 
 
-def _switch(view: RouterView, repair: Repair, rules: list[Rule], groups: tuple[Group, ...]) -> SwitchPlan:
-    for other in view.others():
-        by_port = group_number(Block.PORT, view.ports[other])
-        onward, tagged = repair.onward[other], repair.tagged[other]
-        rules += onward_rules(view.matches[other], other, onward, by_port, tagged)
-    degree = int(view.topology.degrees[view.router])
-    port_groups = [
-        Group(group_number(Block.PORT, port), GroupKind.INDIRECT, (Bucket((DecrementTtl(), Output(port))),))
-        for port in range(1, degree + 1)
-    ]
-    return SwitchPlan(view.router, tuple(rules), (*port_groups, *repair.groups, *groups))
+def _uses_tags(groups: Iterable[Group]) -> bool:
+    return any(
+        PushVlan() in bucket.actions for group in groups for bucket in (*group.buckets, *group.alternatives)
+    )
 
 
-def onward_rules(destination: Match, router: int, onward: int, unrepaired: int, tagged: int) -> list[Rule]:
-    """Returns the rules by which a switch sends packets on toward another router.
+def _onward(view: RouterView, repair: Repair, *, marks: bool) -> Iterator[Rule]:
+    for block in view.topology.destination_blocks(view.router):
+        first = block.routers[0]
+        by_port = group_number(Block.PORT, view.ports[first]) if marks else None
+        if len(block.routers) == 1:
+            yield from onward_rules(view.matches[first], repair.onward[first], by_port)
+        else:
+            what = to_router(view.topology, first, block.low_bits)
+            yield from onward_rules(what, repair.onward[first], by_port, PRIORITY_BLOCK)
+
+
+def _port_groups(view: RouterView) -> Iterator[Group]:
+    for port in range(1, int(view.topology.degrees[view.router]) + 1):
+        bucket = Bucket((DecrementTtl(), Output(port)))
+        yield Group(group_number(Block.PORT, port), GroupKind.INDIRECT, (bucket,))
+
+
+def onward_rules(
+    destination: Match, onward: int, unrepaired: int | None, priority: int = PRIORITY_ROUTER
+) -> Iterator[Rule]:
+    """Yields the rules by which a switch sends untagged packets on toward other routers.
 
     Args:
-        destination: the match of packets for the router's hosts.
-        router: which router.
+        destination: the match of packets for their hosts.
         onward: the group for packets without a mark.
-        unrepaired: the group for packets that were repaired before, and are not again.
-        tagged: the group for packets with the router's tag.
+        unrepaired: the group for packets that were repaired before, and are not again; None where no switch
+            repairs.
+        priority: of the rules.
     """
-    return [
-        Rule(table, PRIORITY_ROUTER, what, (CLEAR_INGRESS, ToGroup(group)))
-        for table, what, group in (
-            (Table.MINIMAL, destination, onward),
-            (Table.MARKED, destination, unrepaired),
-            (Table.TRANSIT, match(vlan_vid=tag_of(router)), tagged),
-        )
-    ]
+    yield Rule(Table.MINIMAL, priority, destination, (CLEAR_INGRESS, ToGroup(onward)))
+    if unrepaired is not None:
+        yield Rule(Table.MARKED, priority, destination, (CLEAR_INGRESS, ToGroup(unrepaired)))
+
+
+def tag_rule(router: int, tagged: int) -> Rule:
+    """Returns the rule by which a switch sends packets with another router's tag on toward it."""
+    actions = (CLEAR_INGRESS, ToGroup(tagged))
+    return Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=tag_of(router)), actions)
 
 
 def by_way_of(repair: Repair, intermediate: int) -> Bucket:

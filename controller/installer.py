@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from controller.plan import COOKIE_MARK, Group, RoutePlan, Rule, SwitchPlan, Table, match
-from controller.updates import Round
+from controller.updates import Gone, Round
 from topology.addressing import dpid, switch_name
 
 COOKIE_MASK = 0xFFFFFFFF << 32
@@ -314,7 +314,9 @@ class Installer:
         progress.stage, progress.sent_plan = Stage.SENT, plan
         return [progress.message(command) for command in (*commands, Barrier())]
 
-    def _put(self, what: Rule | Group, *, exists: bool) -> PutRule | PutGroup:
+    def _put(self, what: Rule | Group | Gone, *, exists: bool) -> PutRule | PutGroup | DropRules:
+        if isinstance(what, Gone):
+            return DropRules(COOKIE_MARK | self._fingerprint(what.rule))
         if isinstance(what, Group):
             return PutGroup(what, exists)
         return PutRule(what, COOKIE_MARK | self._fingerprint(what))

@@ -38,32 +38,42 @@ PRIORITY_EXCEPTION = 300
 PRIORITY_HOST = 200
 PRIORITY_MARKED = 150
 PRIORITY_ROUTER = 100
+PRIORITY_BLOCK = 50  # of routers
 PRIORITY_DROP = 1
 
 ARP_REQUEST, ARP_REPLY = 1, 2
+MOST_TAGS = 4094
 NETWORK_MASK = 0xFF000000
 TO_ANY_HOST = match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(NETWORK, NETWORK_MASK))
 # The upper two bytes of every host's MAC address.
 _ANY_HOST = (MAC_PREFIX << 32, 0xFFFF << 32)
 
 
-def shared_rules(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterator[Rule]:
+def shared_rules(
+    topology: Topology, router: int, hosts: tuple[Host, ...], *, tags: bool = True, marks: bool = True
+) -> Iterator[Rule]:
     """Yields the rules of one switch that do not depend on the routing.
 
     Args:
         topology: the fabric's graph.
         router: whose switch.
         hosts: the hosts of that router.
+        tags: whether packets may have tags.
+        marks: whether packets may be marked as repaired.
     """
     yield from _ingress(topology, router, hosts)
     yield _arp_responder()
-    yield from _transit(router)
+    yield Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=NO_VLAN), goto=Table.MINIMAL)
+    if tags:
+        own_tag = match(vlan_vid=tag_of(router))
+        yield Rule(Table.TRANSIT, PRIORITY_HOST, own_tag, (PopVlan(),), goto=Table.MINIMAL)
     for host in hosts:
         port = topology.host_port(router, host.index)
         for table in (Table.SOURCE, Table.MINIMAL):
             yield Rule(table, PRIORITY_HOST, to_host(host), (Output(port),))
-    marked = match(eth_type=ETH_TYPE_IPV4, ip_dscp=REPAIRED_DSCP)
-    yield Rule(Table.MINIMAL, PRIORITY_MARKED, marked, goto=Table.MARKED)
+    if marks:
+        marked = match(eth_type=ETH_TYPE_IPV4, ip_dscp=REPAIRED_DSCP)
+        yield Rule(Table.MINIMAL, PRIORITY_MARKED, marked, goto=Table.MARKED)
 
 
 def to_host(host: Host) -> Match:
@@ -71,10 +81,14 @@ def to_host(host: Host) -> Match:
     return match(eth_type=ETH_TYPE_IPV4, ipv4_dst=host.ip)
 
 
-def to_router(topology: Topology, router: int) -> Match:
-    """Returns the match of IPv4 packets for all hosts of one router."""
-    address = router_ip(topology.router_number(router))
-    return match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(address, ROUTER_MASK))
+def to_router(topology: Topology, router: int, low_bits: int = 0) -> Match:
+    """Returns the match of IPv4 packets for all hosts of one router.
+
+    Or of all routers whose numbers differ in the lowest `low_bits` bits only.
+    """
+    mask = ROUTER_MASK << low_bits & 0xFFFFFFFF
+    address = router_ip(topology.router_number(router)) & mask
+    return match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(address, mask))
 
 
 def tag_of(router: int) -> int:
@@ -123,9 +137,3 @@ def _arp_responder() -> Rule:
         Output(PORT_INGRESS),
     )
     return Rule(Table.SOURCE, PRIORITY_EXCEPTION, asked, answer)
-
-
-def _transit(router: int) -> Iterator[Rule]:
-    yield Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=NO_VLAN), goto=Table.MINIMAL)
-    own_tag = match(vlan_vid=tag_of(router))
-    yield Rule(Table.TRANSIT, PRIORITY_HOST, own_tag, (PopVlan(),), goto=Table.MINIMAL)

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from controller.assembly import onward_rules
+from controller.assembly import onward_rules, tag_rule
 from controller.failures import Failure
-from controller.pipeline import to_router
-from controller.plan import Match, RoutePlan, Rule, SwitchPlan, Table
+from controller.pipeline import tag_of, to_router
+from controller.plan import Match, RoutePlan, Rule, SwitchPlan, Table, match
 from controller.remaining_routes import displaced_routes, remaining_next_hops
 from controller.router_view import Block, group_number
 from controller.walk import prove
@@ -48,6 +48,9 @@ def _rerouted(whole: RoutePlan, next_hops: npt.NDArray[np.int32]) -> RoutePlan:
     """Returns a plan with other minimal next hops (routers x routers)."""
     topology = whole.topology
     changed = next_hops != topology.all_next_hops()
+    own_tag = match(vlan_vid=tag_of(0))
+    marks = any(rule.table is Table.MARKED for rule in whole.switches[0].rules)
+    tags = any(rule.match == own_tag for rule in whole.switches[0].rules)
     switches = list(whole.switches)
     for router in np.flatnonzero(changed.any(axis=1)).tolist():
         groups = {group.number for group in switches[router].groups}
@@ -59,7 +62,9 @@ def _rerouted(whole: RoutePlan, next_hops: npt.NDArray[np.int32]) -> RoutePlan:
                 number if (number := group_number(block, port)) in groups else unrepaired
                 for block in (Block.ONWARD_FAR, Block.TAGGED)
             )
-            rules += onward_rules(to_router(topology, other), other, onward, unrepaired, tagged)
+            rules += onward_rules(to_router(topology, other), onward, unrepaired if marks else None)
+            if tags:
+                rules.append(tag_rule(other, tagged))
         switches[router] = _with_rules(switches[router], rules)
     return replace(whole, switches=tuple(switches))
 
@@ -81,7 +86,7 @@ def _without_detours(plan: RoutePlan, pairs: Iterable[list[int] | tuple[int, int
 
 
 def _with_rules(switch: SwitchPlan, rules: Iterable[Rule]) -> SwitchPlan:
-    """Returns a switch's plan with some rules in place of those with the same table, priority and match."""
+    """Returns a switch's plan with some rules, in place of those with the same table, priority and match."""
     new = {(rule.table, rule.priority, rule.match): rule for rule in rules}
-    kept = (new.get((rule.table, rule.priority, rule.match), rule) for rule in switch.rules)
-    return replace(switch, rules=tuple(kept))
+    kept = [new.pop((rule.table, rule.priority, rule.match), rule) for rule in switch.rules]
+    return replace(switch, rules=(*kept, *new.values()))

@@ -9,6 +9,7 @@ in between.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,16 @@ from controller.pipeline import tag_of, to_router
 from controller.plan import Group, Match, RoutePlan, Rule, match
 from controller.remaining_routes import remaining_distances
 
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A rule that is to be no more."""
+
+    rule: Rule
+
+
 # Router -> what is to be changed there.
-Round = dict[int, list[Rule | Group]]
+Round = dict[int, list[Rule | Group | Gone]]
 
 
 def update_rounds(before: RoutePlan, after: RoutePlan, failure: Failure) -> list[Round]:
@@ -45,6 +54,11 @@ def update_rounds(before: RoutePlan, after: RoutePlan, failure: Failure) -> list
             if held.get((rule.table, rule.priority, rule.match)) != rule:
                 number = _round(distances, destinations, new.router, rule.match)
                 rounds.setdefault(number, {}).setdefault(new.router, []).append(rule)
+        kept = {(rule.table, rule.priority, rule.match) for rule in new.rules}
+        for key, rule in held.items():
+            if key not in kept:
+                number = _round(distances, destinations, new.router, rule.match)
+                rounds.setdefault(number, {}).setdefault(new.router, []).append(Gone(rule))
     return [rounds[number] for number in sorted(rounds)]
 
 

@@ -12,6 +12,7 @@ from experiments.printing import add_json
 from topology.errors import UsageError
 
 EXAMPLES = """examples:
+  polarlab topology --list
   polarlab topology polarfly --q 7
   polarlab verify polarfly --q 5 --hosts 2
   polarlab predict polarfly --q 5 --hosts 3 --pattern tornado --load 1

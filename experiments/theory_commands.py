@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import Status
-from experiments.printing import add_json, print_result
+from experiments.printing import add_json, print_result, print_table
 from topology.errors import UsageError
 
 
@@ -17,8 +17,10 @@ def topology_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab topology`."""
     from experiments import options
 
-    options.add_topology_arguments(parser)
+    options.add_topology_arguments(parser, "")
     options.add_hosts_argument(parser)
+    parser.add_argument("--list", action="store_true", help="the families, with parameters and an example")
+    parser.add_argument("--designs", action="store_true", help="all polarstars of a --radix, by their sizes")
     parser.add_argument(
         "--export",
         nargs=2,
@@ -36,6 +38,12 @@ def topology(arguments: argparse.Namespace) -> Status:
     from experiments.options import read_topology
     from topology.addressing import check_hosts
 
+    if arguments.list:
+        return _list_families(arguments)
+    if not arguments.name:
+        raise UsageError("which topology? `polarlab topology --list` names them")
+    if arguments.designs:
+        return _list_designs(arguments)
     check_hosts(arguments.hosts)
     params, topology = read_topology(arguments)
     degrees, counts = np.unique(topology.degrees, return_counts=True)
@@ -53,6 +61,46 @@ def topology(arguments: argparse.Namespace) -> Status:
         "endpoints": topology.routers * arguments.hosts,
     }
     print_result(arguments, result)
+    return Status.DONE
+
+
+def _list_families(arguments: argparse.Namespace) -> Status:
+    from topology.registry import FAMILIES
+
+    families = [
+        {
+            "name": name,
+            "parameters": " ".join(
+                f"--{p.name}" if p.required else f"[--{p.name}]" for p in family.parameters
+            ),
+            "summary": family.summary,
+            "example": family.example,
+        }
+        for name, family in FAMILIES.items()
+    ]
+    if arguments.json:
+        print_result(arguments, {"families": families})
+    else:
+        print_table(families, ("name", "parameters", "summary", "example"))
+    return Status.DONE
+
+
+def _list_designs(arguments: argparse.Namespace) -> Status:
+    from topology.polarstar import PolarStar, designs
+
+    radix = getattr(arguments, "radix", None)
+    if arguments.name != PolarStar.name or radix is None:
+        raise UsageError(
+            "--designs lists the polarstars of a radix: polarlab topology polarstar --radix 15 --designs"
+        )
+    PolarStar(radix=radix)  # tells the nearest radix where there is none
+    found = [
+        {"routers": d.routers, "q": d.q, "supernode": d.supernode, "degree": d.degree} for d in designs(radix)
+    ]
+    if arguments.json:
+        print_result(arguments, {"radix": radix, "designs": found})
+    else:
+        print_table(found, ("routers", "q", "supernode", "degree"))
     return Status.DONE
 
 

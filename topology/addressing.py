@@ -54,9 +54,11 @@ def hosts_of(topology: Topology, per_router: int) -> tuple[Host, ...]:
         ParameterError: more hosts or routers than the addresses can tell apart.
     """
     check_hosts(per_router)
-    if topology.routers > MAX_ROUTERS:
+    largest = topology.router_number(topology.routers - 1)
+    if largest >= MAX_ROUTERS:
         raise ParameterError(
-            f"{topology.routers} routers do not fit into the addresses; at most {MAX_ROUTERS} do"
+            f"{topology.routers} routers, numbered up to {largest}, do not fit into the addresses; "
+            f"numbers below {MAX_ROUTERS} do"
         )
     return tuple(_enumerate(topology, per_router))
 

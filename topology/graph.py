@@ -10,7 +10,7 @@ numbering is the only thing that controller, emulation and traffic share about a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,6 +42,19 @@ class Link:
     b: int
     port_a: int
     port_b: int
+
+
+@dataclass(frozen=True)
+class DestinationBlock:
+    """Routers toward which another router's minimal next hop is the same, and which share a mask.
+
+    Attributes:
+        routers: which.
+        low_bits: how many low bits of their numbers do not matter (`Topology.router_number`).
+    """
+
+    routers: range
+    low_bits: int
 
 
 class Topology(ABC):
@@ -125,6 +138,16 @@ class Topology(ABC):
     def router_number(self, router: int) -> int:
         """Returns the number that stands for `router` in its hosts' addresses: its index here."""
         return router
+
+    def destination_blocks(self, router: int) -> Iterator[DestinationBlock]:
+        """Yields all other routers, in blocks that share a next hop and a mask; here each for itself.
+
+        Args:
+            router: from which it goes to them.
+        """
+        for other in range(self.routers):
+            if other != router:
+                yield DestinationBlock(range(other, other + 1), 0)
 
     def neighbours(self, router: int) -> Routers:
         """Returns the neighbours of `router`, ascending; the i-th is behind port i + 1."""

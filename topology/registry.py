@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 from topology.errors import ParameterError, UsageError
 from topology.graph import Topology
+from topology.imported import Imported
 from topology.polarfly import PolarFly
+from topology.polarstar import PolarStar
+from topology.slimfly import SlimFly
+from topology.supernodes import KINDS
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,7 @@ class Parameter:
     name: str
     type: type[int] | type[str]
     help: str
+    required: bool = True
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,37 @@ class Family:
     example: str
 
 
+_Q = Parameter("q", int, "order of the field: a prime power from 2 to 128")
+
 FAMILIES: Mapping[str, Family] = {
     "polarfly": Family(
         PolarFly,
-        (Parameter("q", int, "order of the field: a prime power from 2 to 128"),),
+        (_Q,),
         "Erdos-Renyi polarity graph ER_q: q^2 + q + 1 routers, diameter 2",
         "polarfly --q 7",
+    ),
+    "polarstar": Family(
+        PolarStar,
+        (
+            Parameter(_Q.name, int, _Q.help, required=False),
+            Parameter("supernode", str, f"polarstar's: {', '.join(KINDS)} (default iq)", required=False),
+            Parameter("degree", int, "of polarstar's supernode: d'", required=False),
+            Parameter("radix", int, "network radix q + 1 + d' of the largest polarstar", required=False),
+        ),
+        "star product of ER_q with a supernode: diameter 3",
+        "polarstar --q 3 --supernode iq --degree 3",
+    ),
+    "slimfly": Family(
+        SlimFly,
+        (_Q,),
+        "McKay-Miller-Siran graph: 2 q^2 routers, diameter 2",
+        "slimfly --q 5",
+    ),
+    "graph": Family(
+        Imported,
+        (Parameter("from", str, "a file: GraphML (.graphml), adjacency list (.adjlist) or edge list"),),
+        "any connected graph from a file",
+        "graph --from examples/torus-3x3.edges",
     ),
 }
 
@@ -59,7 +89,8 @@ def make_topology(name: str, params: Mapping[str, int | str]) -> Topology:
     """
     chosen = family(name)
     wanted = {parameter.name for parameter in chosen.parameters}
-    if missing := sorted(wanted - params.keys()):
+    required = {parameter.name for parameter in chosen.parameters if parameter.required}
+    if missing := sorted(required - params.keys()):
         raise ParameterError(f"{name} needs --{missing[0]}, as in: {chosen.example}")
     if foreign := sorted(params.keys() - wanted):
         raise ParameterError(f"{name} has no parameter --{foreign[0]}; try: {chosen.example}")

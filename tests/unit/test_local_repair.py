@@ -10,10 +10,11 @@ from controller.plan import GroupKind, Table
 from controller.remaining_plan import remaining_plan
 from controller.remaining_routes import remaining_distances, remaining_next_hops
 from controller.routings import ROUTINGS, make_plan
-from controller.updates import update_rounds
+from controller.updates import Gone, update_rounds
 from controller.walk import prove
 from topology.graph import Adjacency, Topology
 from topology.polarfly import PolarFly
+from topology.polarstar import PolarStar
 
 LONGEST = {"min": 5, "valiant": 7, "compact-valiant": 7, "ugal": 7, "ugal-pf": 7}
 
@@ -136,16 +137,38 @@ def test_routes_that_are_still_shortest_stay():
     assert 0 < (hops != before).sum() < 0.05 * hops.size
 
 
+def key(rule):
+    return rule.table, rule.priority, rule.match
+
+
 def applied(plan, rounds):
     """The plans after each round of an update."""
     for changes in rounds:
         switches = list(plan.switches)
         for router, changed in changes.items():
-            keys = {(r.table, r.priority, r.match): r for r in switches[router].rules}
-            keys.update({(r.table, r.priority, r.match): r for r in changed})
-            switches[router] = type(switches[router])(router, tuple(keys.values()), switches[router].groups)
+            held = {key(rule): rule for rule in switches[router].rules}
+            for change in changed:
+                if isinstance(change, Gone):
+                    del held[key(change.rule)]
+                else:
+                    held[key(change)] = change
+            switches[router] = type(switches[router])(router, tuple(held.values()), switches[router].groups)
         plan = type(plan)(plan.topology, plan.hosts_per_router, plan.routing, tuple(switches), plan.hop_bound)
         yield plan
+
+
+def test_single_rules_take_what_fails_out_of_a_block_and_go_again():
+    """PolarStar has one rule for a whole supernode two apart; a failure may concern some of its routers."""
+    graph = PolarStar(2, "iq", 0)
+    whole = make_plan(graph, 1, "min")
+    for failure in link_failures(graph):
+        broken = remaining_plan(whole, failure)
+        proof = prove(broken, [failure])
+        assert (proof.blackholes, proof.loops, proof.delivered) == (0, 0, proof.pairs)
+        there = list(applied(whole, update_rounds(whole, broken, failure)))[-1]
+        assert prove(there, [failure]).delivered == proof.pairs
+        back = list(applied(there, update_rounds(broken, whole, NO_FAILURE)))[-1]
+        assert [set(s.rules) for s in back.switches] == [set(s.rules) for s in whole.switches]
 
 
 @pytest.mark.parametrize("name", ["min", "ugal-pf"])

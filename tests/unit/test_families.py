@@ -1,0 +1,195 @@
+"""PolarStar, Slim Fly and graphs from files: known invariants, and shortest routes for every pair."""
+
+import csv
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import shortest_path
+
+from topology.errors import ParameterError
+from topology.imported import Imported
+from topology.polarstar import PolarStar, designs
+from topology.registry import FAMILIES, make_topology
+from topology.slimfly import SlimFly
+from topology.supernodes import KINDS, exists, make_supernode, order_of
+
+with open(Path(__file__).with_name("data") / "invariants.csv", newline="") as file:
+    ROWS = [row for row in csv.DictReader(file) if row["family"] != "polarfly"]
+
+
+@lru_cache
+def member(family, params):
+    values = dict(word.split("=") for word in params.split())
+    q = int(values["q"])
+    if family == "slimfly":
+        return SlimFly(q)
+    if family == "polarstar-iq":
+        return PolarStar(q, "iq", int(values["d"]))
+    return PolarStar(q, "paley", (int(values["paley"]) - 1) // 2)
+
+
+def matrix(topology):
+    adjacency = topology.adjacency
+    ones = np.ones(len(adjacency.neighbours))
+    return csr_matrix((ones, adjacency.neighbours, adjacency.starts), shape=(topology.routers,) * 2)
+
+
+def triangles(topology):
+    joined = (matrix(topology) > 0).astype(np.int64)
+    return int((joined @ joined).multiply(joined).sum()) // 6
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['family']} {row['params']}")
+def test_invariants_that_another_program_computed(row):
+    topology = member(row["family"], row["params"])
+    degrees = dict(map(int, entry.split(":")) for entry in row["degrees"].split(";"))
+    found = dict(zip(*(a.tolist() for a in np.unique(topology.degrees, return_counts=True)), strict=True))
+    assert (topology.routers, topology.links, topology.diameter) == (
+        int(row["routers"]),
+        int(row["links"]),
+        int(row["diameter"]),
+    )
+    assert found == degrees
+    assert topology.average_path_length == pytest.approx(float(row["average_path_length"]), abs=1e-6)
+    assert triangles(topology) == int(row["triangles"])
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['family']} {row['params']}")
+def test_every_next_hop_is_on_a_shortest_path(row):
+    topology = member(row["family"], row["params"])
+    joined = matrix(topology)
+    distances = shortest_path(joined, unweighted=True)
+    hops = topology.all_next_hops().astype(np.int64)
+    everyone = np.arange(topology.routers)
+    away = everyone[:, None] != everyone
+    assert (topology.distances(everyone[:, None], everyone) == distances).all()
+    assert (distances[hops, everyone] == distances - 1)[away].all()
+    assert (joined.toarray()[everyone[:, None], hops] > 0)[away].all()
+    assert (hops[~away] == everyone).all()
+
+
+def test_the_largest_polarstars_of_radix_15():
+    assert [(d.routers, d.supernode) for d in designs(15)][:1] == [(1064, "iq")]
+    assert max(d.routers for d in designs(15, ("paley",))) == 949
+    assert PolarStar(radix=15).params == {"q": 11, "supernode": "iq", "degree": 3}
+    assert PolarStar(radix=15, supernode="paley").routers == 949
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_supernodes_exist_where_they_should(kind):
+    degrees = [d for d in range(20) if exists(kind, d)]
+    expected = {
+        "iq": [0, 3, 4, 7, 8, 11, 12, 15, 16, 19],
+        "paley": [2, 4, 6, 8, 12, 14, 18],
+        "complete": list(range(20)),
+    }
+    assert degrees == expected[kind]
+    for degree in degrees:
+        assert make_supernode(kind, degree).order == order_of(kind, degree)  # checks its property
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"q": 3, "degree": 5}, "no iq supernode of degree 5; the nearest possible are 4 and 7"),
+        ({"q": 3, "supernode": "paley", "degree": 3}, "no paley supernode of degree 3"),
+        ({"q": 6, "degree": 3}, "q = 6 is no prime power"),
+        ({"q": 3, "supernode": "bundle", "degree": 3}, "unknown supernode 'bundle'"),
+        ({"q": 3}, "needs --q and --degree, or --radix"),
+        ({"radix": 15, "q": 3}, "--radix is in place of"),
+        ({"radix": 2}, "no polarstar of radix 2; the nearest possible are 3"),
+    ],
+)
+def test_polarstars_that_do_not_exist(options, said):
+    with pytest.raises(ParameterError, match=said):
+        PolarStar(**options)
+
+
+@pytest.mark.parametrize(
+    ("q", "said"), [(2, "nearest possible is 3"), (6, "nearest possible orders are 5 and 7")]
+)
+def test_slimflies_that_do_not_exist(q, said):
+    with pytest.raises(ParameterError, match=said):
+        SlimFly(q)
+
+
+def test_one_mask_stands_for_a_supernode():
+    topology = PolarStar(2, "iq", 4)  # 10 vertices: 4 bits
+    numbers = [topology.router_number(router) for router in range(topology.routers)]
+    assert len(set(numbers)) == topology.routers
+    assert [number >> 4 for number in numbers] == [router // 10 for router in range(topology.routers)]
+
+
+# ---- graphs from files ----
+
+
+def imported(tmp_path, text, name="graph.edges"):
+    path = tmp_path / name
+    path.write_text(text)
+    return Imported(**{"from": str(path)})
+
+
+def test_an_edge_list_is_read(tmp_path):
+    topology = imported(tmp_path, "# a square\n10 2\n2 3 {}\n3 1 # comment\n\n1 10\n")
+    assert topology.labels == ("1", "2", "3", "10")
+    assert (topology.routers, topology.links, topology.diameter) == (4, 4, 2)
+
+
+def test_an_adjacency_list_is_read(tmp_path):
+    topology = imported(tmp_path, "a b c\nb c\nc d\n", "graph.adjlist")
+    assert (topology.labels, topology.links) == (("a", "b", "c", "d"), 4)
+
+
+def test_graphml_is_read_as_it_is_written(tmp_path):
+    import networkx as nx
+
+    nx.write_graphml(nx.petersen_graph(), tmp_path / "p.graphml")
+    topology = Imported(**{"from": str(tmp_path / "p.graphml")})
+    assert (topology.routers, topology.links, topology.diameter) == (10, 15, 2)
+
+
+def test_parallel_links_are_links_of_their_own(tmp_path):
+    topology = imported(tmp_path, "1 2\n1 2\n2 3\n")
+    assert topology.degrees.tolist() == [2, 3, 1]
+    assert len({(link.port_a, link.port_b) for link in topology.link_list if link.a == 0}) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "said"),
+    [
+        ("", "g.edges", "holds no link"),
+        ("1 2\n3\n", "g.edges", "line 2: a link is two names, not '3'"),
+        ("1 2\n1 2 3\n", "g.edges", "line 2: a link is two names"),
+        ("1 2\n3 3\n", "g.edges", "line 2: 3 is linked to itself"),
+        ("1 2\n3 4\n", "g.edges", "2 graphs that are not connected"),
+        ("a b\nc c\n", "g.adjlist", "line 2: c is linked to itself"),
+        ("<graphml", "g.graphml", "is no GraphML"),
+    ],
+)
+def test_what_is_no_fabric_is_refused_with_the_place(tmp_path, text, name, said):
+    with pytest.raises(ParameterError, match=said):
+        imported(tmp_path, text, name)
+
+
+def test_a_directed_graph_is_refused(tmp_path):
+    import networkx as nx
+
+    nx.write_graphml(nx.DiGraph([(1, 2)]), tmp_path / "d.graphml")
+    with pytest.raises(ParameterError, match="directed graph"):
+        Imported(**{"from": str(tmp_path / "d.graphml")})
+
+
+def test_a_file_that_is_not_there_is_told():
+    with pytest.raises(ParameterError, match="/nowhere cannot be read"):
+        Imported(**{"from": "/nowhere"})
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_every_familys_example_is_one(name):
+    words = FAMILIES[name].example.split()[1:]
+    types = {parameter.name: parameter.type for parameter in FAMILIES[name].parameters}
+    params = {key.removeprefix("--"): value for key, value in zip(words[::2], words[1::2], strict=True)}
+    assert make_topology(name, {key: types[key](value) for key, value in params.items()}).routers > 1

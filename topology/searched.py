@@ -1,0 +1,80 @@
+"""A topology whose routes come from a breadth-first search: families without a formula, and any graph."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.graph import Adjacency, Routers, Topology
+
+
+class SearchedTopology(Topology):
+    """A connected graph by its neighbour lists; of several shortest paths, the first neighbour's counts."""
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        """Takes the neighbour lists of a connected graph."""
+        self._adjacency = adjacency
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The neighbour lists."""
+        return self._adjacency
+
+    @cached_property
+    def all_distances(self) -> npt.NDArray[np.int8]:
+        """int8 array, N x N: the distance of every ordered pair."""
+        starts, neighbours = self.adjacency.starts, self.adjacency.neighbours
+        joined = np.zeros((self.routers, self.routers), np.float32)
+        joined[np.repeat(np.arange(self.routers), np.diff(starts)), neighbours] = 1
+        distances = np.where(np.eye(self.routers, dtype=bool), 0, -1).astype(np.int8)
+        frontier = np.eye(self.routers, dtype=np.float32)
+        hops = 0
+        while (distances < 0).any():
+            hops += 1
+            new = (frontier @ joined > 0) & (distances < 0)
+            distances[new] = hops
+            frontier = new.astype(np.float32)
+        return distances
+
+    @cached_property
+    def _next_hops(self) -> npt.NDArray[np.int16]:
+        distances = self.all_distances
+        hops = np.empty((self.routers, self.routers), np.int16)
+        for router in range(self.routers):
+            around = self.neighbours(router)
+            nearer = distances[around] < distances[router]
+            hops[router] = around[nearer.argmax(axis=0)]
+            hops[router, router] = router
+        return hops
+
+    def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
+        """Returns the first neighbour on a shortest path."""
+        return np.asarray(self._next_hops[np.asarray(sources), np.asarray(destinations)], np.int32)
+
+    def all_next_hops(self) -> npt.NDArray[np.int16]:
+        """Returns the minimal next hop of every ordered pair: int16 array, N x N, [source, destination]."""
+        return self._next_hops.copy()
+
+    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int8]:
+        """Returns the distances in hops."""
+        return np.asarray(self.all_distances[np.asarray(sources), np.asarray(destinations)])
+
+    def pairs_by_distance(self) -> dict[int, int]:
+        """Returns distance -> number of ordered pairs of different routers at that distance."""
+        counts = np.bincount(self.all_distances.ravel())
+        return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
+
+
+def from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjacency:
+    """Returns neighbour lists.
+
+    Args:
+        routers: N.
+        links: integers, links x 2: the ends of every link, each link once.
+    """
+    both = np.concatenate([links, links[:, ::-1]]).reshape(-1, 2)
+    sources, neighbours = both[np.lexsort((both[:, 1], both[:, 0]))].T
+    starts = np.searchsorted(sources, np.arange(routers + 1)).astype(np.int64)
+    return Adjacency(starts, neighbours.astype(np.int32))
