@@ -27,7 +27,7 @@ def together(failures):
     )
 
 
-@pytest.mark.parametrize("q", [2, 3, 4, 5, 7])
+@pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9])
 def test_every_single_link_may_fail_under_minimal_routing(q):
     graph = PolarFly(q)
     proof = prove(make_plan(graph, 1, "min"), [NO_FAILURE, *link_failures(graph)])
@@ -44,6 +44,14 @@ def test_every_single_link_may_fail_whatever_the_groups_choose(name, q):
     assert proof.ok, proof.faults
     assert proof.delivered == proof.pairs * proof.scenarios
     assert proof.max_hops <= LONGEST[name]
+
+
+@pytest.mark.parametrize("q", [5, 7, 8, 9])
+def test_every_single_switch_may_fail_under_minimal_routing(q):
+    graph = PolarFly(q)
+    proof = prove(make_plan(graph, 1, "min"), switch_failures(graph))
+    assert proof.ok, proof.faults
+    assert proof.delivered == proof.pairs * proof.scenarios
 
 
 @pytest.mark.parametrize("name", sorted(ROUTINGS))
