@@ -23,6 +23,10 @@ NO_VLAN: Final = 0  # value of vlan_vid that matches packets without a tag (OFPV
 VLAN_PRESENT: Final = 0x1000  # set in vlan_vid beside the id of a tag (OFPVID_PRESENT)
 PORT_INGRESS: Final = 0xFFFFFFF8  # output to the port that the packet came in by (OFPP_IN_PORT)
 
+# The fields whose values are addresses.
+IP_FIELDS: Final = frozenset({"ipv4_src", "ipv4_dst", "arp_spa", "arp_tpa"})
+MAC_FIELDS: Final = frozenset({"eth_src", "eth_dst", "arp_sha", "arp_tha"})
+
 # The upper half of every rule's cookie, so that our rules can be told from others'.
 COOKIE_MARK: Final = 0x504F4C41 << 32
 

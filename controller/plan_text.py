@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from controller.plan import (
+    IP_FIELDS,
+    MAC_FIELDS,
     PORT_INGRESS,
     VLAN_PRESENT,
     Action,
@@ -23,9 +25,6 @@ from controller.plan import (
     ToGroup,
 )
 from topology.addressing import colons, dotted
-
-_IP_FIELDS = frozenset({"ipv4_src", "ipv4_dst", "arp_spa", "arp_tpa"})
-_MAC_FIELDS = frozenset({"eth_src", "eth_dst", "arp_sha", "arp_tha"})
 
 
 def describe(switch: SwitchPlan) -> dict[str, list[str]]:
@@ -68,9 +67,9 @@ def _field(field: FieldMatch) -> str:
 
 
 def _value(field: str, value: int) -> str:
-    if field in _IP_FIELDS:
+    if field in IP_FIELDS:
         return dotted(value)
-    if field in _MAC_FIELDS:
+    if field in MAC_FIELDS:
         return colons(value)
     if field == "vlan_vid":
         return f"tag {value & ~VLAN_PRESENT}" if value & VLAN_PRESENT else "none"

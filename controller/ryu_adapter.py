@@ -214,8 +214,6 @@ def run(listener: Any, context: ssl.SSLContext | None, application_class: type[A
 _PARSER = ofproto_v1_3_parser
 _PROTOCOL = ofproto_v1_3
 _NO_DATAPATH = ProtocolDesc(ofproto_v1_3.OFP_VERSION)  # where Ryu wants one to know the version by
-_MAC_FIELDS = frozenset({"eth_src", "eth_dst", "arp_sha", "arp_tha"})
-_IP_FIELDS = frozenset({"ipv4_src", "ipv4_dst", "arp_spa", "arp_tpa"})
 _GROUP_TYPES = {
     plan.GroupKind.INDIRECT: _PROTOCOL.OFPGT_INDIRECT,
     plan.GroupKind.SELECT: _PROTOCOL.OFPGT_SELECT,
@@ -422,9 +420,9 @@ def _action(action: plan.Action) -> Any:
 def _user_value(field: str, value: int, mask: int | None) -> Any:
     """Returns a field's value in the form in which Ryu's constructors want it."""
     text: Callable[[int], str] | None = None
-    if field in _MAC_FIELDS:
+    if field in plan.MAC_FIELDS:
         text = colons
-    elif field in _IP_FIELDS:
+    elif field in plan.IP_FIELDS:
         text = dotted
     if mask is None:
         return text(value) if text else value

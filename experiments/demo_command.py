@@ -19,8 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from experiments import options
 
     parser.add_argument("what", choices=("failover",), help="failover")
-    options.add_fabric_arguments(parser, _NAME)
-    options.set_default_rate(parser, _LINK_RATE)
+    options.add_fabric_arguments(parser, _NAME, _LINK_RATE)
     options.add_routing_argument(parser)
     parser.add_argument(
         "--fail",

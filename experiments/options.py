@@ -101,14 +101,22 @@ def add_topology_arguments(parser: argparse.ArgumentParser, default: str | None 
         )
 
 
-def add_fabric_arguments(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Adds what a fabric is launched with, but for the routing; `default` as `add_topology_arguments`."""
+def add_fabric_arguments(
+    parser: argparse.ArgumentParser, default: str | None = None, link_rate: str = "2Mbit"
+) -> None:
+    """Adds what a fabric is launched with, but for the routing.
+
+    Args:
+        parser: what to add it to.
+        default: as `add_topology_arguments`.
+        link_rate: the rate where none is given.
+    """
     add_topology_arguments(parser, default)
     add_hosts_argument(parser)
     parser.add_argument(
         "--link-rate",
-        default="2Mbit",
-        help="of every port, as 500kbit; auto: the highest that the machine carries (default 2Mbit)",
+        default=link_rate,
+        help=f"of every port, as 500kbit; auto: the highest that the machine carries (default {link_rate})",
     )
     parser.add_argument("--queue", type=int, default=32, help="packets per port (default 32)")
     parser.add_argument("--datapath", default="auto", help="auto, kernel or user (default auto)")
@@ -118,14 +126,6 @@ def add_fabric_arguments(parser: argparse.ArgumentParser, default: str | None = 
         help=f"what adaptive routings go by: {' or '.join(SOURCES)} (default {NETLINK})",
     )
     add_local_repair_argument(parser)
-
-
-def set_default_rate(parser: argparse.ArgumentParser, rate: str) -> None:
-    """Gives --link-rate another default, in its help, too."""
-    parser.set_defaults(link_rate=rate)
-    for action in parser._actions:
-        if action.dest == "link_rate":
-            action.help = f"of every port, as 500kbit (default {rate})"
 
 
 def add_local_repair_argument(parser: argparse.ArgumentParser) -> None:
