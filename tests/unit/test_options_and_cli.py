@@ -70,8 +70,8 @@ def prints_json(capsys, arguments: str, status: int = 0) -> dict:
     [
         ("", "COMMAND"),
         ("fly", "invalid choice: 'fly'"),
-        ("topology", "NAME"),
-        ("topology torus --q 3", "unknown topology 'torus'; there are: polarfly"),
+        ("topology", "polarlab topology --list"),
+        ("topology torus --q 3", "unknown topology 'torus'; there are: graph, polarfly, polarstar, slimfly"),
         ("topology polarfly", "polarfly needs --q, as in: polarfly --q 7"),
         ("topology polarfly --q 6", "q = 6 is no prime power; the nearest possible orders are 5 and 7"),
         ("topology polarfly --q 1", "q = 1 is no prime power; the nearest possible order is 2"),
