@@ -29,6 +29,8 @@ _REPORT_EVERY_S = 1.0
 _LOOK_EVERY_S = 0.005
 # When no switch was ready for so long since the last, those that are missing are taken for lost.
 _LATE_AFTER_S = 5.0
+# The same where others hold rules of a controller before us: those call again every second at the latest.
+_GONE_AFTER_S = 1.5
 
 Handler = Callable[["PlanApp", Any], None]
 
@@ -109,8 +111,10 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         works: then they are brought to the plan for just that, which mostly is what they hold.
         """
         missing = self._installer.missing()
-        late = self._last_news_s is not None and now_s - self._last_news_s > _LATE_AFTER_S
-        if not self._installer.count(Stage.TOLD) and not (late and missing):
+        taking_over = self._installer.count(Stage.TOLD) > 0
+        patience_s = _GONE_AFTER_S if taking_over else _LATE_AFTER_S
+        late = self._last_news_s is not None and now_s - self._last_news_s > patience_s
+        if not taking_over and not (late and missing):
             return
         if missing and not late:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 
 from experiments.errors import Status
 from experiments.printing import add_json, print_result, print_table
@@ -30,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kill-controller",
         action="store_true",
-        help="kill the controller, before anything else fails, and start it again at the end",
+        help="kill the controller before anything else fails, and start it again before that comes back",
     )
     parser.add_argument("--seed", type=int, default=1, help="of random:3 (default 1)")
     parser.add_argument(
@@ -64,6 +65,8 @@ def demo(arguments: argparse.Namespace) -> Status:
     out = arguments.out or DEFAULT_RESULTS / "-".join(words)
     progress = Progress()
     options = FailoverOptions(elements, arguments.kill_controller)
+    if elements and arguments.kill_controller:  # the new one is to have taken over before they come back
+        options = replace(options, restore_s=8.0, end_s=12.0)
     summary = run_failover(fabric, options, out, progress)
     for path in plot_failover(out):
         progress(f"drawn: {path}")

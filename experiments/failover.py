@@ -52,7 +52,8 @@ class FailoverOptions:
 
     Attributes:
         elements: what fails; empty for the link that most minimal paths cross.
-        kill_controller: whether the controller is killed just before, and starts again after all is back.
+        kill_controller: whether the controller is killed just before, and starts again while all else is
+            still broken.
         fail_s, restore_s, end_s: when, in seconds since the probes start.
     """
 
@@ -72,7 +73,9 @@ class FailoverOptions:
         faults += [Fault(self.restore_s, element, restores=True) for element in elements]
         if self.kill_controller:
             faults.append(Fault(self.fail_s - 0.5, CONTROLLER))
-            faults.append(Fault(self.restore_s + 1.0, CONTROLLER, restores=True))
+            # Back before anything else is: a switch that returns without rules needs somebody to fill it.
+            back_s = self.fail_s + 0.8 if elements else self.restore_s + 1.0
+            faults.append(Fault(back_s, CONTROLLER, restores=True))
         return tuple(sorted(faults, key=lambda fault: fault.time_s))
 
 
