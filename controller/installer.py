@@ -257,6 +257,10 @@ class Installer:
         rule = Rule(Table.NOTES, 1, match(in_port=port))
         return PutRule(rule, COOKIE_MARK | self._fingerprint(rule))
 
+    def _notes(self, router: int) -> dict[int, int]:
+        """Returns the cookie of every note that a router's switch may hold, and which port it is about."""
+        return {self._note(port).cookie: port for port in range(1, self._degrees[router] + 1)}
+
     def _next_round(self) -> Passed:
         if self._awaited:
             return Passed()
@@ -288,7 +292,7 @@ class Installer:
         progress.untold -= 1
         if progress.untold:
             return []
-        notes = {self._note(port).cookie: port for port in range(1, self._degrees[progress.plan.router] + 1)}
+        notes = self._notes(progress.plan.router)
         progress.ports_noted = frozenset(notes[cookie] for cookie in progress.rules_held & notes.keys())
         progress.stage = Stage.TOLD
         if progress.rules_held and not self._in_charge:
@@ -298,7 +302,6 @@ class Installer:
     def _mend(self, progress: _Progress) -> list[Message]:
         """Returns what leads from what a switch holds to what it is to hold."""
         plan = progress.plan
-        notes = {self._note(port).cookie for port in range(1, self._degrees[plan.router] + 1)}
         commands: list[Command] = []
         for group in plan.groups:
             held = progress.groups_held.get(group.number)
@@ -309,7 +312,7 @@ class Installer:
             PutRule(rule, cookie) for cookie, rule in wanted.items() if cookie not in progress.rules_held
         ]
         # After ours are there: what a stale rule had taken is ours to take.
-        stale = progress.rules_held - wanted.keys() - notes
+        stale = progress.rules_held - wanted.keys() - self._notes(plan.router).keys()
         commands += [DropRules(cookie) for cookie in sorted(stale)]
         progress.stage, progress.sent_plan = Stage.SENT, plan
         return [progress.message(command) for command in (*commands, Barrier())]

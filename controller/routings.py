@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from controller import compact_valiant, minimal, ugal, ugal_pf, valiant
 from controller.adaptation import Law
+from controller.local_repair import without_local_repair
 from controller.plan import RoutePlan
 from topology.errors import UsageError
 from topology.graph import Topology
@@ -63,10 +64,13 @@ def routing(name: str) -> Routing:
     return ROUTINGS[name]
 
 
-def make_plan(topology: Topology, hosts_per_router: int, name: str) -> RoutePlan:
-    """Returns the plan of a routing for a fabric.
+def make_plan(
+    topology: Topology, hosts_per_router: int, name: str, *, local_repair: bool = True
+) -> RoutePlan:
+    """Returns the plan of a routing for a fabric, with ways around dead links in its switches or without.
 
     Raises:
         UsageError: there is no such routing, or it cannot route this fabric.
     """
-    return routing(name).make_plan(topology, hosts_per_router)
+    plan = routing(name).make_plan(topology, hosts_per_router)
+    return plan if local_repair else without_local_repair(plan)

@@ -24,7 +24,6 @@ from controller.adaptive_loop import AdaptiveLoop, step_s
 from controller.events import die, report
 from controller.handover import Queues, asked_to_restore, receive_queues
 from controller.installer import Installer
-from controller.local_repair import without_local_repair
 from controller.occupancy import NetlinkOccupancy, OccupancySource
 from controller.plan import RoutePlan
 from controller.port_statistics import PortStatisticsOccupancy
@@ -82,9 +81,7 @@ def proven_plan(
         UsageError: there is no such topology or routing.
     """
     started = time.monotonic()
-    plan = make_plan(make_topology(name, params), hosts, routing)
-    if not local_repair:
-        plan = without_local_repair(plan)
+    plan = make_plan(make_topology(name, params), hosts, routing, local_repair=local_repair)
     size = plan.size()
     report("planned", flows=size.flows, groups=size.groups, seconds=time.monotonic() - started)
     started = time.monotonic()

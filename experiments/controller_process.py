@@ -24,7 +24,7 @@ from topology.errors import NegativeResult, PolarLabError
 _START_TIMEOUT_S = 120.0
 _SILENCE_TIMEOUT_S = 30.0
 _NICENESS = -10
-_IN_CHARGE = ("installed", "incomplete", "taking over")
+_IN_CHARGE = ("installed", "incomplete")
 # The thread that starts controllers, whoever asks: a child that is to end with its parent ends with the very
 # thread that started it.
 _PARENT = ThreadPoolExecutor(1)
@@ -180,7 +180,7 @@ class ControllerProcess:
         self.installation.installed_at = time.monotonic()
 
     def wait_until_in_charge(self) -> None:
-        """Returns when it has taken charge, even with switches missing; errors as `wait_until_listening`."""
+        """Returns when all switches hold their plan, or some are missing; errors as `wait_until_listening`."""
         if not self._in_charge:
             self._wait_for(_IN_CHARGE, _SILENCE_TIMEOUT_S, lambda _event: None)
 

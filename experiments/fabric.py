@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from controller.handover import Queues
-from controller.local_repair import without_local_repair
 from controller.netlink_queues import SwitchQueues
 from controller.occupancy import NETLINK, PORT_STATISTICS
 from controller.plan import RoutePlan
@@ -104,9 +103,8 @@ def controlled(options: FabricOptions, network: FabricNetwork, progress: Progres
     if network.started:
         network.clear()
     with _controller(options, network) as controller:  # plans and proves while the network is built
-        plan = make_plan(options.topology, options.hosts, options.routing)
-        if not options.local_repair:
-            plan = without_local_repair(plan)
+        repair = options.local_repair
+        plan = make_plan(options.topology, options.hosts, options.routing, local_repair=repair)
         if not network.built:
             network.build()
         occupancy = None

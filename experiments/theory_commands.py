@@ -121,7 +121,6 @@ def verify_arguments(parser: argparse.ArgumentParser) -> None:
 def verify(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab verify` is for."""
     from controller.failures import NO_FAILURE, link_failures, switch_failures
-    from controller.local_repair import without_local_repair
     from controller.routings import make_plan
     from controller.walk import FAULTS_KEPT, prove
     from experiments.options import read_topology
@@ -135,9 +134,8 @@ def verify(arguments: argparse.Namespace) -> Status:
     if arguments.failures not in scenarios:
         raise UsageError(f"unknown failures {arguments.failures!r}; there are: {', '.join(scenarios)}")
     started = time.monotonic()
-    plan = make_plan(topology, arguments.hosts, arguments.routing)
-    if not arguments.local_repair:
-        plan = without_local_repair(plan)
+    repair = arguments.local_repair
+    plan = make_plan(topology, arguments.hosts, arguments.routing, local_repair=repair)
     proof = prove(plan, scenarios[arguments.failures]())
     size = plan.size()
     result = {
@@ -239,7 +237,6 @@ def rules_arguments(parser: argparse.ArgumentParser) -> None:
 def rules(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab rules` is for."""
     from controller.failures import failure_of
-    from controller.local_repair import without_local_repair
     from controller.plan_text import describe
     from controller.remaining_plan import remaining_plan
     from controller.routings import make_plan
@@ -249,9 +246,8 @@ def rules(arguments: argparse.Namespace) -> Status:
 
     params, topology = read_topology(arguments)
     router = switch_router(arguments.switch, topology.routers)
-    plan = make_plan(topology, arguments.hosts, arguments.routing)
-    if not arguments.local_repair:
-        plan = without_local_repair(plan)
+    repair = arguments.local_repair
+    plan = make_plan(topology, arguments.hosts, arguments.routing, local_repair=repair)
     if arguments.without is not None:
         broken = parse_elements(arguments.without, topology, 1)
         plan = remaining_plan(plan, failure_of(topology, broken))

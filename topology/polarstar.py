@@ -31,6 +31,7 @@ from topology.errors import ParameterError
 from topology.graph import Adjacency, DestinationBlock, Routers, Topology
 from topology.polarfly import PolarFly
 from topology.prime_powers import LARGEST_ORDER, prime_power
+from topology.searched import from_links
 from topology.supernodes import KINDS, Supernode, exists, make_supernode, order_of
 
 
@@ -149,12 +150,7 @@ class PolarStar(Topology):
         for u in range(structure.routers):
             inside = np.argwhere(np.triu(self._inside(u)))
             pairs.append(u * m + inside)
-        ends = np.concatenate(pairs)
-        both = np.concatenate([ends, ends[:, ::-1]])
-        order = np.lexsort((both[:, 1], both[:, 0]))
-        sources, neighbours = both[order].T
-        starts = np.searchsorted(sources, np.arange(self.routers + 1)).astype(np.int64)
-        return Adjacency(starts, neighbours.astype(np.int32))
+        return from_links(self.routers, np.concatenate(pairs))
 
     def _inside(self, u: int) -> npt.NDArray[np.bool_]:
         """Returns S_u: bool array, m x m."""

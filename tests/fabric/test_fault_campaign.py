@@ -19,10 +19,14 @@ from traffic.schedule import ProbeSchedule, ProbeStream
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 
-def steady_probes(fabric, played, seconds, broken=None):
-    """Sends a probe for every pair every 25 ms while faults are played; returns (sent, lost, player)."""
+def steady_probes(fabric, played, seconds, broken=None, without=None):
+    """Sends a probe for every pair every 25 ms while faults are played; returns (sent, lost, player).
+
+    `broken` is what is broken already; pairs of the router `without` are left out.
+    """
     count = len(fabric.hosts)
-    pairs = tuple(np.flatnonzero(~np.eye(count, dtype=bool).ravel()).tolist())
+    chosen = [n for n, host in enumerate(fabric.hosts) if host.router != without]
+    pairs = tuple(s * count + d for s in chosen for d in chosen if s != d)
     schedule = ProbeSchedule(count, (ProbeStream(pairs, 25_000_000),), round(seconds * 1e9))
     job = make_job(fabric, schedule, HEADER_BYTES, next_run(), 1, (0, schedule.end_ns))
     with FaultPlayer(fabric, played, QUIET, broken) as player:
@@ -74,21 +78,10 @@ def test_a_link_that_returns_costs_no_packet(er3_alive, faults):
     element = link_element(er3_alive.options.topology.link_list[5])
     faults.fail(element)
     planned(er3_alive, element.name.partition(":")[2])
-    count = len(er3_alive.hosts)
-    schedule_s = 2.0
-    pairs = tuple(np.flatnonzero(~np.eye(count, dtype=bool).ravel()).tolist())
-    schedule = ProbeSchedule(count, (ProbeStream(pairs, 25_000_000),), round(schedule_s * 1e9))
-    job = make_job(er3_alive, schedule, HEADER_BYTES, next_run(), 1, (0, schedule.end_ns))
-    restored = []
-
-    def restore(seconds):
-        if seconds > 0.7 and not restored:
-            faults.restore(element)
-            restored.append(seconds)
-
-    result = run_traffic(job, {}, er3_alive.network.run_dir, restore)
-    assert restored
-    assert result.received.frames.sum() == result.sent.frames.sum()
+    restored = [Fault(0.7, element, restores=True)]
+    sent, lost, player = steady_probes(er3_alive, restored, 2.0, faults)
+    assert [done.fault for done in player.done] == restored
+    assert (sent > 1000, lost) == (True, 0)
 
 
 def test_a_burst_of_failures_is_one_planning(er3_alive, faults):
@@ -128,20 +121,10 @@ def test_a_switch_that_dies_is_planned_around_and_filled_when_it_returns(er3_ali
     assert {pair for pair in missing if "h5_1" not in pair} == set()
     assert len(missing) == 2 * (len(er3_alive.hosts) - 1)
     # While it is empty its neighbours send it nothing: whatever is lost is to or from its own host.
-    count = len(er3_alive.hosts)
-    others = [n for n, host in enumerate(er3_alive.hosts) if host.router != 4]
-    pairs = tuple(s * count + d for s in others for d in others if s != d)
-    schedule = ProbeSchedule(count, (ProbeStream(pairs, 20_000_000),), 4_000_000_000)
-    job = make_job(er3_alive, schedule, HEADER_BYTES, next_run(), 1, (0, schedule.end_ns))
-    restored = []
-
-    def restore(seconds):
-        if seconds > 0.5 and not restored:
-            restored.append(seconds)
-            faults.restore(element)
-
-    result = run_traffic(job, {}, er3_alive.network.run_dir, restore)
-    assert result.received.frames.sum() == result.sent.frames.sum()
+    restored = [Fault(0.5, element, restores=True)]
+    sent, lost, player = steady_probes(er3_alive, restored, 4.0, faults, without=4)
+    assert [done.fault for done in player.done] == restored
+    assert (sent > 1000, lost) == (True, 0)
     assert er3_alive.controller.wait_until_whole(10)
 
 

@@ -19,16 +19,25 @@ def run_service(*words):
     return subprocess.run([*SERVICE, *words], capture_output=True, text=True, timeout=60, check=False)
 
 
+@contextlib.contextmanager
+def listening(*words, **options):
+    """A controller that listens by now."""
+    process = subprocess.Popen([*SERVICE, *words], stdout=subprocess.PIPE, text=True, **options)
+    try:
+        for line in process.stdout:
+            if json.loads(line)["event"] == "listening":
+                break
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
 @pytest.fixture
 def service(request):
-    """A controller that listens where the test's parameter says, and the events so far."""
-    process = subprocess.Popen([*SERVICE, "--listen", request.param], stdout=subprocess.PIPE, text=True)
-    for line in process.stdout:
-        if json.loads(line)["event"] == "listening":
-            break
-    yield process
-    process.kill()
-    process.communicate()
+    """A controller that listens where the test's parameter says."""
+    with listening("--listen", request.param) as process:
+        yield process
 
 
 UNIX = "/tmp/polarlab-test-controller"
@@ -140,26 +149,10 @@ def certificates(tmp_path_factory):
 
 @pytest.fixture
 def tls_service(certificates):
-    words = (
-        "--private-key",
-        "fabric.key",
-        "--certificate",
-        "fabric.pem",
-        "--ca-certificate",
-        "fabric-ca.pem",
-    )
-    process = subprocess.Popen(
-        [*SERVICE, "--listen", "ssl:127.0.0.1:16653", *words],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=certificates,
-    )
-    for line in process.stdout:
-        if json.loads(line)["event"] == "listening":
-            break
-    yield process
-    process.kill()
-    process.communicate()
+    ours = ("--private-key", "fabric.key", "--certificate", "fabric.pem")
+    theirs = ("--ca-certificate", "fabric-ca.pem")
+    with listening("--listen", "ssl:127.0.0.1:16653", *ours, *theirs, cwd=certificates) as process:
+        yield process
 
 
 def hello_over_tls(certificates, who):
