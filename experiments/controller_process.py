@@ -180,7 +180,7 @@ class ControllerProcess:
         self.installation.installed_at = time.monotonic()
 
     def wait_until_in_charge(self) -> None:
-        """Returns when all switches hold their plan, or some are missing; errors as `wait_until_listening`."""
+        """Returns when all switches hold their plan or some are missing; errors as `wait_until_listening`."""
         if not self._in_charge:
             self._wait_for(_IN_CHARGE, _SILENCE_TIMEOUT_S, lambda _event: None)
 

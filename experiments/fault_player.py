@@ -22,11 +22,10 @@ _WHOLE_AGAIN_S = 30.0
 
 @dataclass(frozen=True)
 class DoneFault:
-    """A fault that was done: when it began and was complete, in seconds since traffic started."""
+    """A fault that was done, and when it began, in seconds since traffic started."""
 
     fault: Fault
     began_s: float
-    done_s: float
 
 
 class FaultPlayer:
@@ -146,7 +145,7 @@ class FaultPlayer:
                     return
                 began_s = time.monotonic() - start_s
                 self._do(fault)
-                self.done.append(DoneFault(fault, began_s, time.monotonic() - start_s))
+                self.done.append(DoneFault(fault, began_s))
         except Exception as error:  # of a thread, whose errors nobody else would see
             self._error = error
 
