@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 
 import numpy as np
@@ -25,6 +26,7 @@ from controller.pipeline import (
     to_router,
 )
 from controller.plan import (
+    Actions,
     Bucket,
     DecrementTtl,
     Group,
@@ -43,7 +45,7 @@ from controller.plan import (
 from controller.router_view import Block, RouterView, group_number, tagged_for
 from topology.addressing import hosts_of
 from topology.errors import ParameterError
-from topology.graph import Topology
+from topology.graph import DestinationBlock, Topology
 
 # Open vSwitch drops output to the port that a packet came in by, and after a detour a packet may have to
 # go back there. Port 0 is none.
@@ -102,11 +104,12 @@ def assemble(
             f"{topology.routers} routers are more than the {MOST_TAGS} that tags can name; try --routing min"
         )
     switches = []
+    made = _Made()
     for view, repair, source, own in parts:
         rules = [*shared_rules(topology, view.router, own, tags=tags, marks=marks), *source.rules]
-        rules += _onward(view, repair, marks=marks)
+        rules += _onward(view, repair, made, marks=marks)
         if tags:
-            rules += [tag_rule(other, repair.tagged[other]) for other in view.others()]
+            rules += [made.tag_rule(other, repair.tagged[other]) for other in view.others()]
         groups = (*_port_groups(view), *repair.groups, *source.groups)
         switches.append(SwitchPlan(view.router, tuple(rules), groups))
     return RoutePlan(topology, hosts_per_router, name, tuple(switches), hop_bound)
@@ -118,15 +121,38 @@ def _uses_tags(groups: Iterable[Group]) -> bool:
     )
 
 
-def _onward(view: RouterView, repair: Repair, *, marks: bool) -> Iterator[Rule]:
+class _Made:
+    """Rules that were made before: most of a fabric's are the same on many switches."""
+
+    def __init__(self) -> None:
+        self._onward: dict[tuple[int, int, int, int | None], tuple[Rule, ...]] = {}
+        self._tagged: dict[tuple[int, int], Rule] = {}
+
+    def onward_rules(
+        self, view: RouterView, block: DestinationBlock, onward: int, unrepaired: int | None
+    ) -> tuple[Rule, ...]:
+        first = block.routers[0]
+        key = (first, len(block.routers), onward, unrepaired)
+        if key not in self._onward:
+            if len(block.routers) == 1:
+                what, priority = view.matches[first], PRIORITY_ROUTER
+            else:
+                what, priority = to_router(view.topology, first, block.low_bits), PRIORITY_BLOCK
+            self._onward[key] = tuple(onward_rules(what, onward, unrepaired, priority))
+        return self._onward[key]
+
+    def tag_rule(self, router: int, tagged: int) -> Rule:
+        key = (router, tagged)
+        if key not in self._tagged:
+            self._tagged[key] = tag_rule(router, tagged)
+        return self._tagged[key]
+
+
+def _onward(view: RouterView, repair: Repair, made: _Made, *, marks: bool) -> Iterator[Rule]:
     for block in view.topology.destination_blocks(view.router):
         first = block.routers[0]
         by_port = group_number(Block.PORT, view.ports[first]) if marks else None
-        if len(block.routers) == 1:
-            yield from onward_rules(view.matches[first], repair.onward[first], by_port)
-        else:
-            what = to_router(view.topology, first, block.low_bits)
-            yield from onward_rules(what, repair.onward[first], by_port, PRIORITY_BLOCK)
+        yield from made.onward_rules(view, block, repair.onward[first], by_port)
 
 
 def _port_groups(view: RouterView) -> Iterator[Group]:
@@ -147,15 +173,20 @@ def onward_rules(
             repairs.
         priority: of the rules.
     """
-    yield Rule(Table.MINIMAL, priority, destination, (CLEAR_INGRESS, ToGroup(onward)))
+    yield Rule(Table.MINIMAL, priority, destination, _to_group(onward))
     if unrepaired is not None:
-        yield Rule(Table.MARKED, priority, destination, (CLEAR_INGRESS, ToGroup(unrepaired)))
+        yield Rule(Table.MARKED, priority, destination, _to_group(unrepaired))
 
 
 def tag_rule(router: int, tagged: int) -> Rule:
     """Returns the rule by which a switch sends packets with another router's tag on toward it."""
-    actions = (CLEAR_INGRESS, ToGroup(tagged))
-    return Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=tag_of(router)), actions)
+    return Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=tag_of(router)), _to_group(tagged))
+
+
+@cache
+def _to_group(number: int) -> Actions:
+    """Returns the same object for the same group: a proof works out what equals what by it."""
+    return (CLEAR_INGRESS, ToGroup(number))
 
 
 def by_way_of(repair: Repair, intermediate: int) -> Bucket:

@@ -6,14 +6,15 @@ computed from this (`experiments.prediction`) is what the rules say, not what a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from controller.failures import NO_FAILURE
+from controller.failures import NO_FAILURE, Failure
 from controller.plan import RoutePlan
-from controller.states import State, StateKey, StateSpace
+from controller.states import State, StateSpace, Steps
 from topology.addressing import Host
 
 
@@ -67,26 +68,34 @@ class _Collected:
         self._delivered: list[float] = []
 
     def add_destination(self, sources: tuple[Host, ...], destination: Host) -> None:
-        numbers: dict[StateKey, int] = {}
+        numbers: dict[int, int] = {}
+        steps = self.space.toward(destination)
         for source in sources:
             if source != destination:
-                start = self.space.start(source, destination)
-                self._starts[source.router, destination.router] = self._explore(start, destination, numbers)
+                start = self._explore(self.space.start(source), destination, steps, numbers)
+                self._starts[source.router, destination.router] = start
 
-    def _explore(self, state: State, destination: Host, numbers: dict[StateKey, int]) -> int:
-        if state.key in numbers:
-            return numbers[state.key]
-        number = numbers[state.key] = len(self._delivered)
+    def _explore(
+        self,
+        state: State,
+        destination: Host,
+        steps: Callable[[State, Failure], Steps],
+        numbers: dict[int, int],
+    ) -> int:
+        if state.number in numbers:
+            return numbers[state.number]
+        number = numbers[state.number] = len(self._delivered)
         self._delivered.append(0.0)
-        for step in self.space.steps(state, destination, NO_FAILURE):
+        for step in steps(state, NO_FAILURE).steps:
             if not step.share:  # what a controller may choose, but has not chosen
                 continue
             if step.target and step.hop:
                 router, port = step.hop
                 link = self._link_starts[router] + port - 1
-                self._steps.append((number, self._explore(step.target, destination, numbers), link))
+                target = self._explore(step.target, destination, steps, numbers)
+                self._steps.append((number, target, link))
                 self._shares.append(step.share)
-            elif step.fault is None:
+            elif step.fault is None and step.hop == self.space.delivery(destination):
                 self._delivered[number] += step.share
         return number
 

@@ -2,32 +2,50 @@
 
 A state is a router with the ingress port, tag and mark of a packet that arrives there; for one destination
 that is all that the rules of a plan go by, so that packets of all sources share the states that they meet in.
-The steps come from running the plan's own rules on switch models.
+The steps come from running the plan's own rules on switch models, once for all ports and destinations that a
+switch cannot tell apart.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from controller.alike import DESTINATION_FIELDS, destination_classes, port_classes
 from controller.failures import Failure
-from controller.plan import ETH_TYPE_IPV4, NO_VLAN, RoutePlan, Table
-from controller.switch_model import Emission, Outcome, Packet, SwitchModel, fields_read
+from controller.plan import ETH_TYPE_IPV4, NO_VLAN, RoutePlan
+from controller.switch_model import Emission, MatchKeys, Outcome, Packet, SwitchModel
 from topology.addressing import Host, hosts_of, interface_name, switch_name
 from topology.graph import Topology
 
 INITIAL_TTL = 64
 _SOURCE_FIELDS = ("eth_src", "ipv4_src")
 
-StateKey = tuple[int, ...]
+
+class Steps(NamedTuple):
+    """Everything that may happen to a packet in a state, and the ports whose failure might change it."""
+
+    steps: tuple[Step, ...]
+    ports: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class State:
-    """A packet that arrives at a router; `key` tells states apart, for one destination."""
+    """A packet that arrives at a router, whatever its destination.
 
+    Attributes:
+        number: what tells states apart: 0, 1, ...
+        router: where it is.
+        packet: its fields, but for those of its destination.
+        known: what may happen to it, by the class of its destination (`controller.alike`), and
+            by that and the dead ports where these matter.
+    """
+
+    number: int
     router: int
     packet: Packet
-    key: StateKey
+    known: dict[int | tuple[int, frozenset[int]], Steps] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +55,8 @@ class Step:
     Attributes:
         share: of the packets in this state, those to which it happens.
         fault: what goes wrong, by its kind and place, or None.
-        hop: the (router, port) of the link that is taken, or None.
-        target: the state that follows, or None where the packet was delivered or is lost.
+        hop: the (router, port) that it leaves by, or None.
+        target: the state that follows, or None where the packet goes to a host or is lost.
     """
 
     share: float
@@ -57,67 +75,95 @@ class StateSpace:
     def __init__(self, plan: RoutePlan) -> None:
         self.topology = plan.topology
         self.hosts = hosts_of(plan.topology, plan.hosts_per_router)
-        self._models = [SwitchModel(switch) for switch in plan.switches]
+        self.states: list[State] = []
+        keys = MatchKeys()
+        self._models = [SwitchModel(switch, keys) for switch in plan.switches]
+        self._classes = destination_classes(plan.switches, self.hosts)
+        degrees = plan.topology.degrees.tolist()
+        self._ports = port_classes(plan.switches, (d + plan.hosts_per_router for d in degrees))
+        self._host_number = {host: number for number, host in enumerate(self.hosts)}
+        self._numbers: dict[tuple[int, ...], int] = {}
         self._peers = _peers(plan.topology)
-        later = (r for s in plan.switches for r in s.rules if r.table is not Table.INGRESS)
         # Sources can share states as long as no rule past the ingress looks at who sent.
-        self._source_matters = bool(fields_read(later) & set(_SOURCE_FIELDS))
+        self._source_matters = any(
+            not model.fields_past_ingress().isdisjoint(_SOURCE_FIELDS) for model in self._models
+        )
 
-    def start(self, source: Host, destination: Host) -> State:
-        """Returns the state in which a packet from one host to another begins."""
+    def start(self, source: Host) -> State:
+        """Returns the state in which a packet from a host begins."""
         packet = {
             "in_port": self._host_port(source),
             "eth_type": ETH_TYPE_IPV4,
             "eth_src": source.mac,
-            "eth_dst": destination.mac,
             "vlan_vid": NO_VLAN,
             "ipv4_src": source.ip,
-            "ipv4_dst": destination.ip,
             "ip_dscp": 0,
             "ip_ttl": INITIAL_TTL,
         }
         return self._state(source.router, packet)
 
-    def steps(self, state: State, destination: Host, failure: Failure) -> list[Step]:
-        """Returns everything that may happen to a packet in a state on its way to `destination`."""
-        return self.steps_and_ports(state, destination, failure)[0]
+    def toward(self, destination: Host) -> Callable[[State, Failure], Steps]:
+        """Returns what tells the steps of packets to one host, in a state under a failure."""
+        number = self._host_number[destination]
+        classes = [of_hosts[number] for of_hosts in self._classes]
 
-    def steps_and_ports(
-        self, state: State, destination: Host, failure: Failure
-    ) -> tuple[list[Step], frozenset[int]]:
-        """Returns the same, and the ports whose failure might change it."""
+        def steps(state: State, failure: Failure) -> Steps:
+            class_ = classes[state.router]
+            known = state.known.get(class_)
+            dead = failure.dead_ports(state.router)
+            if known and (not dead or known.ports.isdisjoint(dead)):
+                return known
+            return self._steps(state, class_, destination, dead)
+
+        return steps
+
+    def delivery(self, destination: Host) -> tuple[int, int]:
+        """Returns the (router, port) by which packets leave to a host."""
+        return destination.router, self._host_port(destination)
+
+    def _steps(self, state: State, class_: int, destination: Host, dead: frozenset[int]) -> Steps:
+        key = (class_, dead)
+        if dead and key in state.known:
+            return state.known[key]
         model = self._models[state.router]
         model.consulted.clear()
-        dead_ports = failure.dead_ports(state.router)
-        delivery = (destination.router, self._host_port(destination))
-        outcomes = model.process_with_shares(state.packet, dead_ports)
-        steps = [self._step(state.router, share, outcome, delivery) for share, outcome in outcomes]
-        return steps, frozenset(model.consulted)
+        packet = state.packet | {"eth_dst": destination.mac, "ipv4_dst": destination.ip}
+        outcomes = model.process_with_shares(packet, dead)
+        ports = frozenset(model.consulted)
+        steps = Steps(tuple(self._step(state.router, share, outcome) for share, outcome in outcomes), ports)
+        # What looked at no dead port would be the same if nothing were broken.
+        state.known[class_ if ports.isdisjoint(dead) else key] = steps
+        return steps
 
-    def _step(self, router: int, share: float, outcome: Outcome, delivery: tuple[int, int]) -> Step:
+    def _step(self, router: int, share: float, outcome: Outcome) -> Step:
         if len(outcome) != 1:
             kind = "misdelivered" if outcome else "blackhole"
             return Step(share, (kind, f"at {switch_name(router)}"))
-        return self._follow(router, share, outcome[0], delivery)
+        return self._follow(router, share, outcome[0])
 
-    def _follow(self, router: int, share: float, emission: Emission, delivery: tuple[int, int]) -> Step:
+    def _follow(self, router: int, share: float, emission: Emission) -> Step:
         port, packet = emission.port, emission.packet
         where = f"out of {interface_name(router, port)}"
-        if (router, port) == delivery and packet["vlan_vid"] == NO_VLAN:
-            counted = packet["ip_ttl"] == INITIAL_TTL
-            return Step(share, None if counted else ("miscounted", where))
         peer = self._peers.get((router, port))
+        hops = 1 if peer else 0
+        fault = None if packet["ip_ttl"] == INITIAL_TTL - hops else ("miscounted", where)
         if peer is None:
-            return Step(share, ("misdelivered", where))
-        fault = None if packet["ip_ttl"] == INITIAL_TTL - 1 else ("miscounted", where)
+            if packet["vlan_vid"] != NO_VLAN:
+                fault = ("misdelivered", where)
+            return Step(share, fault, (router, port))
         beyond = self._state(peer[0], {**packet, "in_port": peer[1], "ip_ttl": INITIAL_TTL})
         return Step(share, fault, (router, port), beyond)
 
     def _state(self, router: int, packet: Packet) -> State:
-        key: StateKey = (router, packet["in_port"], packet["vlan_vid"], packet["ip_dscp"])
+        in_port = self._ports[router][packet["in_port"]]
+        key: tuple[int, ...] = (router, in_port, packet["vlan_vid"], packet["ip_dscp"])
         if self._source_matters:
             key += (packet["ipv4_src"],)
-        return State(router, packet, key)
+        number = self._numbers.setdefault(key, len(self.states))
+        if number == len(self.states):
+            fields = {name: packet[name] for name in packet.keys() - DESTINATION_FIELDS}
+            self.states.append(State(number, router, fields | {"in_port": in_port}))
+        return self.states[number]
 
     def _host_port(self, host: Host) -> int:
         return self.topology.host_port(host.router, host.index)

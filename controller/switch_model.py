@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from controller.plan import (
     PORT_INGRESS,
@@ -20,7 +20,6 @@ from controller.plan import (
     Bucket,
     CopyBits,
     DecrementTtl,
-    FieldMatch,
     Group,
     GroupKind,
     LoadBits,
@@ -63,17 +62,22 @@ class SwitchModel:
             jump backwards, a rule or bucket for a group that does not exist, or groups in a circle.
     """
 
-    def __init__(self, plan: SwitchPlan) -> None:
+    def __init__(self, plan: SwitchPlan, keys: MatchKeys | None = None) -> None:
+        """Makes the switch; models that are given the same `keys` work out what they share only once."""
+        keys = MatchKeys() if keys is None else keys
         self._groups = {group.number: group for group in plan.groups}
         if len(self._groups) < len(plan.groups):
             raise PlanError(f"two groups of one number on {switch_name(plan.router)}")
         for group in plan.groups:
             self._check_chain(group, ())
         rules: dict[Table, list[Rule]] = {table: [] for table in Table}
+        checked: set[int] = set()  # of actions, which many rules share
         for rule in plan.rules:
             rules[rule.table].append(rule)
-            self._check(rule)
-        self._tables = {table: _TableIndex(rules[table]) for table in Table}
+            if rule.goto is not None or id(rule.actions) not in checked:
+                self._check(rule)
+                checked.add(id(rule.actions))
+        self._tables = {table: _TableIndex(rules[table], keys) for table in Table}
         # The ports whose state mattered to what was processed, until somebody empties it.
         self.consulted: set[int] = set()
 
@@ -97,6 +101,11 @@ class SwitchModel:
     def rule_for(self, table: Table, packet: Mapping[str, int]) -> Rule | None:
         """Returns the rule of `table` that takes the packet, or None for a table miss."""
         return self._tables[table].lookup(packet)
+
+    def fields_past_ingress(self) -> frozenset[str]:
+        """Returns the names of the fields that rules look at after the ingress table."""
+        later = (index for table, index in self._tables.items() if table is not Table.INGRESS)
+        return frozenset(field for index in later for field in index.fields())
 
     def process(self, packet: Mapping[str, int], dead_ports: frozenset[int]) -> list[Outcome]:
         """Returns every outcome that the arrival of a packet may have.
@@ -203,21 +212,46 @@ def _rewrite(action: Action, packet: Packet) -> None:
             raise PlanError(f"unknown action {action}")
 
 
+_Shape = tuple[tuple[str, int | None], ...]
+
+
+class MatchKeys:
+    """Matches as the fields and masks that they look at, and the values that these must have."""
+
+    def __init__(self) -> None:
+        # By identity, because a plan's switches share their matches; the match is kept, so is its id.
+        self._known: dict[int, tuple[_Shape, tuple[int, ...], Match]] = {}
+
+    def key(self, match: Match) -> tuple[_Shape, tuple[int, ...], Match]:
+        """Returns shape and values of a match, the same for the same fields in any order, and the match."""
+        known = self._known.get(id(match))
+        if known is None:
+            parts = sorted(match, key=attrgetter("field"))
+            shape = tuple((part.field, part.mask) for part in parts)
+            known = self._known[id(match)] = (shape, tuple(part.value for part in parts), match)
+        return known
+
+
 class _TableIndex:
     """A table's rules by the shape of their matches, so that a look-up is a few dictionary accesses."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], keys: MatchKeys) -> None:
         by_shape: dict[_Shape, dict[tuple[int, ...], Rule]] = {}
-        seen: set[tuple[int, frozenset[FieldMatch]]] = set()
+        hidden: set[tuple[int, _Shape, tuple[int, ...]]] = set()
         for rule in rules:
-            identity = (rule.priority, frozenset(rule.match))
-            if identity in seen:
-                raise PlanError(f"two rules with one match and priority: {rule}")
-            seen.add(identity)
-            shape = tuple((f.field, f.mask) for f in rule.match)
+            shape, values, _ = keys.key(rule.match)
             entries = by_shape.setdefault(shape, {})
-            values = tuple(f.value for f in rule.match)
-            if values not in entries or entries[values].priority < rule.priority:
+            other = entries.get(values)
+            if other is None:
+                entries[values] = rule
+                continue
+            # Two rules with one match: the one of lower priority never sees a packet.
+            lower = min(other.priority, rule.priority)
+            identity = (lower, shape, values)
+            if other.priority == rule.priority or identity in hidden:
+                raise PlanError(f"two rules with one match and priority: {rule}")
+            hidden.add(identity)
+            if rule.priority > other.priority:
                 entries[values] = rule
         tops = {shape: max(r.priority for r in e.values()) for shape, e in by_shape.items()}
         # Highest priority first: a search ends when no shape that is left can beat the rule it has.
@@ -226,6 +260,9 @@ class _TableIndex:
             key=itemgetter(0),
             reverse=True,
         )
+
+    def fields(self) -> set[str]:
+        return {field for _, shape, _ in self._shapes for field, _ in shape}
 
     def lookup(self, packet: Mapping[str, int]) -> Rule | None:
         best: Rule | None = None
@@ -242,15 +279,3 @@ class _TableIndex:
             if rule is not None and (best is None or rule.priority > best.priority):
                 best = rule
         return best
-
-
-_Shape = tuple[tuple[str, int | None], ...]
-
-
-def fields_read(rules: Iterable[Rule]) -> frozenset[str]:
-    """Returns the names of the fields that the rules' matches look at."""
-    return frozenset(name for rule in rules for name in _names(rule.match))
-
-
-def _names(match: Match) -> Iterable[str]:
-    return (field.field for field in match)

@@ -12,15 +12,16 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
 from controller.failures import NO_FAILURE, Failure, parts
 from controller.plan import RoutePlan
-from controller.states import State, StateKey, StateSpace, Step
-from topology.addressing import Host, switch_name
+from controller.states import State, StateSpace
+from topology.addressing import Host, interface_name, switch_name
 
 FAULTS_KEPT = 20
 
@@ -97,9 +98,13 @@ def prove(plan: RoutePlan, failures: Iterable[Failure] = (NO_FAILURE,), *, every
         alive = sum(host.router not in failure.dead_routers for host in hosts)
         proof.pairs = max(proof.pairs, alive * (alive - 1))
     everyone = np.arange(plan.topology.routers)
+    starts = [(source, space.start(source)) for source in hosts]
+    only_unbroken = not any(failure.breaks_something for failure, _ in scenarios)
     for destination in hosts:
         bounds = plan.hop_bound(plan.topology.distances(everyone, destination.router)).tolist()
-        walk = _DestinationWalk(space, hosts, destination, bounds)
+        walk = _DestinationWalk(space, starts, destination, bounds)
+        if not only_unbroken:
+            walk.note_what_failures_touch()
         for failure, part in scenarios:
             if destination.router not in failure.dead_routers:
                 walk.count(proof, failure, part)
@@ -107,124 +112,133 @@ def prove(plan: RoutePlan, failures: Iterable[Failure] = (NO_FAILURE,), *, every
 
 
 class _DestinationWalk:
-    """All states of packets to one host."""
+    """All states of packets to one host; states go by their numbers."""
 
-    def __init__(self, space: StateSpace, hosts: list[Host], destination: Host, bounds: list[int]) -> None:
+    def __init__(
+        self,
+        space: StateSpace,
+        starts: list[tuple[Host, State]],
+        destination: Host,
+        bounds: list[int],
+    ) -> None:
         self._space = space
-        self._destination = destination
+        self.destination = destination
+        self.delivery = space.delivery(destination)
+        self.steps = space.toward(destination)
         self._bounds = bounds
+        self._sources = [(source, state) for source, state in starts if source != destination]
         # While nothing is broken: what becomes of packets in a state, from which states they come to it,
         # and, by (router, port), the states that a dead port would matter to.
-        self._verdicts: dict[StateKey, _Verdict] = {}
-        self._before: dict[StateKey, list[StateKey]] = {}
-        self._looking_at: dict[tuple[int, int], list[StateKey]] = {}
-        self._steps: dict[StateKey, tuple[list[Step], frozenset[int]]] = {}
-        self._sources = [
-            (source, space.start(source, destination)) for source in hosts if source != destination
-        ]
-        self._judge_unbroken()
-        self._source_verdicts = [self._verdicts[state.key] for _, state in self._sources]
-        self._sources_of: dict[StateKey, list[int]] = {}
-        for index, (_, state) in enumerate(self._sources):
-            self._sources_of.setdefault(state.key, []).append(index)
+        judge = _Judge(self, NO_FAILURE, frozenset(), {})
+        self._source_verdicts = [judge.judge(state) for _, state in self._sources]
+        self.unbroken = judge.verdicts
+        self._before: dict[int, list[int]] = {}
+        self._looking_at: dict[tuple[int, int], list[int]] = {}
+        self._sources_of: dict[int, list[int]] = {}
         self._all_sound = all(
             not verdict.faults and verdict.hops <= bounds[source.router]
             for (source, _), verdict in zip(self._sources, self._source_verdicts, strict=True)
         )
         self._most_hops = max((verdict.hops for verdict in self._source_verdicts), default=0)
 
-    def _judge_unbroken(self) -> None:
-        judge = _Judge(self, NO_FAILURE, frozenset())
-        for _, state in self._sources:
-            judge.judge(state)
-        for key, verdict in judge.verdicts.items():
-            assert verdict
-            self._verdicts[key] = verdict
-            steps, ports = self._steps[key]
+    def note_what_failures_touch(self) -> None:
+        """Notes from where every state is come to, and the states that look at each port."""
+        for number in self.unbroken:
+            state = self._space.states[number]
+            steps, ports = self.steps(state, NO_FAILURE)
             for port in ports:
-                self._looking_at.setdefault((key[0], port), []).append(key)
+                self._looking_at.setdefault((state.router, port), []).append(number)
             for step in steps:
                 if step.target:
-                    self._before.setdefault(step.target.key, []).append(key)
-
-    def steps(self, state: State, failure: Failure) -> list[Step]:
-        """Returns what may happen in a state under a failure."""
-        dead = failure.dead_ports(state.router)
-        known = self._steps.get(state.key)
-        if known and known[1].isdisjoint(dead):
-            return known[0]
-        steps, ports = self._space.steps_and_ports(state, self._destination, failure)
-        if ports.isdisjoint(dead):  # it would be the same if nothing were broken
-            self._steps[state.key] = (steps, ports)
-        return steps
-
-    def unbroken(self, key: StateKey) -> _Verdict | None:
-        """Returns the verdict on a state while nothing is broken, if it was met then."""
-        return self._verdicts.get(key)
+                    self._before.setdefault(step.target.number, []).append(number)
+        for index, (_, state) in enumerate(self._sources):
+            self._sources_of.setdefault(state.number, []).append(index)
 
     def count(self, proof: Proof, failure: Failure, part: list[int]) -> None:
         """Adds what becomes of packets from all sources under a failure."""
         touched = self._states_before(
-            key for end in failure.dead_ends for key in self._looking_at.get(end, ())
+            number for end in failure.dead_ends for number in self._looking_at.get(end, ())
         )
-        again = {index for key in touched for index in self._sources_of.get(key, ())}
+        again = {index for number in touched for index in self._sources_of.get(number, ())}
         if not again and self._all_sound and not failure.dead_routers:
             proof.delivered += len(self._sources)
             proof.max_hops = max(proof.max_hops, self._most_hops)
             return
-        judge = _Judge(self, failure, touched)
+        judge = _Judge(self, failure, touched, self.unbroken)
         slack = REPAIR_HOPS if failure.breaks_something else 0
         for index, (source, state) in enumerate(self._sources):
             if source.router in failure.dead_routers:
                 continue
             verdict = judge.judge(state) if index in again else self._source_verdicts[index]
-            if part[source.router] != part[self._destination.router]:
+            if part[source.router] != part[self.destination.router]:
                 proof.cut_off += 1
                 continue
             bound = self._bounds[source.router] + slack
-            _count(proof, failure, source, self._destination, verdict, bound)
+            _count(proof, failure, source, self.destination, verdict, bound)
 
-    def _states_before(self, keys: Iterable[StateKey]) -> frozenset[StateKey]:
+    def _states_before(self, numbers: Iterable[int]) -> frozenset[int]:
         """Returns states and all from which packets come to them."""
-        found = set(keys)
+        found = set(numbers)
         waiting = list(found)
         while waiting:
-            for key in self._before.get(waiting.pop(), ()):
-                if key not in found:
-                    found.add(key)
-                    waiting.append(key)
+            for number in self._before.get(waiting.pop(), ()):
+                if number not in found:
+                    found.add(number)
+                    waiting.append(number)
         return frozenset(found)
 
 
 class _Judge:
     """Judges states under one failure, each once; those that it does not touch keep their verdicts."""
 
-    def __init__(self, walk: _DestinationWalk, failure: Failure, touched: frozenset[StateKey]) -> None:
-        self._walk = walk
+    def __init__(
+        self,
+        walk: _DestinationWalk,
+        failure: Failure,
+        touched: frozenset[int],
+        unbroken: Mapping[int, _Verdict],
+    ) -> None:
+        self._steps = walk.steps
+        self._destination = walk.destination
+        self._delivery = walk.delivery
         self._failure = failure
         self._touched = touched
-        self.verdicts: dict[StateKey, _Verdict | None] = {}
+        self._unbroken = unbroken
+        self.verdicts: dict[int, _Verdict] = {}
 
     def judge(self, state: State) -> _Verdict:
-        key = state.key
-        if key in self.verdicts:
-            known = self.verdicts[key]
-            # None marks a state that is being judged: the packet came back to it.
-            return known or _Verdict(0, frozenset({("loop", f"at {switch_name(state.router)}")}))
-        if key not in self._touched and (unbroken := self._walk.unbroken(key)):
-            return unbroken
-        self.verdicts[key] = None
+        number = state.number
+        known = self.verdicts.get(number)
+        if known is None and number not in self._touched:
+            known = self._unbroken.get(number)
+        if known is not None:
+            if known is _BEING_JUDGED:  # the packet came back to where it was
+                return _Verdict(0, frozenset({("loop", f"at {switch_name(state.router)}")}))
+            return known
+        self.verdicts[number] = _BEING_JUDGED
         hops = 0
-        faults: set[tuple[str, str]] = set()
-        for step in self._walk.steps(state, self._failure):
+        faults: frozenset[tuple[str, str]] = frozenset()
+        for step in self._steps(state, self._failure).steps:
             if step.fault:
-                faults.add(step.fault)
+                faults |= {step.fault}
             if step.target:
                 beyond = self.judge(step.target)
                 hops = max(hops, beyond.hops + 1)
-                faults |= beyond.faults
-        verdict = self.verdicts[key] = _Verdict(hops, frozenset(faults))
+                if beyond.faults:
+                    faults |= beyond.faults
+            elif step.hop and step.hop != self._delivery:
+                faults |= {("misdelivered", f"out of {interface_name(*step.hop)}")}
+        verdict = _Verdict(hops, faults) if faults else _sound(hops)
+        self.verdicts[number] = verdict
         return verdict
+
+
+@cache
+def _sound(hops: int) -> _Verdict:
+    return _Verdict(hops)
+
+
+_BEING_JUDGED = _Verdict(-1)
 
 
 def _count(
