@@ -57,8 +57,8 @@ class AdaptiveGroup:
     rest: int = 0
 
     @property
-    def ports(self) -> tuple[int, ...]:
-        """The port of each alternative."""
+    def ports(self) -> tuple[tuple[int, ...], ...]:
+        """The ports of each alternative."""
         return self.group.ports
 
     @property
@@ -112,17 +112,24 @@ class PortOccupancies:
             mean = self.means.get(port, occupancy)
             self.means[port] = mean + NEWEST * (occupancy - mean)
 
-    def now(self, port: int) -> float:
-        """Returns a port's newest reading; 0 before there is any."""
-        return self.newest.get(port, 0.0)
+    def now(self, ports: tuple[int, ...]) -> float:
+        """Returns the newest reading of some ports, on average; 0 before there is any."""
+        return _average(self.newest, ports)
 
-    def mean(self, port: int) -> float:
-        """Returns a port's running mean; 0 before there is any."""
-        return self.means.get(port, 0.0)
+    def mean(self, ports: tuple[int, ...]) -> float:
+        """Returns the running mean of some ports, on average; 0 before there is any."""
+        return _average(self.means, ports)
 
-    def rise(self, port: int) -> float:
-        """Returns by how much a port is more occupied than it was of late."""
-        return self.now(port) - self.means_before.get(port, self.now(port))
+    def rise(self, ports: tuple[int, ...]) -> float:
+        """Returns by how much some ports are more occupied than they were of late, on average."""
+        before = {port: self.means_before.get(port, self.newest.get(port, 0.0)) for port in ports}
+        return self.now(ports) - _average(before, ports)
+
+
+def _average(values: Mapping[int, float], ports: tuple[int, ...]) -> float:
+    if len(ports) == 1:
+        return values.get(ports[0], 0.0)
+    return sum(values.get(port, 0.0) for port in ports) / len(ports)
 
 
 # Moves buckets of a group and returns which way.

@@ -1,9 +1,9 @@
 """What a switch cannot tell apart: destinations, and ports, for which it has like rules.
 
 What a switch does with a packet depends on its destination, and on the port that it came in by, only
-through the rules that match them. Those that are covered by rules with like actions form one class, and one
-of them stands for all: a switch of ER_31 has about 65 classes for its 993 destinations, and one for all fabric
-ports.
+through the rules that match them. Those that are covered by rules with like actions form one class, and
+one of them stands for all: a switch of ER_31 has about 65 classes for its 993 destinations, and one for all
+fabric ports.
 """
 
 from __future__ import annotations
@@ -71,8 +71,7 @@ def _without_clearing(switch: SwitchPlan) -> set[int]:
     """Returns the ports that packets may be sent by while they have the port that they came in by."""
     groups = {group.number: group for group in switch.groups}
     found: set[int] = set()
-    distinct = {id(rule.actions): rule for rule in switch.rules if rule.actions}
-    waiting = [rule.actions for rule in distinct.values() if _takes_ipv4(rule)]
+    waiting = list(_actions_on_ipv4(switch))
     seen: set[int] = set()
     while waiting:
         for action in waiting.pop():
@@ -85,6 +84,15 @@ def _without_clearing(switch: SwitchPlan) -> set[int]:
                 group = groups[action.group]
                 waiting += [bucket.actions for bucket in (*group.buckets, *group.alternatives)]
     return found
+
+
+def _actions_on_ipv4(switch: SwitchPlan) -> Iterable[Actions]:
+    """Returns what rules may do to IPv4 packets; many share the same object."""
+    found: dict[int, Actions] = {}
+    for rule in switch.rules:
+        if id(rule.actions) not in found and _takes_ipv4(rule):
+            found[id(rule.actions)] = rule.actions
+    return found.values()
 
 
 def _takes_ipv4(rule: Rule) -> bool:
@@ -116,9 +124,12 @@ class _Reader:
         self._by_mask: dict[tuple[str, int | None], dict[int, list[int]]] = {}
         self._behaviours: dict[object, int] = {}
         self._known: dict[int, _Covering] = {}
+        self._saying_nothing: dict[int, Match] = {}
 
     def classes(self, switch: SwitchPlan) -> list[int]:
         """Returns the number of each item's class."""
+        for actions in _actions_on_ipv4(switch):
+            self._check(actions, switch)
         for group in switch.groups:
             for bucket in (*group.buckets, *group.alternatives):
                 self._check(bucket.actions, switch)
@@ -126,32 +137,33 @@ class _Reader:
         numbers: dict[tuple[int, int], int] = {}
         found = [0] * self._items
         for rule in switch.rules:
-            covering = self._known.get(id(rule)) or self._read(rule, switch)
+            if id(rule.match) in self._saying_nothing:
+                continue
+            covering = self._known.get(id(rule)) or self._read(rule)
             behaviour = covering.behaviour
             for item in covering.items:
                 together = (found[item], behaviour)
                 found[item] = numbers.setdefault(together, len(numbers) + 1)
         return found
 
-    def _read(self, rule: Rule, switch: SwitchPlan) -> _Covering:
+    def _read(self, rule: Rule) -> _Covering:
         here = tuple(part for part in rule.match if part.field in self._values)
         others = tuple(part for part in rule.match if part.field not in self._values)
-        items: Sequence[int] = ()
-        if _takes_ipv4(rule):
-            self._check(rule.actions, switch)
-            items = self._covered(here)
+        items = self._covered(here) if _takes_ipv4(rule) else ()
+        if not items:
+            self._saying_nothing[id(rule.match)] = rule.match
         same = (rule.table, rule.priority, others, rule.actions, rule.goto)
         behaviour = self._behaviours.setdefault(same, len(self._behaviours))
         covering = self._known[id(rule)] = _Covering(rule, behaviour, items)
         return covering
 
     def _covered(self, parts: Match) -> Sequence[int]:
+        """Returns the items that have the values, unless those are all."""
         if not parts:
             return ()
-        found = set(range(self._items))
-        for part in parts:
-            found &= set(self._index(part).get(part.value, ()))
-        return () if len(found) == self._items else sorted(found)
+        first, *rest = (self._index(part).get(part.value, []) for part in parts)
+        found = [item for item in first if all(item in other for other in rest)] if rest else first
+        return () if len(found) == self._items else found
 
     def _index(self, part: FieldMatch) -> dict[int, list[int]]:
         key = (part.field, part.mask)

@@ -8,7 +8,7 @@ table 3, or to a group that may choose a detour.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -21,6 +21,7 @@ from controller.pipeline import (
     MOST_TAGS,
     PRIORITY_BLOCK,
     PRIORITY_ROUTER,
+    router_of,
     shared_rules,
     tag_of,
     to_router,
@@ -43,7 +44,7 @@ from controller.plan import (
     match,
 )
 from controller.router_view import Block, RouterView, group_number, tagged_for
-from topology.addressing import hosts_of
+from topology.addressing import INITIAL_TTL, hosts_of
 from topology.errors import ParameterError
 from topology.graph import DestinationBlock, Topology
 
@@ -51,7 +52,7 @@ from topology.graph import DestinationBlock, Topology
 # go back there. Port 0 is none.
 CLEAR_INGRESS = SetField("in_port", 0)
 
-HopBound = Callable[[npt.NDArray[np.int8]], npt.NDArray[np.int8]]
+HopBound = Callable[[npt.NDArray[np.int16]], npt.NDArray[np.int16]]
 
 
 @dataclass(frozen=True)
@@ -87,72 +88,132 @@ def assemble(
             routers than tags.
     """
     hosts = hosts_of(topology, hosts_per_router)
-    next_hops = topology.all_next_hops()
+    _check_lifetime(topology, hop_bound, 0)
     matches = tuple(to_router(topology, router) for router in range(topology.routers))
     make_repair = repair_maker(topology)
     parts = []
     for router, own_hosts in groupby(hosts, key=lambda host: host.router):
-        ports = tuple(topology.ports_toward(router, next_hops[router]).tolist())
-        view = RouterView(topology, router, ports, matches)
+        view = RouterView(topology, router, tuple(topology.minimal_ports(router)), matches)
         repair = make_repair(view)
         source = source_part(view, repair)
         parts.append((view, repair, source, tuple(own_hosts)))
-    tags = any(_uses_tags((*repair.groups, *source.groups)) for _, repair, source, _ in parts)
-    marks = any(repair.groups for _, repair, _, _ in parts)
-    if tags and topology.routers > MOST_TAGS:
+    tags = _Tags.of(parts)
+    if tags.used and topology.routers > MOST_TAGS:
         raise ParameterError(
             f"{topology.routers} routers are more than the {MOST_TAGS} that tags can name; try --routing min"
         )
+    marks = any(repair.onward.groups for _, repair, _, _ in parts)
+    repair_hops = max(repair.onward.most_hops for _, repair, _, _ in parts)
+    if tags.protected:
+        repair_hops += max(repair.tagged.most_hops for _, repair, _, _ in parts)
+    _check_lifetime(topology, hop_bound, repair_hops)
     switches = []
     made = _Made()
     for view, repair, source, own in parts:
-        rules = [*shared_rules(topology, view.router, own, tags=tags, marks=marks), *source.rules]
+        rules = [
+            *shared_rules(topology, view.router, own, tag=view.router in tags.used, marks=marks),
+            *source.rules,
+        ]
         rules += _onward(view, repair, made, marks=marks)
-        if tags:
-            rules += [made.tag_rule(other, repair.tagged[other]) for other in view.others()]
-        groups = (*_port_groups(view), *repair.groups, *source.groups)
-        switches.append(SwitchPlan(view.router, tuple(rules), groups))
-    return RoutePlan(topology, hosts_per_router, name, tuple(switches), hop_bound)
+        tagged = tags.toward(view, repair)
+        rules += [made.tag_rule(other, tagged[other]) for other in tags.used if other != view.router]
+        groups = [*_port_groups(view), *repair.onward.groups]
+        if tags.protected:
+            groups += repair.tagged.groups
+        groups += source.groups
+        switches.append(SwitchPlan(view.router, tuple(rules), tuple(groups), repair.onward.toward, tagged))
+    unprotected = tuple((view.router, *what) for view, repair, _, _ in parts for what in repair.unprotected)
+    return RoutePlan(topology, hosts_per_router, name, tuple(switches), hop_bound, repair_hops, unprotected)
 
 
-def _uses_tags(groups: Iterable[Group]) -> bool:
-    return any(
-        PushVlan() in bucket.actions for group in groups for bucket in (*group.buckets, *group.alternatives)
-    )
+def _check_lifetime(topology: Topology, hop_bound: HopBound, repair_hops: int) -> None:
+    most = int(hop_bound(np.array([topology.diameter], np.int16))[0]) + repair_hops
+    if most >= INITIAL_TTL:
+        raise ParameterError(
+            f"routes of up to {most} hops are longer than packets live ({INITIAL_TTL - 1} hops); "
+            f"the diameter is {topology.diameter}"
+        )
+
+
+@dataclass(frozen=True)
+class _Tags:
+    """Which routers tags name.
+
+    Attributes:
+        used: these routers.
+        protected: whether packets with a tag are sent around dead ports. Those that were tagged to be sent
+            around one are not: they are marked, and no packet is sent around anything twice.
+    """
+
+    used: Sequence[int]
+    protected: bool
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[RouterView, Repair, SourcePart, object]]) -> _Tags:
+        """Returns what the parts of a plan need."""
+        by_repairs: set[int] = set()
+        for view, repair, source, _ in parts:
+            if any(_tags_in(source.groups)):
+                return cls(range(view.topology.routers), protected=True)
+            by_repairs.update(_tags_in(repair.onward.groups))
+        return cls(sorted(by_repairs), protected=False)
+
+    def toward(self, view: RouterView, repair: Repair) -> tuple[int, ...]:
+        """Returns the group for packets with each tag; 0 where none is so, and nothing without tags."""
+        if not self.used:
+            return ()
+        if self.protected:
+            return repair.tagged.toward
+        numbers = [0] * len(view.ports)
+        for router in self.used:
+            numbers[router] = group_number(Block.PORT, view.ports[router]) if router != view.router else 0
+        return tuple(numbers)
+
+
+def _tags_in(groups: Iterable[Group]) -> Iterator[int]:
+    """Yields the routers that tags name which groups push."""
+    for group in groups:
+        for bucket in (*group.buckets, *group.alternatives):
+            if PushVlan() in bucket.actions:
+                yield from (
+                    router_of(action.value)
+                    for action in bucket.actions
+                    if isinstance(action, SetField) and action.field == "vlan_vid"
+                )
 
 
 class _Made:
     """Rules that were made before: most of a fabric's are the same on many switches."""
 
     def __init__(self) -> None:
-        self._onward: dict[tuple[int, int, int, int | None], tuple[Rule, ...]] = {}
-        self._tagged: dict[tuple[int, int], Rule] = {}
+        self._rules: dict[tuple[Table, int, int, int], Rule] = {}
 
-    def onward_rules(
-        self, view: RouterView, block: DestinationBlock, onward: int, unrepaired: int | None
-    ) -> tuple[Rule, ...]:
+    def rule(self, table: Table, view: RouterView, block: DestinationBlock, group: int) -> Rule:
+        """Returns the rule by which a table sends packets for a block to a group."""
         first = block.routers[0]
-        key = (first, len(block.routers), onward, unrepaired)
-        if key not in self._onward:
+        key = (table, first, len(block.routers), group)
+        if key not in self._rules:
             if len(block.routers) == 1:
                 what, priority = view.matches[first], PRIORITY_ROUTER
             else:
                 what, priority = to_router(view.topology, first, block.low_bits), PRIORITY_BLOCK
-            self._onward[key] = tuple(onward_rules(what, onward, unrepaired, priority))
-        return self._onward[key]
+            self._rules[key] = Rule(table, priority, what, _to_group(group))
+        return self._rules[key]
 
     def tag_rule(self, router: int, tagged: int) -> Rule:
-        key = (router, tagged)
-        if key not in self._tagged:
-            self._tagged[key] = tag_rule(router, tagged)
-        return self._tagged[key]
+        """Returns the rule for packets whose tag names a router."""
+        key = (Table.TRANSIT, router, 1, tagged)
+        if key not in self._rules:
+            self._rules[key] = tag_rule(router, tagged)
+        return self._rules[key]
 
 
 def _onward(view: RouterView, repair: Repair, made: _Made, *, marks: bool) -> Iterator[Rule]:
     for block in view.topology.destination_blocks(view.router):
         first = block.routers[0]
-        by_port = group_number(Block.PORT, view.ports[first]) if marks else None
-        yield from made.onward_rules(view, block, repair.onward[first], by_port)
+        yield made.rule(Table.MINIMAL, view, block, repair.onward.toward[first])
+        if marks:
+            yield made.rule(Table.MARKED, view, block, group_number(Block.PORT, view.ports[first]))
 
 
 def _port_groups(view: RouterView) -> Iterator[Group]:
@@ -161,9 +222,7 @@ def _port_groups(view: RouterView) -> Iterator[Group]:
         yield Group(group_number(Block.PORT, port), GroupKind.INDIRECT, (bucket,))
 
 
-def onward_rules(
-    destination: Match, onward: int, unrepaired: int | None, priority: int = PRIORITY_ROUTER
-) -> Iterator[Rule]:
+def onward_rules(destination: Match, onward: int, unrepaired: int | None) -> Iterator[Rule]:
     """Yields the rules by which a switch sends untagged packets on toward other routers.
 
     Args:
@@ -171,11 +230,10 @@ def onward_rules(
         onward: the group for packets without a mark.
         unrepaired: the group for packets that were repaired before, and are not again; None where no switch
             repairs.
-        priority: of the rules.
     """
-    yield Rule(Table.MINIMAL, priority, destination, _to_group(onward))
+    yield Rule(Table.MINIMAL, PRIORITY_ROUTER, destination, _to_group(onward))
     if unrepaired is not None:
-        yield Rule(Table.MARKED, priority, destination, _to_group(unrepaired))
+        yield Rule(Table.MARKED, PRIORITY_ROUTER, destination, _to_group(unrepaired))
 
 
 def tag_rule(router: int, tagged: int) -> Rule:
@@ -191,4 +249,4 @@ def _to_group(number: int) -> Actions:
 
 def by_way_of(repair: Repair, intermediate: int) -> Bucket:
     """Returns the bucket that sends an untagged packet to a router first, with a tag that says so."""
-    return Bucket((*tagged_for(intermediate), ToGroup(repair.tagged[intermediate])))
+    return Bucket((*tagged_for(intermediate), ToGroup(repair.tagged.toward[intermediate])))

@@ -70,9 +70,9 @@ def detour_plan(
     return assemble(topology, hosts_per_router, name, _hop_bound, source_part)
 
 
-def _hop_bound(distances: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+def _hop_bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
     """Returns the most hops of a detour by the pair's distance: three at two, four at one."""
-    return np.array([0, 4, 3], np.int8)[distances]
+    return np.array([0, 4, 3], np.int16)[distances]
 
 
 def _group_rules(view: RouterView) -> list[Rule]:

@@ -2,14 +2,15 @@
 
 A group's first bucket is the minimal way. The others go around, mark the packet as repaired and leave it to
 the next switch, which sends marked packets on minimally and never around anything (table 4): a packet to a
-dead switch would circle between that switch's neighbours otherwise. How to go around is the topology's
-matter; where nothing is known for one, packets for a dead port are lost until the controller acts.
+dead switch would circle between that switch's neighbours otherwise. How to go around is known for ER_q
+(`controller.polarfly_repair`) and searched for in any other graph (`controller.searched_repair`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from controller.plan import (
     REPAIRED_DSCP,
@@ -25,24 +26,45 @@ from controller.plan import (
     ToGroup,
 )
 from controller.router_view import Block, RouterView, group_number
+from topology.faults import Element
 from topology.graph import Topology
 
 MARK = SetField("ip_dscp", REPAIRED_DSCP)
 
 
 @dataclass(frozen=True)
-class Repair:
-    """The groups by which one router sends packets on, each with its ways around.
+class Ways:
+    """Groups by which a router sends packets on, each with its ways around.
 
     Attributes:
         groups: the groups.
-        onward: group number for packets that are to reach each router; 0 for the router itself.
-        tagged: group number for packets whose tag names each router; 0 for the router itself.
+        toward: group number toward each router; 0 for the router itself.
+        most_hops: how many hops more a packet takes for being sent around, at most.
     """
 
     groups: tuple[Group, ...]
-    onward: tuple[int, ...]
-    tagged: tuple[int, ...]
+    toward: tuple[int, ...]
+    most_hops: int
+
+
+@dataclass(frozen=True)
+class Repair:
+    """How one router sends packets on.
+
+    Attributes:
+        onward: packets without a tag, to the router that they are for.
+        make_tagged: makes `tagged`.
+        unprotected: (destination, link or switch) where no way around what is dead is known.
+    """
+
+    onward: Ways
+    make_tagged: Callable[[], Ways]
+    unprotected: tuple[tuple[int, Element], ...] = ()
+
+    @cached_property
+    def tagged(self) -> Ways:
+        """Packets with a tag, to the router that it names; only needed where sources set tags."""
+        return self.make_tagged()
 
 
 # Makes one router's repair.
@@ -57,11 +79,6 @@ def failover_group(number: int, port: int, around: tuple[Bucket, ...]) -> Group:
 def by_port(port: int, before: Actions = ()) -> Bucket:
     """Returns the bucket that sends by a port after some changes, and is alive while the port is."""
     return Bucket((*before, DecrementTtl(), Output(port)), watch_port=port)
-
-
-def no_repair(view: RouterView) -> Repair:
-    """Returns groups without any way around: those of the ports."""
-    return Repair((), view.ports, view.ports)
 
 
 def without_local_repair(plan: RoutePlan) -> RoutePlan:
@@ -82,7 +99,7 @@ def _without_ways_around(switch: SwitchPlan) -> SwitchPlan:
         )
 
     def all_straight(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
-        return tuple(replace(bucket, actions=straight(bucket.actions)) for bucket in buckets)
+        return tuple(replace(bucket, actions=straight(bucket.actions), watch_port=None) for bucket in buckets)
 
     groups = tuple(
         replace(g, buckets=all_straight(g.buckets), alternatives=all_straight(g.alternatives))
@@ -90,12 +107,20 @@ def _without_ways_around(switch: SwitchPlan) -> SwitchPlan:
         if g.number not in ports
     )
     rules = tuple(replace(rule, actions=straight(rule.actions)) for rule in switch.rules)
-    return replace(switch, rules=rules, groups=groups)
+    return replace(
+        switch,
+        rules=rules,
+        groups=groups,
+        onward=tuple(ports[n].group if n in ports else n for n in switch.onward),
+        tagged=tuple(ports[n].group if n in ports else n for n in switch.tagged),
+    )
 
 
 def repair_maker(topology: Topology) -> RepairMaker:
     """Returns what makes the repairs of a topology's routers."""
-    from controller import polarfly_repair
+    from controller import polarfly_repair, searched_repair
     from topology.polarfly import PolarFly
 
-    return polarfly_repair.repair if isinstance(topology, PolarFly) else no_repair
+    if isinstance(topology, PolarFly):
+        return polarfly_repair.repair
+    return searched_repair.RepairSearch(topology).repair

@@ -28,5 +28,5 @@ def _straight_on(_view: RouterView, _repair: Repair) -> SourcePart:
     return SourcePart((Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, goto=Table.MINIMAL),))
 
 
-def _exactly(distances: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+def _exactly(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
     return distances

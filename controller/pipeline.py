@@ -50,7 +50,7 @@ _ANY_HOST = (MAC_PREFIX << 32, 0xFFFF << 32)
 
 
 def shared_rules(
-    topology: Topology, router: int, hosts: tuple[Host, ...], *, tags: bool = True, marks: bool = True
+    topology: Topology, router: int, hosts: tuple[Host, ...], *, tag: bool = True, marks: bool = True
 ) -> Iterator[Rule]:
     """Yields the rules of one switch that do not depend on the routing.
 
@@ -58,13 +58,13 @@ def shared_rules(
         topology: the fabric's graph.
         router: whose switch.
         hosts: the hosts of that router.
-        tags: whether packets may have tags.
+        tag: whether any packet has a tag that names this router.
         marks: whether packets may be marked as repaired.
     """
     yield from _ingress(topology, router, hosts)
     yield _arp_responder()
     yield Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=NO_VLAN), goto=Table.MINIMAL)
-    if tags:
+    if tag:
         own_tag = match(vlan_vid=tag_of(router))
         yield Rule(Table.TRANSIT, PRIORITY_HOST, own_tag, (PopVlan(),), goto=Table.MINIMAL)
     for host in hosts:
@@ -94,6 +94,11 @@ def to_router(topology: Topology, router: int, low_bits: int = 0) -> Match:
 def tag_of(router: int) -> int:
     """Returns vlan_vid of the tag that sends a packet by way of `router` first."""
     return VLAN_PRESENT | (router + 1)
+
+
+def router_of(vlan_vid: int) -> int:
+    """Returns the router that a tag names."""
+    return (vlan_vid & ~VLAN_PRESENT) - 1
 
 
 def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterator[Rule]:

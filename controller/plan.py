@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from topology.faults import Element
 from topology.graph import Topology
 
 ETH_TYPE_IPV4: Final = 0x0800
@@ -171,7 +172,7 @@ class Group:
         alternatives: where a controller adapts the group, everything that one of its buckets may ever be; the
             minimal path comes first.
         hops: how many hops each alternative takes to the group's destinations, on average.
-        ports: by which port each alternative leaves while that is up.
+        ports: by which ports, equally, each alternative leaves while they are up.
     """
 
     number: int
@@ -179,16 +180,25 @@ class Group:
     buckets: tuple[Bucket, ...]
     alternatives: tuple[Bucket, ...] = ()
     hops: tuple[float, ...] = ()
-    ports: tuple[int, ...] = ()
+    ports: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchPlan:
-    """What one router's switch shall hold."""
+    """What one router's switch shall hold.
+
+    Attributes:
+        router: whose switch.
+        rules, groups: what it holds.
+        onward, tagged: by which group it sends on packets without a tag to each router, and those whose tag
+            names each router; no tags without the latter.
+    """
 
     router: int
     rules: tuple[Rule, ...]
     groups: tuple[Group, ...]
+    onward: tuple[int, ...] = ()
+    tagged: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -202,13 +212,18 @@ class RoutePlan:
         switches: one plan per router, in router order.
         hop_bound: given the distances of router pairs (int array), the most hops that a packet may
             take between them while nothing has failed.
+        repair_hops: how many more it may take while something has.
+        unprotected: (router, destination, link or switch): while that is dead, the router's switch knows no
+            way to the destination until a controller acts.
     """
 
     topology: Topology
     hosts_per_router: int
     routing: str
     switches: tuple[SwitchPlan, ...]
-    hop_bound: Callable[[npt.NDArray[np.int8]], npt.NDArray[np.int8]]
+    hop_bound: Callable[[npt.NDArray[np.int16]], npt.NDArray[np.int16]]
+    repair_hops: int = 0
+    unprotected: tuple[tuple[int, int, Element], ...] = ()
 
     def size(self) -> PlanSize:
         """Returns the largest and the total numbers of rules, groups and buckets."""

@@ -17,8 +17,9 @@ may fail; `polarlab verify --failures` walks them all.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from controller.local_repair import MARK, Repair, by_port, failover_group
+from controller.local_repair import MARK, Repair, Ways, by_port, failover_group
 from controller.pipeline import tag_of
 from controller.plan import Bucket, SetField
 from controller.polarfly_detours import iterate_near_detours, split_by_adjacency
@@ -27,10 +28,16 @@ from topology.polarfly import PolarFly
 
 # Ways around that a group knows: one is enough for any single failure, another for some of two.
 _WAYS = 2
+# 7 hops are unavoidable where a detour of four meets a dead link at a quadric.
+MOST_HOPS = 3
 
 
 def repair(view: RouterView) -> Repair:
     """Returns the ways around of one router of ER_q."""
+    return Repair(_onward(view), partial(_tagged, view))
+
+
+def _onward(view: RouterView) -> Ways:
     graph = view.topology
     assert isinstance(graph, PolarFly)
     groups = []
@@ -39,20 +46,31 @@ def repair(view: RouterView) -> Repair:
         apart = _not_adjacent(graph, view.router, neighbour)
         far = tuple(by_port(port_to[m], (MARK,)) for m in apart[:_WAYS])
         near = _around_to(graph, view.router, neighbour, port_to)
-        tagged = tuple(by_port(port_to[m], (SetField("vlan_vid", tag_of(m)),)) for m in apart[:_WAYS])
         groups += [
             failover_group(group_number(Block.ONWARD_FAR, port), port, far),
             failover_group(group_number(Block.ONWARD_NEAR, port), port, near),
-            failover_group(group_number(Block.TAGGED, port), port, tagged),
         ]
     # A neighbour is reached as one only over its own link.
-    onward = [
+    toward = [
         group_number(Block.ONWARD_NEAR if port == port_to.get(other) else Block.ONWARD_FAR, port)
         for other, port in enumerate(view.ports)
     ]
-    tagged_groups = [group_number(Block.TAGGED, port) for port in view.ports]
-    onward[view.router] = tagged_groups[view.router] = 0
-    return Repair(tuple(groups), tuple(onward), tuple(tagged_groups))
+    toward[view.router] = 0
+    return Ways(tuple(groups), tuple(toward), MOST_HOPS)
+
+
+def _tagged(view: RouterView) -> Ways:
+    graph = view.topology
+    assert isinstance(graph, PolarFly)
+    groups = []
+    port_to = dict(view.neighbour_ports())
+    for neighbour, port in view.neighbour_ports():
+        apart = _not_adjacent(graph, view.router, neighbour)
+        ways = tuple(by_port(port_to[m], (SetField("vlan_vid", tag_of(m)),)) for m in apart[:_WAYS])
+        groups.append(failover_group(group_number(Block.TAGGED, port), port, ways))
+    toward = [group_number(Block.TAGGED, port) for port in view.ports]
+    toward[view.router] = 0
+    return Ways(tuple(groups), tuple(toward), 0)
 
 
 def _not_adjacent(graph: PolarFly, router: int, neighbour: int) -> list[int]:

@@ -10,11 +10,25 @@ import numpy.typing as npt
 
 from controller.assembly import onward_rules, tag_rule
 from controller.failures import Failure
-from controller.pipeline import tag_of, to_router
-from controller.plan import Match, RoutePlan, Rule, SwitchPlan, Table, match
-from controller.remaining_routes import displaced_routes, remaining_next_hops
+from controller.pipeline import to_router
+from controller.plan import (
+    Actions,
+    Group,
+    GroupKind,
+    Match,
+    Output,
+    RoutePlan,
+    Rule,
+    SetField,
+    SwitchPlan,
+    Table,
+    ToGroup,
+)
+from controller.remaining_routes import Remains, remains
 from controller.router_view import Block, group_number
 from controller.walk import prove
+
+Mask = npt.NDArray[np.bool_]
 
 
 def remaining_plan(whole: RoutePlan, failure: Failure) -> RoutePlan:
@@ -32,9 +46,8 @@ def remaining_plan(whole: RoutePlan, failure: Failure) -> RoutePlan:
     """
     if not failure.breaks_something:
         return whole
-    next_hops = remaining_next_hops(whole.topology, failure)
-    plan = _rerouted(whole, next_hops)
-    plan = _without_detours(plan, np.argwhere(displaced_routes(whole.topology, failure, next_hops)).tolist())
+    plan, displaced = _rerouted(whole, remains(whole.topology, failure))
+    plan = _without_detours(plan, np.argwhere(displaced).tolist())
     proof = prove(plan, [failure], every_host=False)
     if proof.undelivered:
         plan = _without_detours(plan, sorted(proof.undelivered))
@@ -44,29 +57,99 @@ def remaining_plan(whole: RoutePlan, failure: Failure) -> RoutePlan:
     return plan
 
 
-def _rerouted(whole: RoutePlan, next_hops: npt.NDArray[np.int32]) -> RoutePlan:
-    """Returns a plan with other minimal next hops (routers x routers)."""
+def _rerouted(whole: RoutePlan, left: Remains) -> tuple[RoutePlan, Mask]:
+    """Returns a plan whose minimal routes are those that are left, and which pairs' routes have changed.
+
+    Rules whose group still sends by shortest paths stay. The others get another group of their switch
+    that does, best one that knows more than one way, or else the group of a port.
+
+    Returns:
+        The plan, and bool, routers x routers: row s, column d.
+    """
     topology = whole.topology
-    changed = next_hops != topology.all_next_hops()
-    own_tag = match(vlan_vid=tag_of(0))
+    everyone = np.arange(topology.routers)
+    before = topology.distances(everyone[:, None], everyone)
+    displaced = np.isfinite(left.distances) & (left.distances != before)
     marks = any(rule.table is Table.MARKED for rule in whole.switches[0].rules)
-    tags = any(rule.match == own_tag for rule in whole.switches[0].rules)
     switches = list(whole.switches)
-    for router in np.flatnonzero(changed.any(axis=1)).tolist():
-        groups = {group.number for group in switches[router].groups}
+    for switch in whole.switches:
+        router = switch.router
+        shortest = left.shortest(router)
+        away = np.isfinite(left.distances[router]) & (everyone != router)
+        sends = _Sends(switch, left.failure.dead_ports(router), shortest, away)
+        first = topology.ports_toward(router, topology.next_hops(router, everyone))
+        first[router] = 1
+        port_changed = away & ~shortest[first - 1, everyone]
         rules: list[Rule] = []
-        for other in np.flatnonzero(changed[router]).tolist():
-            port = int(topology.ports_toward(router, next_hops[router, other]))
-            unrepaired = group_number(Block.PORT, port)
-            onward, tagged = (
-                number if (number := group_number(block, port)) in groups else unrepaired
-                for block in (Block.ONWARD_FAR, Block.TAGGED)
+        onward, tagged = sends.groups(switch.onward), sends.groups(switch.tagged)
+        changed = (onward != switch.onward) | port_changed
+        for other in np.flatnonzero(changed).tolist():
+            port = int(shortest[:, other].argmax()) + 1 if port_changed[other] else int(first[other])
+            unrepaired = group_number(Block.PORT, port) if marks else None
+            rules += onward_rules(to_router(topology, other), int(onward[other]), unrepaired)
+        for other in np.flatnonzero(tagged != switch.tagged).tolist():
+            rules.append(tag_rule(other, int(tagged[other])))
+        displaced[router] |= changed
+        if rules:
+            with_rules = _with_rules(switch, rules)
+            switches[router] = replace(
+                with_rules, onward=tuple(onward.tolist()), tagged=tuple(tagged.tolist())
             )
-            rules += onward_rules(to_router(topology, other), onward, unrepaired if marks else None)
-            if tags:
-                rules.append(tag_rule(other, tagged))
-        switches[router] = _with_rules(switches[router], rules)
-    return replace(whole, switches=tuple(switches))
+    return replace(whole, switches=tuple(switches)), displaced
+
+
+class _Sends:
+    """By which ports the groups of a switch send while some are dead, and to whom that is shortest."""
+
+    def __init__(self, switch: SwitchPlan, dead: frozenset[int], shortest: Mask, away: Mask) -> None:
+        """Takes which ports begin shortest paths to which routers, and which routers can be reached."""
+        self._groups = {group.number: group for group in switch.groups}
+        self._dead = dead
+        self._shortest = shortest
+        self._away = away
+
+    def groups(self, numbers: tuple[int, ...]) -> npt.NDArray[np.int64]:
+        """Returns the group to use toward each router, given the one in use; 0 is none and stays."""
+        chosen = np.array(numbers, np.int64)
+        if not any(numbers):
+            return chosen
+        known = sorted(set(numbers) - {0})
+        ports = {number: self._ports(self._groups[number]) for number in known}
+        works = np.array([self._all_shortest(ports[number]) for number in known])
+        place = np.minimum(np.searchsorted(known, chosen), len(known) - 1)
+        fails = self._away & (chosen > 0) & ~works[place, np.arange(len(chosen))]
+        for other in np.flatnonzero(fails).tolist():
+            possible = [number for index, number in enumerate(known) if works[index, other]]
+            port = int(self._shortest[:, other].argmax()) + 1
+            chosen[other] = max(
+                possible,
+                key=lambda number: (len(ports[number]), -number),
+                default=group_number(Block.PORT, port),
+            )
+        return chosen
+
+    def _all_shortest(self, ports: frozenset[int]) -> Mask:
+        if not ports:
+            return np.zeros(self._shortest.shape[1], bool)
+        return np.asarray(self._shortest[[port - 1 for port in ports]].all(axis=0))
+
+    def _ports(self, group: Group) -> frozenset[int]:
+        """Returns by which ports a group sends now; none where it marks or tags what it sends around."""
+        alive = [b for b in group.buckets if b.watch_port is None or b.watch_port not in self._dead]
+        chosen = alive if group.kind is GroupKind.SELECT else alive[:1]
+        found = [self._ports_of(bucket.actions) for bucket in chosen]
+        return frozenset().union(*found) if all(found) else frozenset()
+
+    def _ports_of(self, actions: Actions) -> frozenset[int]:
+        if any(isinstance(action, SetField) for action in actions):
+            return frozenset()
+        found: frozenset[int] = frozenset()
+        for action in actions:
+            if isinstance(action, Output):
+                found |= {action.port}
+            elif isinstance(action, ToGroup):
+                found |= self._ports(self._groups[action.group])
+        return found
 
 
 def _without_detours(plan: RoutePlan, pairs: Iterable[list[int] | tuple[int, int]]) -> RoutePlan:

@@ -1,10 +1,8 @@
-"""Minimal routes in what failures leave of a fabric.
-
-Routes that are still shortest stay as the topology's formula has them, so that few rules differ from the
-unbroken plan's.
-"""
+"""Minimal routes in what failures leave of a fabric."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,65 +11,51 @@ from controller.failures import Failure
 from topology.graph import Topology
 
 
-def remaining_next_hops(topology: Topology, failure: Failure) -> npt.NDArray[np.int32]:
-    """Returns the next hop of every ordered pair of routers over what a failure leaves.
+@dataclass(frozen=True)
+class Remains:
+    """What a failure leaves of a fabric.
 
-    Returns:
-        int32, routers x routers: row s, column d. Where a failure leaves no path, and on the diagonal, it is
-        as without failures.
+    Attributes:
+        topology: the fabric's graph while nothing is broken.
+        failure: what is broken.
+        distances: float64, routers x routers: over what is left; infinite without a path.
     """
-    next_hops = topology.all_next_hops().astype(np.int32)
-    if not failure.breaks_something:
-        return next_hops
-    alive = _alive_links(topology, failure)
-    distances = _distances(alive)
-    everyone = np.arange(topology.routers)
-    kept = alive[everyone[:, None], next_hops] & (distances[next_hops, everyone] + 1 == distances)
-    wanting = ~kept & np.isfinite(distances) & (distances > 0)
-    for router in np.flatnonzero(wanting.any(axis=1)).tolist():
-        around = topology.neighbours(router)
-        # Nearer to the destination, and over a link that lives; the first of these.
-        nearer = alive[router, around][:, None] & (distances[around] + 1 == distances[router])
-        chosen = around[nearer.argmax(axis=0)]
-        next_hops[router, wanting[router]] = chosen[wanting[router]]
-    return next_hops
+
+    topology: Topology
+    failure: Failure
+    distances: npt.NDArray[np.float64]
+
+    def shortest(self, router: int) -> npt.NDArray[np.bool_]:
+        """Returns by which ports of a router shortest paths lead to which routers: bool, ports x routers."""
+        alive = np.ones(int(self.topology.degrees[router]), bool)
+        alive[[port - 1 for port in self.failure.dead_ports(router)]] = False
+        beyond = self.distances[self.topology.neighbours(router)] + 1
+        return np.asarray(alive[:, None] & (beyond == self.distances[router]) & np.isfinite(beyond))
 
 
-def remaining_distances(topology: Topology, failure: Failure) -> npt.NDArray[np.float64]:
-    """Returns the distance of every ordered pair over what a failure leaves; infinite without a path."""
-    return _distances(_alive_links(topology, failure))
-
-
-def displaced_routes(
-    topology: Topology, failure: Failure, next_hops: npt.NDArray[np.int32]
-) -> npt.NDArray[np.bool_]:
-    """Returns for which ordered pairs a failure has changed next hop or distance, where it leaves a path."""
-    if not failure.breaks_something:
-        return np.zeros((topology.routers, topology.routers), bool)
-    everyone = np.arange(topology.routers)
-    before = topology.distances(everyone[:, None], everyone[None, :])
-    now = remaining_distances(topology, failure)
-    changed = (now != before) | (next_hops != topology.all_next_hops())
-    return np.asarray(np.isfinite(now) & changed)
+def remains(topology: Topology, failure: Failure) -> Remains:
+    """Returns what a failure leaves of a fabric."""
+    return Remains(topology, failure, _distances(_alive_links(topology, failure)))
 
 
 def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_]:
-    """Returns for which ordered pairs the minimal path crosses what has failed, and is not to or from it.
+    """Returns for which ordered pairs some minimal path crosses what has failed, and is not to or from it.
 
     Returns:
         bool, routers x routers: row s, column d.
     """
-    next_hops = topology.all_next_hops()
     dead = np.zeros(topology.routers, bool)
     dead[list(failure.dead_routers)] = True
-    alive = _alive_links(topology, failure)
-    everyone = np.arange(topology.routers)
-    crosses = np.zeros_like(alive)
-    at = np.repeat(everyone[:, None], topology.routers, axis=1)
-    for _ in range(topology.diameter):
-        onward = next_hops[at, everyone]
-        crosses |= ~alive[at, onward] & (at != everyone)
-        at = np.where(at == everyone, at, onward)
+    crosses = np.zeros((topology.routers, topology.routers), bool)
+    masks = [topology.minimal_port_mask(router) for router in range(topology.routers)]
+    for router, mask in enumerate(masks):
+        dead_ports = [port - 1 for port in failure.dead_ports(router)]
+        crosses[router] = mask[dead_ports].any(axis=0)
+    for _ in range(topology.diameter - 1):
+        onward = [
+            (mask & crosses[topology.neighbours(router)]).any(axis=0) for router, mask in enumerate(masks)
+        ]
+        crosses |= np.array(onward)
     return crosses & ~dead[:, None] & ~dead
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from functools import cached_property
 
 from controller.pipeline import tag_of
 from controller.plan import Actions, Match, PushVlan, SetField
@@ -22,12 +23,13 @@ class Block(enum.IntEnum):
     CHOICE_FAR = 4  # a routing's choice for destinations behind the port's neighbour
     CHOICE_NEAR = 5  # a routing's choice for the neighbour itself
     CHOICE_ANY = 6  # a routing's choice for all destinations
-    CHOICE_BY_DISTANCE = 8  # and beyond: this and the distance
+    CHOICE_BY_DISTANCE = 8  # a routing's choices for destinations at one distance, one after another
+    SENDING = 1 << 16  # by some ports with some ways around, one after another
 
 
-def group_number(block: int, port: int = 0) -> int:
-    """Returns the number of the group for something at a port."""
-    return block << _PORT_BITS | port
+def group_number(block: Block, port: int = 0) -> int:
+    """Returns the number of the group for something at a port, or of a block's so many-th group."""
+    return (block << _PORT_BITS) + port
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,19 @@ class RouterView:
     Attributes:
         topology: the fabric's graph.
         router: which router.
-        ports: the port toward each router's minimal next hop, in router order.
+        ways: the ports by which minimal routes to each router begin, in router order.
         matches: the match of packets for each router's hosts, in router order.
     """
 
     topology: Topology
     router: int
-    ports: tuple[int, ...]
+    ways: tuple[tuple[int, ...], ...]
     matches: tuple[Match, ...]
+
+    @cached_property
+    def ports(self) -> tuple[int, ...]:
+        """The first of these ports, toward each router's minimal next hop."""
+        return tuple(ports[0] if ports else 0 for ports in self.ways)
 
     def others(self) -> list[int]:
         """Returns all routers but this one."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from controller import compact_valiant, minimal, ugal, ugal_pf, valiant
 from controller.adaptation import Law
+from controller.garbage import no_collection
 from controller.local_repair import without_local_repair
 from controller.plan import RoutePlan
 from topology.errors import UsageError
@@ -64,6 +65,7 @@ def routing(name: str) -> Routing:
     return ROUTINGS[name]
 
 
+@no_collection()
 def make_plan(
     topology: Topology, hosts_per_router: int, name: str, *, local_repair: bool = True
 ) -> RoutePlan:

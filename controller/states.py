@@ -16,10 +16,9 @@ from controller.alike import DESTINATION_FIELDS, destination_classes, port_class
 from controller.failures import Failure
 from controller.plan import ETH_TYPE_IPV4, NO_VLAN, RoutePlan
 from controller.switch_model import Emission, MatchKeys, Outcome, Packet, SwitchModel
-from topology.addressing import Host, hosts_of, interface_name, switch_name
+from topology.addressing import INITIAL_TTL, Host, hosts_of, interface_name, switch_name
 from topology.graph import Topology
 
-INITIAL_TTL = 64
 _SOURCE_FIELDS = ("eth_src", "ipv4_src")
 
 

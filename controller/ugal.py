@@ -5,8 +5,8 @@ first port times its hops, and takes the lesser. As a share of buckets: samples 
 path take buckets from it, and detours that have come to lose give theirs back. A threshold in favour of the
 minimal path keeps the noise of almost empty queues from choosing; it is also the hysteresis.
 
-The groups are one per port and distance, because all destinations behind a port share its occupancy and
-those at one distance the hops.
+The groups are one per distance and way onward, because all destinations behind the same ports share their
+occupancy and those at one distance the hops.
 
 Source: A. Singh, "Load-Balanced Routing in Interconnection Networks" (PhD thesis, Stanford, 2005), chapter
 on UGAL; compared with in PolarFly (SC22), section VIII.
@@ -44,16 +44,17 @@ def ugal_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
     everyone = np.arange(topology.routers)
     distances = topology.distances(everyone[:, None], everyone[None, :])
 
-    def bound(pair_distances: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-        return np.where(pair_distances == 0, 0, 2 * diameter).astype(np.int8)
+    def bound(pair_distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
+        return np.where(pair_distances == 0, 0, 2 * diameter).astype(np.int16)
 
     def source_part(view: RouterView, repair: Repair) -> SourcePart:
         members: dict[tuple[int, int], list[int]] = {}
         for other in view.others():
-            members.setdefault((int(distances[view.router, other]), view.ports[other]), []).append(other)
+            key = (int(distances[view.router, other]), repair.onward.toward[other])
+            members.setdefault(key, []).append(other)
         rules, groups = [], []
-        for (distance, port), destinations in members.items():
-            number = group_number(Block.CHOICE_BY_DISTANCE + distance, port)
+        for index, destinations in enumerate(members.values()):
+            number = group_number(Block.CHOICE_BY_DISTANCE, index)
             groups.append(_group(view, repair, distances, number, destinations))
             rules += [
                 Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(number),))
@@ -67,18 +68,20 @@ def ugal_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
 def _group(
     view: RouterView,
     repair: Repair,
-    distances: npt.NDArray[np.int8],
+    distances: npt.NDArray[np.int16],
     number: int,
     destinations: list[int],
 ) -> Group:
-    port = view.ports[destinations[0]]
+    ports = view.ways[destinations[0]]
     away, onward = distances[view.router], distances[:, destinations]
     # The source lies on a shortest path from there: the way would come back.
     back = (away[:, None] + away[destinations][None, :] == onward).any(axis=1)
-    candidates = [other for other in view.others() if view.ports[other] != port and not back[other]]
+    candidates = [
+        other for other in view.others() if not back[other] and set(ports).isdisjoint(view.ways[other])
+    ]
     places = np.linspace(0, len(candidates) - 1, min(len(candidates), MOST_INTERMEDIATES)).round()
     chosen = [candidates[int(place)] for place in places]
-    minimal = Bucket((ToGroup(repair.onward[destinations[0]]),))
+    minimal = Bucket((ToGroup(repair.onward.toward[destinations[0]]),))
     if not chosen:
         return Group(number, GroupKind.INDIRECT, (minimal,))
     return Group(
@@ -87,7 +90,7 @@ def _group(
         (minimal,) * BUCKETS,
         alternatives=(minimal, *(by_way_of(repair, intermediate) for intermediate in chosen)),
         hops=(float(away[destinations[0]]), *(float(away[r] + onward[r].mean()) for r in chosen)),
-        ports=(port, *(view.ports[intermediate] for intermediate in chosen)),
+        ports=(ports, *(view.ways[intermediate] for intermediate in chosen)),
     )
 
 

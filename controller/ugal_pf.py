@@ -54,7 +54,7 @@ def _group(number: int, minimal: Way, detours: list[Way]) -> Group:
         GroupKind.SELECT,
         (minimal.bucket,) * BUCKETS,
         alternatives=tuple(way.bucket for way in ways),
-        ports=tuple(way.port for way in ways),
+        ports=tuple((way.port,) for way in ways),
     )
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from controller.failures import Failure
 from controller.pipeline import tag_of, to_router
 from controller.plan import Group, Match, RoutePlan, Rule, match
-from controller.remaining_routes import remaining_distances
+from controller.remaining_routes import remains
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def update_rounds(before: RoutePlan, after: RoutePlan, failure: Failure) -> list
         after: what they are to hold; it has rules for the same packets.
         failure: for which `after` was made.
     """
-    distances = remaining_distances(after.topology, failure)
+    distances = remains(after.topology, failure).distances
     destinations = _destinations(after)
     rounds: dict[int, Round] = {}
     for old, new in zip(before.switches, after.switches, strict=True):

@@ -31,8 +31,8 @@ def valiant_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
     """
     diameter = topology.diameter
 
-    def bound(distances: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-        return np.where(distances == 0, 0, 2 * diameter).astype(np.int8)
+    def bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
+        return np.where(distances == 0, 0, 2 * diameter).astype(np.int16)
 
     return assemble(topology, hosts_per_router, NAME, bound, _any_router_first)
 

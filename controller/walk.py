@@ -19,6 +19,7 @@ from functools import cache
 import numpy as np
 
 from controller.failures import NO_FAILURE, Failure, parts
+from controller.garbage import no_collection
 from controller.plan import RoutePlan
 from controller.states import State, StateSpace
 from topology.addressing import Host, interface_name, switch_name
@@ -71,15 +72,11 @@ class _Verdict:
     faults: frozenset[tuple[str, str]] = frozenset()
 
 
-# How many hops more than promised a packet may take while something is broken; 7 is unavoidable where a
-# detour of four hops meets a dead link at a quadric.
-REPAIR_HOPS = 3
-
-
+@no_collection()
 def prove(plan: RoutePlan, failures: Iterable[Failure] = (NO_FAILURE,), *, every_host: bool = True) -> Proof:
     """Walks a plan for every ordered pair of hosts under each of `failures`.
 
-    Under a failure, packets may take REPAIR_HOPS more than the plan promises.
+    Under a failure, packets may take so many hops more as the plan's repairs need.
 
     Args:
         plan: the plan.
@@ -102,7 +99,7 @@ def prove(plan: RoutePlan, failures: Iterable[Failure] = (NO_FAILURE,), *, every
     only_unbroken = not any(failure.breaks_something for failure, _ in scenarios)
     for destination in hosts:
         bounds = plan.hop_bound(plan.topology.distances(everyone, destination.router)).tolist()
-        walk = _DestinationWalk(space, starts, destination, bounds)
+        walk = _DestinationWalk(space, starts, destination, bounds, plan.repair_hops)
         if not only_unbroken:
             walk.note_what_failures_touch()
         for failure, part in scenarios:
@@ -120,7 +117,9 @@ class _DestinationWalk:
         starts: list[tuple[Host, State]],
         destination: Host,
         bounds: list[int],
+        repair_hops: int,
     ) -> None:
+        self._repair_hops = repair_hops
         self._space = space
         self.destination = destination
         self.delivery = space.delivery(destination)
@@ -165,7 +164,7 @@ class _DestinationWalk:
             proof.max_hops = max(proof.max_hops, self._most_hops)
             return
         judge = _Judge(self, failure, touched, self.unbroken)
-        slack = REPAIR_HOPS if failure.breaks_something else 0
+        slack = self._repair_hops if failure.breaks_something else 0
         for index, (source, state) in enumerate(self._sources):
             if source.router in failure.dead_routers:
                 continue

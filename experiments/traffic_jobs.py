@@ -88,7 +88,7 @@ def _raise_if_negative(
     arrived: npt.NDArray[np.bool_],
     wrong: npt.NDArray[np.bool_],
     hops: npt.NDArray[np.uint8],
-    expected: npt.NDArray[np.int8],
+    expected: npt.NDArray[np.int16],
 ) -> None:
     if not arrived.all():
         source, destination = np.argwhere(~arrived)[0]
@@ -153,7 +153,7 @@ def make_job(
     )
 
 
-def host_distances(fabric: LiveFabric) -> npt.NDArray[np.int8]:
-    """Returns the distance of every ordered pair of hosts in router links: int8 array, hosts x hosts."""
+def host_distances(fabric: LiveFabric) -> npt.NDArray[np.int16]:
+    """Returns the distance of every ordered pair of hosts in router links: int16 array, hosts x hosts."""
     routers = np.array([host.router for host in fabric.hosts])
     return fabric.options.topology.distances(routers[:, None], routers[None, :])

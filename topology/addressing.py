@@ -21,6 +21,7 @@ ROUTER_MASK = 0xFFFFFF00  # the bits of an IP address that name the router
 MAC_PREFIX = 0x0200  # locally administered, the upper two bytes of every host's MAC address
 MAX_HOSTS = 254  # per router: the last byte, less 0 and 255
 MAX_ROUTERS = 1 << 16
+INITIAL_TTL = 64  # of the packets that hosts send: every router takes one, at 0 they are dropped
 
 
 @dataclass(frozen=True, order=True)

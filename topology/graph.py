@@ -83,7 +83,7 @@ class Topology(ABC):
         """
 
     @abstractmethod
-    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int8]:
+    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
         """Returns the distance in hops of each (source, destination), shapes broadcast."""
 
     @abstractmethod
@@ -145,9 +145,12 @@ class Topology(ABC):
         Args:
             router: from which it goes to them.
         """
-        for other in range(self.routers):
-            if other != router:
-                yield DestinationBlock(range(other, other + 1), 0)
+        yield from (block for other, block in enumerate(self._single_blocks) if other != router)
+
+    @cached_property
+    def _single_blocks(self) -> tuple[DestinationBlock, ...]:
+        """Every router as a block of its own."""
+        return tuple(DestinationBlock(range(router, router + 1), 0) for router in range(self.routers))
 
     def neighbours(self, router: int) -> Routers:
         """Returns the neighbours of `router`, ascending; the i-th is behind port i + 1."""
@@ -157,6 +160,28 @@ class Topology(ABC):
     def ports_toward(self, router: int, neighbours: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Returns the port of `router` behind which each neighbour is; of parallel links the first."""
         return np.searchsorted(self.neighbours(router), np.asarray(neighbours)) + 1
+
+    def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
+        """Returns by which ports of `router` minimal routes lead to which routers.
+
+        One port each, toward the minimal next hop, unless the topology says otherwise.
+
+        Returns:
+            bool, ports x N: row i for port i + 1; nothing leads to `router` itself.
+        """
+        others = np.flatnonzero(np.arange(self.routers) != router)
+        mask = np.zeros((int(self.degrees[router]), self.routers), bool)
+        mask[self.ports_toward(router, self.next_hops(router, others)) - 1, others] = True
+        return mask
+
+    def minimal_ports(self, router: int) -> list[tuple[int, ...]]:
+        """Returns, for every router, the ports of `router` by which minimal routes lead there."""
+        mask = self.minimal_port_mask(router)
+        # Few sets of ports serve many routers.
+        codes = [code.tobytes() for code in np.packbits(mask, axis=0).T]
+        first = {code: other for other, code in enumerate(codes)}
+        ports = {code: tuple((np.flatnonzero(mask[:, d]) + 1).tolist()) for code, d in first.items()}
+        return [ports[code] for code in codes]
 
     def host_port(self, router: int, host: int) -> int:
         """Returns the port of host number `host` (from 0) of `router`."""

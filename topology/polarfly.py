@@ -161,11 +161,11 @@ class PolarFly(Topology):
 
     # ---- minimal routes ----
 
-    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int8]:
+    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
         """Returns 0 for a router and itself, 1 where the dot product is 0, else 2."""
         away = np.asarray(sources) != np.asarray(destinations)
         far = self.dot(sources, destinations) != 0
-        return np.where(away, np.where(far, 2, 1), 0).astype(np.int8)
+        return np.where(away, np.where(far, 2, 1), 0).astype(np.int16)
 
     def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
         """Returns the destination where it is adjacent, else the cross product (PolarFly, section V-A)."""

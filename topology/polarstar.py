@@ -133,9 +133,7 @@ class PolarStar(Topology):
             if far[v]:
                 yield DestinationBlock(range(v * m, (v + 1) * m), self.position_bits)
             else:
-                for other in range(v * m, (v + 1) * m):
-                    if other != router:
-                        yield DestinationBlock(range(other, other + 1), 0)
+                yield from (self._single_blocks[d] for d in range(v * m, (v + 1) * m) if d != router)
 
     # ---- the graph ----
 
@@ -175,10 +173,10 @@ class PolarStar(Topology):
         """Returns the minimal next hops, from the table of all (which takes N^2 numbers)."""
         return np.asarray(self._next_hops[np.asarray(sources), np.asarray(destinations)], np.int32)
 
-    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int8]:
+    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
         """Returns the distances, 0 to 3: how many next hops lead to the destination."""
         s, d = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
-        steps = np.zeros(s.shape, np.int8)
+        steps = np.zeros(s.shape, np.int16)
         at = s
         while (away := at != d).any():
             steps += away

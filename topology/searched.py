@@ -11,7 +11,10 @@ from topology.graph import Adjacency, Routers, Topology
 
 
 class SearchedTopology(Topology):
-    """A connected graph by its neighbour lists; of several shortest paths, the first neighbour's counts."""
+    """A connected graph by its neighbour lists, in which all shortest paths are used.
+
+    Where one next hop is asked for, it is the first neighbour's.
+    """
 
     def __init__(self, adjacency: Adjacency) -> None:
         """Takes the neighbour lists of a connected graph."""
@@ -23,12 +26,12 @@ class SearchedTopology(Topology):
         return self._adjacency
 
     @cached_property
-    def all_distances(self) -> npt.NDArray[np.int8]:
-        """int8 array, N x N: the distance of every ordered pair."""
+    def all_distances(self) -> npt.NDArray[np.int16]:
+        """int16 array, N x N: the distance of every ordered pair."""
         starts, neighbours = self.adjacency.starts, self.adjacency.neighbours
         joined = np.zeros((self.routers, self.routers), np.float32)
         joined[np.repeat(np.arange(self.routers), np.diff(starts)), neighbours] = 1
-        distances = np.where(np.eye(self.routers, dtype=bool), 0, -1).astype(np.int8)
+        distances = np.where(np.eye(self.routers, dtype=bool), 0, -1).astype(np.int16)
         frontier = np.eye(self.routers, dtype=np.float32)
         hops = 0
         while (distances < 0).any():
@@ -49,6 +52,10 @@ class SearchedTopology(Topology):
             hops[router, router] = router
         return hops
 
+    def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
+        """Returns by which ports of `router` shortest paths lead to which routers: bool, ports x N."""
+        return np.asarray(self.all_distances[self.neighbours(router)] < self.all_distances[router])
+
     def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
         """Returns the first neighbour on a shortest path."""
         return np.asarray(self._next_hops[np.asarray(sources), np.asarray(destinations)], np.int32)
@@ -57,7 +64,7 @@ class SearchedTopology(Topology):
         """Returns the minimal next hop of every ordered pair: int16 array, N x N, [source, destination]."""
         return self._next_hops.copy()
 
-    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int8]:
+    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
         """Returns the distances in hops."""
         return np.asarray(self.all_distances[np.asarray(sources), np.asarray(destinations)])
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from topology.addressing import MAC_PREFIX
 
 MAGIC = 0x506F4C61
-INITIAL_TTL = 64
 SOURCE_PORT_BASE = 20_000
 DESTINATION_PORT = 19_999
 MAX_FLOWS = 4096  # source ports per host pair

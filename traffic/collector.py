@@ -14,8 +14,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from topology.addressing import INITIAL_TTL
 from traffic import sockets
-from traffic.codec import INITIAL_TTL, SOURCE_PORT_BASE, Headers, intact, read_headers
+from traffic.codec import SOURCE_PORT_BASE, Headers, intact, read_headers
 from traffic.histogram import LogHistogram
 from traffic.job import ARRIVAL, Clock, Received, TrafficJob
 from traffic.schedule import from_dict

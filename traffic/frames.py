@@ -20,13 +20,12 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw, bind_layers
 
-from topology.addressing import Host, colons, dotted
+from topology.addressing import INITIAL_TTL, Host, colons, dotted
 from topology.errors import ParameterError
 from traffic.codec import (
     DESTINATION_PORT,
     HEADER,
     HEADER_BYTES,
-    INITIAL_TTL,
     MAGIC,
     MAX_FRAME_BYTES,
     SOURCE_PORT_BASE,

@@ -12,9 +12,10 @@ from emulation.shaping import PortShape
 from experiments.fabric import live_fabric
 from experiments.options import FabricOptions
 from experiments.progress import Progress
+from topology.addressing import INITIAL_TTL
 from topology.registry import make_topology
 from traffic import sockets
-from traffic.codec import INITIAL_TTL, SOURCE_PORT_BASE, read_headers
+from traffic.codec import SOURCE_PORT_BASE, read_headers
 from traffic.frames import build_probe
 
 FLOWS = 1024
@@ -70,7 +71,7 @@ def point(fabric, source, destination, detoured):
     chosen = [1 + index % (len(group.alternatives) - 1) for index in range(detoured)]
     chosen += [0] * (BUCKETS - detoured)
     buckets = "".join(
-        f",bucket=bucket_id:{number},actions=group:{group_number(Block.ONWARD_FAR, group.ports[index])}"
+        f",bucket=bucket_id:{number},actions=group:{group_number(Block.ONWARD_FAR, group.ports[index][0])}"
         for number, index in enumerate(chosen)
     )
     switch = fabric.network[f"s{source.router + 1}"]

@@ -38,7 +38,7 @@ def make_adapter():
 def shares(groups, port):
     """Returns how many buckets of a port's far group send by which port."""
     (group,) = [g for g in groups if g.number == group_number(Block.CHOICE_FAR, port)]
-    return Counter(group.ports[group.alternatives.index(bucket)] for bucket in group.buckets)
+    return Counter(group.ports[group.alternatives.index(bucket)][0] for bucket in group.buckets)
 
 
 def after(adapter, occupancies, steps):

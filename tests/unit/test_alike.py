@@ -7,6 +7,7 @@ import pytest
 from controller.alike import destination_classes, port_classes
 from controller.plan import (
     PORT_INGRESS,
+    Bucket,
     CopyBits,
     Group,
     GroupKind,
@@ -18,7 +19,6 @@ from controller.plan import (
     ToGroup,
     match,
 )
-from controller.plan import Bucket as B
 from controller.routings import make_plan
 from controller.switch_model import PlanError
 from controller.walk import prove
@@ -58,7 +58,7 @@ def ports_of(actions, groups=(), degree=3):
 
 
 def test_a_port_that_a_packet_may_go_back_by_is_like_no_other():
-    group = Group(5, GroupKind.INDIRECT, (B((Output(2),)),))
+    group = Group(5, GroupKind.INDIRECT, (Bucket((Output(2),)),))
     assert ports_of((Output(2),)) == [1, 2, 1]
     assert ports_of((ToGroup(5),), (group,)) == [1, 2, 1]
     assert ports_of((SetField("in_port", 0), ToGroup(5)), (group,)) == [1, 1, 1]

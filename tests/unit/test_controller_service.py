@@ -60,7 +60,7 @@ def test_a_proven_plan_is_reported_step_by_step(capsys):
     assert plan.routing == "min"
     planned, proven = map(json.loads, capsys.readouterr().out.splitlines())
     assert (planned["event"], proven["event"]) == ("planned", "proven")
-    assert planned["groups"] == 4 * 18
+    assert planned["groups"] == 3 * 18
     assert (proven["pairs"], proven["max_hops"]) == (42, 2)
 
 

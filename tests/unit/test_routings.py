@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from controller.pipeline import to_router
 from controller.plan import GroupKind, PushVlan, SetField, Table, ToGroup
 from controller.polarfly_detours import far_detours, near_detours
 from controller.router_view import Block
@@ -149,14 +150,10 @@ def test_ugal_goes_by_way_of_all_routers_that_lead_elsewhere_and_knows_their_hop
     plan = make_plan(graph, 1, "ugal")
     for switch in plan.switches:
         for group in (g for g in switch.groups if g.kind is GroupKind.SELECT):
-            distance, port = (group.number >> 12) - Block.CHOICE_BY_DISTANCE, group.number & 0xFFF
-            first = int(graph.neighbours(switch.router)[port - 1])
-            ends = [
-                d
-                for d in range(graph.routers)
-                if graph.distances(switch.router, d) == distance
-                and graph.next_hops(switch.router, d) == first
-            ]
+            taken = [rule.match for rule in switch.rules if rule.actions == (ToGroup(group.number),)]
+            ends = [d for d in range(graph.routers) if to_router(graph, d) in taken]
+            (first,) = {int(graph.next_hops(switch.router, d)) for d in ends}
+            (distance,) = {int(graph.distances(switch.router, d)) for d in ends}
             assert group.hops[0] == distance
             for bucket, hops in zip(group.alternatives[1:], group.hops[1:], strict=True):
                 (tag,) = {a.value & 0xFFF for a in bucket.actions if isinstance(a, SetField)}
