@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from topology.addressing import switch_name
-from topology.faults import Element, Kind
+from topology.faults import Element, Kind, link_element
 from topology.graph import Link, Topology
 
 
@@ -42,8 +42,7 @@ NO_FAILURE = Failure()
 def link_failures(topology: Topology) -> Iterator[Failure]:
     """Yields the failure of every single link."""
     for link in topology.link_list:
-        name = f"link {switch_name(link.a)}-{switch_name(link.b)}"
-        yield Failure(name, frozenset(_ends(link)))
+        yield Failure(f"link {link_element(link).place}", frozenset(_ends(link)))
 
 
 def switch_failures(topology: Topology) -> Iterator[Failure]:
@@ -57,13 +56,8 @@ def switch_failures(topology: Topology) -> Iterator[Failure]:
 def failure_of(topology: Topology, elements: Iterable[Element]) -> Failure:
     """Returns the failure of some links and switches; a switch that hangs is as dead as any."""
     elements = [element for element in elements if element.kind is not Kind.CONTROLLER]
-    links = {element.routers for element in elements if element.kind is Kind.LINK}
     routers = frozenset(e.routers[0] for e in elements if e.kind is not Kind.LINK)
-    dead = [
-        link
-        for link in topology.link_list
-        if (link.a, link.b) in links or link.a in routers or link.b in routers
-    ]
+    dead = [link for link in topology.link_list if any(element.covers(link) for element in elements)]
     ends = frozenset(end for link in dead for end in _ends(link))
     return Failure(", ".join(element.name for element in elements) or "none", ends, routers)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from controller.failures import Failure
 from topology.addressing import dpid, switch_name
+from topology.faults import link_element
 from topology.graph import Link, Topology
 
 # A link that went down so many times within so many seconds flaps, and is held for this long at first.
@@ -156,7 +157,7 @@ class FabricHealth:
     def failure(self) -> Failure:
         """Returns everything that does not work."""
         dead = [record for record in self._records if record.dead]
-        names = [f"{switch_name(r.link.a)}-{switch_name(r.link.b)}" for r in dead if not r.held_for]
+        names = [link_element(r.link).place for r in dead if not r.held_for]
         names += [switch_name(router) for router in sorted(self._gone)]
         ends = frozenset(end for record in dead for end in record.ends)
         return Failure(", ".join(names) or "none", ends, frozenset(self._gone))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from emulation.network import FabricNetwork
 from emulation.open_vswitch import VSwitch
 from topology.addressing import interface_name, switch_name
-from topology.faults import Element, Kind
+from topology.faults import Element, Kind, link_element
 from topology.graph import Link
 
 
@@ -20,7 +20,6 @@ class NetworkFaults:
     def __init__(self, network: FabricNetwork) -> None:
         self._network = network
         self._topology = network.settings.topology
-        self._links = {(link.a, link.b): link for link in self._topology.link_list}
         self._pulled: dict[Link, tuple[int, int]] = {}  # the end that is down: router, port
         self._powerless: set[int] = set()
         self._hanging: set[int] = set()
@@ -33,7 +32,8 @@ class NetworkFaults:
         """
         match element.kind:
             case Kind.LINK:
-                self._pull(self._links[element.routers[0], element.routers[1]])
+                for link in self._covered(element):
+                    self._pull(link)
             case Kind.SWITCH:
                 (router,) = element.routers
                 self._powerless.add(router)
@@ -50,9 +50,10 @@ class NetworkFaults:
         """Mends something; a switch comes back without rules. What is whole stays so. Errors as `fail`."""
         match element.kind:
             case Kind.LINK:
-                end = self._pulled.pop(self._links[element.routers[0], element.routers[1]], None)
-                if end and end[0] not in self._powerless:
-                    self._set(end[0], [end[1]], "up")
+                for link in self._covered(element):
+                    end = self._pulled.pop(link, None)
+                    if end and end[0] not in self._powerless:
+                        self._set(end[0], [end[1]], "up")
             case Kind.SWITCH:
                 (router,) = element.routers
                 self._powerless.discard(router)
@@ -72,7 +73,10 @@ class NetworkFaults:
         for router in sorted(self._hanging):
             self.restore(Element(Kind.HANG, (router,)))
         for link in list(self._pulled):
-            self.restore(Element(Kind.LINK, (link.a, link.b)))
+            self.restore(link_element(link))
+
+    def _covered(self, element: Element) -> list[Link]:
+        return [link for link in self._topology.link_list if element.covers(link)]
 
     def _start_if_whole(self, router: int) -> None:
         if router not in self._powerless and router not in self._hanging:

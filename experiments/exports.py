@@ -10,20 +10,35 @@ from topology.errors import UsageError
 from topology.graph import Topology
 
 
-def export(topology: Topology, format_: str, path: Path) -> None:
+def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
     """Writes a graph to a file that does not exist yet.
 
+    Args:
+        topology: the graph.
+        hosts: per router, for the formats that have them.
+        format_: one of FORMATS.
+        path: the file.
+
     Raises:
-        UsageError: there is no such format, or the file exists.
+        UsageError: there is no such format, it cannot hold this graph, or the file exists.
         OSError: it cannot be written.
     """
     if format_ not in FORMATS:
         raise UsageError(f"unknown format {format_!r}; there are: {', '.join(sorted(FORMATS))}")
-    text = FORMATS[format_](topology)
+    write_new(path, FORMATS[format_](topology, hosts).encode())
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Writes a file that does not exist yet, whole or not at all.
+
+    Raises:
+        UsageError: it exists, or its folder does not.
+        OSError: it cannot be written.
+    """
     try:
-        with path.open("x") as file:
+        with path.open("xb") as file:
             try:
-                file.write(text)
+                file.write(content)
                 file.flush()
             except OSError:  # the disk is full: half a graph is none
                 path.unlink()
@@ -34,7 +49,7 @@ def export(topology: Topology, format_: str, path: Path) -> None:
         raise UsageError(f"{path.parent} is no folder to write {path.name} into") from None
 
 
-def _graphml(topology: Topology) -> str:
+def _graphml(topology: Topology, _hosts: int) -> str:
     import networkx as nx
 
     graph = nx.MultiGraph() if _has_parallel_links(topology) else nx.Graph()
@@ -49,7 +64,7 @@ def _has_parallel_links(topology: Topology) -> bool:
     return len(ends) < topology.links
 
 
-def _adjacency_list(topology: Topology) -> str:
+def _adjacency_list(topology: Topology, _hosts: int) -> str:
     """Returns a line per router: itself and its neighbours of higher index, as networkx reads it."""
     lines = []
     for router in range(topology.routers):
@@ -58,7 +73,7 @@ def _adjacency_list(topology: Topology) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _json(topology: Topology) -> str:
+def _json(topology: Topology, _hosts: int) -> str:
     links = [[link.a, link.b, link.port_a, link.port_b] for link in topology.link_list]
     content = {
         "name": topology.name,
@@ -70,8 +85,30 @@ def _json(topology: Topology) -> str:
     return json.dumps(content) + "\n"
 
 
-FORMATS: Mapping[str, Callable[[Topology], str]] = {
+def _booksim(topology: Topology, hosts: int) -> str:
+    """Returns BookSim's `anynet` format: a line per router, its nodes and its neighbours of higher index.
+
+    A link is told once and goes both ways; nodes are numbered router by router.
+    """
+    if _has_parallel_links(topology):
+        raise UsageError("BookSim's anynet format has no parallel links; try graphml or json")
+    lines = []
+    for router in range(topology.routers):
+        nodes = [f"node {router * hosts + index}" for index in range(hosts)]
+        later = [f"router {n}" for n in topology.neighbours(router).tolist() if n > router]
+        lines.append(" ".join([f"router {router}", *nodes, *later]))
+    return "\n".join(lines) + "\n"
+
+
+def _edge_list(topology: Topology, _hosts: int) -> str:
+    """Returns a line per link, the two routers, for SST Merlin's `anytopo`; parallel links are repeated."""
+    return "".join(f"{link.a} {link.b}\n" for link in topology.link_list)
+
+
+FORMATS: Mapping[str, Callable[[Topology, int], str]] = {
     "adjlist": _adjacency_list,
+    "booksim": _booksim,
     "graphml": _graphml,
     "json": _json,
+    "sst": _edge_list,
 }

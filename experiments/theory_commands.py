@@ -25,8 +25,9 @@ def topology_arguments(parser: argparse.ArgumentParser) -> None:
         "--export",
         nargs=2,
         metavar=("FORMAT", "FILE"),
-        help="write the graph as graphml, adjlist or json",
+        help="write the graph as graphml, adjlist, json, booksim (anynet) or sst (edge list)",
     )
+    parser.add_argument("--figure", metavar="FILE", type=Path, help="draw the fabric into a .png or .svg")
     add_json(parser)
 
 
@@ -48,7 +49,13 @@ def topology(arguments: argparse.Namespace) -> Status:
     params, topology = read_topology(arguments)
     degrees, counts = np.unique(topology.degrees, return_counts=True)
     if arguments.export:
-        export(topology, arguments.export[0], Path(arguments.export[1]))
+        export(topology, arguments.hosts, arguments.export[0], Path(arguments.export[1]))
+    if arguments.figure:
+        from experiments.topology_plots import draw_topology
+
+        named = ", ".join(f"{name} = {value}" for name, value in topology.params.items())
+        title = f"{arguments.name} ({named}): {topology.routers} routers, {topology.links} links"
+        draw_topology(topology, title, arguments.figure)
     result = {
         "name": arguments.name,
         "params": params,
@@ -59,6 +66,7 @@ def topology(arguments: argparse.Namespace) -> Status:
         "average_path_length": round(topology.average_path_length, 6),
         "moore_efficiency": round(topology.moore_efficiency, 6),
         "endpoints": topology.routers * arguments.hosts,
+        "next_hop_rules": {"with_masks": topology.next_hop_rules, "one_per_router": topology.routers - 1},
     }
     print_result(arguments, result)
     return Status.DONE
@@ -124,6 +132,7 @@ def verify(arguments: argparse.Namespace) -> Status:
     from controller.routings import make_plan
     from controller.walk import FAULTS_KEPT, prove
     from experiments.options import read_topology
+    from topology.addressing import switch_name
 
     params, topology = read_topology(arguments)
     scenarios = {
@@ -157,13 +166,24 @@ def verify(arguments: argparse.Namespace) -> Status:
         "flows_per_switch_max": size.flows_per_switch_max,
         "groups_per_switch_max": size.groups_per_switch_max,
         "buckets_per_switch_max": size.buckets_per_switch_max,
+        "unprotected": len(plan.unprotected),
         "seconds": round(time.monotonic() - started, 3),
     }
+    if arguments.json:
+        result["unprotected_pairs"] = [
+            [switch_name(router), switch_name(destination), element.name]
+            for router, destination, element in plan.unprotected
+        ]
     print_result(arguments, result)
     for fault in proof.faults:
         print(f"polarlab: {fault}", file=sys.stderr)
     if len(proof.faults) == FAULTS_KEPT:
         print("polarlab: these are the first; there may be more", file=sys.stderr)
+    for router, destination, element in plan.unprotected[:FAULTS_KEPT]:
+        here, there = switch_name(router), switch_name(destination)
+        print(f"polarlab: {here} knows no way to {there} while {element.name} is dead", file=sys.stderr)
+    if len(plan.unprotected) > FAULTS_KEPT:
+        print("polarlab: these are the first; --json lists all", file=sys.stderr)
     return Status.DONE if proof.ok else Status.NEGATIVE
 
 

@@ -9,7 +9,8 @@ A fault schedule is a text of lines like
     8   restore controller
     9   restore link:s1-s7
 
-with times in seconds since traffic starts. `switch:s4` is a switch that loses its power: its links die, too.
+with times in seconds since traffic starts. `link:s1-s7.2` is the second of several links between two
+switches, `link:s1-s7` all of them. `switch:s4` is a switch that loses its power: its links die, too.
 """
 
 from __future__ import annotations
@@ -43,16 +44,29 @@ class Element:
     Attributes:
         kind: what it is.
         routers: both routers of a link, ascending; the router of a switch; none for the controller.
+        copy: which of several parallel links, from 1; 0 for all links between both routers.
     """
 
     kind: Kind
     routers: tuple[int, ...] = ()
+    copy: int = 0
 
     @property
     def name(self) -> str:
-        """As in a fault schedule: `link:s1-s7`, `switch:s4`, `hang:s4`, `controller`."""
+        """As in a fault schedule: `link:s1-s7`, `link:s1-s7.2`, `switch:s4`, `controller`."""
+        return f"{self.kind.value}:{self.place}" if self.place else self.kind.value
+
+    @property
+    def place(self) -> str:
+        """Where it is: `s1-s7`, `s1-s7.2`, `s4`; nothing for the controller."""
         switches = "-".join(map(switch_name, self.routers))
-        return f"{self.kind.value}:{switches}" if switches else self.kind.value
+        return f"{switches}.{self.copy}" if self.copy else switches
+
+    def covers(self, link: Link) -> bool:
+        """Whether a link is among what this names."""
+        if self.kind is not Kind.LINK:
+            return bool({link.a, link.b} & set(self.routers))
+        return self.routers == (link.a, link.b) and self.copy in (0, link.copy)
 
 
 CONTROLLER = Element(Kind.CONTROLLER)
@@ -83,7 +97,7 @@ class Fault:
 
 def link_element(link: Link) -> Element:
     """Returns a link as something that can break."""
-    return Element(Kind.LINK, (link.a, link.b))
+    return Element(Kind.LINK, (link.a, link.b), link.copy)
 
 
 def parse_elements(text: str, topology: Topology, seed: int) -> tuple[Element, ...]:
@@ -113,14 +127,22 @@ def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
         return [link_element(topology.link_list[index]) for index in sorted(chosen.tolist())]
     if kind in (Kind.SWITCH.value, Kind.HANG.value):
         return [Element(Kind(kind), (switch_router(rest, topology.routers),))]
-    ends = rest.split("-")
+    between, _, copy = rest.partition(".")
+    ends = between.split("-")
     if kind == Kind.LINK.value and len(ends) == 2:
         a, b = sorted(switch_router(end, topology.routers) for end in ends)
         neighbours = topology.neighbours(a).tolist()
         if b not in neighbours:
             names = ", ".join(map(switch_name, neighbours))
             raise ParameterError(f"{word}: there is no such link; {switch_name(a)} is linked to {names}")
-        return [Element(Kind.LINK, (a, b))]
+        if not copy:
+            return [Element(Kind.LINK, (a, b))]
+        known = neighbours.count(b)
+        if not copy.isdecimal() or not 1 <= int(copy) <= known:
+            raise ParameterError(
+                f"{word}: there is no such link; {known} join {switch_name(a)} and {switch_name(b)}"
+            )
+        return [Element(Kind.LINK, (a, b), int(copy) if known > 1 else 0)]
     raise ParameterError(
         f"cannot break {word!r}; there are link:s1-s2, switch:s4, hang:s4, random:3 (links) and controller"
     )

@@ -17,6 +17,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from topology.layout import Layout, free_layout
+
 Routers = npt.NDArray[np.int32]
 Params = Mapping[str, int | str]
 
@@ -36,12 +38,16 @@ class Adjacency:
 
 @dataclass(frozen=True, order=True)
 class Link:
-    """One link, named by its two ends: router a < router b, and the port it has on either."""
+    """One link, named by its two ends: router a < router b, and the port it has on either.
+
+    `copy` tells parallel links apart: 1, 2, ...; 0 is for the only link of two routers.
+    """
 
     a: int
     b: int
     port_a: int
     port_b: int
+    copy: int = 0
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,15 @@ class Topology(ABC):
         """Every router as a block of its own."""
         return tuple(DestinationBlock(range(router, router + 1), 0) for router in range(self.routers))
 
+    @property
+    def next_hop_rules(self) -> int:
+        """How many rules a router needs at most for its next hops to all others: its destination blocks."""
+        return self.routers - 1
+
+    def layout(self) -> Layout:
+        """Returns where a drawing puts the routers."""
+        return free_layout(self)
+
     def neighbours(self, router: int) -> Routers:
         """Returns the neighbours of `router`, ascending; the i-th is behind port i + 1."""
         starts = self.adjacency.starts
@@ -197,6 +212,8 @@ class Topology(ABC):
         for a in range(self.routers):
             for index, b in enumerate(self.neighbours(a).tolist()):
                 if a < b:
-                    copy = index - int(self.ports_toward(a, b)) + 1
-                    found.append(Link(a, b, index + 1, int(self.ports_toward(b, a)) + copy))
+                    place = index - int(self.ports_toward(a, b)) + 1
+                    several = int(np.count_nonzero(self.neighbours(a) == b)) > 1
+                    port_b = int(self.ports_toward(b, a)) + place
+                    found.append(Link(a, b, index + 1, port_b, place + 1 if several else 0))
         return tuple(found)

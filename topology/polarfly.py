@@ -17,8 +17,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from topology.addressing import switch_name
 from topology.finite_field import finite_field
 from topology.graph import Adjacency, Routers, Topology
+from topology.layout import Layout, in_rows
 
 # Entries of the next-hop matrix that are computed at once: their 32-bit keys stay in a core's cache.
 _BLOCK_ENTRIES = 1 << 17
@@ -153,6 +155,45 @@ class PolarFly(Topology):
         beside[sources[quadric[self.adjacency.neighbours]]] = True
         everyone = np.arange(self.routers, dtype=np.int32)
         return VertexClasses(everyone[quadric], everyone[beside & ~quadric], everyone[~beside & ~quadric])
+
+    def clusters(self, starter: int) -> list[list[int]]:
+        """Returns the clusters around a quadric, one for each of its neighbours (PolarFly, section VI).
+
+        A cluster is the neighbour, first, and those of its own neighbours that are no quadrics. Together
+        they hold every vertex that is no quadric once.
+        """
+        quadrics = set(self.classes.quadrics.tolist())
+        return [
+            [n, *(v for v in self.neighbours(n).tolist() if v not in quadrics)]
+            for n in self.neighbours(starter).tolist()
+        ]
+
+    def layout(self) -> Layout:
+        """Returns the three layers W, V1 and V2 (two for even q), with the clusters of a starter quadric."""
+        starter = int(self.classes.quadrics[0])
+        clusters = self.clusters(starter)
+        in_order = [router for cluster in clusters for router in cluster]
+        beside = set(self.classes.adjacent.tolist())
+        rows = [
+            self.classes.quadrics.tolist(),
+            [router for router in in_order if router in beside],
+            [router for router in in_order if router not in beside],
+        ]
+        kind = np.zeros(self.routers, np.int64)
+        for place, row in enumerate(rows):
+            kind[row] = place
+        rows = [row for row in rows if row]
+        names = ("quadrics W", "V1, beside quadrics", "V2, the others")[: len(rows)]
+        width = float(max(map(len, rows)))
+        return Layout(
+            in_rows(rows, self.routers, width, width / 4),
+            kind,
+            names,
+            tuple(map(tuple, clusters)),
+            f"clusters of {switch_name(starter)}'s neighbours",
+            (starter, "starter quadric"),
+            rows=True,
+        )
 
     def pairs_by_distance(self) -> dict[int, int]:
         """Returns {1: 2 x links, 2: all other ordered pairs}: the diameter is 2 (PolarFly, section IV-B)."""

@@ -28,11 +28,13 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.errors import ParameterError
-from topology.graph import Adjacency, DestinationBlock, Routers, Topology
+from topology.graph import Adjacency, DestinationBlock
+from topology.layout import Layout, circle
 from topology.polarfly import PolarFly
 from topology.prime_powers import LARGEST_ORDER, prime_power
 from topology.searched import from_links
 from topology.supernodes import KINDS, Supernode, exists, make_supernode, order_of
+from topology.tabled import TabledTopology
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def designs(radix: int, kinds: tuple[str, ...] = KINDS) -> list[Design]:
     return sorted(found, key=lambda design: (-design.routers, design.supernode))
 
 
-class PolarStar(Topology):
+class PolarStar(TabledTopology):
     """The star product of ER_q with a supernode of m vertices: (q^2 + q + 1) m routers, diameter 3.
 
     Router order: (u, x) has index u m + x.
@@ -135,6 +137,34 @@ class PolarStar(Topology):
             else:
                 yield from (self._single_blocks[d] for d in range(v * m, (v + 1) * m) if d != router)
 
+    @property
+    def next_hop_rules(self) -> int:
+        """One for each supernode two apart, and for each router of its own and the adjacent ones."""
+        adjacent = int(self.structure.degrees.max())
+        return self.structure.routers - 1 - adjacent + (adjacent + 1) * self.order - 1
+
+    def layout(self) -> Layout:
+        """Returns the supernodes on a circle, quadrics first, each with its vertices on one of its own."""
+        n, m = self.structure.routers, self.order
+        classes = self.structure.classes
+        parts = (classes.quadrics, classes.adjacent, classes.remote)
+        order = np.concatenate(parts)
+        centres = np.empty((n, 2))
+        centres[order] = circle(n)
+        # Neighbours on the circle are 2 sin(pi / n) apart.
+        own = circle(m, 0.72 * np.sin(np.pi / n))
+        kind = np.zeros(n, np.int64)
+        for place, part in enumerate(parts):
+            kind[part] = place
+        kinds = ("in W (quadrics)", "in V1 (beside quadrics)", "in V2")
+        return Layout(
+            (centres[:, None, :] + own).reshape(n * m, 2),
+            np.repeat(kind, m),
+            kinds if len(classes.remote) else kinds[:2],
+            tuple(tuple(range(u * m, (u + 1) * m)) for u in range(n)),
+            f"supernodes of {m} routers",
+        )
+
     # ---- the graph ----
 
     @cached_property
@@ -169,32 +199,9 @@ class PolarStar(Topology):
 
     # ---- minimal routes ----
 
-    def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
-        """Returns the minimal next hops, from the table of all (which takes N^2 numbers)."""
-        return np.asarray(self._next_hops[np.asarray(sources), np.asarray(destinations)], np.int32)
-
-    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
-        """Returns the distances, 0 to 3: how many next hops lead to the destination."""
-        s, d = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
-        steps = np.zeros(s.shape, np.int16)
-        at = s
-        while (away := at != d).any():
-            steps += away
-            at = np.where(away, self._next_hops[at, d], at)
-        return steps
-
-    def pairs_by_distance(self) -> dict[int, int]:
-        """Returns distance -> number of ordered pairs of different routers at that distance."""
-        everyone = np.arange(self.routers)
-        counts = np.bincount(self.distances(everyone[:, None], everyone[None, :]).ravel())
-        return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
-
-    def all_next_hops(self) -> npt.NDArray[np.int16]:
-        """Returns the minimal next hop of every ordered pair: int16 array, N x N, [source, destination]."""
-        return self._next_hops.copy()
-
     @cached_property
-    def _next_hops(self) -> npt.NDArray[np.int16]:
+    def next_hop_table(self) -> npt.NDArray[np.int16]:
+        """int16 array, N x N: the minimal next hop of every (source, destination); itself to itself."""
         m, n = self.order, self.structure.routers
         hops = np.empty((n, m, n, m), np.int16)
         onward = self.structure.all_next_hops().astype(np.int64)
@@ -233,34 +240,53 @@ class PolarStar(Topology):
 
     def _inside_supernodes(self, hops: npt.NDArray[np.int16]) -> None:
         """Corrects the hops inside supernodes: one or two links inside, else by a neighbour's supernode."""
-        m = self.order
-        everyone = np.arange(m)
-        for u in range(self.structure.routers):
-            inside = self._inside(u)
-            table = np.full((m, m), -1, np.int64)
-            # Two hops: by the first vertex that both are joined to.
-            between = inside[:, :, None] & inside[None, :, :]
-            two = between.any(axis=1)
-            table[two] = between.argmax(axis=1)[two]
-            table[inside] = np.broadcast_to(everyone, (m, m))[inside]
-            table[everyone, everyone] = everyone
-            hops[u, :, u, :] = np.where(table >= 0, u * m + table, self._around(u, hops))
+        m, n = self.order, self.structure.routers
+        u = np.arange(n)
+        # There are two kinds of supernodes, whose own paths are one table each.
+        tables = np.stack([_inside_table(joined) for joined in (self.supernode.joined, self._looped)])
+        table = tables[self._quadric.astype(np.int64)]
+        inside = np.where(table >= 0, u[:, None, None] * m + table, self._around(hops, table < 0))
+        hops[u, :, u, :] = inside
 
-    def _around(self, u: int, hops: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
-        """Returns, for all vertices of a supernode, the first neighbour outside from which it is two hops."""
-        m = self.order
-        found = np.zeros((m, m), np.int64)
-        missing = np.ones((m, m), bool)
+    def _around(self, hops: npt.NDArray[np.int16], missing: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Returns the first neighbours outside from which it is two hops, to vertices of the own supernode.
+
+        Args:
+            hops: the next hops between supernodes.
+            missing: supernodes x vertices x vertices: for which.
+        """
+        m, structure = self.order, self.structure
+        found = np.zeros(missing.shape, np.int64)
+        missing = missing.copy()
         y = np.arange(m)
-        for w in self.structure.neighbours(u).tolist():
-            position = self._across(np.array(u), np.array(w))
-            first = w * m + position  # m: where each x goes
-            then = hops[w, position[:, None], u, y].astype(np.int64)
-            last = hops[then // m, then % m, u, y[None, :]]
-            works = missing & (last == u * m + y)
-            found[works] = np.broadcast_to(first[:, None], (m, m))[works]
-            missing &= ~works
+        starts = structure.adjacency.starts
+        for place in range(int(structure.degrees.max())):
+            u = np.flatnonzero((structure.degrees > place) & missing.any(axis=(1, 2)))
+            if not len(u):
+                break
+            w = structure.adjacency.neighbours[starts[u] + place].astype(np.int64)
+            position = self._across(u, w)
+            first = w[:, None] * m + position  # supernodes x vertices: where each goes
+            then = hops[w[:, None, None], position[:, :, None], u[:, None, None], y].astype(np.int64)
+            last = hops[then // m, then % m, u[:, None, None], y]
+            works = missing[u] & (last == u[:, None, None] * m + y)
+            found[u] = np.where(works, first[:, :, None], found[u])
+            missing[u] &= ~works
         return found
+
+
+def _inside_table(joined: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Returns the next vertex between any two of a supernode by one or two of its own links; -1 without."""
+    m = len(joined)
+    everyone = np.arange(m)
+    table = np.full((m, m), -1, np.int64)
+    # Two hops: by the first vertex that both are joined to.
+    between = joined[:, :, None] & joined[None, :, :]
+    two = between.any(axis=1)
+    table[two] = between.argmax(axis=1)[two]
+    table[joined] = np.broadcast_to(everyone, (m, m))[joined]
+    table[everyone, everyone] = everyone
+    return table
 
 
 def _largest(radix: int, q: int | None, supernode: str | None, degree: int | None) -> Design:

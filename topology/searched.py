@@ -7,10 +7,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from topology.graph import Adjacency, Routers, Topology
+from topology.graph import Adjacency
+from topology.tabled import TabledTopology
 
 
-class SearchedTopology(Topology):
+class SearchedTopology(TabledTopology):
     """A connected graph by its neighbour lists, in which all shortest paths are used.
 
     Where one next hop is asked for, it is the first neighbour's.
@@ -26,7 +27,7 @@ class SearchedTopology(Topology):
         return self._adjacency
 
     @cached_property
-    def all_distances(self) -> npt.NDArray[np.int16]:
+    def distance_table(self) -> npt.NDArray[np.int16]:
         """int16 array, N x N: the distance of every ordered pair."""
         starts, neighbours = self.adjacency.starts, self.adjacency.neighbours
         joined = np.zeros((self.routers, self.routers), np.float32)
@@ -42,8 +43,9 @@ class SearchedTopology(Topology):
         return distances
 
     @cached_property
-    def _next_hops(self) -> npt.NDArray[np.int16]:
-        distances = self.all_distances
+    def next_hop_table(self) -> npt.NDArray[np.int16]:
+        """int16 array, N x N: the first neighbour on a shortest path of every pair."""
+        distances = self.distance_table
         hops = np.empty((self.routers, self.routers), np.int16)
         for router in range(self.routers):
             around = self.neighbours(router)
@@ -54,24 +56,7 @@ class SearchedTopology(Topology):
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
         """Returns by which ports of `router` shortest paths lead to which routers: bool, ports x N."""
-        return np.asarray(self.all_distances[self.neighbours(router)] < self.all_distances[router])
-
-    def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
-        """Returns the first neighbour on a shortest path."""
-        return np.asarray(self._next_hops[np.asarray(sources), np.asarray(destinations)], np.int32)
-
-    def all_next_hops(self) -> npt.NDArray[np.int16]:
-        """Returns the minimal next hop of every ordered pair: int16 array, N x N, [source, destination]."""
-        return self._next_hops.copy()
-
-    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
-        """Returns the distances in hops."""
-        return np.asarray(self.all_distances[np.asarray(sources), np.asarray(destinations)])
-
-    def pairs_by_distance(self) -> dict[int, int]:
-        """Returns distance -> number of ordered pairs of different routers at that distance."""
-        counts = np.bincount(self.all_distances.ravel())
-        return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
+        return np.asarray(self.distance_table[self.neighbours(router)] < self.distance_table[router])
 
 
 def from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjacency:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from topology.errors import ParameterError
 from topology.finite_field import FiniteField, finite_field
+from topology.layout import Layout, circle
 from topology.prime_powers import check_order
 from topology.searched import SearchedTopology, from_links
 
@@ -44,6 +45,20 @@ class SlimFly(SearchedTopology):
         self.q = q
         self.params = {"q": q}
         super().__init__(from_links(2 * q * q, _links(finite_field(q))))
+
+    def layout(self) -> Layout:
+        """Returns the two halves, each as a row of its q groups of q routers."""
+        q = self.q
+        own = circle(q, 0.36)
+        group = np.arange(2 * q)
+        centres = np.stack([group % q, -(group // q) * q / 2.5], axis=1).astype(float)
+        return Layout(
+            (centres[:, None, :] + own).reshape(-1, 2),
+            np.repeat([0, 1], q * q),
+            ("(0, x, y)", "(1, m, c)"),
+            tuple(tuple(range(g * q, (g + 1) * q)) for g in range(2 * q)),
+            f"groups of {q} routers",
+        )
 
 
 def generators(field: FiniteField) -> tuple[list[int], list[int]]:

@@ -114,8 +114,15 @@ def next_run() -> int:
 
 def er_options(q: int, routing: str = "min", hosts: int = 1) -> FabricOptions:
     """Returns the options of ER_q with links of 10 Mbit/s."""
-    topology = make_topology("polarfly", {"q": q})
-    return FabricOptions("polarfly", {"q": q}, topology, hosts, PortShape(10_000_000, 64), routing, "auto")
+    return fabric_options("polarfly", {"q": q}, routing, hosts)
+
+
+def fabric_options(
+    name: str, params: dict[str, int | str], routing: str = "min", hosts: int = 1
+) -> FabricOptions:
+    """Returns the options of a fabric with links of 10 Mbit/s."""
+    topology = make_topology(name, params)
+    return FabricOptions(name, params, topology, hosts, PortShape(10_000_000, 64), routing, "auto")
 
 
 def probe_all_pairs(fabric: LiveFabric) -> tuple[list[tuple[str, str]], int]:

@@ -1,10 +1,24 @@
-"""Other fabrics than PolarFly, with real packets: all pairs, over as many hops as the graph says."""
+"""Other fabrics than PolarFly, with real packets: all pairs, over as many hops as the graph says; repairs."""
 
 import json
+import re
+import time
 from pathlib import Path
 
 import pytest
-from conftest import polarlab
+from conftest import QUIET, fabric_options, next_run, polarlab, probe_all_pairs
+
+from controller.failures import failure_of
+from controller.remaining_routes import remains
+from controller.walk import prove
+from emulation.faults import NetworkFaults
+from experiments.fabric import live_fabric
+from experiments.traffic_jobs import make_job
+from topology.faults import Element, Kind, link_element
+from traffic.codec import HEADER_BYTES
+from traffic.engine import run_traffic
+from traffic.patterns import Pattern
+from traffic.schedule import PoissonSchedule
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -29,6 +43,85 @@ def test_all_pairs_and_a_run(tmp_path, words, routers, hops, routing):
     assert summary["verified"]["pairs"] == summary["verified"]["delivered"] == routers * (routers - 1)
     assert summary["loss"] == 0
     assert max(map(int, summary["hops"])) == hops
+
+
+DOUBLE = "1 2\n1 2\n2 3\n3 4\n4 1\n"
+FABRICS = [
+    ("polarstar", {"q": 2, "degree": 0}, 5),
+    ("polarstar", {"q": 2, "degree": 3}, 60),
+    ("slimfly", {"q": 3}, 9),
+    ("graph", {"from": TORUS}, 3),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "every"), FABRICS, ids=str)
+def test_dead_links_are_repaired_in_the_switches_and_by_the_controller(name, params, every):
+    with live_fabric(fabric_options(name, params), QUIET) as fabric:
+        topology = fabric.options.topology
+        faults = NetworkFaults(fabric.network)
+        assert probe_all_pairs(fabric) == ([], topology.diameter)
+
+        first = link_element(topology.link_list[0])
+        faults.fail(first)
+        assert fabric.controller.wait_for_plan(lambda failed: failed != "none", 10)
+        left = remains(topology, failure_of(topology, [first])).distances
+        assert probe_all_pairs(fabric) == ([], int(left.max()))
+        faults.restore(first)
+        assert fabric.controller.wait_for_plan(lambda failed: failed == "none", 10)
+        assert probe_all_pairs(fabric) == ([], topology.diameter)
+
+        fabric.controller.stop()
+        for link in topology.link_list[::every]:
+            faults.fail(link_element(link))
+            time.sleep(0.05)
+            missing, hops = probe_all_pairs(fabric)
+            planned = prove(fabric.plan, [failure_of(topology, [link_element(link)])])
+            assert missing == [], link
+            assert topology.diameter <= hops <= planned.max_hops, link
+            faults.restore(link_element(link))
+            time.sleep(0.05)
+        assert probe_all_pairs(fabric) == ([], topology.diameter)
+
+
+def test_parallel_links_have_ports_of_their_own_and_stand_in_for_each_other(tmp_path):
+    (tmp_path / "double.edges").write_text(DOUBLE)
+    with live_fabric(fabric_options("graph", {"from": str(tmp_path / "double.edges")}), QUIET) as fabric:
+        assert probe_all_pairs(fabric) == ([], 2)
+        fabric.controller.stop()
+        one, other = frames_sent(fabric, "s1", (1, 2))
+        assert 0.5 < one / other < 2
+        faults = NetworkFaults(fabric.network)
+        faults.fail(Element(Kind.LINK, (0, 1), copy=2))
+        time.sleep(0.05)
+        assert probe_all_pairs(fabric) == ([], 2)
+        faults.fail(Element(Kind.LINK, (0, 1)))
+        time.sleep(0.05)
+        missing, hops = probe_all_pairs(fabric)
+        assert (missing, hops > 2) == ([], True)
+
+
+def test_all_shortest_paths_of_a_torus_carry_packets():
+    with live_fabric(fabric_options("graph", {"from": TORUS}), QUIET) as fabric:
+        carried = frames_sent(fabric, "s1", (1, 2, 3, 4))
+        assert min(carried) > 0.6 * max(carried), carried
+
+
+def frames_sent(fabric, switch, ports):
+    """Sends uniform traffic of many flows and returns how many frames a switch sent out of some ports."""
+    before = counters(fabric, switch)
+    pattern = Pattern("uniform", len(fabric.hosts))
+    schedule = PoissonSchedule(pattern, 4000, 1_000_000_000, 64, seed=3)
+    job = make_job(fabric, schedule, HEADER_BYTES, next_run(), 64, (0, schedule.end_ns))
+    received = run_traffic(job, {}, fabric.network.run_dir).received
+    assert received.frames.sum() > 3000
+    after = counters(fabric, switch)
+    return [after[port] - before[port] for port in ports]
+
+
+def counters(fabric, switch):
+    """The frames that a switch has sent, by port."""
+    said = fabric.network[switch].dpctl("dump-ports")
+    return {int(port): int(sent) for port, sent in re.findall(r"-eth(\d+)\W+rx.*\n +tx pkts=(\d+)", said)}
 
 
 def test_a_polarstar_of_56_routers_comes_up():

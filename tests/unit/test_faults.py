@@ -1,10 +1,21 @@
 """Fault schedules: what their lines mean, and what is wrong with others."""
 
+import numpy as np
 import pytest
 
+from controller.failures import failure_of, link_failures
 from topology.errors import ParameterError
-from topology.faults import CONTROLLER, Element, Fault, Kind, parse_elements, parse_schedule
+from topology.faults import (
+    CONTROLLER,
+    Element,
+    Fault,
+    Kind,
+    link_element,
+    parse_elements,
+    parse_schedule,
+)
 from topology.polarfly import PolarFly
+from topology.searched import SearchedTopology, from_links
 
 GRAPH = PolarFly(3)
 FIRST = GRAPH.link_list[0]
@@ -98,3 +109,24 @@ def test_a_wrong_line_is_named(line, said):
 def test_a_faults_line_means_the_fault():
     fault = Fault(2.5, Element(Kind.HANG, (3,)), restores=True)
     assert parse_schedule(fault.line, GRAPH) == (fault,)
+
+
+def test_one_of_several_links_has_a_name_of_its_own_and_both_have_another():
+    graph = SearchedTopology(from_links(3, np.array([[0, 1], [0, 1], [1, 2]])))
+    names = [link_element(link).name for link in graph.link_list]
+    assert names == ["link:s1-s2.1", "link:s1-s2.2", "link:s2-s3"]
+    for name, ends in (
+        ("link:s1-s2.2", {(0, 2), (1, 2)}),
+        ("link:s2-s1", {(0, 1), (0, 2), (1, 1), (1, 2)}),
+        ("link:s2-s3.1", {(1, 3), (2, 1)}),
+    ):
+        failure = failure_of(graph, parse_elements(name, graph, 1))
+        assert failure.dead_ends == ends
+    assert [failure.name for failure in link_failures(graph)] == [
+        "link s1-s2.1",
+        "link s1-s2.2",
+        "link s2-s3",
+    ]
+    for wrong in ("link:s1-s2.3", "link:s1-s2.x", "link:s2-s3.2"):
+        with pytest.raises(ParameterError, match="there is no such link"):
+            parse_elements(wrong, graph, 1)

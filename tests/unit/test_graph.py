@@ -48,7 +48,7 @@ def test_moore_efficiency_compares_with_the_bound_of_radix_and_diameter(path):
 
 
 def test_parallel_links_are_paired_in_order_of_their_ports(path):
-    assert path.link_list == (Link(0, 1, 1, 1), Link(0, 1, 2, 2), Link(1, 2, 3, 1))
+    assert path.link_list == (Link(0, 1, 1, 1, 1), Link(0, 1, 2, 2, 2), Link(1, 2, 3, 1))
 
 
 def test_port_toward_a_doubled_neighbour_is_the_first(path):

@@ -13,6 +13,7 @@ from experiments import cli, entry, options
 from experiments.errors import Status, Terminated, known_status
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.polarfly import PolarFly
+from topology.registry import FAMILIES
 
 # What the outside contract promises.
 TOPOLOGY_KEYS = {
@@ -82,7 +83,10 @@ def prints_json(capsys, arguments: str, status: int = 0) -> dict:
         ("topology polarfly --q 7.5", "--q: invalid int value: '7.5'"),
         ("topology polarfly --q 3 --hosts 0", "hosts per router must be 1 to 254, got 0"),
         ("topology polarfly --q 3 --nonsense", "unrecognized arguments: --nonsense"),
-        ("topology polarfly --q 3 --export dot g", "unknown format 'dot'; there are: adjlist, graphml, json"),
+        (
+            "topology polarfly --q 3 --export dot g",
+            "unknown format 'dot'; there are: adjlist, booksim, graphml, json, sst",
+        ),
         ("topology polarfly --q 3 --export json", "--export"),
         ("verify polarfly --q 6", "q = 6 is no prime power"),
         ("verify polarfly --q 3 --hosts 0", "hosts per router must be 1 to 254, got 0"),
@@ -351,3 +355,42 @@ def test_loads_of_a_sweep(text, loads):
 def test_loads_that_are_none(text):
     with pytest.raises(ParameterError):
         options.parse_loads(text)
+
+
+# ---- other fabrics ----
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_every_example_of_the_list_runs_through_verify(capsys, name):
+    listed = {family["name"]: family for family in prints_json(capsys, "topology --list --json")["families"]}
+    result = prints_json(capsys, f"verify {listed[name]['example']} --failures links --json")
+    assert result["ok"]
+    assert result["unprotected"] == 0
+    assert result["delivered"] == result["pairs"] * result["scenarios"]
+
+
+def test_what_nothing_protects_is_listed(capsys, tmp_path):
+    chord = [(n, (n + 1) % 10) for n in range(10)] + [(0, 5)]
+    (tmp_path / "chord.edges").write_text("".join(f"{a} {b}\n" for a, b in chord))
+    arguments = ["verify", "graph", "--from", str(tmp_path / "chord.edges"), "--failures", "switches"]
+    assert entry.main([*arguments, "--json"]) == Status.NEGATIVE
+    said = capsys.readouterr()
+    result = json.loads(said.out)
+    assert result["blackholes"] > 0
+    assert len(result["unprotected_pairs"]) == result["unprotected"] > 0
+    router, destination, element = result["unprotected_pairs"][0]
+    assert f"polarlab: {router} knows no way to {destination} while {element} is dead" in said.err
+    assert entry.main([*arguments[:4], "--failures", "links"]) == Status.DONE
+
+
+def test_how_many_rules_masks_save_is_printed(capsys):
+    result = prints_json(capsys, "topology polarstar --radix 15 --json")
+    assert result["next_hop_rules"] == {"with_masks": 223, "one_per_router": 1063}
+
+
+def test_a_fabric_is_drawn_and_a_file_that_exists_is_refused(capsys, tmp_path):
+    path = tmp_path / "fabric.svg"
+    assert entry.main(["topology", "slimfly", "--q", "3", "--figure", str(path)]) == Status.DONE
+    assert "slimfly (q = 3): 18 routers, 45 links" in path.read_text()
+    assert entry.main(["topology", "slimfly", "--q", "3", "--figure", str(path)]) == Status.USAGE
+    assert "exists already" in capsys.readouterr().err
