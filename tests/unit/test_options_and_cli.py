@@ -85,7 +85,7 @@ def prints_json(capsys, arguments: str, status: int = 0) -> dict:
         ("topology polarfly --q 3 --nonsense", "unrecognized arguments: --nonsense"),
         (
             "topology polarfly --q 3 --export dot g",
-            "unknown format 'dot'; there are: adjlist, booksim, graphml, json, sst",
+            "there are: adjlist, booksim, graphml, json, sst",
         ),
         ("topology polarfly --q 3 --export json", "--export"),
         ("verify polarfly --q 6", "q = 6 is no prime power"),
