@@ -84,10 +84,15 @@ def assemble(
         source_part: what the routing does at the source.
 
     Raises:
-        ParameterError: the addresses cannot tell that many hosts or routers apart, or there are more
-            routers than tags.
+        ParameterError: the addresses cannot tell that many hosts or routers apart, there are more routers
+            than tags, or routes are longer than packets live.
     """
     hosts = hosts_of(topology, hosts_per_router)
+    if topology.routers > MOST_TAGS:
+        raise ParameterError(
+            f"{topology.routers} routers are more than the {MOST_TAGS} that tags can name, which repairs and "
+            "detours need"
+        )
     _check_lifetime(topology, hop_bound, 0)
     matches = tuple(to_router(topology, router) for router in range(topology.routers))
     make_repair = repair_maker(topology)
@@ -98,10 +103,6 @@ def assemble(
         source = source_part(view, repair)
         parts.append((view, repair, source, tuple(own_hosts)))
     tags = _Tags.of(parts)
-    if tags.used and topology.routers > MOST_TAGS:
-        raise ParameterError(
-            f"{topology.routers} routers are more than the {MOST_TAGS} that tags can name; try --routing min"
-        )
     marks = any(repair.onward.groups for _, repair, _, _ in parts)
     repair_hops = max(repair.onward.most_hops for _, repair, _, _ in parts)
     if tags.protected:

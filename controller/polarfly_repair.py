@@ -16,7 +16,7 @@ may fail; `polarlab verify --failures` walks them all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from controller.local_repair import MARK, Repair, Ways, by_port, failover_group
@@ -38,14 +38,11 @@ def repair(view: RouterView) -> Repair:
 
 
 def _onward(view: RouterView) -> Ways:
-    graph = view.topology
-    assert isinstance(graph, PolarFly)
     groups = []
     port_to = dict(view.neighbour_ports())
-    for neighbour, port in view.neighbour_ports():
-        apart = _not_adjacent(graph, view.router, neighbour)
-        far = tuple(by_port(port_to[m], (MARK,)) for m in apart[:_WAYS])
-        near = _around_to(graph, view.router, neighbour, port_to)
+    for neighbour, port, apart in _neighbours_apart(view):
+        far = tuple(by_port(port_to[m], (MARK,)) for m in apart)
+        near = _around_to(view, neighbour, port_to)
         groups += [
             failover_group(group_number(Block.ONWARD_FAR, port), port, far),
             failover_group(group_number(Block.ONWARD_NEAR, port), port, near),
@@ -60,35 +57,36 @@ def _onward(view: RouterView) -> Ways:
 
 
 def _tagged(view: RouterView) -> Ways:
-    graph = view.topology
-    assert isinstance(graph, PolarFly)
     groups = []
     port_to = dict(view.neighbour_ports())
-    for neighbour, port in view.neighbour_ports():
-        apart = _not_adjacent(graph, view.router, neighbour)
-        ways = tuple(by_port(port_to[m], (SetField("vlan_vid", tag_of(m)),)) for m in apart[:_WAYS])
+    for _, port, apart in _neighbours_apart(view):
+        ways = tuple(by_port(port_to[m], (SetField("vlan_vid", tag_of(m)),)) for m in apart)
         groups.append(failover_group(group_number(Block.TAGGED, port), port, ways))
     toward = [group_number(Block.TAGGED, port) for port in view.ports]
     toward[view.router] = 0
     return Ways(tuple(groups), tuple(toward), 0)
 
 
-def _not_adjacent(graph: PolarFly, router: int, neighbour: int) -> list[int]:
-    """Returns the other neighbours that are not adjacent to one, beginning behind it in order.
+def _neighbours_apart(view: RouterView) -> Iterator[tuple[int, int, list[int]]]:
+    """Yields every neighbour, its port, and some other neighbours that are not adjacent to it.
 
-    So the traffic of different dead links goes different ways.
+    The others begin behind it in order, so that the traffic of different dead links goes different ways.
     """
-    _, apart = split_by_adjacency(graph, router, neighbour)
-    first = next((place for place, m in enumerate(apart) if m > neighbour), 0)
-    return apart[first:] + apart[:first]
+    for neighbour, port in view.neighbour_ports():
+        _, apart = split_by_adjacency(_polarfly(view), view.router, neighbour)
+        first = next((place for place, m in enumerate(apart) if m > neighbour), 0)
+        yield neighbour, port, (apart[first:] + apart[:first])[:_WAYS]
 
 
-def _around_to(
-    graph: PolarFly, router: int, neighbour: int, port_to: Mapping[int, int]
-) -> tuple[Bucket, ...]:
+def _polarfly(view: RouterView) -> PolarFly:
+    assert isinstance(view.topology, PolarFly)
+    return view.topology
+
+
+def _around_to(view: RouterView, neighbour: int, port_to: Mapping[int, int]) -> tuple[Bucket, ...]:
     """Returns the ways around to a neighbour whose link is dead, by different first hops."""
     ways: dict[int, Bucket] = {}
-    for detour in iterate_near_detours(graph, router, neighbour):
+    for detour in iterate_near_detours(_polarfly(view), view.router, neighbour):
         if detour.first in ways:
             continue
         if len(ways) == _WAYS:

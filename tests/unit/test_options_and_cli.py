@@ -394,3 +394,10 @@ def test_a_fabric_is_drawn_and_a_file_that_exists_is_refused(capsys, tmp_path):
     assert "slimfly (q = 3): 18 routers, 45 links" in path.read_text()
     assert entry.main(["topology", "slimfly", "--q", "3", "--figure", str(path)]) == Status.USAGE
     assert "exists already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("routing", ["min", "ugal"])
+def test_more_routers_than_tags_are_refused_at_once_and_their_graph_is_not(capsys, routing):
+    said = fails(capsys, f"verify polarfly --q 64 --routing {routing}", Status.USAGE)
+    assert "4161 routers are more than the 4094 that tags can name" in said
+    assert prints_json(capsys, "topology polarfly --q 64 --json")["routers"] == 4161
