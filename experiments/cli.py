@@ -81,6 +81,12 @@ _COMMANDS = (
         theory_commands.predict,
     ),
     _Command(
+        "patterns",
+        "who may send to whom: all patterns, with definition and source",
+        theory_commands.patterns_arguments,
+        theory_commands.patterns,
+    ),
+    _Command(
         "rules",
         "what a switch will hold, readable",
         theory_commands.rules_arguments,

@@ -124,9 +124,11 @@ def sweep(arguments: argparse.Namespace) -> Status:
 
     routings, patterns, loads = read_sweep(arguments)
     # One point stands for all where an option is checked or a rate is looked for.
-    arguments.routing, arguments.pattern, arguments.load = routings[0], patterns[0], loads[-1]
+    arguments.routing, arguments.load = routings[0], loads[-1]
     fabric = read_fabric(arguments)
-    traffic = read_traffic(arguments, fabric.topology)
+    for pattern in reversed(patterns):
+        arguments.pattern = pattern
+        traffic = read_traffic(arguments, fabric.topology)
     check_packet_rate(fabric, traffic)
     require_emulation()
     from experiments.sweep import run_sweep

@@ -19,7 +19,7 @@ from topology.faults import Fault, parse_schedule
 from topology.graph import Topology
 from topology.registry import FAMILIES, make_topology
 from traffic.codec import MAX_FLOWS
-from traffic.patterns import NAMES, check_load, check_pattern
+from traffic.patterns import check_load, make_pattern, split_name
 
 DEFAULT_RESULTS = Path("results")
 AUTO_RATE = "auto"
@@ -160,8 +160,9 @@ def add_routing_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_pattern_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds who sends to whom, how much, and the seed."""
-    names = ", ".join(NAMES)
-    parser.add_argument("--pattern", default="uniform", help=f"{names} (default uniform)")
+    parser.add_argument(
+        "--pattern", default="uniform", help="`polarlab patterns` lists them (default uniform)"
+    )
     parser.add_argument("--load", type=float, default=0.3, help="offered, 0..1 (default 0.3)")
     _add_seed_argument(parser)
 
@@ -206,7 +207,7 @@ def read_sweep(arguments: argparse.Namespace) -> tuple[tuple[str, ...], tuple[st
     for name in routings:
         routing(name)
     for pattern in patterns:
-        check_pattern(pattern)
+        split_name(pattern)
     return routings, patterns, parse_loads(arguments.loads)
 
 
@@ -283,12 +284,13 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
 
 def read_traffic(arguments: argparse.Namespace, topology: Topology) -> TrafficOptions:
     """Returns the checked options of traffic over a topology; errors as `read_fabric`."""
-    check_pattern(arguments.pattern)
+    split_name(arguments.pattern)
     check_load(arguments.load)
     _check_range("--flows", arguments.flows, 1, MAX_FLOWS)
     _check_range("--duration", arguments.duration, 0.1, 86_400)
     _check_range("--warmup", arguments.warmup, 0, 3_600)
     check_seed(arguments.seed)
+    make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)  # is there one on this fabric?
     from traffic.frames import check_frame_bytes  # scapy: only where frames are made
 
     check_frame_bytes(arguments.frame_bytes)

@@ -19,6 +19,7 @@ from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
 from experiments.fabric import LiveFabric, controlled, prepared_network
 from experiments.options import FabricOptions, TrafficOptions
+from experiments.prediction import router_demand
 from experiments.progress import Progress
 from experiments.records import MANIFEST, RunDirectory, kept_directory, read_json
 from experiments.runner import checked_pairs, measure
@@ -145,8 +146,9 @@ def _with_settled_rate(
         return float(make_plan(topology, 1, name).hop_bound(distances).mean())
 
     def mean_distance(name: str) -> float:
-        pattern = make_pattern(name, topology, 1, traffic_options.seed)
-        return float((pattern.shares() * distances).sum())
+        hosts = fabric_options.hosts
+        pattern = make_pattern(name, topology, hosts, traffic_options.seed)
+        return float((router_demand(pattern.shares(), hosts) * distances).sum())
 
     fabric = replace(fabric_options, routing=max(sweep.routings, key=most_hops))
     pattern, load = max(sweep.patterns, key=mean_distance), max(sweep.loads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ class Point:
     @property
     def name(self) -> str:
         """A name for files."""
-        return f"{self.routing}-{self.pattern}-{self.load:g}"
+        return f"{self.routing}-{re.sub('[^A-Za-z0-9.]+', '-', self.pattern)}-{self.load:g}"
 
 
 @dataclass(frozen=True)

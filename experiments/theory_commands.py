@@ -187,6 +187,26 @@ def verify(arguments: argparse.Namespace) -> Status:
     return Status.DONE if proof.ok else Status.NEGATIVE
 
 
+def patterns_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab patterns`."""
+    add_json(parser)
+
+
+def patterns(arguments: argparse.Namespace) -> Status:
+    """Does what `polarlab patterns` is for."""
+    from traffic.patterns import PATTERNS, usage
+
+    rows = [
+        {"pattern": usage(name), "level": what.level, "definition": what.text, "source": what.source}
+        for name, what in PATTERNS.items()
+    ]
+    if arguments.json:
+        print_result(arguments, {"patterns": rows})
+    else:
+        print_table(rows, ("pattern", "level", "definition", "source"))
+    return Status.DONE
+
+
 def predict_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab predict`."""
     from experiments import options

@@ -163,6 +163,10 @@ class Topology(ABC):
         """How many rules a router needs at most for its next hops to all others: its destination blocks."""
         return self.routers - 1
 
+    def groups(self) -> list[range]:
+        """Returns the groups of routers that the fabric is made of, all routers once; none here."""
+        return []
+
     def layout(self) -> Layout:
         """Returns where a drawing puts the routers."""
         return free_layout(self)

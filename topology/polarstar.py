@@ -143,6 +143,11 @@ class PolarStar(TabledTopology):
         adjacent = int(self.structure.degrees.max())
         return self.structure.routers - 1 - adjacent + (adjacent + 1) * self.order - 1
 
+    def groups(self) -> list[range]:
+        """Returns the supernodes."""
+        m = self.order
+        return [range(u * m, (u + 1) * m) for u in range(self.structure.routers)]
+
     def layout(self) -> Layout:
         """Returns the supernodes on a circle, quadrics first, each with its vertices on one of its own."""
         n, m = self.structure.routers, self.order
@@ -161,7 +166,7 @@ class PolarStar(TabledTopology):
             (centres[:, None, :] + own).reshape(n * m, 2),
             np.repeat(kind, m),
             kinds if len(classes.remote) else kinds[:2],
-            tuple(tuple(range(u * m, (u + 1) * m)) for u in range(n)),
+            tuple(map(tuple, self.groups())),
             f"supernodes of {m} routers",
         )
 

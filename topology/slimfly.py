@@ -46,6 +46,11 @@ class SlimFly(SearchedTopology):
         self.params = {"q": q}
         super().__init__(from_links(2 * q * q, _links(finite_field(q))))
 
+    def groups(self) -> list[range]:
+        """Returns the groups of one x or one m."""
+        q = self.q
+        return [range(group * q, (group + 1) * q) for group in range(2 * q)]
+
     def layout(self) -> Layout:
         """Returns the two halves, each as a row of its q groups of q routers."""
         q = self.q
@@ -56,7 +61,7 @@ class SlimFly(SearchedTopology):
             (centres[:, None, :] + own).reshape(-1, 2),
             np.repeat([0, 1], q * q),
             ("(0, x, y)", "(1, m, c)"),
-            tuple(tuple(range(g * q, (g + 1) * q)) for g in range(2 * q)),
+            tuple(map(tuple, self.groups())),
             f"groups of {q} routers",
         )
 

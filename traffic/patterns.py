@@ -1,13 +1,15 @@
 """Who sends to whom: each pattern is one function here, and one line in PATTERNS.
 
-A pattern is fixed for a run: either every host has one destination (a permutation of routers, with
-host k of a router sending to host k of its partner), or every packet draws its own.
+A pattern is fixed for a run: every host has one destination or none, or every packet draws its own.
+Patterns of routers send from host k of a router to host k of its partner; patterns of endpoints count all
+hosts, router by router.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,12 @@ import numpy.typing as npt
 
 from topology.errors import ParameterError, UsageError
 from topology.graph import Topology
+from traffic.demand_matrix import read_matrix
 
 HostIndices = npt.NDArray[np.int64]
 RouterMap = npt.NDArray[np.int64]
+
+IDLE = -1
 
 
 @dataclass(frozen=True)
@@ -27,31 +32,61 @@ class Pattern:
     Attributes:
         name: as on the command line.
         hosts: the number of hosts, which are counted router by router.
-        partners: each host's only destination, or None where every packet goes to any other host, all
-            equally likely.
+        partners: each host's only destination, IDLE where it sends nothing; None where packets draw theirs.
+        matrix: (source, destination, share of the source's packets), ascending; None where all other hosts
+            are equally likely.
     """
 
     name: str
     hosts: int
     partners: tuple[int, ...] | None = None
+    matrix: tuple[tuple[int, int, float], ...] | None = None
+
+    @cached_property
+    def senders(self) -> HostIndices:
+        """The hosts that send, ascending."""
+        if self.partners is not None:
+            return np.flatnonzero(np.asarray(self.partners) != IDLE)
+        if self.matrix is not None:
+            return np.unique(np.array([source for source, _, _ in self.matrix], np.int64))
+        return np.arange(self.hosts)
 
     def destinations(self, sources: HostIndices, generator: np.random.Generator) -> HostIndices:
         """Returns the destination of each of some packets, given their sources."""
         if self.partners is not None:
             return np.asarray(self.partners, np.int64)[sources]
+        if self.matrix is not None:
+            # All shares in a row, a source's own between its number and the next.
+            places = np.searchsorted(self._cumulated, sources + generator.random(sources.shape), "right")
+            return self._matrix_destinations[np.minimum(places, len(self._cumulated) - 1)]
         return (sources + generator.integers(1, self.hosts, sources.shape)) % self.hosts
 
     def shares(self) -> npt.NDArray[np.float64]:
         """Returns which share of a source's packets goes to which host: float64, hosts x hosts."""
-        if self.partners is None:
+        if self.partners is None and self.matrix is None:
             return (1 - np.eye(self.hosts)) / (self.hosts - 1)
         shares = np.zeros((self.hosts, self.hosts))
-        shares[np.arange(self.hosts), self.partners] = 1
+        if self.matrix is not None:
+            for source, destination, share in self.matrix:
+                shares[source, destination] = share
+        else:
+            shares[self.senders, np.asarray(self.partners)[self.senders]] = 1
         return shares
 
+    @cached_property
+    def _cumulated(self) -> npt.NDArray[np.float64]:
+        assert self.matrix is not None
+        sources = np.array([source for source, _, _ in self.matrix])
+        shares = np.cumsum([share for _, _, share in self.matrix])
+        before = np.concatenate([[0.0], shares])[np.searchsorted(sources, sources)]
+        last = np.append(sources[1:] != sources[:-1], True)
+        # A source's last share ends at its very end, whatever rounding says.
+        return np.asarray(np.where(last, sources + 1.0, sources + shares - before))
 
-# (topology, random generator) -> the router that each router's hosts send to
-RouterPattern = Callable[[Topology, np.random.Generator], RouterMap]
+    @cached_property
+    def _matrix_destinations(self) -> HostIndices:
+        assert self.matrix is not None
+        return np.array([destination for _, destination, _ in self.matrix], np.int64)
 
 
 def tornado(topology: Topology, _generator: np.random.Generator) -> RouterMap:
@@ -104,41 +139,183 @@ def _permutation_at_distance(topology: Topology, generator: np.random.Generator,
     return partners
 
 
-ROUTER_PATTERNS: Mapping[str, RouterPattern] = {
-    "tornado": tornado,
-    "random-permutation": random_permutation,
-    "perm1hop": perm1hop,
-    "perm2hop": perm2hop,
+def neighbour(topology: Topology, _generator: np.random.Generator) -> RouterMap:
+    """Router i sends to router i + 1, modulo N (Dally and Towles, table 3.1, in one dimension)."""
+    return (np.arange(topology.routers) + 1) % topology.routers
+
+
+def adversarial(topology: Topology, generator: np.random.Generator) -> RouterMap:
+    """All routers of a group send to those of one other group, over longest minimal paths (PolarStar, 9.6).
+
+    Groups and then routers within them are matched so that the sum of the distances is the largest.
+    """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    groups = [np.asarray(group) for group in topology.groups()]
+    if len(groups) < 2:
+        raise ParameterError(
+            f"{topology.name} has no groups of routers, which the pattern adversarial is about"
+        )
+    order = generator.permutation(len(groups))
+    scores = np.full((len(groups), len(groups)), -1.0)
+    matched = {}
+    for u, v in np.argwhere(~np.eye(len(groups), dtype=bool)).tolist():
+        apart = topology.distances(groups[order[u]][:, None], groups[order[v]])
+        matched[u, v] = linear_sum_assignment(apart, maximize=True)
+        scores[u, v] = apart[matched[u, v]].sum()
+    partners = np.empty(topology.routers, np.int64)
+    for u, v in zip(*linear_sum_assignment(scores, maximize=True), strict=True):
+        rows, columns = matched[int(u), int(v)]
+        partners[groups[order[u]][rows]] = groups[order[v]][columns]
+    return partners
+
+
+# ---- patterns of endpoints ----
+
+
+def bit_shuffle(number: HostIndices, bits: int) -> HostIndices:
+    """The source's bits rotated left by one (Dally and Towles, table 3.1)."""
+    return (number << 1 | number >> bits - 1) & (1 << bits) - 1
+
+
+def bit_reverse(number: HostIndices, bits: int) -> HostIndices:
+    """The source's bits in reverse order (Dally and Towles, table 3.1)."""
+    found = np.zeros_like(number)
+    for place in range(bits):
+        found |= (number >> place & 1) << bits - 1 - place
+    return found
+
+
+def bit_complement(number: HostIndices, bits: int) -> HostIndices:
+    """All of the source's bits inverted (Dally and Towles, table 3.1)."""
+    return number ^ (1 << bits) - 1
+
+
+# (topology, random generator) -> the router that each router's hosts send to
+RouterPattern = Callable[[Topology, np.random.Generator], RouterMap]
+# (numbers of endpoints, how many bits they have) -> the numbers of those that they send to
+BitPattern = Callable[[HostIndices, int], HostIndices]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A pattern by its name on the command line.
+
+    Attributes:
+        level: what it is defined on: `packets`, `routers` or `endpoints`.
+        argument: what may follow the name after a colon (for `matrix` it has to), or nothing.
+        text: what it is.
+        source: where it is from.
+        routers, bits: what makes it.
+    """
+
+    level: str
+    argument: str
+    text: str
+    source: str
+    routers: RouterPattern | None = None
+    bits: BitPattern | None = None
+
+
+_BOOK = "Dally and Towles, table 3.1"
+_POLARFLY = "PolarFly, section VIII-A"
+_POWER = "over the largest power of two of endpoints, the rest idle"
+
+UNIFORM, MATRIX = "uniform", "matrix"
+PATTERNS: Mapping[str, Definition] = {
+    UNIFORM: Definition("packets", "", "every packet to any other endpoint, all equally likely", _POLARFLY),
+    "tornado": Definition("routers", "", "router i to i + floor(N / 2) modulo N", _POLARFLY, tornado),
+    "random-permutation": Definition(
+        "routers", "SEED", "a random permutation without fixed points", _POLARFLY, random_permutation
+    ),
+    "perm1hop": Definition("routers", "SEED", "a random permutation of neighbours", _POLARFLY, perm1hop),
+    "perm2hop": Definition(
+        "routers", "SEED", "a random permutation of routers two hops apart", _POLARFLY, perm2hop
+    ),
+    "neighbour": Definition("routers", "", "router i to i + 1 modulo N", _BOOK, neighbour),
+    "adversarial": Definition(
+        "routers",
+        "SEED",
+        "all of a group (a supernode) to one other, over longest minimal paths",
+        "PolarStar, section 9.6",
+        adversarial,
+    ),
+    "bit-shuffle": Definition(
+        "endpoints", "", f"bits rotated left by one, {_POWER}", _BOOK, bits=bit_shuffle
+    ),
+    "bit-reverse": Definition("endpoints", "", f"bits reversed, {_POWER}", _BOOK, bits=bit_reverse),
+    "bit-complement": Definition("endpoints", "", f"bits inverted, {_POWER}", _BOOK, bits=bit_complement),
+    MATRIX: Definition(
+        "endpoints", "FILE", "shares of sources' packets from a CSV file: source,destination,share", "-"
+    ),
 }
-UNIFORM = "uniform"
-NAMES = (UNIFORM, *ROUTER_PATTERNS)
+NAMES = tuple(PATTERNS)
 
 
-def check_pattern(name: str) -> None:
-    """Raises UsageError, naming those that exist, unless there is a pattern called `name`."""
-    if name not in NAMES:
-        raise UsageError(f"unknown pattern {name!r}; there are: {', '.join(sorted(NAMES))}")
+def usage(name: str) -> str:
+    """Returns how a pattern is named on the command line, with its argument."""
+    argument = PATTERNS[name].argument
+    if name == MATRIX:
+        return f"{name}:{argument}"
+    return f"{name}[:{argument}]" if argument else name
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Returns the pattern and its argument (a seed, a file, or nothing).
+
+    Raises:
+        UsageError: there is no such pattern, or it has no such argument.
+    """
+    pattern, colon, argument = name.partition(":")
+    if pattern not in PATTERNS:
+        raise UsageError(f"unknown pattern {pattern!r}; there are: {', '.join(sorted(NAMES))}")
+    wanted = PATTERNS[pattern].argument
+    if colon and not wanted:
+        raise UsageError(f"the pattern {pattern} takes nothing after a colon, got {argument!r}")
+    if colon and wanted == "SEED" and not argument.isdecimal():
+        raise UsageError(f"{name!r}: a seed is a whole number, as in {pattern}:7")
+    if pattern == MATRIX and not argument:
+        raise UsageError("the pattern matrix needs a file, as in matrix:demand.csv")
+    return pattern, argument
 
 
 def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int) -> Pattern:
     """Returns a pattern for a fabric.
 
     Args:
-        name: one of NAMES.
+        name: one of NAMES, with `:` and its argument where it takes one.
         topology: the fabric's graph.
         hosts_per_router: p.
-        seed: of the random choices of the pattern itself, not of its packets.
+        seed: of the random choices of the pattern itself, not of its packets, unless the name says another.
 
     Raises:
-        UsageError: there is no such pattern, or none on this topology.
+        UsageError: there is no such pattern, or none on this fabric.
     """
-    check_pattern(name)
+    pattern, argument = split_name(name)
+    definition = PATTERNS[pattern]
     hosts = topology.routers * hosts_per_router
-    if name == UNIFORM:
+    if pattern == UNIFORM:
         return Pattern(name, hosts)
-    routers = ROUTER_PATTERNS[name](topology, np.random.default_rng(seed))
+    if pattern == MATRIX:
+        return Pattern(name, hosts, matrix=read_matrix(argument, topology, hosts_per_router))
+    if definition.bits:
+        return Pattern(name, hosts, _bit_partners(name, definition.bits, hosts))
+    assert definition.routers
+    generator = np.random.default_rng(int(argument) if argument else seed)
+    routers = definition.routers(topology, generator)
     partners = routers[:, None] * hosts_per_router + np.arange(hosts_per_router)
     return Pattern(name, hosts, tuple(partners.ravel().tolist()))
+
+
+def _bit_partners(name: str, bits_of: BitPattern, hosts: int) -> tuple[int, ...]:
+    """Returns the partners; hosts beyond the power of two or with themselves for partners are idle."""
+    bits = hosts.bit_length() - 1
+    number = np.arange(1 << bits)
+    found = bits_of(number, bits) if bits else number
+    found = np.where(found == number, IDLE, found)
+    if (found == IDLE).all():
+        raise ParameterError(f"{hosts} endpoints are too few for the pattern {name}")
+    return (*found.tolist(), *[IDLE] * (hosts - len(number)))
 
 
 def check_load(load: Any) -> None:

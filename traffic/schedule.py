@@ -62,7 +62,7 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class PoissonSchedule:
-    """Every host injects at random, independently of all others, at the same mean rate.
+    """Every host that sends injects at random, independently of all others, at the same mean rate.
 
     The superposition of the hosts' Poisson processes is one of their summed rate in which each packet's
     source is drawn at random; the gaps of every single host are exponential all the same.
@@ -94,12 +94,13 @@ class PoissonSchedule:
     def chunks(self) -> Iterator[Events]:
         """Yields all packets in order of time."""
         generator = np.random.default_rng(self.seed)
-        mean_gap_ns = _NS / (self.packets_per_s * self.hosts)
+        senders = self.pattern.senders
+        mean_gap_ns = _NS / (self.packets_per_s * len(senders))
         sent = np.zeros(self.hosts, np.int64)
         now_ns = 0.0
         while True:
             times = now_ns + np.cumsum(generator.exponential(mean_gap_ns, CHUNK_EVENTS))
-            sources = generator.integers(self.hosts, size=CHUNK_EVENTS)
+            sources = senders[generator.integers(len(senders), size=CHUNK_EVENTS)]
             destinations = self.pattern.destinations(sources, generator)
             flows = generator.integers(self.flows, size=CHUNK_EVENTS)
             now_ns = float(times[-1])
@@ -283,8 +284,9 @@ def from_dict(settings: dict[str, Any]) -> Schedule:
 
 def _poisson(settings: dict[str, Any]) -> PoissonSchedule:
     chosen = dict(settings["pattern"])
-    partners = chosen["partners"]
+    partners, matrix = chosen["partners"], chosen.get("matrix")
     chosen["partners"] = None if partners is None else tuple(partners)
+    chosen["matrix"] = None if matrix is None else tuple(map(tuple, matrix))
     others = {name: value for name, value in settings.items() if name not in ("kind", "pattern")}
     return PoissonSchedule(pattern=Pattern(**chosen), **others)
 

@@ -62,7 +62,7 @@ def test_a_part_imports_only_the_parts_that_it_may(module):
 
 @every_module
 def test_product_code_does_not_import_tests(module):
-    assert not IMPORTS[module] & {"tests", "vagrant", "pytest", "hypothesis", "scipy"}
+    assert not IMPORTS[module] & {"tests", "vagrant", "pytest", "hypothesis"}
 
 
 @pytest.mark.parametrize("library", ONLY_IN)

@@ -107,7 +107,7 @@ def prints_json(capsys, arguments: str, status: int = 0) -> dict:
         ("run polarfly --q 6", "q = 6 is no prime power"),
         (
             "run polarfly --q 3 --pattern all",
-            "unknown pattern 'all'; there are: perm1hop, perm2hop, random-permutation, tornado, uniform",
+            "unknown pattern 'all'; there are: adversarial, bit-complement",
         ),
         ("run polarfly --q 3 --load 0", "a load must be over 0 and at most 1, got 0"),
         ("run polarfly --q 3 --load 1.5", "a load must be over 0 and at most 1, got 1.5"),
