@@ -191,7 +191,8 @@ def test_full_queues_take_nothing_from_the_other_ports_of_their_switch(er3):
     lost = int(result.sent.frames.sum() - result.received.frames.sum()) - result.sent.refused
     dropped = dropped_in_queues(er3) - before
     assert dropped > 1000
-    assert lost == pytest.approx(dropped, rel=0.02)
+    # What a shared socket takes from free ports is a quarter; a busy machine's collector misses some.
+    assert lost == pytest.approx(dropped, rel=0.05)
 
 
 def wait_for_event(process, name):
