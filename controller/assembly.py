@@ -93,7 +93,7 @@ def assemble(
             f"{topology.routers} routers are more than the {MOST_TAGS} that tags can name, which repairs and "
             "detours need"
         )
-    _check_lifetime(topology, hop_bound, 0)
+    check_lifetime(topology, hop_bound)
     matches = tuple(to_router(topology, router) for router in range(topology.routers))
     make_repair = repair_maker(topology)
     parts = []
@@ -107,7 +107,6 @@ def assemble(
     repair_hops = max(repair.onward.most_hops for _, repair, _, _ in parts)
     if tags.protected:
         repair_hops += max(repair.tagged.most_hops for _, repair, _, _ in parts)
-    _check_lifetime(topology, hop_bound, repair_hops)
     switches = []
     made = _Made()
     for view, repair, source, own in parts:
@@ -127,12 +126,18 @@ def assemble(
     return RoutePlan(topology, hosts_per_router, name, tuple(switches), hop_bound, repair_hops, unprotected)
 
 
-def _check_lifetime(topology: Topology, hop_bound: HopBound, repair_hops: int) -> None:
-    most = int(hop_bound(np.array([topology.diameter], np.int16))[0]) + repair_hops
+def check_lifetime(topology: Topology, hop_bound: HopBound, repair_hops: int = 0) -> None:
+    """Raises ParameterError where packets would die of old age on a plan's routes."""
+    most = int(hop_bound(np.array([topology.diameter], np.int16))[0])
     if most >= INITIAL_TTL:
         raise ParameterError(
             f"routes of up to {most} hops are longer than packets live ({INITIAL_TTL - 1} hops); "
             f"the diameter is {topology.diameter}"
+        )
+    if most + repair_hops >= INITIAL_TTL:
+        raise ParameterError(
+            f"{most} hops and ways around what is dead of {repair_hops} more are longer than packets live "
+            f"({INITIAL_TTL - 1} hops); try --no-local-repair"
         )
 
 

@@ -83,7 +83,8 @@ def by_port(port: int, before: Actions = ()) -> Bucket:
 
 def without_local_repair(plan: RoutePlan) -> RoutePlan:
     """Returns a plan in which all packets go by their port, dead or alive, until the controller acts."""
-    return replace(plan, switches=tuple(map(_without_ways_around, plan.switches)))
+    switches = tuple(map(_without_ways_around, plan.switches))
+    return replace(plan, switches=switches, repair_hops=0, unprotected=())
 
 
 def _without_ways_around(switch: SwitchPlan) -> SwitchPlan:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from controller.failures import Failure
 from topology.graph import Topology
+from topology.searched import all_distances
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,12 @@ class Remains:
     Attributes:
         topology: the fabric's graph while nothing is broken.
         failure: what is broken.
-        distances: float64, routers x routers: over what is left; infinite without a path.
+        distances: float32, routers x routers: over what is left; infinite without a path.
     """
 
     topology: Topology
     failure: Failure
-    distances: npt.NDArray[np.float64]
+    distances: npt.NDArray[np.float32]
 
     def shortest(self, router: int) -> npt.NDArray[np.bool_]:
         """Returns by which ports of a router shortest paths lead to which routers: bool, ports x routers."""
@@ -35,7 +36,7 @@ class Remains:
 
 def remains(topology: Topology, failure: Failure) -> Remains:
     """Returns what a failure leaves of a fabric."""
-    return Remains(topology, failure, _distances(_alive_links(topology, failure)))
+    return Remains(topology, failure, all_distances(_alive_links(topology, failure)))
 
 
 def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_]:
@@ -65,18 +66,3 @@ def _alive_links(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_]:
         if (link.a, link.port_a) not in failure.dead_ends and (link.b, link.port_b) not in failure.dead_ends:
             alive[link.a, link.b] = alive[link.b, link.a] = True
     return alive
-
-
-def _distances(alive: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    routers = len(alive)
-    distances = np.where(np.eye(routers, dtype=bool), 0.0, np.inf)
-    reached = np.eye(routers, dtype=bool)
-    links = alive.astype(np.float32)
-    hops = 0
-    while True:
-        hops += 1
-        new = (reached.astype(np.float32) @ links > 0) & ~reached
-        if not new.any():
-            return distances
-        distances[new] = hops
-        reached |= new

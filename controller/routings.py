@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from controller import compact_valiant, minimal, ugal, ugal_pf, valiant
 from controller.adaptation import Law
+from controller.assembly import check_lifetime
 from controller.garbage import no_collection
 from controller.local_repair import without_local_repair
 from controller.plan import RoutePlan
@@ -72,7 +73,10 @@ def make_plan(
     """Returns the plan of a routing for a fabric, with ways around dead links in its switches or without.
 
     Raises:
-        UsageError: there is no such routing, or it cannot route this fabric.
+        UsageError: there is no such routing, it cannot route this fabric, or packets would not live as long.
     """
     plan = routing(name).make_plan(topology, hosts_per_router)
-    return plan if local_repair else without_local_repair(plan)
+    if not local_repair:
+        return without_local_repair(plan)
+    check_lifetime(topology, plan.hop_bound, plan.repair_hops)
+    return plan

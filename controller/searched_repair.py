@@ -21,8 +21,8 @@ Destinations that have the same ports and the same ways around share a group.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,16 +82,14 @@ def _avoid(paths: list[Routers], unwanted: int) -> Mask:
     return avoids
 
 
-@dataclass(frozen=True)
-class _Unit:
+class _Unit(NamedTuple):
     """Destinations that one rule stands for, and the ports by which minimal routes lead there."""
 
     routers: list[int]
     ports: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class _Around:
+class _Around(NamedTuple):
     """A way around: out to a neighbour, with a tag for a router unless that is None."""
 
     neighbour: int

@@ -73,7 +73,7 @@ def _destinations(plan: RoutePlan) -> Mapping[Match, int]:
 
 
 def _round(
-    distances: npt.NDArray[np.float64], destinations: Mapping[Match, int], router: int, what: Match
+    distances: npt.NDArray[np.float32], destinations: Mapping[Match, int], router: int, what: Match
 ) -> int:
     destination = destinations.get(what)
     if destination is None or not np.isfinite(distances[router, destination]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -18,6 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in END_SIGNALS:
         signal.signal(number, _end)
     try:
+        for stream in (sys.stdout, sys.stderr):  # names of files need not be text
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         # Imported here, so that Ctrl-C during an import is handled like any other.
         from experiments.cli import run
 
@@ -57,7 +61,8 @@ def _explain(error: BaseException) -> int:
     known = known_status(error)
     if known:
         status, line = known
-        print(f"polarlab: {line}", file=sys.stderr)
+        # What users name may have anything in it; it is told in one line all the same.
+        print(f"polarlab: {' '.join(line.splitlines())}", file=sys.stderr)
         return status
     with tempfile.NamedTemporaryFile("w", prefix="polarlab-error-", suffix=".log", delete=False) as log:
         traceback.print_exception(error, file=log)

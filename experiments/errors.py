@@ -41,6 +41,10 @@ def known_status(error: BaseException) -> tuple[Status, str] | None:
         return Status.MACHINE, f"no room left to write {error.filename or 'all that was to be written'}"
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return Status.USAGE, f"the name of a file is too long: {str(error.filename)[:60]}..."
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return Status.USAGE, f"{error.filename or 'a file'} is a link that leads nowhere"
+    if isinstance(error, MemoryError):
+        return Status.MACHINE, "the machine has too little memory for this; try a smaller fabric"
     if isinstance(error, OSError) and error.errno in _NOT_WRITABLE:
         return Status.MACHINE, f"{error.filename or 'a file'} cannot be written ({error.strerror})"
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -23,9 +24,22 @@ def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
         UsageError: there is no such format, it cannot hold this graph, or the file exists.
         OSError: it cannot be written.
     """
+    check_format(format_)
+    write_new(path, FORMATS[format_](topology, hosts).encode())
+
+
+def check_format(format_: str) -> None:
+    """Raises UsageError unless there is such a format."""
     if format_ not in FORMATS:
         raise UsageError(f"unknown format {format_!r}; there are: {', '.join(sorted(FORMATS))}")
-    write_new(path, FORMATS[format_](topology, hosts).encode())
+
+
+def check_new(path: Path) -> None:
+    """Raises UsageError if a file exists, or has no folder to be in."""
+    if os.path.lexists(path):
+        raise UsageError(f"{path} exists already; choose another file")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent} is no folder to write {path.name} into")
 
 
 def write_new(path: Path, content: bytes) -> None:
@@ -53,7 +67,8 @@ def _graphml(topology: Topology, _hosts: int) -> str:
     import networkx as nx
 
     graph = nx.MultiGraph() if _has_parallel_links(topology) else nx.Graph()
-    graph.add_nodes_from(range(topology.routers))
+    for router in range(topology.routers):
+        graph.add_node(router, **({"label": topology.labels[router]} if topology.labels else {}))
     for link in topology.link_list:
         graph.add_edge(link.a, link.b, port_a=link.port_a, port_b=link.port_b)
     return "\n".join(nx.generate_graphml(graph)) + "\n"
@@ -79,6 +94,7 @@ def _json(topology: Topology, _hosts: int) -> str:
         "name": topology.name,
         "params": dict(topology.params),
         "routers": topology.routers,
+        **({"labels": list(topology.labels)} if topology.labels else {}),
         "link_fields": ["a", "b", "port_a", "port_b"],
         "links": links,
     }

@@ -35,30 +35,38 @@ def topology(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab topology` is for."""
     import numpy as np
 
-    from experiments.exports import export
+    from experiments.exports import check_format, check_new, export
     from experiments.options import read_topology
     from topology.addressing import check_hosts
 
-    if arguments.list:
-        return _list_families(arguments)
+    if arguments.list or arguments.designs:
+        if arguments.export or arguments.figure:
+            raise UsageError("--list and --designs only list: ask for a graph's file or figure without them")
+        return _list_families(arguments) if arguments.list else _list_designs(arguments)
     if not arguments.name:
         raise UsageError("which topology? `polarlab topology --list` names them")
-    if arguments.designs:
-        return _list_designs(arguments)
     check_hosts(arguments.hosts)
-    params, topology = read_topology(arguments)
+    if arguments.export:
+        format_, export_path = arguments.export[0], Path(arguments.export[1])
+        check_format(format_)
+        check_new(export_path)
+        if arguments.figure and export_path.resolve() == arguments.figure.resolve():
+            raise UsageError(f"{export_path} cannot be the figure as well")
+    if arguments.figure:
+        from experiments.topology_plots import check_figure, draw_topology
+
+        check_figure(arguments.figure)
+    _, topology = read_topology(arguments)
     degrees, counts = np.unique(topology.degrees, return_counts=True)
     if arguments.export:
-        export(topology, arguments.hosts, arguments.export[0], Path(arguments.export[1]))
+        export(topology, arguments.hosts, format_, export_path)
     if arguments.figure:
-        from experiments.topology_plots import draw_topology
-
         named = ", ".join(f"{name} = {value}" for name, value in topology.params.items())
         title = f"{arguments.name} ({named}): {topology.routers} routers, {topology.links} links"
         draw_topology(topology, title, arguments.figure)
     result = {
         "name": arguments.name,
-        "params": params,
+        "params": dict(topology.params),
         "routers": topology.routers,
         "links": topology.links,
         "degrees": {str(d): int(n) for d, n in zip(degrees, counts, strict=True)},
@@ -94,16 +102,19 @@ def _list_families(arguments: argparse.Namespace) -> Status:
 
 
 def _list_designs(arguments: argparse.Namespace) -> Status:
-    from topology.polarstar import PolarStar, designs
+    from topology.polarstar import PolarStar, designs_of
 
-    radix = getattr(arguments, "radix", None)
-    if arguments.name != PolarStar.name or radix is None:
+    given = {name: getattr(arguments, name, None) for name in ("radix", "supernode", "q", "degree", "from")}
+    foreign = [name for name in ("q", "degree", "from") if given[name] is not None]
+    radix = given["radix"]
+    if arguments.name != PolarStar.name or radix is None or foreign:
         raise UsageError(
-            "--designs lists the polarstars of a radix: polarlab topology polarstar --radix 15 --designs"
+            "--designs lists the polarstars of a radix (and a --supernode): "
+            "polarlab topology polarstar --radix 15 --designs"
         )
-    PolarStar(radix=radix)  # tells the nearest radix where there is none
     found = [
-        {"routers": d.routers, "q": d.q, "supernode": d.supernode, "degree": d.degree} for d in designs(radix)
+        {"routers": d.routers, "q": d.q, "supernode": d.supernode, "degree": d.degree}
+        for d in designs_of(radix, given["supernode"])
     ]
     if arguments.json:
         print_result(arguments, {"radix": radix, "designs": found})
@@ -221,13 +232,14 @@ def predict_arguments(parser: argparse.ArgumentParser) -> None:
 def predict(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab predict` is for."""
     from controller.routings import make_plan
-    from experiments.options import read_topology
+    from experiments.options import check_seed, read_topology
     from experiments.prediction import predict_pattern
     from topology.addressing import switch_name
     from traffic.patterns import check_load, make_pattern
 
     params, topology = read_topology(arguments)
     check_load(arguments.load)
+    check_seed(arguments.seed)
     plan = make_plan(topology, arguments.hosts, arguments.routing)
     pattern = make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)
     prediction = predict_pattern(plan, pattern, arguments.load)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Circle, Polygon
 
-from experiments.exports import write_new
+from experiments.exports import check_new, write_new
 from experiments.plots import FORMATS, new_figure
 from topology.addressing import switch_name
 from topology.errors import UsageError
@@ -21,6 +21,7 @@ from topology.layout import Layout
 _FILLS = ("#1f3b57", "#7f9db9", "#ffffff")
 _EDGE = "#1f3b57"
 _MOST_NAMED = 70
+_LONGEST_LABEL = 24
 
 
 def draw_topology(topology: Topology, title: str, path: Path) -> None:
@@ -30,19 +31,27 @@ def draw_topology(topology: Topology, title: str, path: Path) -> None:
         UsageError: another ending, the file exists, or its folder does not.
         OSError: it cannot be written.
     """
-    format_ = path.suffix.removeprefix(".")
-    if format_ not in FORMATS:
-        raise UsageError(f"{path} is to end with " + " or ".join(f".{name}" for name in FORMATS))
+    format_ = check_figure(path)
     layout = topology.layout()
     width, height = np.ptp(layout.positions, axis=0)
     figure = new_figure((10, float(np.clip(10 * height / max(width, 1e-9), 4.5, 10)) + 0.8))
     axes = figure.subplots()
     draw_fabric(axes, topology, layout)
-    axes.set_title(title, pad=14)
+    # A title may have the name of a file in it, and that anything.
+    axes.set_title(title.encode(errors="replace").decode(), pad=14, parse_math=False)
     figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=8)
     content = io.BytesIO()
     figure.savefig(content, format=format_, dpi=130)
     write_new(path, content.getvalue())
+
+
+def check_figure(path: Path) -> str:
+    """Returns the format of a figure by its file's ending; errors as `draw_topology`."""
+    format_ = path.suffix.removeprefix(".").lower()
+    if format_ not in FORMATS:
+        raise UsageError(f"{path} is to end with " + " or ".join(f".{name}" for name in FORMATS))
+    check_new(path)
+    return format_
 
 
 def draw_fabric(axes: Axes, topology: Topology, layout: Layout) -> None:
@@ -85,10 +94,28 @@ def draw_fabric(axes: Axes, topology: Topology, layout: Layout) -> None:
             dark = len(layout.kinds) > 1 and layout.kind[router] == 0
             color = "white" if dark else "black"
             axes.text(x, y, str(router + 1), fontsize=6, ha="center", va="center", color=color, zorder=5)
+            if topology.labels:
+                label = topology.labels[router][:_LONGEST_LABEL].encode(errors="replace").decode()
+                axes.annotate(
+                    label,
+                    (x, y),
+                    xytext=(0, -(size**0.5)),
+                    textcoords="offset points",
+                    ha="center",
+                    va="top",
+                    fontsize=6,
+                    parse_math=False,
+                )
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.margins(0.03)
     axes.autoscale_view()
+    # Routers in a line need some height, too.
+    least = 0.3 * float(np.ptp(layout.positions, axis=0).max())
+    for limits, set_limits in ((axes.get_xlim(), axes.set_xlim), (axes.get_ylim(), axes.set_ylim)):
+        if limits[1] - limits[0] < least:
+            middle = (limits[0] + limits[1]) / 2
+            set_limits(middle - least / 2, middle + least / 2)
 
 
 def link_lines(topology: Topology, layout: Layout) -> list[npt.NDArray[np.float64]]:
@@ -119,7 +146,7 @@ def _outline(axes: Axes, layout: Layout) -> None:
         label = f"{len(layout.clusters)} {layout.cluster_name}" if number == 0 else None
         shape: Polygon | Circle
         if layout.rows:
-            shape = Polygon(_hull(points, 0.4), closed=True)
+            shape = Polygon(_hull(points, 0.4, 0.03 * float(np.ptp(layout.positions[:, 0]))), closed=True)
         else:
             centre = points.mean(axis=0)
             radius = 1.25 * float(np.hypot(*(points - centre).T).max())
@@ -128,12 +155,12 @@ def _outline(axes: Axes, layout: Layout) -> None:
         axes.add_patch(shape)
 
 
-def _hull(points: npt.NDArray[np.float64], margin: float) -> npt.NDArray[np.float64]:
+def _hull(points: npt.NDArray[np.float64], beside: float, beyond: float) -> npt.NDArray[np.float64]:
     """Returns the corners of a band around points in rows: as wide at its ends as they are there."""
     x, y = points.T
     corners = []
     for height, sign in ((y.max(), 1), (y.min(), -1)):
         here = x[y == height]
-        left, right = here.min() - margin, here.max() + margin
-        corners += [(edge, height + sign * margin) for edge in ((left, right), (right, left))[sign < 0]]
+        left, right = here.min() - beside, here.max() + beside
+        corners += [(edge, height + sign * beyond) for edge in ((left, right), (right, left))[sign < 0]]
     return np.array(corners)

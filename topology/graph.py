@@ -19,6 +19,9 @@ import numpy.typing as npt
 
 from topology.layout import Layout, free_layout
 
+# Router numbers fit into 16 bits; tables of all pairs take 512 MiB each at so many.
+MOST_ROUTERS = 1 << 14
+
 Routers = npt.NDArray[np.int32]
 Params = Mapping[str, int | str]
 
@@ -69,10 +72,12 @@ class Topology(ABC):
     Attributes:
         name: the family, as on the command line (`polarfly`).
         params: the parameters that make this member of the family (`{"q": 7}`).
+        labels: the names that the routers have where the graph is from; none here.
     """
 
     name: str
     params: Params
+    labels: tuple[str, ...] = ()
 
     # ---- what a family has to say ----
 

@@ -1,33 +1,36 @@
 """Any graph that a user brings: GraphML, an edge list or an adjacency list.
 
-A line of an edge list is a link `a b`, a line of an adjacency list a router and its neighbours `a b c ...`,
-as networkx writes them. A link that is named more than once in an edge list is that many parallel links.
-Routers are numbered in the order of their names, numbers by their value.
+A line of an edge list is a link `a b`, with data in braces behind it that are not looked at; a line of an
+adjacency list is a router and its neighbours `a b c ...`, as networkx writes them. A link that an edge list
+or GraphML names more than once is that many parallel links; in an adjacency list, one that a router names
+more than once. Routers are numbered in the order of their names, numbers by their value.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from xml.parsers import expat
 
 import numpy as np
 
 from topology.errors import ParameterError
+from topology.graph import MOST_ROUTERS
 from topology.searched import SearchedTopology, from_links
 
-if TYPE_CHECKING:
-    import networkx as nx
+_FORMATS = {".graphml": "graphml", ".xml": "graphml", ".adjlist": "adjlist"}
+_SHOWN = 60  # characters of a line that is wrong
+# What may follow a link's two names in an edge list. No number: whether `1 2 3` is a weight or the line of an
+# adjacency list cannot be told.
+_DATA = re.compile(r"(\{.*\})?")
 
-MOST_ROUTERS = 1 << 14
-_FORMATS = {".graphml": "graphml", ".adjlist": "adjlist"}
+_Links = list[tuple[str, str]]
 
 
 class Imported(SearchedTopology):
-    """A connected graph from a file.
-
-    Attributes:
-        labels: each router's name in the file.
-    """
+    """A connected graph from a file; `labels` are the routers' names there."""
 
     name = "graph"
 
@@ -39,73 +42,161 @@ class Imported(SearchedTopology):
                 text tells the place.
         """
         path = options["from"]
-        graph = _read(Path(path))
-        self.labels = tuple(sorted(map(str, graph.nodes), key=_by_value))
+        names, links = _read(path)
+        self.labels = tuple(sorted(names, key=_by_value))
         number = {label: index for index, label in enumerate(self.labels)}
-        _check(path, graph)
-        links = np.array([[number[str(a)], number[str(b)]] for a, b in graph.edges()], np.int64)
-        super().__init__(from_links(len(self.labels), links))
+        if not links:
+            raise ParameterError(f"{path} holds no link")
+        if len(names) > MOST_ROUTERS:
+            raise ParameterError(f"{path} holds {len(names)} routers; at most {MOST_ROUTERS} are possible")
+        super().__init__(from_links(len(names), np.array([[number[a], number[b]] for a, b in links])))
+        self._check_connected(path)
         self.params = {"from": path}
+
+    def _check_connected(self, path: str) -> None:
+        part = self.parts()
+        if part.any():
+            some = [self.labels[router] for router in np.flatnonzero(part == np.bincount(part).argmin())]
+            raise ParameterError(
+                f"{path} holds {part.max() + 1} graphs that are not connected; one of them is "
+                + ", ".join(some[:5])
+            )
 
 
 def _by_value(label: str) -> tuple[int, int, str]:
-    return (0, int(label), label) if label.isdecimal() else (1, 0, label)
+    """Returns a key that sorts numbers by their value, however long, and before other names."""
+    digits = label.lstrip("0")
+    return (0, len(digits), digits) if label.isdecimal() and label.isascii() else (1, 0, label)
 
 
-def _read(path: Path) -> nx.MultiGraph:
-    import networkx as nx  # only here: importing it takes a third of a second
-
-    kind = _FORMATS.get(path.suffix, "edgelist")
+def _read(path: str) -> tuple[set[str], _Links]:
+    """Returns the routers' names and the links of a file."""
+    kind = _FORMATS.get(Path(path).suffix.lower(), "edgelist")
     try:
-        if kind == "graphml":
-            graph = nx.read_graphml(path, force_multigraph=True)
-            if graph.is_directed():
-                raise ParameterError(f"{path} holds a directed graph; links of a fabric go both ways")
-            return graph
-        text = path.read_text()
+        content = Path(path).read_bytes()
     except OSError as error:
-        raise ParameterError(f"{path} cannot be read ({error.strerror})") from None
-    except ParameterError:
-        raise
-    except Exception as error:  # networkx and XML parsers raise many kinds
-        raise ParameterError(f"{path} is no GraphML: {' '.join(str(error).split())}") from None
-    return _parse(path, text, one_link_a_line=kind == "edgelist")
+        raise ParameterError(f"{path or 'a file without a name'} cannot be read ({error.strerror})") from None
+    if kind == "graphml":
+        return _GraphML(path).read(content)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ParameterError(f"{path} is no text (UTF-8)") from None
+    lines = _words(path, text)
+    return _adjacency(lines) if kind == "adjlist" else _edges(lines)
 
 
-def _parse(path: Path, text: str, *, one_link_a_line: bool) -> nx.MultiGraph:
-    import networkx as nx
+_Lines = Iterator[tuple[str, list[str]]]
 
-    graph = nx.MultiGraph()
-    for number, line in enumerate(text.splitlines(), start=1):
+
+def _words(path: str, text: str) -> _Lines:
+    """Yields the place and the words of every line that has any."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        where = f"{path}, line {number}"
+        if "\0" in line:
+            raise ParameterError(f"{where}: this is no text")
         words = line.partition("#")[0].split()
-        if not words:
-            continue
-        if one_link_a_line and (len(words) < 2 or (len(words) > 2 and not words[2].startswith("{"))):
-            raise ParameterError(f"{path}, line {number}: a link is two names, not {line.strip()!r}")
-        first, others = words[0], words[1:2] if one_link_a_line else words[1:]
-        graph.add_node(first)
+        if words:
+            yield where, words
+
+
+def _edges(lines: _Lines) -> tuple[set[str], _Links]:
+    names: set[str] = set()
+    links: _Links = []
+    for where, words in lines:
+        if len(words) < 2 or not _DATA.fullmatch(" ".join(words[2:])):
+            raise ParameterError(f"{where}: a link is two names, not {_shown(' '.join(words))}")
+        _check_ends(where, words[0], words[1])
+        names |= set(words[:2])
+        links.append((words[0], words[1]))
+    return names, links
+
+
+def _adjacency(lines: _Lines) -> tuple[set[str], _Links]:
+    names: set[str] = set()
+    said: Counter[tuple[str, str]] = Counter()  # by (who says it, the other)
+    for where, (router, *others) in lines:
+        names |= {router, *others}
         for other in others:
-            if other == first:
-                raise ParameterError(f"{path}, line {number}: {first} is linked to itself")
-            graph.add_edge(first, other)
-    return graph
+            _check_ends(where, router, other)
+            said[router, other] += 1
+    links: _Links = []
+    for (a, b), times in said.items():
+        # Either of the two may name a link, or both.
+        if (b, a) not in said or (times, a) > (said[b, a], b):
+            links += [(a, b)] * times
+    return names, links
 
 
-def _check(path: str, graph: nx.MultiGraph) -> None:
-    import networkx as nx
+def _check_ends(where: str, a: str, b: str) -> None:
+    if a == b:
+        raise ParameterError(f"{where}: {_shown(a)} is linked to itself")
 
-    if graph.number_of_edges() == 0:
-        raise ParameterError(f"{path} holds no link")
-    if graph.number_of_nodes() > MOST_ROUTERS:
-        raise ParameterError(
-            f"{path} holds {graph.number_of_nodes()} routers; at most {MOST_ROUTERS} are possible"
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+
+
+class _GraphML:
+    """Reads one graph, and tells the line of what is wrong.
+
+    Links that networkx would take for one, because their ids are alike, are several here.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartElementHandler = self._begin
+        self._graphs = 0
+        self._root = ""
+        self._names: dict[str, str] = {}
+        self._links: list[tuple[str, str, str]] = []
+
+    def read(self, content: bytes) -> tuple[set[str], _Links]:
+        try:
+            self._parser.Parse(content, True)
+        except expat.ExpatError as error:
+            what = expat.ErrorString(error.code)
+            raise ParameterError(f"{self._path}, line {error.lineno}: this is no XML ({what})") from None
+        if not self._graphs:
+            raise ParameterError(f"{self._path} is no GraphML: it holds no graph")
+        for a, b, where in self._links:
+            for end in (a, b):
+                if end not in self._names:
+                    raise ParameterError(f"{where}: there is no node {_shown(end)}")
+            _check_ends(where, a, b)
+        return set(self._names), [(a, b) for a, b, _ in self._links]
+
+    def _begin(self, tag: str, attributes: dict[str, str]) -> None:
+        kind = tag.rpartition(" ")[2]
+        where = f"{self._path}, line {self._parser.CurrentLineNumber}"
+        self._root = self._root or kind
+        if self._root != "graphml":
+            raise ParameterError(f"{where}: this is no GraphML but {_shown(self._root)}")
+        directed = (
+            attributes.get("edgedefault") == "directed"
+            if kind == "graph"
+            else (kind == "edge" and attributes.get("directed") == "true")
         )
-    loop = next((a for a, b in graph.edges() if a == b), None)
-    if loop is not None:
-        raise ParameterError(f"{path}: {loop} is linked to itself")
-    if not nx.is_connected(graph):
-        parts = sorted(nx.connected_components(graph), key=len)
-        some = ", ".join(sorted(map(str, parts[0]))[:5])
-        raise ParameterError(
-            f"{path} holds {len(parts)} graphs that are not connected; one of them is {some}"
-        )
+        if directed:
+            raise ParameterError(f"{where}: a directed graph; links of a fabric go both ways")
+        if kind == "graph":
+            self._graphs += 1
+            if self._graphs > 1:
+                raise ParameterError(f"{where}: a second graph")
+        elif kind == "hyperedge":
+            raise ParameterError(f"{where}: a hyperedge; a link has two ends")
+        elif kind == "node":
+            name = self._attribute(where, "node", attributes, "id")
+            if name in self._names:
+                raise ParameterError(f"{where}: the node {_shown(name)} stands there twice")
+            self._names[name] = where
+        elif kind == "edge":
+            ends = (self._attribute(where, "edge", attributes, end) for end in ("source", "target"))
+            a, b = ends
+            self._links.append((a, b, where))
+
+    def _attribute(self, where: str, element: str, attributes: dict[str, str], name: str) -> str:
+        if not attributes.get(name):
+            raise ParameterError(f"{where}: a{'n' * (element[0] in 'aeiou')} {element} without {name}")
+        return attributes[name]

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.errors import ParameterError
-from topology.graph import Adjacency, DestinationBlock
+from topology.graph import MOST_ROUTERS, Adjacency, DestinationBlock
 from topology.layout import Layout, circle
 from topology.polarfly import PolarFly
 from topology.prime_powers import LARGEST_ORDER, prime_power
@@ -101,6 +101,10 @@ class PolarStar(TabledTopology):
             raise ParameterError("polarstar needs --q and --degree, or --radix")
         self.structure = PolarFly(q)
         self.supernode: Supernode = make_supernode(supernode or "iq", degree)
+        if self.routers > MOST_ROUTERS:
+            raise ParameterError(
+                f"a polarstar of {self.routers} routers is too large; at most {MOST_ROUTERS} are possible"
+            )
         self.params = {"q": q, "supernode": self.supernode.kind, "degree": degree}
 
     @property
@@ -294,9 +298,12 @@ def _inside_table(joined: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return table
 
 
-def _largest(radix: int, q: int | None, supernode: str | None, degree: int | None) -> Design:
-    if q is not None or degree is not None:
-        raise ParameterError("--radix is in place of --q and --degree")
+def designs_of(radix: int, supernode: str | None) -> list[Design]:
+    """Returns the PolarStars of a radix, with one kind of supernode where it is named; the largest first.
+
+    Raises:
+        ParameterError: there is none, or no such supernode.
+    """
     if supernode is not None and supernode not in KINDS:
         raise ParameterError(f"unknown supernode {supernode!r}; there are: {', '.join(KINDS)}")
     kinds = KINDS if supernode is None else (supernode,)
@@ -305,7 +312,13 @@ def _largest(radix: int, q: int | None, supernode: str | None, degree: int | Non
         near = [r for r in range(3, 2 * LARGEST_ORDER) if designs(r, kinds)]
         nearest = [r for r in near if r < radix][-1:] + [r for r in near if r > radix][:1]
         raise ParameterError(
-            f"there is no polarstar of radix {radix}; the nearest possible are "
+            f"there is no polarstar of radix {radix}; the nearest possible: "
             + " and ".join(map(str, nearest))
         )
-    return found[0]
+    return found
+
+
+def _largest(radix: int, q: int | None, supernode: str | None, degree: int | None) -> Design:
+    if q is not None or degree is not None:
+        raise ParameterError("--radix is in place of --q and --degree")
+    return designs_of(radix, supernode)[0]

@@ -34,7 +34,7 @@ class Family:
     example: str
 
 
-_Q = Parameter("q", int, "order of the field: a prime power from 2 to 128")
+_Q = Parameter("q", int, "order of the field: a prime power, 2 to 128 (slimfly: 3 to 89)")
 
 FAMILIES: Mapping[str, Family] = {
     "polarfly": Family(

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from topology.graph import Adjacency
 from topology.tabled import TabledTopology
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix  # importing it takes a tenth of a second: only where it is needed
+
+_SOURCES_AT_ONCE = 512
 
 
 class SearchedTopology(TabledTopology):
@@ -29,18 +35,20 @@ class SearchedTopology(TabledTopology):
     @cached_property
     def distance_table(self) -> npt.NDArray[np.int16]:
         """int16 array, N x N: the distance of every ordered pair."""
+        return all_distances(self._matrix()).astype(np.int16)
+
+    def parts(self) -> npt.NDArray[np.int32]:
+        """Returns the number of the connected part that each router is in: int32 array, N, from 0."""
+        from scipy.sparse.csgraph import connected_components
+
+        return np.asarray(connected_components(self._matrix(), directed=False)[1])
+
+    def _matrix(self) -> csr_matrix:
+        from scipy.sparse import csr_matrix
+
         starts, neighbours = self.adjacency.starts, self.adjacency.neighbours
-        joined = np.zeros((self.routers, self.routers), np.float32)
-        joined[np.repeat(np.arange(self.routers), np.diff(starts)), neighbours] = 1
-        distances = np.where(np.eye(self.routers, dtype=bool), 0, -1).astype(np.int16)
-        frontier = np.eye(self.routers, dtype=np.float32)
-        hops = 0
-        while (distances < 0).any():
-            hops += 1
-            new = (frontier @ joined > 0) & (distances < 0)
-            distances[new] = hops
-            frontier = new.astype(np.float32)
-        return distances
+        ones = np.ones(len(neighbours), np.int8)
+        return csr_matrix((ones, neighbours, starts), shape=(self.routers, self.routers))
 
     @cached_property
     def next_hop_table(self) -> npt.NDArray[np.int16]:
@@ -57,6 +65,24 @@ class SearchedTopology(TabledTopology):
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
         """Returns by which ports of `router` shortest paths lead to which routers: bool, ports x N."""
         return np.asarray(self.distance_table[self.neighbours(router)] < self.distance_table[router])
+
+
+def all_distances(joined: csr_matrix | npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
+    """Returns the hops between all pairs of a graph, given its adjacency matrix; infinite without a path.
+
+    Returns:
+        float32, N x N. Searched a few hundred sources at a time: the search itself takes 8 bytes a pair.
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
+    matrix = csr_matrix(joined)
+    routers = matrix.shape[0]
+    found = np.empty((routers, routers), np.float32)
+    for first in range(0, routers, _SOURCES_AT_ONCE):
+        sources = np.arange(first, min(first + _SOURCES_AT_ONCE, routers))
+        found[sources] = dijkstra(matrix, unweighted=True, indices=sources)
+    return found
 
 
 def from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjacency:

@@ -21,6 +21,9 @@ from topology.layout import Layout, circle
 from topology.prime_powers import check_order
 from topology.searched import SearchedTopology, from_links
 
+# 2 q^2 routers are to be no more than MOST_ROUTERS.
+LARGEST_Q = 89
+
 
 class SlimFly(SearchedTopology):
     """The McKay-Miller-Siran graph of order q: 2 q^2 routers of network radix (3 q - delta) / 2, diameter 2.
@@ -34,14 +37,16 @@ class SlimFly(SearchedTopology):
         """Makes the graph.
 
         Args:
-            q: a prime power from 3 to 128.
+            q: a prime power from 3 to 89.
 
         Raises:
-            ParameterError: q is no prime power, or 2 or over 128; the nearest valid ones are named.
+            ParameterError: q is no prime power, or 2 or over 89; the nearest valid ones are named.
         """
+        if isinstance(q, int) and q <= 2:
+            raise ParameterError(f"there is no slimfly of q = {q}; the nearest possible is 3")
+        if isinstance(q, int) and q > LARGEST_Q:
+            raise ParameterError(f"q = {q} is over {LARGEST_Q}; the nearest possible is {LARGEST_Q}")
         check_order(q)
-        if q == 2:
-            raise ParameterError("q = 2 is 4w + 2, for which there is no slimfly; the nearest possible is 3")
         self.q = q
         self.params = {"q": q}
         super().__init__(from_links(2 * q * q, _links(finite_field(q))))

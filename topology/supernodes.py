@@ -88,7 +88,7 @@ def check_degree(kind: str, degree: int) -> None:
     degrees = [d for d in range(LARGEST_DEGREE + 1) if exists(kind, d)]
     nearest = [d for d in degrees if d < degree][-1:] + [d for d in degrees if d > degree][:1]
     raise ParameterError(
-        f"there is no {kind} supernode of degree {degree}; the nearest possible are "
+        f"there is no {kind} supernode of degree {degree}; the nearest possible: "
         + " and ".join(map(str, nearest))
     )
 

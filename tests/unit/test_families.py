@@ -94,13 +94,13 @@ def test_supernodes_exist_where_they_should(kind):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"q": 3, "degree": 5}, "no iq supernode of degree 5; the nearest possible are 4 and 7"),
+        ({"q": 3, "degree": 5}, "no iq supernode of degree 5; the nearest possible: 4 and 7"),
         ({"q": 3, "supernode": "paley", "degree": 3}, "no paley supernode of degree 3"),
         ({"q": 6, "degree": 3}, "q = 6 is no prime power"),
         ({"q": 3, "supernode": "bundle", "degree": 3}, "unknown supernode 'bundle'"),
         ({"q": 3}, "needs --q and --degree, or --radix"),
         ({"radix": 15, "q": 3}, "--radix is in place of"),
-        ({"radix": 2}, "no polarstar of radix 2; the nearest possible are 3"),
+        ({"radix": 2}, "no polarstar of radix 2; the nearest possible: 3"),
     ],
 )
 def test_polarstars_that_do_not_exist(options, said):
@@ -124,6 +124,9 @@ def test_one_mask_stands_for_a_supernode():
 
 
 # ---- graphs from files ----
+
+
+GRAPHML = "<graphml><graph edgedefault='undirected'>{}</graph></graphml>"
 
 
 def imported(tmp_path, text, name="graph.edges"):
@@ -163,10 +166,35 @@ def test_parallel_links_are_links_of_their_own(tmp_path):
         ("", "g.edges", "holds no link"),
         ("1 2\n3\n", "g.edges", "line 2: a link is two names, not '3'"),
         ("1 2\n1 2 3\n", "g.edges", "line 2: a link is two names"),
-        ("1 2\n3 3\n", "g.edges", "line 2: 3 is linked to itself"),
+        ("1 2\n3 3\n", "g.edges", "line 2: '3' is linked to itself"),
         ("1 2\n3 4\n", "g.edges", "2 graphs that are not connected"),
-        ("a b\nc c\n", "g.adjlist", "line 2: c is linked to itself"),
-        ("<graphml", "g.graphml", "is no GraphML"),
+        ("a b\nc c\n", "g.adjlist", "line 2: 'c' is linked to itself"),
+        ("<graphml", "g.graphml", "line 1: this is no XML"),
+        ("<svg/>", "g.graphml", "line 1: this is no GraphML but 'svg'"),
+        ("<graphml/>", "g.graphml", "it holds no graph"),
+        (GRAPHML.format("<node id='a'/>"), "g.graphml", "holds no link"),
+        (
+            GRAPHML.format("<node id='a'/>\n<node id='a'/>"),
+            "g.graphml",
+            "line 2: the node 'a' stands",
+        ),
+        (GRAPHML.format("<node id='a'/><edge source='a'/>"), "g.XML", "line 1: an edge without target"),
+        (GRAPHML.format("<node id='a'/><edge source='a' target='b'/>"), "g.graphml", "there is no node 'b'"),
+        (
+            GRAPHML.format("<node id='a'/>\n<edge source='a' target='a'/>"),
+            "g.graphml",
+            "line 2: 'a' is",
+        ),
+        (
+            GRAPHML.format("<edge source='a' target='b' directed='true'/>"),
+            "g.graphml",
+            "line 1: a directed",
+        ),
+        (GRAPHML.format("</graph><graph>"), "g.graphml", "line 1: a second graph"),
+        ("1 2 {\n", "g.edges", "line 1: a link is two names"),
+        ("1 2 {} junk\n", "g.edges", "line 1: a link is two names"),
+        ("1 2\0\n", "g.edges", "line 1: this is no text"),
+        ("1 2 " + "x" * 5000, "g.edges", "x\\.\\.\\.'$"),
     ],
 )
 def test_what_is_no_fabric_is_refused_with_the_place(tmp_path, text, name, said):
@@ -193,3 +221,42 @@ def test_every_familys_example_is_one(name):
     types = {parameter.name: parameter.type for parameter in FAMILIES[name].parameters}
     params = {key.removeprefix("--"): value for key, value in zip(words[::2], words[1::2], strict=True)}
     assert make_topology(name, {key: types[key](value) for key, value in params.items()}).routers > 1
+
+
+def test_an_adjacency_list_may_say_every_link_at_both_ends(tmp_path):
+    assert imported(tmp_path, "1 2 3\n2 1 3\n3 1 2\n", "sym.adjlist").links == 3
+    assert imported(tmp_path, "1 2 2\n2 1\n", "twice.adjlist").links == 2
+    assert imported(tmp_path, "2 1 1\n1 2 2\n", "both.adjlist").links == 2
+
+
+def test_links_of_graphml_are_as_many_whatever_their_ids(tmp_path):
+    edge = "<edge {} source='a' target='b'/>"
+    edges = "".join(edge.format(given) for given in ("id='0'", "", "id='1'", "id='0'"))
+    topology = imported(tmp_path, GRAPHML.format("<node id='a'/><node id='b'/>" + edges), "g.graphml")
+    assert topology.links == 4
+
+
+@pytest.mark.parametrize("name", ["g.edges", "g.EDGES", "g.adjlist"])
+def test_a_mark_at_the_files_beginning_and_other_line_ends_are_no_part_of_names(tmp_path, name):
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf1 2\r\n2 3\r\n")
+    assert Imported(**{"from": str(tmp_path / name)}).labels == ("1", "2", "3")
+
+
+def test_names_may_be_numbers_of_any_length_and_anything_else(tmp_path):
+    long = "9" * 5000
+    topology = imported(tmp_path, f"{long} 10\n10 9\n9 x\n")
+    assert topology.labels == ("9", "10", long, "x")
+
+
+def test_what_is_no_text_is_told(tmp_path):
+    (tmp_path / "g.edges").write_bytes(b"\xff\xfe1 2")
+    with pytest.raises(ParameterError, match="is no text"):
+        Imported(**{"from": str(tmp_path / "g.edges")})
+
+
+def test_families_end_where_tables_of_all_pairs_would_not_fit():
+    assert SlimFly(89).routers == 15_842
+    with pytest.raises(ParameterError, match="q = 97 is over 89"):
+        SlimFly(97)
+    with pytest.raises(ParameterError, match="at most 16384 are possible"):
+        PolarStar(radix=100)

@@ -401,3 +401,41 @@ def test_more_routers_than_tags_are_refused_at_once_and_their_graph_is_not(capsy
     said = fails(capsys, f"verify polarfly --q 64 --routing {routing}", Status.USAGE)
     assert "4161 routers are more than the 4094 that tags can name" in said
     assert prints_json(capsys, "topology polarfly --q 64 --json")["routers"] == 4161
+
+
+def test_a_command_that_is_refused_writes_nothing(capsys, tmp_path):
+    graph, figure = tmp_path / "a.json", tmp_path / "a.pdf"
+    fails(capsys, f"topology polarfly --q 3 --export json {graph} --figure {figure}", Status.USAGE)
+    fails(capsys, f"topology polarfly --q 3 --export json {graph} --figure {tmp_path}/no/a.png", Status.USAGE)
+    same = tmp_path / "same.svg"
+    fails(capsys, f"topology polarfly --q 3 --export json {same} --figure {same}", Status.USAGE)
+    fails(capsys, f"topology polarstar --radix 15 --designs --export json {graph}", Status.USAGE)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_radix_is_told_as_the_design_that_it_is(capsys):
+    result = prints_json(capsys, "topology polarstar --radix 15 --json")
+    assert result["params"] == {"q": 11, "supernode": "iq", "degree": 3}
+    listed = prints_json(capsys, "topology polarstar --radix 15 --supernode paley --designs --json")
+    assert {design["supernode"] for design in listed["designs"]} == {"paley"}
+
+
+@pytest.mark.parametrize("name", ["a$x^$.edges", "two lines\nand more.edges", "caf\udce9.edges"])
+def test_a_file_may_have_any_name(capsys, tmp_path, name):
+    (tmp_path / name).write_text("a b\n")
+    arguments = ["topology", "graph", "--from", str(tmp_path / name), "--figure", str(tmp_path / "m.png")]
+    assert entry.main(arguments) == Status.DONE
+    capsys.readouterr()
+    fails(capsys, ["topology", "graph", "--from", str(tmp_path / f"no{name}")], Status.USAGE)
+
+
+def test_a_ring_whose_repairs_are_too_long_goes_without(capsys, tmp_path):
+    (tmp_path / "ring.edges").write_text("".join(f"{n} {(n + 1) % 44}\n" for n in range(44)))
+    said = fails(capsys, f"verify graph --from {tmp_path}/ring.edges", Status.USAGE)
+    assert "try --no-local-repair" in said
+    result = prints_json(capsys, f"verify graph --from {tmp_path}/ring.edges --no-local-repair --json")
+    assert (result["ok"], result["max_hops"]) == (True, 22)
+
+
+def test_prediction_checks_its_seed(capsys):
+    fails(capsys, "predict polarfly --q 3 --pattern random-permutation --seed -1", Status.USAGE)
