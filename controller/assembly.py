@@ -192,26 +192,28 @@ class _Made:
     """Rules that were made before: most of a fabric's are the same on many switches."""
 
     def __init__(self) -> None:
-        self._rules: dict[tuple[Table, int, int, int], Rule] = {}
+        self._rules: list[dict[tuple[int, int, int], Rule]] = [{} for _ in Table]
 
     def rule(self, table: Table, view: RouterView, block: DestinationBlock, group: int) -> Rule:
         """Returns the rule by which a table sends packets for a block to a group."""
         first = block.routers[0]
-        key = (table, first, len(block.routers), group)
-        if key not in self._rules:
+        key = (first, len(block.routers), group)
+        known = self._rules[table]
+        if key not in known:
             if len(block.routers) == 1:
                 what, priority = view.matches[first], PRIORITY_ROUTER
             else:
                 what, priority = to_router(view.topology, first, block.low_bits), PRIORITY_BLOCK
-            self._rules[key] = Rule(table, priority, what, _to_group(group))
-        return self._rules[key]
+            known[key] = Rule(table, priority, what, _to_group(group))
+        return known[key]
 
     def tag_rule(self, router: int, tagged: int) -> Rule:
         """Returns the rule for packets whose tag names a router."""
-        key = (Table.TRANSIT, router, 1, tagged)
-        if key not in self._rules:
-            self._rules[key] = tag_rule(router, tagged)
-        return self._rules[key]
+        key = (router, 1, tagged)
+        known = self._rules[Table.TRANSIT]
+        if key not in known:
+            known[key] = tag_rule(router, tagged)
+        return known[key]
 
 
 def _onward(view: RouterView, repair: Repair, made: _Made, *, marks: bool) -> Iterator[Rule]:

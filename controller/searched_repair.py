@@ -21,7 +21,7 @@ Destinations that have the same ports and the same ways around share a group.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -123,7 +123,7 @@ class _RouterSearch:
         blocks = self._search.topology.destination_blocks(self._router)
         units = [_Unit(list(block.routers), self._view.ways[block.routers[0]]) for block in blocks]
         paths = self._search.paths(self._neighbours[:, None], self._everyone)
-        return self._ways(units, partial(self._around, paths), marked=True)
+        return self._ways(units, partial(self._around, paths, _avoid(paths, self._router)), marked=True)
 
     def tagged(self) -> Ways:
         """Returns the ways of packets with a tag."""
@@ -151,16 +151,16 @@ class _RouterSearch:
             found.setdefault(neighbours.pop() if len(neighbours) == 1 else None, []).append(unit)
         yield from found.items()
 
-    def _around(self, paths: list[Routers], lost: int, units: list[_Unit]) -> _Found:
+    def _around(self, paths: list[Routers], for_link: Mask, lost: int, units: list[_Unit]) -> _Found:
         """Returns units with their ways around a neighbour; notes for which there are none.
 
         Args:
             paths: from all neighbours to all routers.
+            for_link: which of these do not come back.
             lost: the neighbour.
             units: those that are reached by way of it.
         """
         rows = self._rows(lost)
-        for_link = _avoid(paths, self._router)
         # What is dead cannot be reached, so to the neighbour itself only the link matters.
         for_switch = for_link & (_avoid(paths, lost) | (self._everyone == lost))
         link = Element(Kind.LINK, (min(self._router, lost), max(self._router, lost)))
@@ -224,7 +224,7 @@ class _RouterSearch:
         if not units or not len(rows):
             return []
         search = self._search
-        to_tag = self._all_paths_avoid(self._router)[rows]
+        to_tag = self._not_back[rows]
         to_tag_and_not_dead = to_tag if dead is None else to_tag & self._all_paths_avoid(dead)[rows]
         found: _Found = []
         for unit in units:
@@ -248,6 +248,11 @@ class _RouterSearch:
                 self._most_hops = max(self._most_hops, int(longer.max()))
         return found
 
+    @cached_property
+    def _not_back(self) -> Mask:
+        """From which neighbours to which routers no shortest path comes back."""
+        return self._all_paths_avoid(self._router)
+
     def _all_paths_avoid(self, unwanted: int) -> Mask:
         """Returns from which neighbours to which routers no shortest path at all visits another router."""
         by_way_of_it = self._out[:, [unwanted]] + self._search.distances[unwanted]
@@ -255,7 +260,7 @@ class _RouterSearch:
 
     def _around_with_tag(self, lost: int, units: list[_Unit]) -> _Found:
         rows = self._rows(lost)
-        safe = self._all_paths_avoid(self._router) & self._all_paths_avoid(lost)
+        safe = self._not_back & self._all_paths_avoid(lost)
         found = self._by_neighbour(units, rows, safe[rows])
         exchanged = tuple(_Around(n, n) for n in self._neighbours[rows][:_WAYS].tolist())
         if exchanged and (left := _without(units, found)):

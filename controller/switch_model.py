@@ -70,14 +70,14 @@ class SwitchModel:
             raise PlanError(f"two groups of one number on {switch_name(plan.router)}")
         for group in plan.groups:
             self._check_chain(group, ())
-        rules: dict[Table, list[Rule]] = {table: [] for table in Table}
+        rules: list[list[Rule]] = [[] for _ in Table]
         checked: set[int] = set()  # of actions, which many rules share
         for rule in plan.rules:
             rules[rule.table].append(rule)
             if rule.goto is not None or id(rule.actions) not in checked:
                 self._check(rule)
                 checked.add(id(rule.actions))
-        self._tables = {table: _TableIndex(rules[table], keys) for table in Table}
+        self._tables = [_TableIndex(rules[table], keys) for table in Table]
         # The ports whose state mattered to what was processed, until somebody empties it.
         self.consulted: set[int] = set()
 
@@ -104,7 +104,7 @@ class SwitchModel:
 
     def fields_past_ingress(self) -> frozenset[str]:
         """Returns the names of the fields that rules look at after the ingress table."""
-        later = (index for table, index in self._tables.items() if table is not Table.INGRESS)
+        later = (self._tables[table] for table in Table if table is not Table.INGRESS)
         return frozenset(field for index in later for field in index.fields())
 
     def process(self, packet: Mapping[str, int], dead_ports: frozenset[int]) -> list[Outcome]:

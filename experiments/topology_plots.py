@@ -94,7 +94,7 @@ def draw_fabric(axes: Axes, topology: Topology, layout: Layout) -> None:
             dark = len(layout.kinds) > 1 and layout.kind[router] == 0
             color = "white" if dark else "black"
             axes.text(x, y, str(router + 1), fontsize=6, ha="center", va="center", color=color, zorder=5)
-            if topology.labels:
+            if topology.labels and topology.labels[router] != str(router + 1):
                 label = topology.labels[router][:_LONGEST_LABEL].encode(errors="replace").decode()
                 axes.annotate(
                     label,
