@@ -123,6 +123,12 @@ _COMMANDS = (
         fabric_commands.plot,
     ),
     _Command(
+        "compare",
+        "runs side by side: in what they differ, and what came of it",
+        fabric_commands.compare_arguments,
+        fabric_commands.compare,
+    ),
+    _Command(
         "clean",
         "remove what a crashed fabric left behind, and only that (root)",
         add_json,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from experiments.errors import Status
@@ -181,6 +182,36 @@ def plot(arguments: argparse.Namespace) -> Status:
     else:
         paths = plot_failover(folder) if is_failover(folder) else plot_run(folder)
     print_result(arguments, {"figures": [str(path) for path in paths]})
+    return Status.DONE
+
+
+def compare_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab compare`."""
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="the folder of a run")
+    parser.add_argument("--figure", metavar="FILE", type=Path, help="draw them into a .png or .svg")
+    add_json(parser)
+
+
+def compare(arguments: argparse.Namespace) -> Status:
+    """Does what `polarlab compare` is for."""
+    from experiments.comparison import compare
+    from experiments.printing import readable
+
+    comparison = compare(arguments.runs)
+    if arguments.figure:
+        from experiments.comparison_plots import draw_comparison
+
+        draw_comparison(comparison, arguments.figure)
+    if arguments.json:
+        print_result(arguments, asdict(comparison))
+        return Status.DONE
+    if comparison.same:
+        print("all: " + ", ".join(f"{name} {readable(value)}" for name, value in comparison.same.items()))
+    rows = [
+        {"": name, **dict(zip(comparison.runs, map(readable, values), strict=True))}
+        for name, values in {**comparison.differing, **comparison.results}.items()
+    ]
+    print_table(rows, ("", *comparison.runs))
     return Status.DONE
 
 

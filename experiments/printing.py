@@ -20,14 +20,15 @@ def print_result(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
         return
     width = max(map(len, result))
     for name, value in result.items():
-        print(f"{name:<{width}}  {_readable(value)}")
+        print(f"{name:<{width}}  {readable(value)}")
 
 
-def _readable(value: Any) -> str:
+def readable(value: Any) -> str:
+    """Returns a value as it is printed for people."""
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_readable(entry)}" for key, entry in value.items())
+        return ", ".join(f"{key}: {readable(entry)}" for key, entry in value.items())
     if isinstance(value, list):
-        return ", ".join(map(_readable, value)) or "none"
+        return ", ".join(map(readable, value)) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:

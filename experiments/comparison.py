@@ -1,0 +1,89 @@
+"""Runs side by side: in what they differ, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.plots import damage_told
+from experiments.records import SUMMARY, read_json
+from topology.errors import ParameterError
+
+# What a run was told to do.
+_SETTINGS = (
+    *("name", "params", "routing", "pattern", "load", "hosts", "link_rate_bps", "queue_packets"),
+    *("frame_bytes", "warmup_s", "duration_s", "seed"),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Some runs; every table has a row of one value per run under each name.
+
+    Attributes:
+        runs: the runs' names.
+        same: the settings that all have in common.
+        differing: those that they differ in.
+        results: what was measured; None where a run has no such result.
+    """
+
+    runs: tuple[str, ...]
+    same: dict[str, Any]
+    differing: dict[str, list[Any]]
+    results: dict[str, list[Any]]
+
+
+def compare(folders: Sequence[Path]) -> Comparison:
+    """Returns the runs of some folders side by side.
+
+    Raises:
+        ParameterError: there are fewer than two, one is named twice, or one holds no complete run, or a
+            damaged one.
+    """
+    if len(folders) < 2:
+        raise ParameterError("a comparison is of two runs or more")
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise ParameterError("a run is named twice")
+    summaries, results = [], []
+    for folder in folders:
+        summary = read_json(folder / SUMMARY)
+        with damage_told(folder):
+            if "accepted" not in summary:
+                raise ParameterError(f"{folder} is no run: {SUMMARY} has no accepted traffic")
+            results.append(_results(summary))
+        summaries.append(summary)
+    settings = {name: [summary.get(name) for summary in summaries] for name in _SETTINGS}
+    return Comparison(
+        _names(folders),
+        {name: values[0] for name, values in settings.items() if all(v == values[0] for v in values)},
+        {name: values for name, values in settings.items() if any(v != values[0] for v in values)},
+        {name: [result[name] for result in results] for name in results[0]},
+    )
+
+
+def _results(summary: dict[str, Any]) -> dict[str, Any]:
+    latency, received = summary["latency_ms"], summary["packets"]["received"]
+    hops = {int(count): packets for count, packets in summary["hops"].items()}
+    total = sum(hops.values())
+    return {
+        "offered": summary["offered"],
+        "accepted": summary["accepted"],
+        "predicted": summary.get("predicted", {}).get("accepted"),
+        "loss": summary["loss"],
+        "latency_mean_ms": latency["mean"],
+        "latency_p50_ms": latency["p50"],
+        "latency_p99_ms": latency["p99"],
+        "hops_mean": round(sum(h * n for h, n in hops.items()) / total, 4) if total else None,
+        "reordered": round(summary["out_of_order"] / received, 6) if received else None,
+        "rules": summary["rules"]["flows"],
+        "groups": summary["rules"]["groups"],
+        "valid": summary["fidelity"]["valid"],
+    }
+
+
+def _names(folders: Sequence[Path]) -> tuple[str, ...]:
+    """Returns the folders' last names, or all of their paths where these are not different."""
+    short = tuple(folder.resolve().name for folder in folders)
+    return short if len(set(short)) == len(short) else tuple(map(str, folders))
