@@ -16,7 +16,8 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from controller.local_repair import Repair, repair_maker
+from controller import polarfly_repair
+from controller.local_repair import Repair, RepairMaker
 from controller.pipeline import (
     MOST_TAGS,
     PRIORITY_BLOCK,
@@ -44,9 +45,11 @@ from controller.plan import (
     match,
 )
 from controller.router_view import Block, RouterView, group_number, tagged_for
+from controller.searched_repair import RepairSearch
 from topology.addressing import INITIAL_TTL, hosts_of
 from topology.errors import ParameterError
 from topology.graph import DestinationBlock, Topology
+from topology.polarfly import PolarFly
 
 # Open vSwitch drops output to the port that a packet came in by, and after a detour a packet may have to
 # go back there. Port 0 is none.
@@ -95,7 +98,7 @@ def assemble(
         )
     check_lifetime(topology, hop_bound)
     matches = tuple(to_router(topology, router) for router in range(topology.routers))
-    make_repair = repair_maker(topology)
+    make_repair = _repair_maker(topology)
     parts = []
     for router, own_hosts in groupby(hosts, key=lambda host: host.router):
         view = RouterView(topology, router, tuple(topology.minimal_ports(router)), matches)
@@ -124,6 +127,13 @@ def assemble(
         switches.append(SwitchPlan(view.router, tuple(rules), tuple(groups), repair.onward.toward, tagged))
     unprotected = tuple((view.router, *what) for view, repair, _, _ in parts for what in repair.unprotected)
     return RoutePlan(topology, hosts_per_router, name, tuple(switches), hop_bound, repair_hops, unprotected)
+
+
+def _repair_maker(topology: Topology) -> RepairMaker:
+    """Returns what makes the repairs of a topology's routers."""
+    if isinstance(topology, PolarFly):
+        return polarfly_repair.repair
+    return RepairSearch(topology).repair
 
 
 def check_lifetime(topology: Topology, hop_bound: HopBound, repair_hops: int = 0) -> None:

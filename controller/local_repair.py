@@ -27,7 +27,6 @@ from controller.plan import (
 )
 from controller.router_view import Block, RouterView, group_number
 from topology.faults import Element
-from topology.graph import Topology
 
 MARK = SetField("ip_dscp", REPAIRED_DSCP)
 
@@ -115,13 +114,3 @@ def _without_ways_around(switch: SwitchPlan) -> SwitchPlan:
         onward=tuple(ports[n].group if n in ports else n for n in switch.onward),
         tagged=tuple(ports[n].group if n in ports else n for n in switch.tagged),
     )
-
-
-def repair_maker(topology: Topology) -> RepairMaker:
-    """Returns what makes the repairs of a topology's routers."""
-    from controller import polarfly_repair, searched_repair
-    from topology.polarfly import PolarFly
-
-    if isinstance(topology, PolarFly):
-        return polarfly_repair.repair
-    return searched_repair.RepairSearch(topology).repair

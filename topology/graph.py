@@ -174,7 +174,7 @@ class Topology(ABC):
 
     def layout(self) -> Layout:
         """Returns where a drawing puts the routers."""
-        return free_layout(self)
+        return free_layout(self.routers, [(link.a, link.b) for link in self.link_list])
 
     def neighbours(self, router: int) -> Routers:
         """Returns the neighbours of `router`, ascending; the i-th is behind port i + 1."""

@@ -6,15 +6,11 @@ structure of its own is laid out by forces, or on a circle where that would take
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
-if TYPE_CHECKING:
-    from topology.graph import Topology
 
 Positions = npt.NDArray[np.float64]
 
@@ -62,15 +58,14 @@ def in_rows(rows: Sequence[Sequence[int]], routers: int, width: float, apart: fl
     return positions
 
 
-def free_layout(topology: Topology) -> Layout:
-    """Returns a layout of a graph without structure of its own."""
-    routers = topology.routers
+def free_layout(routers: int, links: Iterable[tuple[int, int]]) -> Layout:
+    """Returns a layout of a graph without structure of its own, given the ends of its links."""
     kinds = ("routers",)
     if routers > MOST_BY_FORCES:
         return Layout(circle(routers), np.zeros(routers, np.int64), kinds)
     import networkx as nx  # only here: importing it takes a third of a second
 
-    graph = nx.Graph((link.a, link.b) for link in topology.link_list)
+    graph = nx.Graph(links)
     if routers <= MOST_BY_PATHS:
         found = nx.kamada_kawai_layout(graph, pos=nx.circular_layout(sorted(graph)))
     else:
