@@ -44,6 +44,7 @@ def demo(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab demo` is for."""
     from emulation.machine import require_emulation
     from experiments.options import DEFAULT_RESULTS, check_seed, read_fabric
+    from experiments.records import plain_name
     from topology.faults import CONTROLLER, parse_elements
 
     if arguments.name == _NAME and not hasattr(arguments, "q"):
@@ -62,7 +63,7 @@ def demo(arguments: argparse.Namespace) -> Status:
 
     stamp = time.strftime("%Y%m%d-%H%M%S")
     words = ["failover", fabric.name, *map(str, fabric.params.values()), fabric.routing, stamp]
-    out = arguments.out or DEFAULT_RESULTS / "-".join(words)
+    out = arguments.out or DEFAULT_RESULTS / plain_name(*words)
     progress = Progress()
     options = FailoverOptions(elements, arguments.kill_controller)
     if elements and arguments.kill_controller:  # the new one is to have taken over before they come back

@@ -78,11 +78,12 @@ def run(arguments: argparse.Namespace) -> Status:
     traffic = read_traffic(arguments, fabric.topology)
     check_packet_rate(fabric, traffic)
     require_emulation()
+    from experiments.records import plain_name
     from experiments.runner import run_experiment
 
-    words = [fabric.name, *map(str, fabric.params.values()), fabric.routing, traffic.pattern]
+    words = [fabric.name, *fabric.params.values(), fabric.routing, traffic.pattern]
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    out = arguments.out or DEFAULT_RESULTS / "-".join([*words, f"{traffic.load:g}", stamp])
+    out = arguments.out or DEFAULT_RESULTS / plain_name(*words, f"{traffic.load:g}", stamp)
     progress = Progress()
     summary = run_experiment(fabric, traffic, out, arguments.pcap, progress)
     from experiments.plots import plot_run
@@ -132,13 +133,14 @@ def sweep(arguments: argparse.Namespace) -> Status:
         traffic = read_traffic(arguments, fabric.topology)
     check_packet_rate(fabric, traffic)
     require_emulation()
+    from experiments.records import plain_name
     from experiments.sweep import run_sweep
     from experiments.sweep_plots import plot_sweep
     from experiments.sweep_points import SweepOptions, as_numbers, read_points
 
     rate = AUTO_RATE if fabric.calibrate else f"{fabric.shape.rate_bps / 1000:g}kbit"
-    words = [fabric.name, *map(str, fabric.params.values()), fabric.hosts, rate]
-    out = arguments.out or DEFAULT_RESULTS / "-".join(["sweep", *map(str, words)])
+    words = [fabric.name, *fabric.params.values(), fabric.hosts, rate]
+    out = arguments.out or DEFAULT_RESULTS / plain_name("sweep", *words)
     progress = Progress()
     options = SweepOptions(routings, patterns, loads)
     measured = run_sweep(fabric, traffic, options, out, progress)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.records import MANIFEST, read_csv, read_json
+from experiments.records import MANIFEST, plain_name, read_csv, read_json
 from topology.errors import ParameterError
 
 POINTS = "points.csv"
@@ -47,7 +46,7 @@ class Point:
     @property
     def name(self) -> str:
         """A name for files."""
-        return f"{self.routing}-{re.sub('[^A-Za-z0-9.]+', '-', self.pattern)}-{self.load:g}"
+        return plain_name(self.routing, self.pattern, f"{self.load:g}")
 
 
 @dataclass(frozen=True)

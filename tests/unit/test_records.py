@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments.records import RunDirectory, read_csv, read_json
+from experiments.records import RunDirectory, plain_name, read_csv, read_json
 from topology.errors import MachineError, ParameterError
 
 # ---- the directory ----
@@ -170,3 +170,15 @@ def test_csv_that_is_no_text_is_damaged(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x80\n")
     with pytest.raises(ParameterError, match="is damaged"):
         read_csv(tmp_path / "t.csv", ("a",))
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("polarfly", 7, "min", "uniform"), "polarfly-7-min-uniform"),
+        (("graph", "/tmp/a b/g.edges", "matrix:../d.csv"), "graph-tmp-a-b-g.edges-matrix-..-d.csv"),
+        (("x" * 500, "end"), "x" * 116 + "-end"),
+    ],
+)
+def test_whatever_is_named_a_results_folder_is_one_folder(words, name):
+    assert plain_name(*words) == name
