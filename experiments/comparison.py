@@ -75,6 +75,7 @@ def _results(summary: dict[str, Any]) -> dict[str, Any]:
         "latency_mean_ms": latency["mean"],
         "latency_p50_ms": latency["p50"],
         "latency_p99_ms": latency["p99"],
+        "latency_p99_9_ms": latency.get("p99_9"),
         "hops_mean": round(sum(h * n for h, n in hops.items()) / total, 4) if total else None,
         "reordered": round(summary["out_of_order"] / received, 6) if received else None,
         "rules": summary["rules"]["flows"],

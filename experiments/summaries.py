@@ -74,6 +74,7 @@ def summarise(
             "mean": _rounded(received.latency.mean_ms()),
             "p50": _rounded(received.latency.quantile_ms(0.5)),
             "p99": _rounded(received.latency.quantile_ms(0.99)),
+            "p99_9": _rounded(received.latency.quantile_ms(0.999)),
         },
         "hops": {str(n): int(received.hops[n]) for n in np.flatnonzero(received.hops)},
         "hops_as_distances": _hops_match(fabric, result),
