@@ -122,8 +122,11 @@ class PortOccupancies:
 
     def rise(self, ports: tuple[int, ...]) -> float:
         """Returns by how much some ports are more occupied than they were of late, on average."""
-        before = {port: self.means_before.get(port, self.newest.get(port, 0.0)) for port in ports}
-        return self.now(ports) - _average(before, ports)
+        newest, before = self.newest, self.means_before
+        if len(ports) == 1:  # a law asks this of every group, many times a second
+            now = newest.get(ports[0], 0.0)
+            return now - before.get(ports[0], now)
+        return sum(self.rise((port,)) for port in ports) / len(ports)
 
 
 def _average(values: Mapping[int, float], ports: tuple[int, ...]) -> float:
