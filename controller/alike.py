@@ -38,7 +38,7 @@ def destination_classes(switches: Iterable[SwitchPlan], hosts: Sequence[Host]) -
         PlanError: a switch rewrites the destinations of IPv4 packets, or reads them other than by matches.
     """
     reader = _Reader({"eth_dst": [h.mac for h in hosts], "ipv4_dst": [h.ip for h in hosts]})
-    return [reader.classes(switch) for switch in switches]
+    return [reader.classes(switch, _actions_on_ipv4(switch)) for switch in switches]
 
 
 def port_classes(switches: Iterable[SwitchPlan], ports: Iterable[int]) -> list[list[int]]:
@@ -56,9 +56,10 @@ def port_classes(switches: Iterable[SwitchPlan], ports: Iterable[int]) -> list[l
     for switch, number in zip(switches, ports, strict=True):
         if number not in readers:
             readers[number] = _Reader({"in_port": range(number + 1)})
-        classes = readers[number].classes(switch)
+        actions = _actions_on_ipv4(switch)
+        classes = readers[number].classes(switch, actions)
         # A port that a packet may be sent back by is like no other: it may be the one that it came in by.
-        exposed = _without_clearing(switch)
+        exposed = _without_clearing(switch, actions)
         for port in range(number + 1):
             if port in exposed or PORT_INGRESS in exposed:
                 classes[port] = -port
@@ -67,11 +68,11 @@ def port_classes(switches: Iterable[SwitchPlan], ports: Iterable[int]) -> list[l
     return found
 
 
-def _without_clearing(switch: SwitchPlan) -> set[int]:
+def _without_clearing(switch: SwitchPlan, actions: Iterable[Actions]) -> set[int]:
     """Returns the ports that packets may be sent by while they have the port that they came in by."""
     groups = {group.number: group for group in switch.groups}
     found: set[int] = set()
-    waiting = list(_actions_on_ipv4(switch))
+    waiting = list(actions)
     seen: set[int] = set()
     while waiting:
         for action in waiting.pop():
@@ -126,9 +127,9 @@ class _Reader:
         self._known: dict[int, _Covering] = {}
         self._saying_nothing: dict[int, Match] = {}
 
-    def classes(self, switch: SwitchPlan) -> list[int]:
-        """Returns the number of each item's class."""
-        for actions in _actions_on_ipv4(switch):
+    def classes(self, switch: SwitchPlan, on_ipv4: Iterable[Actions]) -> list[int]:
+        """Returns the number of each item's class, given what the switch's rules may do to IPv4 packets."""
+        for actions in on_ipv4:
             self._check(actions, switch)
         for group in switch.groups:
             for bucket in (*group.buckets, *group.alternatives):

@@ -214,7 +214,7 @@ class _Made:
                 what, priority = view.matches[first], PRIORITY_ROUTER
             else:
                 what, priority = to_router(view.topology, first, block.low_bits), PRIORITY_BLOCK
-            known[key] = Rule(table, priority, what, _to_group(group))
+            known[key] = onward_rule(table, what, group, priority)
         return known[key]
 
     def tag_rule(self, router: int, tagged: int) -> Rule:
@@ -240,18 +240,12 @@ def _port_groups(view: RouterView) -> Iterator[Group]:
         yield Group(group_number(Block.PORT, port), GroupKind.INDIRECT, (bucket,))
 
 
-def onward_rules(destination: Match, onward: int, unrepaired: int | None) -> Iterator[Rule]:
-    """Yields the rules by which a switch sends untagged packets on toward other routers.
+def onward_rule(table: Table, destination: Match, group: int, priority: int = PRIORITY_ROUTER) -> Rule:
+    """Returns the rule by which a switch sends untagged packets for other routers' hosts to a group.
 
-    Args:
-        destination: the match of packets for their hosts.
-        onward: the group for packets without a mark.
-        unrepaired: the group for packets that were repaired before, and are not again; None where no switch
-            repairs.
+    In table MINIMAL it is for packets without a mark, in table MARKED for those that were repaired before.
     """
-    yield Rule(Table.MINIMAL, PRIORITY_ROUTER, destination, _to_group(onward))
-    if unrepaired is not None:
-        yield Rule(Table.MARKED, PRIORITY_ROUTER, destination, _to_group(unrepaired))
+    return Rule(table, priority, destination, _to_group(group))
 
 
 def tag_rule(router: int, tagged: int) -> Rule:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from controller.assembly import onward_rules, tag_rule
+from controller.assembly import onward_rule, tag_rule
 from controller.failures import Failure
 from controller.pipeline import to_router
 from controller.plan import (
@@ -85,8 +85,10 @@ def _rerouted(whole: RoutePlan, left: Remains) -> tuple[RoutePlan, Mask]:
         changed = (onward != switch.onward) | port_changed
         for other in np.flatnonzero(changed).tolist():
             port = int(shortest[:, other].argmax()) + 1 if port_changed[other] else int(first[other])
-            unrepaired = group_number(Block.PORT, port) if marks else None
-            rules += onward_rules(to_router(topology, other), int(onward[other]), unrepaired)
+            destination = to_router(topology, other)
+            rules.append(onward_rule(Table.MINIMAL, destination, int(onward[other])))
+            if marks:
+                rules.append(onward_rule(Table.MARKED, destination, group_number(Block.PORT, port)))
         for other in np.flatnonzero(tagged != switch.tagged).tolist():
             rules.append(tag_rule(other, int(tagged[other])))
         displaced[router] |= changed

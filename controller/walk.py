@@ -121,7 +121,7 @@ class _DestinationWalk:
     ) -> None:
         self._repair_hops = repair_hops
         self._space = space
-        self.destination = destination
+        self._destination = destination
         self.delivery = space.delivery(destination)
         self.steps = space.toward(destination)
         self._bounds = bounds
@@ -169,11 +169,11 @@ class _DestinationWalk:
             if source.router in failure.dead_routers:
                 continue
             verdict = judge.judge(state) if index in again else self._source_verdicts[index]
-            if part[source.router] != part[self.destination.router]:
+            if part[source.router] != part[self._destination.router]:
                 proof.cut_off += 1
                 continue
             bound = self._bounds[source.router] + slack
-            _count(proof, failure, source, self.destination, verdict, bound)
+            _count(proof, failure, source, self._destination, verdict, bound)
 
     def _states_before(self, numbers: Iterable[int]) -> frozenset[int]:
         """Returns states and all from which packets come to them."""
@@ -198,7 +198,6 @@ class _Judge:
         unbroken: Mapping[int, _Verdict],
     ) -> None:
         self._steps = walk.steps
-        self._destination = walk.destination
         self._delivery = walk.delivery
         self._failure = failure
         self._touched = touched

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
 
 from experiments.comparison import Comparison
-from experiments.exports import write_new
 from experiments.plots import new_figure
-from experiments.topology_plots import check_figure
+from experiments.topology_plots import check_figure, save_new_figure
 
 _PANELS = (
     ("accepted", "fraction of the injection capacity"),
@@ -45,9 +43,7 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
         axes.set_yticks(places, labels, parse_math=False)
         if name == "accepted":
             axes.legend(loc="lower right", fontsize=7)
-    content = io.BytesIO()
-    figure.savefig(content, format=format_, dpi=130)
-    write_new(path, content.getvalue())
+    save_new_figure(figure, path, format_)
 
 
 def _label(value: float | None) -> str:

@@ -21,6 +21,7 @@ from topology.errors import ParameterError
 
 _MOST_HOPS = 255  # as many as a TTL can tell
 FORMATS = ("png", "svg")
+DPI = 130
 _DARK, _LIGHT = "#1f3b57", "#a8bccf"
 
 
@@ -54,7 +55,7 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Writes a figure in every format and returns the files."""
     paths = [folder / f"{name}.{format_}" for format_ in FORMATS]
     for path in paths:
-        figure.savefig(path, dpi=130)
+        figure.savefig(path, dpi=DPI)
     return paths
 
 

@@ -42,3 +42,13 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> No
     widths = [max(len(line[index]) for line in table) for index in range(len(columns))]
     for line in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def print_rows(
+    arguments: argparse.Namespace, name: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> None:
+    """Prints rows as a table, or with --json as one object that has them under a name."""
+    if arguments.json:
+        print_result(arguments, {name: rows})
+    else:
+        print_table(rows, columns)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import Status
-from experiments.printing import add_json, print_result, print_table
+from experiments.printing import add_json, print_result, print_rows, print_table
 from topology.errors import UsageError
 
 
@@ -94,10 +94,7 @@ def _list_families(arguments: argparse.Namespace) -> Status:
         }
         for name, family in FAMILIES.items()
     ]
-    if arguments.json:
-        print_result(arguments, {"families": families})
-    else:
-        print_table(families, ("name", "parameters", "summary", "example"))
+    print_rows(arguments, "families", families, ("name", "parameters", "summary", "example"))
     return Status.DONE
 
 
@@ -211,10 +208,7 @@ def patterns(arguments: argparse.Namespace) -> Status:
         {"pattern": usage(name), "level": what.level, "definition": what.text, "source": what.source}
         for name, what in PATTERNS.items()
     ]
-    if arguments.json:
-        print_result(arguments, {"patterns": rows})
-    else:
-        print_table(rows, ("pattern", "level", "definition", "source"))
+    print_rows(arguments, "patterns", rows, ("pattern", "level", "definition", "source"))
     return Status.DONE
 
 

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
 from experiments.exports import check_new, write_new
-from experiments.plots import FORMATS, new_figure
+from experiments.plots import DPI, FORMATS, new_figure
 from topology.addressing import switch_name
 from topology.errors import UsageError
 from topology.graph import Topology
@@ -40,8 +41,13 @@ def draw_topology(topology: Topology, title: str, path: Path) -> None:
     # A title may have the name of a file in it, and that anything.
     axes.set_title(title.encode(errors="replace").decode(), pad=14, parse_math=False)
     figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=8)
+    save_new_figure(figure, path, format_)
+
+
+def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
+    """Writes a figure into a file that does not exist yet; errors as `write_new`."""
     content = io.BytesIO()
-    figure.savefig(content, format=format_, dpi=130)
+    figure.savefig(content, format=format_, dpi=DPI)
     write_new(path, content.getvalue())
 
 
