@@ -70,9 +70,9 @@ def _least_idle(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     packet_s = traffic.frame_bytes * 8 / fabric.options.shape.rate_bps
     warmup_s = _WARMUP_QUEUES * fabric.options.shape.queue_packets * packet_s
     warmup_s = min(max(warmup_s, _LEAST_WARMUP_S), _MOST_WARMUP_S)
-    options = replace(traffic, warmup_s=warmup_s, duration_s=_DURATION_S)
+    options = replace(traffic, warmup_s=warmup_s, duration_s=_DURATION_S, steady=False)
     with CpuSampler() as cpu:
-        result = run_measured_traffic(fabric, options, lambda _seconds: None)
+        result = run_measured_traffic(fabric, options, lambda _live: None)
     begin_s = result.clock.monotonic_ns / 1e9 + warmup_s
     lag_ms = result.sent.lag.quantile_ms(0.99)
     if lag_ms is None or lag_ms > packet_s * 1e3:

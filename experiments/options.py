@@ -20,11 +20,13 @@ from topology.graph import Topology
 from topology.registry import FAMILIES, make_topology
 from traffic.codec import MAX_FLOWS
 from traffic.patterns import check_load, make_pattern, split_name
+from traffic.schedule import ARRIVALS
 
 DEFAULT_RESULTS = Path("results")
 AUTO_RATE = "auto"
 FIRST_TRIAL_BPS = 300_000
 LEAST_LOAD_STEP = 0.001
+STEADY, MOST_WARMUP_S = "steady", 60.0
 # What one core sends, measured; Open vSwitch passes far fewer.
 MAX_PACKETS_PER_S = 200_000
 
@@ -69,6 +71,8 @@ class TrafficOptions:
         warmup_s, duration_s: what is not measured, and what is.
         seed: of all random choices.
         faults: what breaks and comes back meanwhile.
+        arrivals: how a host's packets are spread over time, one of ARRIVALS.
+        steady: whether the warm-up ends when the throughput has settled, after `warmup_s` at the latest.
     """
 
     pattern: str
@@ -79,6 +83,8 @@ class TrafficOptions:
     duration_s: float
     seed: int
     faults: tuple[Fault, ...] = ()
+    arrivals: str = "poisson"
+    steady: bool = False
 
     def settings(self) -> dict[str, Any]:
         """Returns the same as plain data."""
@@ -181,7 +187,18 @@ def _add_frame_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frame-bytes", type=int, default=1000, help="(default 1000)")
     parser.add_argument("--flows", type=int, default=64, help="source ports per host pair (default 64)")
     parser.add_argument("--duration", type=float, default=10.0, help="measured seconds (default 10)")
-    parser.add_argument("--warmup", type=float, default=2.0, help="seconds before (default 2)")
+    parser.add_argument(
+        "--warmup",
+        default="2",
+        metavar="S",
+        help="seconds before, or `steady`: until the throughput has settled, after "
+        f"{MOST_WARMUP_S:g} s at the latest (default 2)",
+    )
+    parser.add_argument(
+        "--arrivals",
+        default="poisson",
+        help=f"how a host's packets are spread over time: {', '.join(ARRIVALS)} (default poisson)",
+    )
 
 
 def add_strict_argument(parser: argparse.ArgumentParser) -> None:
@@ -288,7 +305,11 @@ def read_traffic(arguments: argparse.Namespace, topology: Topology) -> TrafficOp
     check_load(arguments.load)
     _check_range("--flows", arguments.flows, 1, MAX_FLOWS)
     _check_range("--duration", arguments.duration, 0.1, 86_400)
-    _check_range("--warmup", arguments.warmup, 0, 3_600)
+    warmup_s, steady = _read_warmup(arguments.warmup)
+    if arguments.arrivals not in ARRIVALS:
+        raise UsageError(f"unknown arrivals {arguments.arrivals!r}; there are: {', '.join(ARRIVALS)}")
+    if steady and arguments.faults:
+        raise UsageError("--faults needs to know when the traffic ends; give --warmup in seconds")
     check_seed(arguments.seed)
     make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)  # is there one on this fabric?
     from traffic.frames import check_frame_bytes  # scapy: only where frames are made
@@ -299,14 +320,28 @@ def read_traffic(arguments: argparse.Namespace, topology: Topology) -> TrafficOp
         arguments.load,
         arguments.frame_bytes,
         arguments.flows,
-        arguments.warmup,
+        warmup_s,
         arguments.duration,
         arguments.seed,
-        _read_faults(arguments.faults, topology, arguments),
+        _read_faults(arguments.faults, topology, arguments.seed, warmup_s + arguments.duration),
+        arguments.arrivals,
+        steady,
     )
 
 
-def _read_faults(path: Path | None, topology: Topology, arguments: argparse.Namespace) -> tuple[Fault, ...]:
+def _read_warmup(text: str) -> tuple[float, bool]:
+    """Returns the seconds of a warm-up at the most, and whether it may end before."""
+    if text == STEADY:
+        return MOST_WARMUP_S, True
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise ParameterError(f"--warmup must be seconds or `{STEADY}`, got {text!r}") from None
+    _check_range("--warmup", seconds, 0, 3_600)
+    return seconds, False
+
+
+def _read_faults(path: Path | None, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
     if path is None:
         return ()
     try:
@@ -315,10 +350,9 @@ def _read_faults(path: Path | None, topology: Topology, arguments: argparse.Name
         said = error.strerror if isinstance(error, OSError) else "it is no text"
         raise ParameterError(f"{path} cannot be read ({said}); --faults needs a fault schedule") from None
     try:
-        faults = parse_schedule(text, topology, arguments.seed)
+        faults = parse_schedule(text, topology, seed)
     except ParameterError as error:
         raise ParameterError(f"{path}, {error}") from None
-    end_s = arguments.warmup + arguments.duration
     late = next((fault for fault in faults if fault.time_s >= end_s), None)
     if late:
         raise ParameterError(f"{path}: `{late.line}` comes after the traffic, which ends at {end_s:g} s")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
+_TELL_EVERY_S = 5.0
+
 
 class Progress:
     """Prints each step as one line with the seconds since the start; on a terminal, a live line too."""
@@ -13,6 +15,7 @@ class Progress:
         self._started = time.monotonic()
         self._quiet = quiet
         self._live = False
+        self._told = 0.0
 
     def __call__(self, step: str) -> None:
         """Tells of a new step."""
@@ -26,6 +29,14 @@ class Progress:
         if not self._quiet and sys.stderr.isatty():
             print(f"\r\033[K           {text}", end="", file=sys.stderr, flush=True)
             self._live = True
+
+    def steadily(self, text: str) -> None:
+        """Replaces the live line; where there is none, tells it as a step now and then."""
+        self.live(text)
+        now = time.monotonic()
+        if not sys.stderr.isatty() and now >= self._told + _TELL_EVERY_S:
+            self._told = now
+            self(text)
 
     def _end_live(self) -> None:
         if self._live:

@@ -23,11 +23,12 @@ from experiments.options import FabricOptions, TrafficOptions
 from experiments.progress import Progress
 from experiments.records import MANIFEST, SUMMARY, kept_directory
 from experiments.series import write_series
-from experiments.summaries import manifest, summarise
+from experiments.summaries import distrust, manifest, summarise
 from experiments.traffic_jobs import PairCheck, check_all_pairs, run_measured_traffic
 from topology.addressing import hosts_of
 from topology.errors import NegativeResult, ParameterError, PolarLabError
 from traffic.engine import TrafficInterrupted, TrafficResult
+from traffic.live import Live
 
 
 def run_experiment(
@@ -158,31 +159,36 @@ def measure(
     summary = summarise(fabric, options, check, result, cpu.samples, links.log, adaptation)
     if options.faults:
         summary["faults"] = player.told(result.clock)
-    _distrust(summary, troubles)
+    distrust(summary, *troubles)
     return Measurement(summary, result, cpu.samples, troubles)
-
-
-def _distrust(summary: dict[str, Any], reasons: list[str]) -> None:
-    fidelity = summary["fidelity"]
-    fidelity["reasons"] += reasons
-    fidelity["valid"] = not fidelity["reasons"]
 
 
 def _traffic(
     fabric: LiveFabric, options: TrafficOptions, progress: Progress, player: FaultPlayer
 ) -> TrafficResult:
     total_s = options.warmup_s + options.duration_s
-    progress(f"{options.pattern} traffic at {options.load:g} of the injection capacity, {total_s:g} s")
+    most = "at most " if options.steady else ""
+    progress(f"{options.pattern} traffic at {options.load:g} of the injection capacity, {most}{total_s:g} s")
+    capacity_bps = len(fabric.hosts) * fabric.options.shape.rate_bps
+
+    def tell(live: Live) -> None:
+        if live.seconds > 0:
+            progress.steadily(_live_line(live, capacity_bps))
+
     try:
-        return run_measured_traffic(
-            fabric,
-            options,
-            lambda seconds: progress.live(f"traffic: {max(0.0, seconds):.1f} of {total_s:g} s"),
-            player.start,
-        )
+        return run_measured_traffic(fabric, options, tell, player.start)
     except TrafficInterrupted as interruption:
         progress("interrupted; keeping what was measured")
         return interruption.result
+
+
+def _live_line(live: Live, capacity_bps: float) -> str:
+    loss = "-" if live.loss is None else f"{live.loss:.2%}"
+    p99 = "-" if live.p99_ms is None else f"{live.p99_ms:.3g} ms"
+    return (
+        f"{live.seconds:.1f} s: offered {live.offered_bps / capacity_bps:.3f}, accepted "
+        f"{live.accepted_bps / capacity_bps:.3f}, loss {loss}, p99 {p99}"
+    )
 
 
 def _check_paths(summary: dict[str, Any]) -> None:

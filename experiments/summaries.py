@@ -41,8 +41,9 @@ def summarise(
     """
     sent, received = result.sent, result.received
     rate_bps = fabric.options.shape.rate_bps
+    begin_s, end_s = _window_s(result)
     # Less than the duration only where the run was interrupted.
-    measured_s = min(max(sent.seconds - options.warmup_s, 0.0), options.duration_s)
+    measured_s = max(0.0, min(sent.seconds, end_s) - begin_s)
     capacity_bits = len(fabric.hosts) * rate_bps * measured_s
     frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
     size = fabric.controller.installation.planned
@@ -58,7 +59,8 @@ def summarise(
         "queue_packets": fabric.options.shape.queue_packets,
         "frame_bytes": options.frame_bytes,
         "duration_s": options.duration_s,
-        "warmup_s": options.warmup_s,
+        "arrivals": options.arrivals,
+        "warmup_s": round(begin_s, 3),
         "measured_s": round(measured_s, 3),
         "offered": _share(frames_sent * options.frame_bytes * 8, capacity_bits),
         "accepted": _share(int(received.window_bytes.sum()) * 8, capacity_bits),
@@ -90,9 +92,28 @@ def summarise(
         summary["predicted"] = _predicted(fabric, options)
     else:
         summary["adaptation"] = {"occupancy": fabric.occupancy, **adaptation}
+    if result.steady is not None:
+        summary["steady"] = result.steady
+        if not result.steady:
+            distrust(summary, "the throughput had not settled when the warm-up had to end")
     if result.interrupted:
         summary["interrupted"] = True
     return summary
+
+
+def _window_s(result: TrafficResult) -> tuple[float, float]:
+    """Returns from when to when a run was measured, in seconds since its start."""
+    if result.window_ns is None:  # it was interrupted before
+        return result.sent.seconds, result.sent.seconds
+    begin_ns, end_ns = result.window_ns
+    return begin_ns / 1e9, end_ns / 1e9
+
+
+def distrust(summary: dict[str, Any], *reasons: str) -> None:
+    """Adds reasons why a run is not valid to its summary."""
+    fidelity = summary["fidelity"]
+    fidelity["reasons"] += reasons
+    fidelity["valid"] = not fidelity["reasons"]
 
 
 def _evidence(
@@ -104,7 +125,8 @@ def _evidence(
 ) -> Evidence:
     """Returns what tells whether a run can be trusted; losses are those of the whole run."""
     rate_bps = fabric.options.shape.rate_bps
-    begin_s = result.clock.monotonic_ns / 1e9 + options.warmup_s
+    start_s = result.clock.monotonic_ns / 1e9
+    begin_s, end_s = (start_s + time_s for time_s in _window_s(result))
     sent = int(result.sent.bytes.sum()) // options.frame_bytes
     lost_elsewhere, rate_errors = None, None
     if links:
@@ -113,7 +135,7 @@ def _evidence(
         if links.observable:
             rate_errors = list(links.rate_errors(rate_bps, options.frame_bytes).values())
     return Evidence(
-        idle=cpu.between(begin_s, begin_s + options.duration_s),
+        idle=cpu.between(begin_s, end_s),
         lag_ms_p99=result.sent.lag.quantile_ms(0.99),
         packet_ms=options.frame_bytes * 8 / rate_bps * 1e3,
         rate_errors=rate_errors,

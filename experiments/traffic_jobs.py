@@ -18,8 +18,9 @@ from traffic.codec import HEADER_BYTES
 from traffic.engine import TrafficResult, run_traffic
 from traffic.frames import build_probe
 from traffic.job import Clock, HostSocket, TrafficJob
+from traffic.live import Live, SteadyState
 from traffic.patterns import make_pattern
-from traffic.schedule import AllPairsSchedule, PoissonSchedule, Schedule
+from traffic.schedule import AllPairsSchedule, PatternSchedule, Schedule
 
 _NS = 1_000_000_000
 _CHECK_ATTEMPTS = 3
@@ -27,6 +28,8 @@ _CHECK_PROBES_PER_S = 2500  # every probe is the first of its kind in some switc
 _TRAFFIC_RUN_ID = 100
 _INTERVALS = 240
 _LEAST_INTERVAL_NS = 250_000_000
+# Throughput is compared over spans of this length, and in which a full queue drains so often.
+_LEAST_STEADY_S, _STEADY_QUEUES = 2.0, 3
 
 
 @dataclass(frozen=True)
@@ -108,18 +111,32 @@ def _raise_if_negative(
 def run_measured_traffic(
     fabric: LiveFabric,
     options: TrafficOptions,
-    progress: Callable[[float], None],
+    progress: Callable[[Live], None],
     starts: Callable[[Clock], None] = lambda _clock: None,
 ) -> TrafficResult:
     """Runs warm-up and measured traffic; `progress`, `starts` and errors as `run_traffic`."""
-    packets_per_s = options.load * fabric.options.shape.rate_bps / (options.frame_bytes * 8)
+    shape = fabric.options.shape
+    most_packets_per_s = shape.rate_bps / (options.frame_bytes * 8)
+    duration_ns = round(options.duration_s * _NS)
     begin_ns = round(options.warmup_s * _NS)
-    end_ns = begin_ns + round(options.duration_s * _NS)
+    window_ns: tuple[int, int] | None = (begin_ns, begin_ns + duration_ns)
+    steady, end_ns = None, begin_ns + duration_ns
+    if options.steady:
+        span_s = max(_LEAST_STEADY_S, _STEADY_QUEUES * shape.queue_packets / most_packets_per_s)
+        steady, window_ns = SteadyState(span_s, options.warmup_s, duration_ns), None
+        end_ns += _NS  # the window begins a moment after that was decided
     pattern = make_pattern(options.pattern, fabric.options.topology, fabric.options.hosts, options.seed)
-    schedule = PoissonSchedule(pattern, packets_per_s, end_ns, options.flows, options.seed)
-    window_ns = (begin_ns, end_ns)
+    schedule = PatternSchedule(
+        pattern,
+        options.load * most_packets_per_s,
+        end_ns,
+        options.flows,
+        options.seed,
+        options.arrivals,
+        most_packets_per_s,
+    )
     job = make_job(fabric, schedule, options.frame_bytes, _TRAFFIC_RUN_ID, options.flows, window_ns)
-    return run_traffic(job, marked_environment(), fabric.network.run_dir, progress, starts)
+    return run_traffic(job, marked_environment(), fabric.network.run_dir, progress, starts, steady)
 
 
 def make_job(
@@ -128,7 +145,7 @@ def make_job(
     frame_bytes: int,
     run: int,
     flows: int,
-    window_ns: tuple[int, int],
+    window_ns: tuple[int, int] | None,
     *,
     keep_log: bool = False,
 ) -> TrafficJob:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from topology.addressing import MAC_PREFIX
 
 MAGIC = 0x506F4C61
+SEGMENT_MAGIC = 0x506F4C43  # of collectives' segments, see traffic.segments
 SOURCE_PORT_BASE = 20_000
 DESTINATION_PORT = 19_999
 MAX_FLOWS = 4096  # source ports per host pair

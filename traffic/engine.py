@@ -2,79 +2,42 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from topology.errors import PolarLabError
 from traffic.collector import MAX_DRAIN_NS
 from traffic.job import Clock, Received, Sent, TrafficJob, load_received, load_sent
+from traffic.live import Live, SteadyState
+from traffic.processes import TrafficProcess, run_to_the_end, started
 from traffic.schedule import from_dict
 
-_LEAD_NS = 50_000_000  # from "both are ready" to the first packet
-_GRACE_S = 30.0
-
-
-class TrafficError(PolarLabError):
-    """A traffic process failed; the text has what it said."""
+_NS = 1_000_000_000
+# From when a window is decided on to its begin: it has to reach both processes first.
+_WINDOW_LEAD_NS = 300_000_000
 
 
 @dataclass(frozen=True)
 class TrafficResult:
-    """What one job sent and received, when it started, and the time step of its series."""
+    """What one job sent and received.
+
+    Attributes:
+        sent, received: by the two processes.
+        clock: when it started.
+        interval_ns: the time step of its series.
+        window_ns: begin and end of what was measured, since the start; None if it never began.
+        steady: whether the throughput had settled when it began; None where that was not looked at.
+        interrupted: whether it was ended early.
+    """
 
     sent: Sent
     received: Received
     clock: Clock
     interval_ns: int
+    window_ns: tuple[int, int] | None
+    steady: bool | None = None
     interrupted: bool = False
-
-
-def run_traffic(
-    job: TrafficJob,
-    environment: Mapping[str, str],
-    folder: Path,
-    progress: Callable[[float], None] = lambda _seconds: None,
-    starts: Callable[[Clock], None] = lambda _clock: None,
-) -> TrafficResult:
-    """Runs a job to its end.
-
-    Args:
-        job: what to send and to collect.
-        environment: for the two processes.
-        folder: where they leave their results, for a moment.
-        progress: called several times a second with the seconds since the schedule's start.
-        starts: called once, just before the schedule's start, with its clock.
-
-    Raises:
-        TrafficError: one of the two processes failed.
-        TrafficInterrupted: Ctrl-C; it carries what was measured until then.
-    """
-    with tempfile.TemporaryDirectory(prefix="traffic-", dir=folder) as own:
-        paths = {role: Path(own, f"{role}.npz") for role in ("collect", "send")}
-        # The collector first: it must be listening when the first packet goes out.
-        workers = {role: _start(role, path, environment) for role, path in paths.items()}
-        try:
-            interrupted, clock = _run(job, workers, progress, starts)
-        finally:
-            for worker in workers.values():
-                worker.kill()
-                worker.communicate()
-        result = TrafficResult(
-            load_sent(paths["send"]),
-            load_received(paths["collect"]),
-            clock,
-            job.interval_ns,
-            interrupted,
-        )
-    if interrupted:
-        raise TrafficInterrupted(result)
-    return result
 
 
 class TrafficInterrupted(KeyboardInterrupt):
@@ -85,80 +48,73 @@ class TrafficInterrupted(KeyboardInterrupt):
         self.result = result
 
 
-_Workers = dict[str, "subprocess.Popen[str]"]
-
-
-def _run(
+def run_traffic(
     job: TrafficJob,
-    workers: _Workers,
-    progress: Callable[[float], None],
-    starts: Callable[[Clock], None],
-) -> tuple[bool, Clock]:
-    for role, worker in workers.items():
-        _tell(role, worker, json.dumps(job.to_dict()))
-    for role, worker in workers.items():
-        assert worker.stdout
-        if worker.stdout.readline() != "ready\n":
-            raise _failure(role, worker)
-    clock = Clock(time.monotonic_ns() + _LEAD_NS, time.time_ns() + _LEAD_NS)
-    for role, worker in workers.items():
-        _tell(role, worker, json.dumps(asdict(clock)))
-    interrupted = False
-    starts(clock)
-    try:
-        _wait(job, workers, clock, progress)
-    except (KeyboardInterrupt, SystemExit):
-        interrupted = True
-        for worker in reversed(workers.values()):
-            worker.terminate()
-    for role, worker in workers.items():
-        try:
-            worker.wait(_GRACE_S)
-        except subprocess.TimeoutExpired:
-            raise TrafficError(f"the process to {role} does not end") from None
-        if worker.returncode:
-            raise _failure(role, worker)
-    return interrupted, clock
+    environment: Mapping[str, str],
+    folder: Path,
+    progress: Callable[[Live], None] = lambda _live: None,
+    starts: Callable[[Clock], None] = lambda _clock: None,
+    steady: SteadyState | None = None,
+) -> TrafficResult:
+    """Runs a job to its end.
+
+    Args:
+        job: what to send and to collect.
+        environment: for the two processes.
+        folder: where they leave their results, for a moment.
+        progress: called several times a second.
+        starts: called once, just before the schedule's start, with its clock.
+        steady: when the window of a job that says none is to begin.
+
+    Raises:
+        TrafficError: one of the two processes failed.
+        TrafficInterrupted: Ctrl-C; it carries what was measured until then.
+    """
+    with tempfile.TemporaryDirectory(prefix="traffic-", dir=folder) as own:
+        paths = {role: Path(own, f"{role}.npz") for role in ("collect", "send")}
+        # The collector first: it must be listening when the first packet goes out.
+        starting = (TrafficProcess(role, job.to_dict(), path, environment) for role, path in paths.items())
+        with started(starting) as processes:
+            collector, sender = processes
+            window = _Window(job, steady, processes)
+
+            def look(seconds: float) -> None:
+                window.look(seconds)
+                progress(Live.of(seconds, sender.told, collector.told))
+
+            latest_s = (from_dict(job.schedule).end_ns + job.quiet_ns + MAX_DRAIN_NS) / _NS
+            interrupted, clock = run_to_the_end(processes, latest_s, starts, look)
+        result = TrafficResult(
+            load_sent(paths["send"]),
+            load_received(paths["collect"]),
+            clock,
+            job.interval_ns,
+            window.window_ns,
+            window.steady,
+            interrupted,
+        )
+    if interrupted:
+        raise TrafficInterrupted(result)
+    return result
 
 
-def _wait(job: TrafficJob, workers: _Workers, clock: Clock, progress: Callable[[float], None]) -> None:
-    schedule = from_dict(job.schedule)
-    latest_s = (schedule.end_ns + job.quiet_ns + MAX_DRAIN_NS) / 1e9 + _GRACE_S
-    while any(worker.poll() is None for worker in workers.values()):
-        for role, worker in workers.items():
-            if worker.returncode:
-                raise _failure(role, worker)
-        seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
-        if seconds > latest_s:
-            raise TrafficError(f"the traffic was not done after {latest_s:.0f} s")
-        progress(seconds)
-        time.sleep(0.05)
+class _Window:
+    """Decides when the measured window begins, where the job does not say."""
 
+    def __init__(self, job: TrafficJob, steady: SteadyState | None, processes: list[TrafficProcess]) -> None:
+        self.window_ns = job.window_ns
+        self.steady: bool | None = None
+        self._criterion, self._processes = steady, processes
 
-def _start(role: str, path: Path, environment: Mapping[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        # The kernel ends it with us, however we end; -P: nothing is imported from the working directory.
-        ["setpriv", "--pdeathsig", "KILL", sys.executable, "-P", "-m", "traffic.worker", role, str(path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        start_new_session=True,
-    )
-
-
-def _tell(role: str, worker: subprocess.Popen[str], line: str) -> None:
-    assert worker.stdin
-    try:
-        worker.stdin.write(line + "\n")
-        worker.stdin.flush()
-    except BrokenPipeError:
-        raise _failure(role, worker) from None
-
-
-def _failure(role: str, worker: subprocess.Popen[str]) -> TrafficError:
-    worker.kill()
-    _, said = worker.communicate()
-    lines = [line for line in said.splitlines() if line.strip()]
-    return TrafficError(f"the process to {role} failed: {lines[-1] if lines else 'it said nothing'}")
+    def look(self, seconds: float) -> None:
+        """Sets the window if it is time."""
+        criterion = self._criterion
+        if self.window_ns is not None or criterion is None:
+            return
+        steady = criterion.reached(self._processes[0].told)
+        if steady or seconds >= criterion.most_s:
+            self.steady = steady
+            begin_ns = round(seconds * _NS) + _WINDOW_LEAD_NS
+            self.window_ns = begin_ns, begin_ns + criterion.duration_ns
+            for process in self._processes:
+                process.tell({"window_ns": self.window_ns})

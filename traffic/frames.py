@@ -28,6 +28,7 @@ from traffic.codec import (
     HEADER_BYTES,
     MAGIC,
     MAX_FRAME_BYTES,
+    SEGMENT_MAGIC,
     SOURCE_PORT_BASE,
 )
 
@@ -46,6 +47,13 @@ class Probe(Packet):  # type: ignore[misc]
         LongField("sequence_check", _ALL_ONES),
         LongField("sent_check", _ALL_ONES),
     ]
+
+
+class Segment(Packet):  # type: ignore[misc]
+    """What a collective's segments begin with; `traffic.segments` writes the rest."""
+
+    name = "Segment"
+    fields_desc = [IntField("magic", SEGMENT_MAGIC), IntField("run", 0)]  # noqa: RUF012
 
 
 bind_layers(TCP, Probe, dport=DESTINATION_PORT)
@@ -99,6 +107,17 @@ def build_probe(
         / Raw(bytes(frame_bytes - HEADER_BYTES))
     )
     return _with_wrong_checksum(bytes(frame))
+
+
+def build_segment_head(source: Host, destination: Host, run: int) -> bytes:
+    """Returns the first bytes of a segment's frame (`traffic.segments`), up to and with the run's id."""
+    frame = (
+        Ether(src=colons(source.mac), dst=colons(destination.mac))
+        / IP(src=dotted(source.ip), dst=dotted(destination.ip), ttl=INITIAL_TTL, flags="DF")
+        / TCP(sport=SOURCE_PORT_BASE, dport=DESTINATION_PORT, flags="R")
+        / Segment(run=run)
+    )
+    return bytes(frame)
 
 
 def _with_wrong_checksum(frame: bytes) -> bytes:

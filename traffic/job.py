@@ -32,7 +32,7 @@ class TrafficJob:
         template: a probe of this run; its length is the frames'.
         run: the run's id in the probes.
         flows: source ports per host pair.
-        window_ns: begin and end of what is measured, since the schedule's start.
+        window_ns: begin and end of what is measured, since the schedule's start; None if that is told later.
         quiet_ns: the collector ends when, after the last packet was sent, none arrived for so long.
         interval_ns: the time step of the series.
         keep_log: whether the collector is to note every packet, beside counting it.
@@ -43,7 +43,7 @@ class TrafficJob:
     template: bytes
     run: int
     flows: int
-    window_ns: tuple[int, int]
+    window_ns: tuple[int, int] | None
     quiet_ns: int
     interval_ns: int
     keep_log: bool = False
@@ -58,7 +58,8 @@ def job_from_dict(settings: dict[str, Any]) -> TrafficJob:
     arguments = dict(settings)
     arguments["hosts"] = tuple(HostSocket(**host) for host in arguments["hosts"])
     arguments["template"] = bytes.fromhex(arguments["template"])
-    arguments["window_ns"] = tuple(arguments["window_ns"])
+    window_ns = arguments["window_ns"]
+    arguments["window_ns"] = None if window_ns is None else tuple(window_ns)
     return TrafficJob(**arguments)
 
 
@@ -147,6 +148,11 @@ class Received:
 
 def store(result: Sent | Received, path: Path) -> None:
     """Writes a worker's result to `path` (.npz)."""
+    np.savez(path, **arrays_of(result))
+
+
+def arrays_of(result: Sent | Received) -> dict[str, Any]:
+    """Returns a result as arrays by name."""
     arrays: dict[str, Any] = {}
     for name, value in vars(result).items():
         if isinstance(value, LogHistogram):
@@ -154,22 +160,27 @@ def store(result: Sent | Received, path: Path) -> None:
             arrays[f"{name}.total_ns"] = value.total_ns
         else:
             arrays[name] = value
-    np.savez(path, **arrays)
+    return arrays
 
 
 def load_sent(path: Path) -> Sent:
     """Returns what a sender stored."""
-    return Sent(**_load(path))
+    return Sent(**values_of(load_arrays(path)))
 
 
 def load_received(path: Path) -> Received:
     """Returns what a collector stored."""
-    return Received(**_load(path))
+    return Received(**values_of(load_arrays(path)))
 
 
-def _load(path: Path) -> dict[str, Any]:
+def load_arrays(path: Path) -> dict[str, Any]:
+    """Returns the arrays of a file by name."""
     with np.load(path) as stored:
-        arrays = {name: stored[name] for name in stored.files}
+        return {name: stored[name] for name in stored.files}
+
+
+def values_of(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Returns what `arrays_of` was given, by name."""
     values: dict[str, Any] = {}
     for name, array in arrays.items():
         if name.endswith(".counts"):

@@ -7,6 +7,7 @@ the length of a run.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
@@ -60,12 +61,56 @@ class Schedule(Protocol):
         """Returns the settings from which `from_dict` makes the same schedule again."""
 
 
-@dataclass(frozen=True)
-class PoissonSchedule:
-    """Every host that sends injects at random, independently of all others, at the same mean rate.
+Injections = Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]]
+
+
+def poisson(schedule: PatternSchedule, generator: np.random.Generator) -> Injections:
+    """Every host injects at random, independently of all others and of its own past.
 
     The superposition of the hosts' Poisson processes is one of their summed rate in which each packet's
     source is drawn at random; the gaps of every single host are exponential all the same.
+    """
+    senders = schedule.pattern.senders
+    mean_gap_ns = _NS / (schedule.packets_per_s * len(senders))
+    now_ns = 0.0
+    while True:
+        times = now_ns + np.cumsum(generator.exponential(mean_gap_ns, CHUNK_EVENTS))
+        now_ns = float(times[-1])
+        yield times, senders[generator.integers(len(senders), size=CHUNK_EVENTS)]
+
+
+def bernoulli(schedule: PatternSchedule, generator: np.random.Generator) -> Injections:
+    """In every packet time each host injects a packet or none, by chance, as simulators' routers do.
+
+    The hosts' packet times begin one after another, in a random order.
+    """
+    senders = generator.permutation(schedule.pattern.senders)
+    slot_ns = _NS / schedule.most_packets_per_s
+    probability = schedule.packets_per_s / schedule.most_packets_per_s
+    slots = max(1, CHUNK_EVENTS // len(senders))
+    for first in itertools.count(step=slots):
+        slot, place = np.nonzero(generator.random((slots, len(senders))) < probability)
+        yield (first + slot + place / len(senders)) * slot_ns, senders[place]
+
+
+def constant(schedule: PatternSchedule, generator: np.random.Generator) -> Injections:
+    """Every host injects at even distances; when it begins is random."""
+    senders = schedule.pattern.senders
+    gap_ns = _NS / schedule.packets_per_s
+    phases = np.sort(generator.random(len(senders)))
+    sources = generator.permutation(senders)
+    rounds = max(1, CHUNK_EVENTS // len(senders))
+    for first in itertools.count(step=rounds):
+        turns = first + np.arange(rounds)[:, None]
+        yield ((turns + phases) * gap_ns).ravel(), np.tile(sources, rounds)
+
+
+ARRIVALS = {"poisson": poisson, "bernoulli": bernoulli, "constant": constant}
+
+
+@dataclass(frozen=True)
+class PatternSchedule:
+    """The packets of a pattern: every host that sends injects at the same mean rate.
 
     Attributes:
         pattern: who sends to whom.
@@ -73,6 +118,8 @@ class PoissonSchedule:
         duration_ns: how long, in nanoseconds.
         flows: source ports per host pair; each packet takes one at random.
         seed: of the random generator.
+        arrivals: how a host's packets are spread over time, one of ARRIVALS.
+        most_packets_per_s: what a host's link passes; needed for Bernoulli arrivals only.
     """
 
     pattern: Pattern
@@ -80,6 +127,8 @@ class PoissonSchedule:
     duration_ns: int
     flows: int
     seed: int
+    arrivals: str = "poisson"
+    most_packets_per_s: float = 0.0
 
     @property
     def hosts(self) -> int:
@@ -94,43 +143,37 @@ class PoissonSchedule:
     def chunks(self) -> Iterator[Events]:
         """Yields all packets in order of time."""
         generator = np.random.default_rng(self.seed)
-        senders = self.pattern.senders
-        mean_gap_ns = _NS / (self.packets_per_s * len(senders))
         sent = np.zeros(self.hosts, np.int64)
-        now_ns = 0.0
-        while True:
-            times = now_ns + np.cumsum(generator.exponential(mean_gap_ns, CHUNK_EVENTS))
-            sources = senders[generator.integers(len(senders), size=CHUNK_EVENTS)]
+        for times, sources in ARRIVALS[self.arrivals](self, generator):
             destinations = self.pattern.destinations(sources, generator)
-            flows = generator.integers(self.flows, size=CHUNK_EVENTS)
-            now_ns = float(times[-1])
+            flows = generator.integers(self.flows, size=len(sources))
             due = int(np.searchsorted(times, self.duration_ns))
-            chunk = Events(
-                times[:due].astype(np.int64),
-                sources[:due],
-                destinations[:due],
-                flows[:due],
-                number_per_source(sources[:due], sent),
-            )
-            if due:
-                yield chunk
-            if due < CHUNK_EVENTS:
+            for first in range(0, due, CHUNK_EVENTS):
+                part = slice(first, min(first + CHUNK_EVENTS, due))
+                yield Events(
+                    times[part].astype(np.int64),
+                    sources[part],
+                    destinations[part],
+                    flows[part],
+                    number_per_source(sources[part], sent),
+                )
+            if due < len(times):
                 return
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the settings."""
-        return {"kind": "poisson", **asdict(self)}
+        return {"kind": "pattern", **asdict(self)}
 
 
 @dataclass(frozen=True)
 class ConsecutiveSchedule:
-    """One Poisson schedule after another, of the same hosts: traffic that changes all at once.
+    """One pattern's schedule after another, of the same hosts: traffic that changes all at once.
 
     Attributes:
         parts: the schedules, in order.
     """
 
-    parts: tuple[PoissonSchedule, ...]
+    parts: tuple[PatternSchedule, ...]
 
     @property
     def hosts(self) -> int:
@@ -272,23 +315,23 @@ def from_dict(settings: dict[str, Any]) -> Schedule:
     """Returns the schedule that `to_dict` described."""
     arguments = dict(settings)
     kind = arguments.pop("kind")
-    if kind == "poisson":
-        return _poisson(arguments)
+    if kind == "pattern":
+        return _pattern_schedule(arguments)
     if kind == "consecutive":
-        return ConsecutiveSchedule(tuple(map(_poisson, arguments["parts"])))
+        return ConsecutiveSchedule(tuple(map(_pattern_schedule, arguments["parts"])))
     if kind == "probes":
         streams = tuple(ProbeStream(tuple(s["pairs"]), s["interval_ns"]) for s in arguments.pop("streams"))
         return ProbeSchedule(streams=streams, **arguments)
     return AllPairsSchedule(**{**arguments, "skip": tuple(arguments["skip"])})
 
 
-def _poisson(settings: dict[str, Any]) -> PoissonSchedule:
+def _pattern_schedule(settings: dict[str, Any]) -> PatternSchedule:
     chosen = dict(settings["pattern"])
     partners, matrix = chosen["partners"], chosen.get("matrix")
     chosen["partners"] = None if partners is None else tuple(partners)
     chosen["matrix"] = None if matrix is None else tuple(map(tuple, matrix))
     others = {name: value for name, value in settings.items() if name not in ("kind", "pattern")}
-    return PoissonSchedule(pattern=Pattern(**chosen), **others)
+    return PatternSchedule(pattern=Pattern(**chosen), **others)
 
 
 def number_per_source(sources: npt.NDArray[np.int64], sent: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

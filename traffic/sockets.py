@@ -90,13 +90,15 @@ def open_sender(interface: str) -> socket.socket:
     return sender
 
 
-def open_receiver(interface: str, run: int) -> socket.socket:
-    """Returns a socket that gets the probes of one run which arrive, with their times of arrival.
+def open_receiver(interface: str, run: int, magic: int = MAGIC) -> socket.socket:
+    """Returns a socket that gets the frames of one run which arrive, with their times of arrival.
+
+    `magic` is the number that tells those wanted, a probe's if nothing is said.
 
     A packet filter in the kernel keeps all other packets away.
     """
     receiver = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    program = _probe_filter(run)
+    program = _filter(run, magic)
     buffer = ctypes.create_string_buffer(program)
     descriptor = struct.pack("HL", len(program) // 8, ctypes.addressof(buffer))
     receiver.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, descriptor)
@@ -107,14 +109,14 @@ def open_receiver(interface: str, run: int) -> socket.socket:
     return receiver
 
 
-def _probe_filter(run: int) -> bytes:
-    """Returns the classic BPF program that takes frames with our magic number and this run's id."""
+def _filter(run: int, magic: int) -> bytes:
+    """Returns the classic BPF program that takes frames with a magic number and a run's id."""
     load_word, jump_if_equal, give_back = 0x20, 0x15, 0x06
     return b"".join(
         struct.pack("HBBI", *instruction)
         for instruction in (
             (load_word, 0, 0, MAGIC_OFFSET),
-            (jump_if_equal, 0, 3, MAGIC),
+            (jump_if_equal, 0, 3, magic),
             (load_word, 0, 0, RUN_OFFSET),
             (jump_if_equal, 0, 1, run),
             (give_back, 0, 0, 0xFFFF),
@@ -147,22 +149,22 @@ _CONTROL = np.dtype(
         ("nanoseconds", np.int64),
     ]
 )
-_SLOT_BYTES = -(-HEADER_BYTES // 32) * 32
 
 
 class ReceiveBuffer:
-    """Room for the heads of received frames, to be filled from many sockets and then read at once.
+    """Room for received frames, or their first bytes, to be filled from many sockets and then read at once.
 
     Attributes:
-        frames: uint8 array, slots x _SLOT_BYTES: the first bytes of each frame.
+        frames: uint8 array, slots x bytes: the first bytes of each frame.
     """
 
-    def __init__(self, slots: int) -> None:
-        self.frames = np.zeros((slots, _SLOT_BYTES), np.uint8)
+    def __init__(self, slots: int, frame_bytes: int = HEADER_BYTES) -> None:
+        slot_bytes = -(-frame_bytes // 32) * 32
+        self.frames = np.zeros((slots, slot_bytes), np.uint8)
         self._controls = np.zeros(slots, _CONTROL)
         vectors = np.zeros((slots, 2), np.uint64)
-        vectors[:, 0] = self.frames.ctypes.data + np.arange(slots) * _SLOT_BYTES
-        vectors[:, 1] = _SLOT_BYTES
+        vectors[:, 0] = self.frames.ctypes.data + np.arange(slots) * slot_bytes
+        vectors[:, 1] = slot_bytes
         self._vectors = vectors
         self._messages = np.zeros(slots, _MESSAGE)
         self._messages["vector"] = vectors.ctypes.data + np.arange(slots) * 16

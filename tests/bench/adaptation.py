@@ -27,7 +27,7 @@ from topology.polarfly import PolarFly
 from topology.registry import make_topology
 from traffic.engine import run_traffic
 from traffic.patterns import make_pattern
-from traffic.schedule import ConsecutiveSchedule, PoissonSchedule
+from traffic.schedule import ConsecutiveSchedule, PatternSchedule
 
 PERMUTATIONS = ("tornado", "random-permutation", "perm1hop", "perm2hop")
 SHAPE = PortShape(500_000, 32)
@@ -154,7 +154,7 @@ def _response_row(fabric: LiveFabric) -> Row:
     topology, hosts = fabric.options.topology, fabric.options.hosts
     packets_per_s = load * SHAPE.rate_bps / (FRAME_BYTES * 8)
     parts = tuple(
-        PoissonSchedule(
+        PatternSchedule(
             make_pattern(name, topology, hosts, 1), packets_per_s, seconds * 1_000_000_000, FLOWS, 1
         )
         for name, seconds in (("uniform", before_s), ("tornado", after_s))

@@ -21,7 +21,7 @@ from experiments.traffic_jobs import check_all_pairs, make_job
 from topology.registry import make_topology
 from traffic.engine import run_traffic
 from traffic.patterns import Pattern
-from traffic.schedule import PoissonSchedule
+from traffic.schedule import PatternSchedule
 
 _POLARLAB = str(Path(sys.executable).with_name("polarlab"))
 _RATES_BPS = (500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000)
@@ -154,7 +154,7 @@ def _rate_error(fabric: LiveFabric, rate_bps: int) -> float:
     )
     begin_ns, end_ns = 1_000_000_000, 6_000_000_000
     packets_per_s = 1.2 * rate_bps / 8000
-    schedule = PoissonSchedule(Pattern("uniform", 2), packets_per_s, end_ns, 4, 1)
+    schedule = PatternSchedule(Pattern("uniform", 2), packets_per_s, end_ns, 4, 1)
     narrowed = replace(fabric, hosts=pair)
     job = make_job(narrowed, schedule, 1000, 1, 4, (begin_ns, end_ns))
     received = run_traffic(job, {}, fabric.network.run_dir).received

@@ -21,7 +21,7 @@ from traffic.engine import run_traffic
 from traffic.frames import build_probe
 from traffic.job import HostSocket, TrafficJob
 from traffic.patterns import Pattern
-from traffic.schedule import PoissonSchedule
+from traffic.schedule import PatternSchedule
 
 _SECONDS = 3
 _FRAME_BYTES = 200
@@ -58,7 +58,7 @@ def socket_rates() -> list[Row]:
         frame = build_probe(*_HOSTS, frame_bytes=_FRAME_BYTES, run=1)
         scapy_rate = _scapy_rate(pids[0], frame)
         end_ns = _SECONDS * 10**9
-        schedule = PoissonSchedule(Pattern("uniform", 2), _FAST / 2, end_ns, 64, 1)
+        schedule = PatternSchedule(Pattern("uniform", 2), _FAST / 2, end_ns, 64, 1)
         job = TrafficJob(hosts, schedule.to_dict(), frame, 1, 64, (0, 10**12), 10**9, 10**9)
         result = run_traffic(job, os.environ, Path("/tmp"))
     sent, received = int(result.sent.frames.sum()), int(result.received.frames.sum())

@@ -21,7 +21,7 @@ from traffic import sockets
 from traffic.engine import run_traffic
 from traffic.frames import build_probe
 from traffic.patterns import Pattern
-from traffic.schedule import PoissonSchedule
+from traffic.schedule import PatternSchedule
 
 
 def flows(fabric, switch):
@@ -147,7 +147,7 @@ def test_hosts_have_no_ipv6_and_ports_are_shaped_as_asked(er3):
 
 
 def test_traffic_beyond_a_ports_rate_is_dropped_there_and_not_reordered(er3):
-    schedule = PoissonSchedule(Pattern("uniform", len(er3.hosts)), 2000, 1_000_000_000, 4, seed=3)
+    schedule = PatternSchedule(Pattern("uniform", len(er3.hosts)), 2000, 1_000_000_000, 4, seed=3)
     job = make_job(er3, schedule, 1000, run=9, flows=4, window_ns=(0, schedule.end_ns))
     result = run_traffic(job, {}, er3.network.run_dir)
     assert 0 < result.received.frames.sum() < result.sent.frames.sum()
@@ -184,7 +184,7 @@ def test_full_queues_take_nothing_from_the_other_ports_of_their_switch(er3):
     )
     packets_per_s = er3.options.shape.rate_bps / 8000
     pattern = Pattern("crossing", len(chosen), partners)
-    schedule = PoissonSchedule(pattern, packets_per_s, 2_000_000_000, 4, seed=3)
+    schedule = PatternSchedule(pattern, packets_per_s, 2_000_000_000, 4, seed=3)
     job = make_job(replace(er3, hosts=tuple(chosen)), schedule, 1000, 10, 4, (0, schedule.end_ns))
     before = dropped_in_queues(er3)
     result = run_traffic(job, {}, er3.network.run_dir)

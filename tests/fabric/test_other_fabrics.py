@@ -18,7 +18,7 @@ from topology.faults import Element, Kind, link_element
 from traffic.codec import HEADER_BYTES
 from traffic.engine import run_traffic
 from traffic.patterns import Pattern
-from traffic.schedule import PoissonSchedule
+from traffic.schedule import PatternSchedule
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -110,7 +110,7 @@ def frames_sent(fabric, switch, ports):
     """Sends uniform traffic of many flows and returns how many frames a switch sent out of some ports."""
     before = counters(fabric, switch)
     pattern = Pattern("uniform", len(fabric.hosts))
-    schedule = PoissonSchedule(pattern, 4000, 1_000_000_000, 64, seed=3)
+    schedule = PatternSchedule(pattern, 4000, 1_000_000_000, 64, seed=3)
     job = make_job(fabric, schedule, HEADER_BYTES, next_run(), 64, (0, schedule.end_ns))
     received = run_traffic(job, {}, fabric.network.run_dir).received
     assert received.frames.sum() > 3000

@@ -8,7 +8,7 @@ import pytest
 
 from topology.addressing import Host
 from traffic.codec import FrameBuffer
-from traffic.collector import _Counts
+from traffic.collector import ProbeCounts
 from traffic.frames import build_probe
 from traffic.histogram import LogHistogram
 from traffic.job import (
@@ -22,7 +22,8 @@ from traffic.job import (
     store,
 )
 from traffic.patterns import Pattern
-from traffic.schedule import PoissonSchedule
+from traffic.schedule import PatternSchedule
+from traffic.window import Window
 
 HOSTS = (Host(9, 0, 9), Host(0, 0, 0), Host(4, 1, 4))  # not in the order of their addresses
 STRANGER = Host(70, 0, 70)
@@ -31,7 +32,7 @@ MS = 1_000_000
 WINDOW = (100 * MS, 200 * MS)
 JOB = TrafficJob(
     hosts=tuple(HostSocket(host.name, host.ip, f"{host.name}-eth0", 1) for host in HOSTS),
-    schedule=PoissonSchedule(Pattern("uniform", 3), 100.0, 400 * MS, 4, 1).to_dict(),
+    schedule=PatternSchedule(Pattern("uniform", 3), 100.0, 400 * MS, 4, 1).to_dict(),
     template=build_probe(HOSTS[0], HOSTS[1], frame_bytes=120, run=3),
     run=3,
     flows=4,
@@ -86,7 +87,7 @@ class MemoryBuffer:
 
 def received(*batches: list[Packet]):
     """What is counted when the packets arrive, one look at the sockets per batch."""
-    counts = _Counts(JOB, 400 * MS)
+    counts = ProbeCounts(JOB, Window(JOB.window_ns), 400 * MS)
     for packets in batches:
         receivers = np.array([p.destination if p.at is None else p.at for p in packets])
         counts.add(MemoryBuffer(packets), receivers, CLOCK)

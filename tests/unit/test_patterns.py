@@ -8,7 +8,7 @@ from topology.polarfly import PolarFly
 from topology.polarstar import PolarStar
 from topology.slimfly import SlimFly
 from traffic.patterns import IDLE, NAMES, PATTERNS, Pattern, make_pattern
-from traffic.schedule import PoissonSchedule, from_dict
+from traffic.schedule import PatternSchedule, from_dict
 
 PERMUTATIONS = [name for name, d in PATTERNS.items() if d.routers and name != "adversarial"]
 ORDERS = (2, 3, 4, 5, 7, 8)
@@ -68,7 +68,7 @@ def test_shares_say_where_the_packets_go(name):
 
 def test_a_schedule_keeps_its_partners_through_a_file():
     pattern = make_pattern("perm2hop", PolarFly(3), 2, 1)
-    schedule = PoissonSchedule(pattern, 100.0, 10**9, 4, 1)
+    schedule = PatternSchedule(pattern, 100.0, 10**9, 4, 1)
     assert from_dict(schedule.to_dict()) == schedule
     for events in schedule.chunks():
         assert (np.array(pattern.partners)[events.source] == events.destination).all()
@@ -195,7 +195,7 @@ def test_every_pattern_says_what_it_is_and_where_it_is_from(name):
 def test_idle_hosts_send_nothing_and_the_others_as_much_as_ever():
     pattern = make_pattern("bit-complement", PolarFly(3), 1, 1)  # 8 of 13 endpoints
     assert pattern.senders.tolist() == list(range(8))
-    schedule = PoissonSchedule(pattern, 1000.0, 2_000_000_000, 4, seed=3)
+    schedule = PatternSchedule(pattern, 1000.0, 2_000_000_000, 4, seed=3)
     counts = np.zeros(13, int)
     for events in schedule.chunks():
         counts += np.bincount(events.source, minlength=13)
@@ -222,7 +222,7 @@ def test_a_matrix_gives_every_destination_its_share(tmp_path):
     drawn = pattern.destinations(np.full(20_000, 4), generator)
     assert np.bincount(drawn, minlength=14) / 20_000 == pytest.approx(shares[4], abs=0.02)
     assert set(pattern.destinations(np.zeros(100, int), generator).tolist()) == {2}
-    schedule = PoissonSchedule(pattern, 100.0, 1_000_000_000, 4, seed=3)
+    schedule = PatternSchedule(pattern, 100.0, 1_000_000_000, 4, seed=3)
     assert from_dict(schedule.to_dict()) == schedule
 
 

@@ -12,7 +12,7 @@ from traffic.schedule import (
     CHUNK_EVENTS,
     AllPairsSchedule,
     ConsecutiveSchedule,
-    PoissonSchedule,
+    PatternSchedule,
     ProbeSchedule,
     ProbeStream,
     from_dict,
@@ -20,7 +20,7 @@ from traffic.schedule import (
 )
 
 SECOND_NS = 1_000_000_000
-POISSON = PoissonSchedule(Pattern("uniform", 20), 500.0, 4 * SECOND_NS, 8, 1)
+POISSON = PatternSchedule(Pattern("uniform", 20), 500.0, 4 * SECOND_NS, 8, 1)
 FIELDS = ("time_ns", "source", "destination", "flow", "sequence")
 
 
@@ -200,8 +200,8 @@ def test_number_per_source_goes_on_where_it_stopped():
 
 
 def test_consecutive_schedules_are_their_parts_one_after_the_other():
-    uniform = PoissonSchedule(Pattern("uniform", 4), 1000.0, 2 * SECOND_NS, 8, seed=1)
-    fixed = PoissonSchedule(Pattern("fixed", 4, (1, 2, 3, 0)), 500.0, SECOND_NS, 8, seed=1)
+    uniform = PatternSchedule(Pattern("uniform", 4), 1000.0, 2 * SECOND_NS, 8, seed=1)
+    fixed = PatternSchedule(Pattern("fixed", 4, (1, 2, 3, 0)), 500.0, SECOND_NS, 8, seed=1)
     both = ConsecutiveSchedule((uniform, fixed))
     assert both.end_ns == 3 * SECOND_NS
     events = list(both.chunks())

@@ -1,0 +1,303 @@
+"""Runs a collective over the hosts' packet sockets: all ranks in one process, one event loop.
+
+What a rank holds comes to it in packets alone; the ranks share nothing but this loop. A message's segments
+are acknowledged and, where they are lost, sent again (`traffic.connection`).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.addressing import INITIAL_TTL
+from traffic import sockets
+from traffic.codec import SEGMENT_MAGIC, SOURCE_PORT_BASE
+from traffic.collective_job import ITERATION, CollectiveJob, CollectiveOutcome
+from traffic.collectives import COLLECTIVES, Collective, Elements, sliced
+from traffic.connection import Incoming, Outgoing
+from traffic.counts import Arrivals, Measured, ReceivedCounts, SentCounts
+from traffic.job import Clock
+from traffic.live import LiveCounts
+from traffic.ranks import Messages, Ranks
+from traffic.segments import (
+    ACKNOWLEDGEMENT,
+    ACKNOWLEDGEMENT_BYTES,
+    DATA,
+    SEGMENT,
+    SEGMENT_BYTES,
+    Heads,
+    Writer,
+)
+from traffic.window import Window
+
+_SLOTS = 512
+_LOOK_EVERY_S = 0.0002
+# An acknowledgement for so many segments, or for one that has waited so long.
+_ACKNOWLEDGE_EVERY, _ACKNOWLEDGE_AFTER_NS = 8, 3_000_000
+_CHECK_EVERY_NS = 10_000_000
+_NUMBERS = 1 << 32  # of messages that the wire can tell apart
+_FOREVER = 1 << 62
+_NOBODY = -1
+
+
+class _Ended(Exception):
+    """The run is over before its end: somebody asked for that, or a rank died (then the text says so)."""
+
+
+class CollectiveWorker:
+    """Runs one job."""
+
+    def __init__(self, job: CollectiveJob, live: LiveCounts) -> None:
+        self._job, self._live = job, live
+        self._collective: Collective = COLLECTIVES[job.name]
+        self._segment_bytes = job.frame_bytes - SEGMENT_BYTES
+        self._writer = Writer(Heads(job.template), job.frame_bytes)
+        self._buffer = sockets.ReceiveBuffer(_SLOTS, job.frame_bytes)
+        self._payloads = self._buffer.frames.data.cast("B")
+        self._random = Random(job.seed)  # noqa: S311  # of traffic, not of secrets
+        hosts = [job.hosts[index] for index in job.ranks]
+        self._ips = [host.ip for host in hosts]
+        self._rank_of = {ip: rank for rank, ip in enumerate(self._ips)}
+        self._pids = [host.namespace_pid for host in hosts]
+        self._senders: list[socket.socket] = []
+        self._receivers: list[socket.socket] = []
+        self._rank_of_receiver: dict[int, int] = {}
+        self._poll = select.epoll()
+        with sockets.namespaces():
+            for rank, host in enumerate(hosts):
+                sockets.enter(host.namespace_pid)
+                self._senders.append(sockets.open_sender(host.interface))
+                receiver = sockets.open_receiver(host.interface, job.run, SEGMENT_MAGIC)
+                self._receivers.append(receiver)
+                self._rank_of_receiver[receiver.fileno()] = rank
+                self._poll.register(receiver.fileno(), select.EPOLLIN)
+        self._outgoing: dict[tuple[int, int], Outgoing] = {}
+        self._incoming: dict[tuple[int, int], Incoming] = {}
+        self._owed_since: dict[tuple[int, int], int] = {}
+        self._host_of = np.array(job.ranks)
+        measured = Measured(len(job.hosts), job.flows, Window((0, _FOREVER)), job.interval_ns)
+        self._sent, self._received = SentCounts(measured), ReceivedCounts(measured)
+        self._sent_now: list[tuple[int, int, int, int]] = []
+        self._acknowledgements_sent = self._acknowledgements_received = 0
+        self._base = 0  # the number on the wire of the first message of this iteration
+        self._checked_ns = 0
+
+    def run(self, clock: Clock, stopped: Callable[[], bool]) -> CollectiveOutcome:
+        """Runs all sizes and iterations, or until `stopped` says so or a rank dies."""
+        sockets.sleep_precisely()
+        sockets.run_first()
+        self._clock, self._stopped = clock, stopped
+        self._to_epoch_ns = clock.epoch_ns - clock.monotonic_ns
+        records, finished, failed = [], [], ""
+        time.sleep(max(0.0, (clock.monotonic_ns - time.monotonic_ns()) / 1e9))
+        try:
+            for record, finished_ns in self._iterations():
+                records.append(record)
+                finished.append(finished_ns)
+        except _Ended as end:
+            failed = str(end)
+        for one in (*self._senders, *self._receivers):
+            one.close()
+        seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
+        resent = sum(connection.resent for connection in self._outgoing.values())
+        self._count_sent()
+        shape = (len(finished), len(self._ips))
+        return CollectiveOutcome(
+            self._sent.result(seconds),
+            self._received.result(0.0),
+            np.array(records, ITERATION),
+            np.array(finished, np.int64).reshape(shape),
+            resent,
+            self._acknowledgements_sent,
+            self._acknowledgements_received,
+            failed,
+        )
+
+    def _iterations(self) -> Iterator[tuple[tuple[int, ...], npt.NDArray[np.int64]]]:
+        job, ranks = self._job, len(self._ips)
+        for message_bytes in job.message_bytes:
+            elements = self._collective.elements(message_bytes)
+            algorithm = self._collective.algorithms[job.algorithm]
+            messages = Messages(sliced(algorithm, ranks, elements, job.slices), self._segment_bytes)
+            for iteration in range(-job.warmup_iterations, job.iterations):
+                vectors = self._collective.start(ranks, elements, self._random.getrandbits(63))
+                wanted = self._collective.result(vectors)
+                begin_ns = time.monotonic_ns()
+                finished_ns = self._iterate(messages, vectors) - begin_ns
+                results = map(self._collective.outcome, vectors)
+                wrong = sum(not np.array_equal(a, b) for a, b in zip(results, wanted, strict=True))
+                start_ns = begin_ns - self._clock.monotonic_ns
+                yield (message_bytes, iteration, start_ns, int(finished_ns.max()), wrong), finished_ns
+
+    def _iterate(self, messages: Messages, vectors: list[Elements]) -> npt.NDArray[np.int64]:
+        self._messages, self._ranks = messages, Ranks(messages, vectors)
+        self._ranks.start(time.monotonic_ns())
+        # What is still unacknowledged in the end is waited for, so that it does not weigh on the next one.
+        while self._ranks.unfinished or not all(c.idle for c in self._outgoing.values()):
+            count = self._receive()
+            now_ns = time.monotonic_ns()
+            if count:
+                self._take(count, now_ns)
+            self._begin()
+            self._acknowledge(now_ns)
+            if now_ns - self._checked_ns > _CHECK_EVERY_NS:
+                self._checked_ns = now_ns
+                self._check(now_ns)
+            self._send()
+            if not count:
+                time.sleep(_LOOK_EVERY_S)
+        for connection in self._outgoing.values():
+            connection.forget()
+        self._base = (self._base + len(messages.all)) % _NUMBERS
+        return self._ranks.finished_ns()
+
+    def _check(self, now_ns: int) -> None:
+        """Looks for what did not happen: packets that nobody acknowledged, ranks that died."""
+        if self._stopped():
+            raise _Ended
+        for rank, pid in enumerate(self._pids):
+            if not os.path.exists(f"/proc/{pid}"):
+                raise _Ended(f"rank {rank} ({self._name(rank)}) died")
+        for (source, destination), connection in self._outgoing.items():
+            connection.timed_out(now_ns)
+            silent_ns = now_ns - connection.heard_ns
+            if not connection.idle and silent_ns > self._job.silence_ns:
+                raise _Ended(
+                    f"rank {destination} ({self._name(destination)}) has not answered rank {source} "
+                    f"({self._name(source)}) for {silent_ns / 1e9:.1f} s"
+                )
+
+    def _name(self, rank: int) -> str:
+        return self._job.hosts[self._job.ranks[rank]].name
+
+    def _begin(self) -> None:
+        """Puts messages that became ready into their connections."""
+        for number in self._ranks.begun:
+            message = self._messages.all[number]
+            connection = self._outgoing.setdefault((message.source, message.destination), Outgoing())
+            connection.waiting.extend((number, segment) for segment in range(message.segments))
+        self._ranks.begun.clear()
+
+    def _send(self) -> None:
+        flows, segment_bytes = self._job.flows, self._segment_bytes
+        for (source, destination), connection in self._outgoing.items():
+            room = connection.room
+            while room > 0 and connection.waiting:
+                segment = connection.waiting.popleft()
+                number, place = segment
+                offset = place * segment_bytes
+                payload = memoryview(self._ranks.outgoing[number])[offset : offset + segment_bytes]
+                now_ns = time.monotonic_ns()
+                transmission = connection.sent(segment, now_ns)
+                frame = self._writer.write(
+                    self._ips[source],
+                    self._ips[destination],
+                    SOURCE_PORT_BASE + int(self._random.random() * flows),
+                    (transmission, (self._base + number) % _NUMBERS, place, DATA),
+                    now_ns + self._to_epoch_ns,
+                    payload,
+                )
+                try:
+                    self._senders[source].send(frame)
+                except OSError:  # the host's queue is full, or its interface is down
+                    connection.refused(transmission)
+                    self._sent.refused += 1
+                    break
+                self._sent_now.append((source, destination, now_ns, len(frame)))
+                room -= 1
+        if len(self._sent_now) >= _SLOTS:
+            self._count_sent()
+
+    def _acknowledge(self, now_ns: int) -> None:
+        due = [
+            pair
+            for pair, since_ns in self._owed_since.items()
+            if now_ns - since_ns > _ACKNOWLEDGE_AFTER_NS or self._incoming[pair].owed >= _ACKNOWLEDGE_EVERY
+        ]
+        for source, destination in due:
+            del self._owed_since[source, destination]
+            highest, bits = self._incoming[source, destination].acknowledge()
+            frame = self._writer.write(
+                self._ips[destination],
+                self._ips[source],
+                SOURCE_PORT_BASE + int(self._random.random() * self._job.flows),
+                (highest, 0, 0, ACKNOWLEDGEMENT),
+                now_ns + self._to_epoch_ns,
+                bits.to_bytes(ACKNOWLEDGEMENT_BYTES, "big"),
+            )
+            try:
+                self._senders[destination].send(frame)
+            except OSError:  # the next one tells the same and more
+                continue
+            self._acknowledgements_sent += 1
+
+    def _receive(self) -> int:
+        filled = 0
+        self._receivers_of_slots: list[int] = []
+        for descriptor, _ in self._poll.poll(0):
+            count = self._buffer.receive(descriptor, filled, _SLOTS - filled)
+            self._receivers_of_slots += [self._rank_of_receiver[descriptor]] * count
+            filled += count
+            if filled == _SLOTS:
+                break
+        return filled
+
+    def _take(self, count: int, now_ns: int) -> None:
+        frames = self._buffer.frames
+        heads = np.ndarray((count,), SEGMENT, frames, strides=(frames.strides[0],))
+        names = ("ip_src", "number", "message", "segment", "length", "kind")
+        columns = zip(*(heads[name].tolist() for name in names), strict=True)
+        slot_bytes, segment_bytes = frames.strides[0], self._segment_bytes
+        sources: list[int] = []
+        for slot, (ip, number, message, segment, length, kind) in enumerate(columns):
+            here, there = self._receivers_of_slots[slot], self._rank_of.get(ip, _NOBODY)
+            sources.append(there)
+            begin = slot * slot_bytes + SEGMENT_BYTES
+            payload = self._payloads[begin : begin + length]
+            if kind == DATA and there != _NOBODY:
+                incoming = self._incoming.setdefault((there, here), Incoming())
+                incoming.received(number)
+                self._owed_since.setdefault((there, here), now_ns)
+                own = (message - self._base) % _NUMBERS
+                if own < len(self._messages.all):  # else its message was complete before this iteration
+                    self._ranks.take(own, segment, segment * segment_bytes, payload, now_ns)
+            elif (here, there) in self._outgoing:
+                highest_and_bits = number, int.from_bytes(payload, "big")
+                self._outgoing[here, there].acknowledged(*highest_and_bits, now_ns)
+        self._count_received(heads, np.array(sources), count)
+        self._buffer.reset(count)
+
+    def _count_sent(self) -> None:
+        if self._sent_now:
+            source, destination, now_ns, frame_bytes = np.array(self._sent_now, np.int64).T
+            since_ns = now_ns - self._clock.monotonic_ns
+            hosts = self._host_of[source], self._host_of[destination]
+            self._sent.add(*hosts, since_ns, since_ns, frame_bytes)
+            self._sent_now.clear()
+
+    def _count_received(
+        self, heads: npt.NDArray[np.void], sources: npt.NDArray[np.int64], count: int
+    ) -> None:
+        data = (heads["kind"] == DATA) & (sources != _NOBODY)
+        self._acknowledgements_received += int((heads["kind"] == ACKNOWLEDGEMENT).sum())
+        chosen = heads[data]
+        arrivals = Arrivals(
+            source=self._host_of[sources[data]],
+            destination=self._host_of[np.array(self._receivers_of_slots)[data]],
+            flow=chosen["source_port"].astype(np.int64) - SOURCE_PORT_BASE,
+            number=chosen["number"].astype(np.int64),
+            hops=(INITIAL_TTL - chosen["ttl"].astype(np.int64)) & 0xFF,
+            frame_bytes=self._buffer.lengths(count)[data],
+            sent_ns=chosen["sent_ns"].astype(np.int64) - self._clock.epoch_ns,
+            arrived_ns=self._buffer.arrivals_ns(count)[data] - self._clock.epoch_ns,
+        )
+        self._received.add(arrivals)
+        latency_ns = arrivals.arrived_ns - arrivals.sent_ns
+        self._live.add(len(chosen), int(arrivals.frame_bytes.sum()), latency_ns)
