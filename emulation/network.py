@@ -69,8 +69,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.run_dir = run_dir
         self._progress = progress
         self.started = False
-        queue = settings.shape.queue_packets
-        context = SwitchContext(run_dir, settings.datapath, self.controller_target, queue)
+        context = SwitchContext(run_dir, settings.datapath, self.controller_target, settings.shape)
         super().__init__(
             topo=FabricTopo(settings.topology, settings.hosts_per_router),
             switch=partial(FabricSwitch, context=context),
@@ -219,7 +218,7 @@ def _configuration_script(node: Any, shape: PortShape) -> str:
     their checksums themselves, because a veth does not and the userspace datapath passes frames as is.
     """
     interfaces = _interfaces(node)
-    up = [f"link set {name} up" for name in ("lo", *interfaces)]
+    up = ["link set lo up", *(f"link set {name} mtu {shape.mtu} up" for name in interfaces)]
     lines = ["for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"]
     if not Path("/proc/sys/net/ipv6").exists():
         lines.clear()

@@ -18,6 +18,7 @@ from mininet.link import Intf, Link
 from mininet.node import Host, Switch
 
 from emulation.open_vswitch import SwitchSettings, VSwitch, start_all
+from emulation.shaping import PortShape
 
 
 class FabricInterface(Intf):  # type: ignore[misc]
@@ -87,13 +88,13 @@ class SwitchContext:
         run_dir: where their sockets, databases and logs are.
         datapath: `kernel` or `user`.
         controller: the OpenFlow target that they call.
-        queue_packets: how many frames each port's queue holds.
+        shape: how their ports send.
     """
 
     run_dir: Path
     datapath: str
     controller: str
-    queue_packets: int
+    shape: PortShape
 
 
 class FabricSwitch(Switch):  # type: ignore[misc]
@@ -123,7 +124,7 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         ports = tuple(
             (interface.name, number) for interface, number in self.ports.items() if interface.name != "lo"
         )
-        return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports, self.context.queue_packets)
+        return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports, self.context.shape)
 
     def stop(self, deleteIntfs: bool = True) -> None:
         """Kills the switch's processes; its namespace and interfaces stay."""

@@ -17,20 +17,21 @@ from pathlib import Path
 
 from topology.errors import MachineError
 
-# What a frame of an Ethernet MTU counts against a socket's buffer, at most: its memory and its bookkeeping.
-FRAME_COST_BYTES = 4096
+# What a frame counts against a socket's buffer, at most: its memory, a power of two, and its bookkeeping.
+_LEAST_FRAME_COST_BYTES, _FRAME_COST = 4096, 2.5
 _MOST_BYTES = (1 << 30) - 1  # the kernel doubles what it is told, and counts in 32 bits
 _SO_SNDBUFFORCE = 32  # Linux, <asm-generic/socket.h>; Python has no name for it
 _PIDFD_GETFD = 438  # the same on all architectures
 
 
-def enlarge_send_buffers(pid: int, frames: int) -> None:
-    """Gives every packet socket of a process room for so many frames.
+def enlarge_send_buffers(pid: int, frames: int, frame_bytes: int) -> None:
+    """Gives every packet socket of a process room for so many frames of a length.
 
     Raises:
         MachineError: the kernel does not let us, or the process has none.
     """
-    size = min(frames * FRAME_COST_BYTES, _MOST_BYTES)
+    cost_bytes = max(_LEAST_FRAME_COST_BYTES, round(_FRAME_COST * frame_bytes))
+    size = min(frames * cost_bytes, _MOST_BYTES)
     try:
         process = os.pidfd_open(pid)
     except OSError as error:

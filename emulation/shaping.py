@@ -18,7 +18,8 @@ from topology.errors import ParameterError
 MIN_RATE_BPS = 10_000
 MAX_RATE_BPS = 10_000_000_000
 MAX_QUEUE_PACKETS = 100_000
-MAX_FRAME_BYTES = 1518  # an Ethernet frame of 1,500 bytes of payload and one VLAN tag, without FCS
+DEFAULT_MTU, LEAST_MTU, MOST_MTU = 1500, 576, 9216
+_FRAME_BYTES_BEYOND_MTU = 18  # Ethernet's header and one VLAN tag
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(?:bit(?:/s|ps)?)", re.IGNORECASE)
@@ -31,13 +32,17 @@ class PortShape:
     Attributes:
         rate_bps: bits of Ethernet frames (without FCS) per second.
         queue_packets: how many frames may wait; more are dropped.
+        mtu: bytes of an Ethernet frame's payload, at most.
     """
 
     rate_bps: int
     queue_packets: int
+    mtu: int = DEFAULT_MTU
 
     def __post_init__(self) -> None:
         _check_rate(self.rate_bps)
+        if not LEAST_MTU <= self.mtu <= MOST_MTU:
+            raise ParameterError(f"an MTU must be {LEAST_MTU} to {MOST_MTU} bytes, got {self.mtu}")
         if not 1 <= self.queue_packets <= MAX_QUEUE_PACKETS:
             raise ParameterError(
                 f"a queue must hold 1 to {MAX_QUEUE_PACKETS} packets, got {self.queue_packets}"
@@ -49,7 +54,12 @@ class PortShape:
 
         A timer may fire late by some 100 us; what the bucket cannot hold by then is lost to the rate.
         """
-        return max(2 * MAX_FRAME_BYTES, self.rate_bps // 8 // 500)
+        return max(2 * self.max_frame_bytes, self.rate_bps // 8 // 500)
+
+    @property
+    def max_frame_bytes(self) -> int:
+        """The longest frame, with a tag and without FCS."""
+        return self.mtu + _FRAME_BYTES_BEYOND_MTU
 
 
 def _check_rate(rate_bps: float) -> None:
@@ -86,7 +96,7 @@ def reshaping_commands(interface: str, shape: PortShape) -> list[str]:
 
 def _shaping(verb: str, interface: str, shape: PortShape) -> list[str]:
     # tbf needs a limit of its own; its built-in queue is replaced by the FIFO in the second line.
-    limit = shape.burst_bytes + shape.queue_packets * MAX_FRAME_BYTES
+    limit = shape.burst_bytes + shape.queue_packets * shape.max_frame_bytes
     rate = f"rate {shape.rate_bps}bit burst {shape.burst_bytes} limit {limit}"
     return [
         f"qdisc {verb} dev {interface} root handle 1: tbf {rate}",

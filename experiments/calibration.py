@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from emulation.network import FabricNetwork
-from emulation.shaping import MAX_RATE_BPS, MIN_RATE_BPS, PortShape
+from emulation.shaping import MAX_RATE_BPS, MIN_RATE_BPS
 from experiments.fabric import LiveFabric, controlled
 from experiments.fidelity import MIN_IDLE, CpuSampler
 from experiments.options import MAX_PACKETS_PER_S, FabricOptions, TrafficOptions
@@ -42,7 +42,7 @@ def with_settled_rate(
     rate_bps = options.shape.rate_bps
     hosts = options.topology.routers * options.hosts
     while len(trials) < _TRIALS and rate_bps not in trials:
-        trial = replace(options, shape=PortShape(rate_bps, options.shape.queue_packets))
+        trial = replace(options, shape=replace(options.shape, rate_bps=rate_bps))
         if network.started:
             network.reshape(trial.shape)
         # A controller of its own: what adapts to the links goes by their rate.
@@ -59,7 +59,7 @@ def with_settled_rate(
             f"this machine is too slow for {hosts} hosts at a load of {traffic.load:g}; "
             "choose a smaller fabric, fewer --hosts or a lower --load"
         )
-    shape = PortShape(max(carried), options.shape.queue_packets)
+    shape = replace(options.shape, rate_bps=max(carried))
     network.reshape(shape)
     progress(f"links of {shape.rate_bps / 1e6:g} Mbit/s")
     return replace(options, shape=shape, calibrate=False)

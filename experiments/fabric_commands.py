@@ -7,11 +7,15 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from experiments.errors import Status
 from experiments.printing import add_json, print_result, print_table
 from experiments.progress import Progress
 from topology.errors import UsageError
+
+if TYPE_CHECKING:
+    from experiments.runner import RunOptions
 
 
 def up_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,11 +61,13 @@ def up(arguments: argparse.Namespace) -> Status:
 def run_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab run`."""
     from experiments import options
+    from experiments.collective_options import add_collective_arguments
     from experiments.options import output_path
 
     options.add_fabric_arguments(parser)
     options.add_routing_argument(parser)
     options.add_traffic_arguments(parser)
+    add_collective_arguments(parser)
     options.add_faults_argument(parser)
     parser.add_argument("--pcap", metavar="HOST", help="capture what passes a host, as h1_1")
     parser.add_argument("--out", type=output_path, metavar="DIR", help="where to (default below results/)")
@@ -72,18 +78,27 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab run` is for."""
     from emulation.machine import require_emulation
+    from experiments.collective_options import read_collective, refuse_collective_options
     from experiments.options import DEFAULT_RESULTS, check_packet_rate, read_fabric, read_traffic
+    from traffic.collectives import is_collective
 
     fabric = read_fabric(arguments)
-    traffic = read_traffic(arguments, fabric.topology)
-    check_packet_rate(fabric, traffic)
+    traffic: RunOptions
+    if is_collective(arguments.pattern):
+        traffic = read_collective(arguments, fabric)
+        volume = f"{traffic.ranks}"
+    else:
+        refuse_collective_options(arguments)
+        traffic = read_traffic(arguments, fabric.topology)
+        check_packet_rate(fabric, traffic)
+        volume = f"{traffic.load:g}"
     require_emulation()
     from experiments.records import plain_name
     from experiments.runner import run_experiment
 
     words = [fabric.name, *fabric.params.values(), fabric.routing, traffic.pattern]
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    out = arguments.out or DEFAULT_RESULTS / plain_name(*words, f"{traffic.load:g}", stamp)
+    out = arguments.out or DEFAULT_RESULTS / plain_name(*words, volume, stamp)
     progress = Progress()
     summary = run_experiment(fabric, traffic, out, arguments.pcap, progress)
     from experiments.plots import plot_run

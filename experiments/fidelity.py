@@ -79,6 +79,7 @@ class Evidence:
             queues drain too fast to be watched.
         sent: frames that hosts sent.
         lost_elsewhere: of these, how many neither arrived nor were dropped by a queue; None if not known.
+        scheduled: whether packets had times at which to be sent.
     """
 
     idle: list[float]
@@ -87,6 +88,7 @@ class Evidence:
     rate_errors: list[float] | None = None
     sent: int = 0
     lost_elsewhere: int | None = None
+    scheduled: bool = True
 
 
 def judge(evidence: Evidence) -> dict[str, Any]:
@@ -118,9 +120,9 @@ def _reasons(
         reasons.append("the measured window is too short to sample the CPU in it")
     elif idle < MIN_IDLE:
         reasons.append(f"only {idle:.0%} of the CPU was idle in one second; {MIN_IDLE:.0%} are needed")
-    if lag_ms is None:
+    if lag_ms is None and evidence.scheduled:
         reasons.append("nothing was sent in the measured window")
-    elif lag_ms > packet_ms:
+    elif lag_ms is not None and lag_ms > packet_ms:
         reasons.append(
             f"1 % of the packets left over {lag_ms:.2f} ms late; one packet time is {packet_ms:.2f} ms"
         )

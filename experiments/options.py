@@ -12,7 +12,7 @@ from typing import Any
 from controller.occupancy import NETLINK, SOURCES
 from controller.routings import routing
 from emulation.machine import check_datapath
-from emulation.shaping import PortShape, parse_rate_bps
+from emulation.shaping import DEFAULT_MTU, PortShape, parse_rate_bps
 from topology.addressing import check_hosts
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault, parse_schedule
@@ -26,6 +26,7 @@ DEFAULT_RESULTS = Path("results")
 AUTO_RATE = "auto"
 FIRST_TRIAL_BPS = 300_000
 LEAST_LOAD_STEP = 0.001
+DEFAULT_LOAD, DEFAULT_DURATION_S, DEFAULT_WARMUP, DEFAULT_FRAME_BYTES = 0.3, 10.0, "2", 1000
 STEADY, MOST_WARMUP_S = "steady", 60.0
 # What one core sends, measured; Open vSwitch passes far fewer.
 MAX_PACKETS_PER_S = 200_000
@@ -125,6 +126,9 @@ def add_fabric_arguments(
         help=f"of every port, as 500kbit; auto: the highest that the machine carries (default {link_rate})",
     )
     parser.add_argument("--queue", type=int, default=32, help="packets per port (default 32)")
+    parser.add_argument(
+        "--mtu", type=int, default=DEFAULT_MTU, help=f"of every port, in bytes (default {DEFAULT_MTU})"
+    )
     parser.add_argument("--datapath", default="auto", help="auto, kernel or user (default auto)")
     parser.add_argument(
         "--occupancy",
@@ -169,7 +173,7 @@ def add_pattern_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pattern", default="uniform", help="`polarlab patterns` lists them (default uniform)"
     )
-    parser.add_argument("--load", type=float, default=0.3, help="offered, 0..1 (default 0.3)")
+    parser.add_argument("--load", type=float, help=f"offered, 0..1 (default {DEFAULT_LOAD})")
     _add_seed_argument(parser)
 
 
@@ -184,19 +188,19 @@ def add_traffic_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_frame_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--frame-bytes", type=int, default=1000, help="(default 1000)")
+    parser.add_argument(
+        "--frame-bytes", type=int, help=f"(default {DEFAULT_FRAME_BYTES}; collectives: as the MTU allows)"
+    )
     parser.add_argument("--flows", type=int, default=64, help="source ports per host pair (default 64)")
-    parser.add_argument("--duration", type=float, default=10.0, help="measured seconds (default 10)")
+    parser.add_argument("--duration", type=float, help=f"measured seconds (default {DEFAULT_DURATION_S:g})")
     parser.add_argument(
         "--warmup",
-        default="2",
         metavar="S",
         help="seconds before, or `steady`: until the throughput has settled, after "
-        f"{MOST_WARMUP_S:g} s at the latest (default 2)",
+        f"{MOST_WARMUP_S:g} s at the latest (default {DEFAULT_WARMUP})",
     )
     parser.add_argument(
         "--arrivals",
-        default="poisson",
         help=f"how a host's packets are spread over time: {', '.join(ARRIVALS)} (default poisson)",
     )
 
@@ -219,8 +223,8 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_sweep(arguments: argparse.Namespace) -> tuple[tuple[str, ...], tuple[str, ...], tuple[float, ...]]:
     """Returns the checked routings, patterns and loads of a sweep; errors as `read_fabric`."""
-    routings = _words("--routings", arguments.routings)
-    patterns = _words("--patterns", arguments.patterns)
+    routings = words_of("--routings", arguments.routings)
+    patterns = words_of("--patterns", arguments.patterns)
     for name in routings:
         routing(name)
     for pattern in patterns:
@@ -242,7 +246,7 @@ def parse_loads(text: str) -> tuple[float, ...]:
             count = math.floor((last - first) / step + 1e-9) + 1
             loads = [first + index * step for index in range(count)]
         else:
-            loads = [float(word) for word in _words("--loads", text)]
+            loads = [float(word) for word in words_of("--loads", text)]
     except ValueError:
         raise ParameterError(
             f"--loads must be like 0.1,0.5 or 0.1:0.9:0.2, over 0 and at most 1, got {text!r}"
@@ -252,7 +256,8 @@ def parse_loads(text: str) -> tuple[float, ...]:
     return tuple(sorted({float(f"{load:g}") for load in loads}))
 
 
-def _words(name: str, text: str) -> tuple[str, ...]:
+def words_of(name: str, text: str) -> tuple[str, ...]:
+    """Returns the different words of a list with commas; raises ParameterError if there is none."""
     words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if not words:
         raise ParameterError(f"{name} needs at least one value")
@@ -284,7 +289,7 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
         raise UsageError(f"unknown occupancy {arguments.occupancy!r}; there are: {', '.join(SOURCES)}")
     calibrate = arguments.link_rate == AUTO_RATE
     rate_bps = FIRST_TRIAL_BPS if calibrate else parse_rate_bps(arguments.link_rate)
-    shape = PortShape(rate_bps, arguments.queue)
+    shape = PortShape(rate_bps, arguments.queue, arguments.mtu)
     return FabricOptions(
         arguments.name,
         params,
@@ -299,12 +304,27 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
     )
 
 
+def set_traffic_defaults(arguments: argparse.Namespace) -> None:
+    """Sets what was not given on the command line, of patterns."""
+    defaults = {
+        "load": DEFAULT_LOAD,
+        "duration": DEFAULT_DURATION_S,
+        "warmup": DEFAULT_WARMUP,
+        "arrivals": "poisson",
+        "frame_bytes": DEFAULT_FRAME_BYTES,
+    }
+    for name, value in defaults.items():
+        if getattr(arguments, name, None) is None:
+            setattr(arguments, name, value)
+
+
 def read_traffic(arguments: argparse.Namespace, topology: Topology) -> TrafficOptions:
     """Returns the checked options of traffic over a topology; errors as `read_fabric`."""
+    set_traffic_defaults(arguments)
     split_name(arguments.pattern)
     check_load(arguments.load)
-    _check_range("--flows", arguments.flows, 1, MAX_FLOWS)
-    _check_range("--duration", arguments.duration, 0.1, 86_400)
+    check_range("--flows", arguments.flows, 1, MAX_FLOWS)
+    check_range("--duration", arguments.duration, 0.1, 86_400)
     warmup_s, steady = _read_warmup(arguments.warmup)
     if arguments.arrivals not in ARRIVALS:
         raise UsageError(f"unknown arrivals {arguments.arrivals!r}; there are: {', '.join(ARRIVALS)}")
@@ -314,7 +334,7 @@ def read_traffic(arguments: argparse.Namespace, topology: Topology) -> TrafficOp
     make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)  # is there one on this fabric?
     from traffic.frames import check_frame_bytes  # scapy: only where frames are made
 
-    check_frame_bytes(arguments.frame_bytes)
+    check_frame_bytes(arguments.frame_bytes, arguments.mtu)
     return TrafficOptions(
         arguments.pattern,
         arguments.load,
@@ -323,7 +343,7 @@ def read_traffic(arguments: argparse.Namespace, topology: Topology) -> TrafficOp
         warmup_s,
         arguments.duration,
         arguments.seed,
-        _read_faults(arguments.faults, topology, arguments.seed, warmup_s + arguments.duration),
+        read_faults(arguments.faults, topology, arguments.seed, warmup_s + arguments.duration),
         arguments.arrivals,
         steady,
     )
@@ -337,11 +357,12 @@ def _read_warmup(text: str) -> tuple[float, bool]:
         seconds = float(text)
     except ValueError:
         raise ParameterError(f"--warmup must be seconds or `{STEADY}`, got {text!r}") from None
-    _check_range("--warmup", seconds, 0, 3_600)
+    check_range("--warmup", seconds, 0, 3_600)
     return seconds, False
 
 
-def _read_faults(path: Path | None, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
+def read_faults(path: Path | None, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
+    """Returns the faults of a schedule, all before the traffic's end; raises ParameterError."""
     if path is None:
         return ()
     try:
@@ -385,9 +406,10 @@ def output_path(text: str) -> Path:
 
 def check_seed(seed: int) -> None:
     """Raises ParameterError unless the random generator takes that seed."""
-    _check_range("--seed", seed, 0, 2**63 - 1)
+    check_range("--seed", seed, 0, 2**63 - 1)
 
 
-def _check_range(name: str, value: float, least: float, most: float) -> None:
+def check_range(name: str, value: float, least: float, most: float) -> None:
+    """Raises ParameterError unless an option's value lies in its range."""
     if not least <= value <= most:  # false for nan, too
         raise ParameterError(f"{name} must be {least} to {most}, got {value}")

@@ -15,6 +15,8 @@ from emulation.capture import capture, require_capture
 from emulation.machine import require_emulation
 from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
+from experiments.collective_options import CollectiveOptions
+from experiments.collective_results import collective_troubles
 from experiments.fabric import LiveFabric, controlled, prepared_network
 from experiments.fault_player import FaultPlayer
 from experiments.fidelity import CpuSampler, CpuSamples
@@ -24,16 +26,23 @@ from experiments.progress import Progress
 from experiments.records import MANIFEST, SUMMARY, kept_directory
 from experiments.series import write_series
 from experiments.summaries import distrust, manifest, summarise
-from experiments.traffic_jobs import PairCheck, check_all_pairs, run_measured_traffic
+from experiments.traffic_jobs import (
+    PairCheck,
+    check_all_pairs,
+    run_collective_traffic,
+    run_measured_traffic,
+)
 from topology.addressing import hosts_of
 from topology.errors import NegativeResult, ParameterError, PolarLabError
 from traffic.engine import TrafficInterrupted, TrafficResult
-from traffic.live import Live
+from traffic.live import Live, Told
+
+RunOptions = TrafficOptions | CollectiveOptions
 
 
 def run_experiment(
     fabric_options: FabricOptions,
-    traffic_options: TrafficOptions,
+    traffic_options: RunOptions,
     out: Path,
     pcap_host: str | None,
     progress: Progress,
@@ -55,9 +64,7 @@ def run_experiment(
     with (
         kept_directory(out) as directory,
         prepared_network(fabric_options, progress) as network,
-        controlled(
-            with_settled_rate(network, fabric_options, traffic_options, progress), network, progress
-        ) as fabric,
+        controlled(_settled(network, fabric_options, traffic_options, progress), network, progress) as fabric,
     ):
         directory.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), traffic_options.seed))
         check = checked_pairs(fabric, progress)
@@ -110,6 +117,14 @@ class Measurement:
         _check_paths(self.summary)
 
 
+def _settled(
+    network: FabricNetwork, fabric: FabricOptions, traffic: RunOptions, progress: Progress
+) -> FabricOptions:
+    if isinstance(traffic, CollectiveOptions):  # which has a rate that was asked for
+        return fabric
+    return with_settled_rate(network, fabric, traffic, progress)
+
+
 def checked_pairs(fabric: LiveFabric, progress: Progress) -> PairCheck:
     """Checks all pairs of hosts, says so, and notes the time; errors as `check_all_pairs`."""
     endpoints = len(fabric.hosts)
@@ -123,7 +138,7 @@ def checked_pairs(fabric: LiveFabric, progress: Progress) -> PairCheck:
 
 def measure(
     fabric: LiveFabric,
-    options: TrafficOptions,
+    options: RunOptions,
     check: PairCheck,
     progress: Progress,
     others_ended: Callable[[], list[str]] = list,
@@ -156,6 +171,8 @@ def measure(
         "groups_modified": fabric.controller.groups_modified - modified,
         "warnings": warnings,
     }
+    if result.outcome:
+        troubles += collective_troubles(result.outcome)
     summary = summarise(fabric, options, check, result, cpu.samples, links.log, adaptation)
     if options.faults:
         summary["faults"] = player.told(result.clock)
@@ -164,6 +181,34 @@ def measure(
 
 
 def _traffic(
+    fabric: LiveFabric, options: RunOptions, progress: Progress, player: FaultPlayer
+) -> TrafficResult:
+    try:
+        if isinstance(options, CollectiveOptions):
+            return _collective(fabric, options, progress, player)
+        return _pattern(fabric, options, progress, player)
+    except TrafficInterrupted as interruption:
+        progress("interrupted; keeping what was measured")
+        return interruption.result
+
+
+def _collective(
+    fabric: LiveFabric, options: CollectiveOptions, progress: Progress, player: FaultPlayer
+) -> TrafficResult:
+    progress(f"{options.pattern} of {options.ranks} ranks, {options.placement} placement")
+    capacity_bps = options.ranks * fabric.options.shape.rate_bps
+
+    def tell(seconds: float, told: Told) -> None:
+        if seconds > 0:
+            progress.steadily(
+                f"{seconds:.1f} s: {told.packets} segments received, by {told.rate_bps() / capacity_bps:.3f} "
+                f"of the ranks' capacity, p99 {_ms(told.p99_ms)}"
+            )
+
+    return run_collective_traffic(fabric, options, tell, player.start)
+
+
+def _pattern(
     fabric: LiveFabric, options: TrafficOptions, progress: Progress, player: FaultPlayer
 ) -> TrafficResult:
     total_s = options.warmup_s + options.duration_s
@@ -175,20 +220,19 @@ def _traffic(
         if live.seconds > 0:
             progress.steadily(_live_line(live, capacity_bps))
 
-    try:
-        return run_measured_traffic(fabric, options, tell, player.start)
-    except TrafficInterrupted as interruption:
-        progress("interrupted; keeping what was measured")
-        return interruption.result
+    return run_measured_traffic(fabric, options, tell, player.start)
 
 
 def _live_line(live: Live, capacity_bps: float) -> str:
     loss = "-" if live.loss is None else f"{live.loss:.2%}"
-    p99 = "-" if live.p99_ms is None else f"{live.p99_ms:.3g} ms"
     return (
         f"{live.seconds:.1f} s: offered {live.offered_bps / capacity_bps:.3f}, accepted "
-        f"{live.accepted_bps / capacity_bps:.3f}, loss {loss}, p99 {p99}"
+        f"{live.accepted_bps / capacity_bps:.3f}, loss {loss}, p99 {_ms(live.p99_ms)}"
     )
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g} ms"
 
 
 def _check_paths(summary: dict[str, Any]) -> None:

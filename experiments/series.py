@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments.collective_results import write_collective
 from experiments.fabric import LiveFabric
 from experiments.fidelity import CpuSamples
 from experiments.records import HOP_COLUMNS, PAIR_COLUMNS, THROUGHPUT_COLUMNS, RunDirectory
@@ -28,6 +29,8 @@ def write_series(directory: RunDirectory, fabric: LiveFabric, result: TrafficRes
         ("latency_ms", "packets"),
         ((f"{middles[n]:.6g}", counts[n]) for n in np.flatnonzero(counts).tolist()),
     )
+    if result.outcome:
+        write_collective(directory, result.outcome, [host.name for host in fabric.hosts])
     start_s = result.clock.monotonic_ns / 1e9
     directory.write_csv(
         "cpu.csv",

@@ -14,6 +14,8 @@ import numpy as np
 
 from controller.routings import routing
 from emulation.machine import available_memory_bytes, emulation_versions
+from experiments.collective_options import CollectiveOptions
+from experiments.collective_results import collective_summary
 from experiments.fabric import LiveFabric
 from experiments.fidelity import CpuSamples, Evidence, judge
 from experiments.link_rates import LinkLog
@@ -28,7 +30,7 @@ _PACKAGES = ("polarlab", "numpy", "ryu", "eventlet", "scapy")
 
 def summarise(
     fabric: LiveFabric,
-    options: TrafficOptions,
+    options: TrafficOptions | CollectiveOptions,
     check: PairCheck,
     result: TrafficResult,
     cpu: CpuSamples,
@@ -52,17 +54,16 @@ def summarise(
         "params": dict(fabric.options.params),
         "routing": fabric.options.routing,
         "pattern": options.pattern,
-        "load": options.load,
         "hosts": fabric.options.hosts,
         "endpoints": len(fabric.hosts),
         "link_rate_bps": rate_bps,
         "queue_packets": fabric.options.shape.queue_packets,
+        "mtu": fabric.options.shape.mtu,
         "frame_bytes": options.frame_bytes,
-        "duration_s": options.duration_s,
-        "arrivals": options.arrivals,
+        **_asked(options),
         "warmup_s": round(begin_s, 3),
         "measured_s": round(measured_s, 3),
-        "offered": _share(frames_sent * options.frame_bytes * 8, capacity_bits),
+        "offered": _share(_sent_bytes(options, result) * 8, capacity_bits),
         "accepted": _share(int(received.window_bytes.sum()) * 8, capacity_bits),
         "loss": _share(frames_sent - frames_received, frames_sent),
         "packets": {
@@ -88,9 +89,12 @@ def summarise(
         "seed": options.seed,
         "versions": versions(),
     }
-    if routing(fabric.options.routing).oblivious:
+    if isinstance(options, CollectiveOptions):
+        assert result.outcome
+        summary["collective"] = collective_summary(options, result.outcome)
+    elif routing(fabric.options.routing).oblivious:
         summary["predicted"] = _predicted(fabric, options)
-    else:
+    if not routing(fabric.options.routing).oblivious:
         summary["adaptation"] = {"occupancy": fabric.occupancy, **adaptation}
     if result.steady is not None:
         summary["steady"] = result.steady
@@ -99,6 +103,33 @@ def summarise(
     if result.interrupted:
         summary["interrupted"] = True
     return summary
+
+
+def _asked(options: TrafficOptions | CollectiveOptions) -> dict[str, Any]:
+    """Returns what was asked for, of one kind of traffic only."""
+    if isinstance(options, CollectiveOptions):
+        return {"ranks": options.ranks, "placement": options.placement, "slices": options.slices}
+    return {"load": options.load, "duration_s": options.duration_s, "arrivals": options.arrivals}
+
+
+def _sent_bytes(options: TrafficOptions | CollectiveOptions, result: TrafficResult) -> int:
+    """Returns how many bytes of the measured window were sent; a collective's frames differ in length."""
+    if result.outcome:
+        return int(result.sent.bytes.sum())
+    return int(result.sent.frames.sum()) * options.frame_bytes
+
+
+def _frames(options: TrafficOptions | CollectiveOptions, result: TrafficResult) -> tuple[int, int]:
+    """Returns how many frames were sent and how many arrived in the whole run, whatever was in them."""
+    outcome = result.outcome
+    if outcome:
+        sent = int(outcome.sent.frames.sum()) + outcome.acknowledgements_sent
+        return sent, int(outcome.received.frames.sum()) + outcome.acknowledgements_received
+    sent_bytes, received_bytes = result.sent.bytes.sum(), result.received.bytes.sum()
+    # What the host's own queue refused was sent, and lost at once.
+    return int(sent_bytes) // options.frame_bytes - result.sent.refused, int(
+        received_bytes
+    ) // options.frame_bytes
 
 
 def _window_s(result: TrafficResult) -> tuple[float, float]:
@@ -118,7 +149,7 @@ def distrust(summary: dict[str, Any], *reasons: str) -> None:
 
 def _evidence(
     fabric: LiveFabric,
-    options: TrafficOptions,
+    options: TrafficOptions | CollectiveOptions,
     result: TrafficResult,
     cpu: CpuSamples,
     links: LinkLog | None,
@@ -127,11 +158,10 @@ def _evidence(
     rate_bps = fabric.options.shape.rate_bps
     start_s = result.clock.monotonic_ns / 1e9
     begin_s, end_s = (start_s + time_s for time_s in _window_s(result))
-    sent = int(result.sent.bytes.sum()) // options.frame_bytes
+    sent, arrived = _frames(options, result)
     lost_elsewhere, rate_errors = None, None
     if links:
-        arrived = int(result.received.bytes.sum()) // options.frame_bytes
-        lost_elsewhere = sent - arrived - result.sent.refused - links.dropped_packets
+        lost_elsewhere = sent - arrived - links.dropped_packets
         if links.observable:
             rate_errors = list(links.rate_errors(rate_bps, options.frame_bytes).values())
     return Evidence(
@@ -141,6 +171,7 @@ def _evidence(
         rate_errors=rate_errors,
         sent=sent,
         lost_elsewhere=None if result.interrupted else lost_elsewhere,
+        scheduled=result.outcome is None,
     )
 
 
@@ -176,6 +207,7 @@ def manifest(fabric: LiveFabric, traffic: Mapping[str, Any], seed: int) -> dict[
         "routing": fabric.options.routing,
         "link_rate_bps": fabric.options.shape.rate_bps,
         "queue_packets": fabric.options.shape.queue_packets,
+        "mtu": fabric.options.shape.mtu,
         "local_repair": fabric.options.local_repair,
         "traffic": dict(traffic),
         "seed": seed,

@@ -164,6 +164,7 @@ def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOption
         "hosts": fabric.hosts,
         "link_rate_bps": fabric.shape.rate_bps,
         "queue_packets": fabric.shape.queue_packets,
+        "mtu": fabric.shape.mtu,
         "datapath": fabric.datapath,
         "occupancy": fabric.occupancy,
         "local_repair": fabric.local_repair,

@@ -202,11 +202,22 @@ def patterns_arguments(parser: argparse.ArgumentParser) -> None:
 
 def patterns(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab patterns` is for."""
+    from traffic.collectives import COLLECTIVES
     from traffic.patterns import PATTERNS, usage
 
     rows = [
         {"pattern": usage(name), "level": what.level, "definition": what.text, "source": what.source}
         for name, what in PATTERNS.items()
+    ]
+    rows += [
+        {
+            "pattern": f"{name}:{algorithm}",
+            "level": "collective",
+            "definition": collective.text,
+            "source": collective.source,
+        }
+        for name, collective in COLLECTIVES.items()
+        for algorithm in collective.algorithms
     ]
     print_rows(arguments, "patterns", rows, ("pattern", "level", "definition", "source"))
     return Status.DONE
@@ -220,6 +231,7 @@ def predict_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_hosts_argument(parser)
     options.add_routing_argument(parser)
     options.add_pattern_arguments(parser)
+    parser.set_defaults(load=options.DEFAULT_LOAD)
     add_json(parser)
 
 

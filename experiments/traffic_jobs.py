@@ -10,16 +10,22 @@ import numpy.typing as npt
 
 from controller.routings import routing
 from emulation.commands import marked_environment
+from experiments.collective_options import CollectiveOptions
 from experiments.fabric import LiveFabric
 from experiments.options import TrafficOptions
 from topology.addressing import Host
 from topology.errors import NegativeResult
 from traffic.codec import HEADER_BYTES
+from traffic.collective_engine import run_collective
+from traffic.collective_job import CollectiveJob
+from traffic.collective_worker import ACKNOWLEDGE_EVERY
+from traffic.collectives import split_collective
 from traffic.engine import TrafficResult, run_traffic
-from traffic.frames import build_probe
+from traffic.frames import build_probe, build_segment_head
 from traffic.job import Clock, HostSocket, TrafficJob
-from traffic.live import Live, SteadyState
+from traffic.live import Live, SteadyState, Told
 from traffic.patterns import make_pattern
+from traffic.placement import place_ranks
 from traffic.schedule import AllPairsSchedule, PatternSchedule, Schedule
 
 _NS = 1_000_000_000
@@ -27,6 +33,9 @@ _CHECK_ATTEMPTS = 3
 _CHECK_PROBES_PER_S = 2500  # every probe is the first of its kind in some switch, and costs accordingly
 _TRAFFIC_RUN_ID = 100
 _INTERVALS = 240
+# A rank that answers nobody for so long is dead; the switches' repairs take milliseconds.
+_MOST_ACKNOWLEDGE_AFTER_NS = 100_000_000
+_SILENCE_NS = 5_000_000_000
 _LEAST_INTERVAL_NS = 250_000_000
 # Throughput is compared over spans of this length, and in which a full queue drains so often.
 _LEAST_STEADY_S, _STEADY_QUEUES = 2.0, 3
@@ -150,14 +159,10 @@ def make_job(
     keep_log: bool = False,
 ) -> TrafficJob:
     """Returns the job that runs a schedule on a fabric's hosts; see TrafficJob."""
-    pids = fabric.network.namespace_pids()
-    sockets = tuple(
-        HostSocket(host.name, host.ip, f"{host.name}-eth0", pids[host.name]) for host in fabric.hosts
-    )
     shape = fabric.options.shape
     full_queue_ns = _NS * (shape.queue_packets + 1) * frame_bytes * 8 // shape.rate_bps
     return TrafficJob(
-        hosts=sockets,
+        hosts=_host_sockets(fabric),
         schedule=schedule.to_dict(),
         template=build_probe(fabric.hosts[0], fabric.hosts[1], frame_bytes=frame_bytes, run=run),
         run=run,
@@ -174,3 +179,43 @@ def host_distances(fabric: LiveFabric) -> npt.NDArray[np.int16]:
     """Returns the distance of every ordered pair of hosts in router links: int16 array, hosts x hosts."""
     routers = np.array([host.router for host in fabric.hosts])
     return fabric.options.topology.distances(routers[:, None], routers[None, :])
+
+
+def run_collective_traffic(
+    fabric: LiveFabric,
+    options: CollectiveOptions,
+    progress: Callable[[float, Told], None],
+    starts: Callable[[Clock], None],
+) -> TrafficResult:
+    """Runs a collective; `progress`, `starts` and errors as `run_collective`."""
+    name, algorithm = split_collective(options.pattern)
+    topology, hosts, shape = fabric.options.topology, fabric.options.hosts, fabric.options.shape
+    packet_ns = _NS * options.frame_bytes * 8 // shape.rate_bps
+    job = CollectiveJob(
+        hosts=_host_sockets(fabric),
+        ranks=place_ranks(options.placement, options.ranks, topology, hosts, options.seed),
+        name=name,
+        algorithm=algorithm,
+        message_bytes=options.message_bytes,
+        iterations=options.iterations,
+        warmup_iterations=options.warmup_iterations,
+        slices=options.slices,
+        template=build_segment_head(fabric.hosts[0], fabric.hosts[1], _TRAFFIC_RUN_ID),
+        frame_bytes=options.frame_bytes,
+        run=_TRAFFIC_RUN_ID,
+        flows=options.flows,
+        seed=options.seed,
+        # A host's own queue has to take its acknowledgements, too.
+        most_in_flight=max(4, shape.queue_packets * 3 // 4),
+        acknowledge_after_ns=min(ACKNOWLEDGE_EVERY * packet_ns, _MOST_ACKNOWLEDGE_AFTER_NS),
+        silence_ns=_SILENCE_NS,
+        interval_ns=_LEAST_INTERVAL_NS,
+    )
+    return run_collective(job, marked_environment(), fabric.network.run_dir, progress, starts)
+
+
+def _host_sockets(fabric: LiveFabric) -> tuple[HostSocket, ...]:
+    pids = fabric.network.namespace_pids()
+    return tuple(
+        HostSocket(host.name, host.ip, f"{host.name}-eth0", pids[host.name]) for host in fabric.hosts
+    )

@@ -14,7 +14,7 @@ SEGMENT_MAGIC = 0x506F4C43  # of collectives' segments, see traffic.segments
 SOURCE_PORT_BASE = 20_000
 DESTINATION_PORT = 19_999
 MAX_FLOWS = 4096  # source ports per host pair
-MAX_FRAME_BYTES = 1514
+ETHERNET_BYTES = 14
 
 HEADER = np.dtype(
     [

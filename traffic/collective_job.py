@@ -29,6 +29,8 @@ class CollectiveJob:
         run: the run's id in the frames.
         flows: source ports per host pair.
         seed: of the data and of the packets' flows.
+        most_in_flight: packets that a rank sends to another before any is acknowledged, at most.
+        acknowledge_after_ns: how long an acknowledgement may wait for more to acknowledge.
         silence_ns: a rank that answers nobody for so long is dead.
         interval_ns: the time step of the series.
     """
@@ -46,6 +48,8 @@ class CollectiveJob:
     run: int
     flows: int
     seed: int
+    most_in_flight: int
+    acknowledge_after_ns: int
     silence_ns: int
     interval_ns: int
 
@@ -83,6 +87,7 @@ class CollectiveOutcome:
 
     Attributes:
         sent, received: its segments, between all hosts of the fabric; every transmission counts.
+        hosts: int64, ranks: the index of each rank's host.
         iterations: ITERATION records of all iterations that were completed.
         finished_ns: int64, iterations x ranks: when each rank had its result, since the iteration's start.
         resent: how many transmissions were of segments sent before.
@@ -92,6 +97,7 @@ class CollectiveOutcome:
 
     sent: Sent
     received: Received
+    hosts: npt.NDArray[np.int64]
     iterations: npt.NDArray[np.void]
     finished_ns: npt.NDArray[np.int64]
     resent: int

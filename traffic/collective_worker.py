@@ -30,17 +30,19 @@ from traffic.segments import (
     ACKNOWLEDGEMENT,
     ACKNOWLEDGEMENT_BYTES,
     DATA,
-    SEGMENT,
+    HEAD,
     SEGMENT_BYTES,
+    Head,
     Heads,
     Writer,
 )
 from traffic.window import Window
 
 _SLOTS = 512
-_LOOK_EVERY_S = 0.0002
-# An acknowledgement for so many segments, or for one that has waited so long.
-_ACKNOWLEDGE_EVERY, _ACKNOWLEDGE_AFTER_NS = 8, 3_000_000
+# A wake-up costs more than a packet.
+_LOOK_EVERY_S = 0.0004
+# Segments until they are acknowledged, all together; fewer if one has waited for too long.
+ACKNOWLEDGE_EVERY = 8
 _CHECK_EVERY_NS = 10_000_000
 _NUMBERS = 1 << 32  # of messages that the wire can tell apart
 _FOREVER = 1 << 62
@@ -60,12 +62,16 @@ class CollectiveWorker:
         self._segment_bytes = job.frame_bytes - SEGMENT_BYTES
         self._writer = Writer(Heads(job.template), job.frame_bytes)
         self._buffer = sockets.ReceiveBuffer(_SLOTS, job.frame_bytes)
-        self._payloads = self._buffer.frames.data.cast("B")
+        self._frames = self._buffer.frames.data.cast("B")
         self._random = Random(job.seed)  # noqa: S311  # of traffic, not of secrets
         hosts = [job.hosts[index] for index in job.ranks]
         self._ips = [host.ip for host in hosts]
         self._rank_of = {ip: rank for rank, ip in enumerate(self._ips)}
-        self._pids = [host.namespace_pid for host in hosts]
+        # A process's descriptor is readable once the process has ended.
+        self._rank_of_process = {os.pidfd_open(host.namespace_pid): rank for rank, host in enumerate(hosts)}
+        self._deaths = select.poll()
+        for descriptor in self._rank_of_process:
+            self._deaths.register(descriptor, select.POLLIN)
         self._senders: list[socket.socket] = []
         self._receivers: list[socket.socket] = []
         self._rank_of_receiver: dict[int, int] = {}
@@ -84,7 +90,9 @@ class CollectiveWorker:
         self._host_of = np.array(job.ranks)
         measured = Measured(len(job.hosts), job.flows, Window((0, _FOREVER)), job.interval_ns)
         self._sent, self._received = SentCounts(measured), ReceivedCounts(measured)
+        # What was sent and received since it was counted last.
         self._sent_now: list[tuple[int, int, int, int]] = []
+        self._arrived: list[tuple[int, ...]] = []
         self._acknowledgements_sent = self._acknowledgements_received = 0
         self._base = 0  # the number on the wire of the first message of this iteration
         self._checked_ns = 0
@@ -108,10 +116,12 @@ class CollectiveWorker:
         seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
         resent = sum(connection.resent for connection in self._outgoing.values())
         self._count_sent()
+        self._count_received()
         shape = (len(finished), len(self._ips))
         return CollectiveOutcome(
             self._sent.result(seconds),
             self._received.result(0.0),
+            self._host_of,
             np.array(records, ITERATION),
             np.array(finished, np.int64).reshape(shape),
             resent,
@@ -151,8 +161,7 @@ class CollectiveWorker:
                 self._checked_ns = now_ns
                 self._check(now_ns)
             self._send()
-            if not count:
-                time.sleep(_LOOK_EVERY_S)
+            time.sleep(_LOOK_EVERY_S)
         for connection in self._outgoing.values():
             connection.forget()
         self._base = (self._base + len(messages.all)) % _NUMBERS
@@ -160,15 +169,17 @@ class CollectiveWorker:
 
     def _check(self, now_ns: int) -> None:
         """Looks for what did not happen: packets that nobody acknowledged, ranks that died."""
+        self._count_sent()
+        self._count_received()
         if self._stopped():
             raise _Ended
-        for rank, pid in enumerate(self._pids):
-            if not os.path.exists(f"/proc/{pid}"):
-                raise _Ended(f"rank {rank} ({self._name(rank)}) died")
+        for descriptor, _ in self._deaths.poll(0):
+            rank = self._rank_of_process[descriptor]
+            raise _Ended(f"rank {rank} ({self._name(rank)}) died")
         for (source, destination), connection in self._outgoing.items():
             connection.timed_out(now_ns)
-            silent_ns = now_ns - connection.heard_ns
-            if not connection.idle and silent_ns > self._job.silence_ns:
+            silent_ns = connection.silent_ns(now_ns)
+            if silent_ns > self._job.silence_ns:
                 raise _Ended(
                     f"rank {destination} ({self._name(destination)}) has not answered rank {source} "
                     f"({self._name(source)}) for {silent_ns / 1e9:.1f} s"
@@ -181,7 +192,11 @@ class CollectiveWorker:
         """Puts messages that became ready into their connections."""
         for number in self._ranks.begun:
             message = self._messages.all[number]
-            connection = self._outgoing.setdefault((message.source, message.destination), Outgoing())
+            pair = message.source, message.destination
+            connection = self._outgoing.get(pair)
+            if connection is None:
+                job = self._job
+                connection = self._outgoing[pair] = Outgoing(job.most_in_flight, job.acknowledge_after_ns)
             connection.waiting.extend((number, segment) for segment in range(message.segments))
         self._ranks.begun.clear()
 
@@ -212,14 +227,13 @@ class CollectiveWorker:
                     break
                 self._sent_now.append((source, destination, now_ns, len(frame)))
                 room -= 1
-        if len(self._sent_now) >= _SLOTS:
-            self._count_sent()
 
     def _acknowledge(self, now_ns: int) -> None:
         due = [
             pair
             for pair, since_ns in self._owed_since.items()
-            if now_ns - since_ns > _ACKNOWLEDGE_AFTER_NS or self._incoming[pair].owed >= _ACKNOWLEDGE_EVERY
+            if now_ns - since_ns > self._job.acknowledge_after_ns
+            or self._incoming[pair].owed >= ACKNOWLEDGE_EVERY
         ]
         for source, destination in due:
             del self._owed_since[source, destination]
@@ -234,7 +248,8 @@ class CollectiveWorker:
             )
             try:
                 self._senders[destination].send(frame)
-            except OSError:  # the next one tells the same and more
+            except OSError:  # the host's queue is full; the next one tells the same and more
+                self._owed_since[source, destination] = now_ns
                 continue
             self._acknowledgements_sent += 1
 
@@ -250,28 +265,31 @@ class CollectiveWorker:
         return filled
 
     def _take(self, count: int, now_ns: int) -> None:
-        frames = self._buffer.frames
-        heads = np.ndarray((count,), SEGMENT, frames, strides=(frames.strides[0],))
-        names = ("ip_src", "number", "message", "segment", "length", "kind")
-        columns = zip(*(heads[name].tolist() for name in names), strict=True)
-        slot_bytes, segment_bytes = frames.strides[0], self._segment_bytes
-        sources: list[int] = []
-        for slot, (ip, number, message, segment, length, kind) in enumerate(columns):
-            here, there = self._receivers_of_slots[slot], self._rank_of.get(ip, _NOBODY)
-            sources.append(there)
-            begin = slot * slot_bytes + SEGMENT_BYTES
-            payload = self._payloads[begin : begin + length]
-            if kind == DATA and there != _NOBODY:
-                incoming = self._incoming.setdefault((there, here), Incoming())
-                incoming.received(number)
-                self._owed_since.setdefault((there, here), now_ns)
-                own = (message - self._base) % _NUMBERS
+        """Takes what was received; frame by frame, as there are few at a time."""
+        slot_bytes, segment_bytes = self._buffer.frames.strides[0], self._segment_bytes
+        arrivals_ns = self._buffer.arrivals_ns(count).tolist()
+        for slot, here in enumerate(self._receivers_of_slots):
+            begin = slot * slot_bytes
+            head = Head(*HEAD.unpack_from(self._frames, begin))
+            there = self._rank_of.get(head.source_ip)
+            begin += SEGMENT_BYTES
+            payload = self._frames[begin : begin + head.length]
+            if there is None:
+                continue
+            if head.kind == DATA:
+                pair = there, here
+                incoming = self._incoming.get(pair)
+                if incoming is None:
+                    incoming = self._incoming[pair] = Incoming()
+                incoming.received(head.number)
+                self._owed_since.setdefault(pair, now_ns)
+                self._arrived.append((there, here, arrivals_ns[slot], *head))
+                own = (head.message - self._base) % _NUMBERS
                 if own < len(self._messages.all):  # else its message was complete before this iteration
-                    self._ranks.take(own, segment, segment * segment_bytes, payload, now_ns)
+                    self._ranks.take(own, head.segment, head.segment * segment_bytes, payload, now_ns)
             elif (here, there) in self._outgoing:
-                highest_and_bits = number, int.from_bytes(payload, "big")
-                self._outgoing[here, there].acknowledged(*highest_and_bits, now_ns)
-        self._count_received(heads, np.array(sources), count)
+                self._acknowledgements_received += 1
+                self._outgoing[here, there].acknowledged(head.number, int.from_bytes(payload, "big"), now_ns)
         self._buffer.reset(count)
 
     def _count_sent(self) -> None:
@@ -279,25 +297,26 @@ class CollectiveWorker:
             source, destination, now_ns, frame_bytes = np.array(self._sent_now, np.int64).T
             since_ns = now_ns - self._clock.monotonic_ns
             hosts = self._host_of[source], self._host_of[destination]
-            self._sent.add(*hosts, since_ns, since_ns, frame_bytes)
+            self._sent.add(*hosts, since_ns, None, frame_bytes)
             self._sent_now.clear()
 
-    def _count_received(
-        self, heads: npt.NDArray[np.void], sources: npt.NDArray[np.int64], count: int
-    ) -> None:
-        data = (heads["kind"] == DATA) & (sources != _NOBODY)
-        self._acknowledgements_received += int((heads["kind"] == ACKNOWLEDGEMENT).sum())
-        chosen = heads[data]
+    def _count_received(self) -> None:
+        if not self._arrived:
+            return
+        columns = np.array(self._arrived, np.int64).T
+        source, destination, arrived_ns = columns[:3]
+        head = Head(*columns[3:])
         arrivals = Arrivals(
-            source=self._host_of[sources[data]],
-            destination=self._host_of[np.array(self._receivers_of_slots)[data]],
-            flow=chosen["source_port"].astype(np.int64) - SOURCE_PORT_BASE,
-            number=chosen["number"].astype(np.int64),
-            hops=(INITIAL_TTL - chosen["ttl"].astype(np.int64)) & 0xFF,
-            frame_bytes=self._buffer.lengths(count)[data],
-            sent_ns=chosen["sent_ns"].astype(np.int64) - self._clock.epoch_ns,
-            arrived_ns=self._buffer.arrivals_ns(count)[data] - self._clock.epoch_ns,
+            source=self._host_of[source],
+            destination=self._host_of[destination],
+            flow=head.port - SOURCE_PORT_BASE,
+            number=head.number,
+            hops=(INITIAL_TTL - head.ttl) & 0xFF,
+            frame_bytes=SEGMENT_BYTES + head.length,
+            sent_ns=head.sent_ns - self._clock.epoch_ns,
+            arrived_ns=arrived_ns - self._clock.epoch_ns,
         )
         self._received.add(arrivals)
         latency_ns = arrivals.arrived_ns - arrivals.sent_ns
-        self._live.add(len(chosen), int(arrivals.frame_bytes.sum()), latency_ns)
+        self._live.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
+        self._arrived.clear()

@@ -30,27 +30,38 @@ class Outgoing:
     Attributes:
         waiting: segments to be sent, in order; what was lost comes first.
         resent: how many transmissions were of segments sent before.
-        heard_ns: when something was acknowledged last, or when the first packet after an idle time was sent.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_in_flight: int = MOST_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:
+        """Begins an idle connection.
+
+        Args:
+            most_in_flight: packets that are sent at most before any is acknowledged.
+            acknowledged_after_ns: how long the other end may wait with an acknowledgement.
+        """
         self.waiting: deque[Segment] = deque()
         self.resent = 0
-        self.heard_ns = 0
+        self._silent_since_ns: int | None = None
         self._in_flight: dict[int, tuple[Segment, int]] = {}
         self._given_up: dict[int, tuple[Segment, int]] = {}
         self._acknowledged: set[Segment] = set()
         self._next = 0
-        self._window, self._threshold = _FIRST_WINDOW, float(MOST_IN_FLIGHT)
+        self._most = float(min(most_in_flight, MOST_IN_FLIGHT))
+        self._window, self._threshold = min(_FIRST_WINDOW, self._most), self._most
         self._recovery_until = 0
         self._round_trip_ns, self._variation_ns = 0.0, 0.0
         self._reordering_ns = float(_LEAST_REORDERING_NS)
-        self._timeout_ns, self._backoff = float(_FIRST_TIMEOUT_NS), 1
+        self._least_timeout_ns = _LEAST_TIMEOUT_NS + 2 * acknowledged_after_ns
+        self._timeout_ns, self._backoff = float(_FIRST_TIMEOUT_NS + acknowledged_after_ns), 1
 
     @property
     def idle(self) -> bool:
         """Whether everything was acknowledged."""
         return not self._in_flight and not self.waiting
+
+    def silent_ns(self, now_ns: int) -> int:
+        """Returns for how long nothing was acknowledged, though something should have been."""
+        return 0 if self._silent_since_ns is None else now_ns - self._silent_since_ns
 
     @property
     def room(self) -> int:
@@ -59,8 +70,8 @@ class Outgoing:
 
     def sent(self, segment: Segment, now_ns: int) -> int:
         """Notes that a segment leaves and returns the number of its transmission."""
-        if not self._in_flight:
-            self.heard_ns = now_ns
+        if self._silent_since_ns is None:
+            self._silent_since_ns = now_ns
         number = self._next
         self._next += 1
         self._in_flight[number] = segment, now_ns
@@ -87,10 +98,11 @@ class Outgoing:
                 self._window += 1
             else:
                 self._window += 1 / self._window
-        self._window = min(self._window, float(MOST_IN_FLIGHT))
+        self._window = min(self._window, self._most)
         self._forgive(highest, bits)
         if newest_ns >= 0:
-            self.heard_ns, self._backoff = now_ns, 1
+            self._silent_since_ns = None if self.idle else now_ns
+            self._backoff = 1
             self._measure(now_ns - newest_ns)
             self._give_up_before(newest_ns - self._reordering_ns)
 
@@ -99,7 +111,8 @@ class Outgoing:
         if not self._in_flight:
             return False
         _, oldest_ns = next(iter(self._in_flight.values()))
-        if now_ns - max(oldest_ns, self.heard_ns) < min(self._timeout_ns * self._backoff, _MOST_TIMEOUT_NS):
+        heard_ns = self._silent_since_ns or 0
+        if now_ns - max(oldest_ns, heard_ns) < min(self._timeout_ns * self._backoff, _MOST_TIMEOUT_NS):
             return False
         self._backoff *= 2
         self._lose(list(self._in_flight))
@@ -132,7 +145,7 @@ class Outgoing:
             off = abs(round_trip_ns - self._round_trip_ns)
             self._variation_ns += (off - self._variation_ns) / 4
             self._round_trip_ns += (round_trip_ns - self._round_trip_ns) / 8
-        self._timeout_ns = max(self._round_trip_ns + 4 * self._variation_ns, _LEAST_TIMEOUT_NS)
+        self._timeout_ns = max(self._round_trip_ns + 4 * self._variation_ns, self._least_timeout_ns)
 
     def _give_up_before(self, time_ns: float) -> None:
         late = []

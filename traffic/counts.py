@@ -49,15 +49,16 @@ class SentCounts:
         source: Numbers,
         destination: Numbers,
         sent_ns: Numbers,
-        due_ns: Numbers,
+        due_ns: Numbers | None,
         frame_bytes: int | Numbers,
     ) -> None:
-        """Counts packets: hosts' indices, when they were sent and due since the start, lengths in bytes."""
+        """Counts packets: hosts' indices, when they were sent and (if ever) due, lengths in bytes."""
         inside = self._measured.window.inside(sent_ns)
         pairs = source * self._measured.hosts + destination
         np.add.at(self._frames, pairs[inside], 1)
         self._bytes.add(sent_ns, source, frame_bytes)
-        self._lag.add((sent_ns - due_ns)[inside])
+        if due_ns is not None:
+            self._lag.add((sent_ns - due_ns)[inside])
 
     def result(self, seconds: float) -> Sent:
         """Returns what was counted until `seconds` after the start."""

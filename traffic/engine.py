@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from traffic.collective_job import CollectiveOutcome
 from traffic.collector import MAX_DRAIN_NS
 from traffic.job import Clock, Received, Sent, TrafficJob, load_received, load_sent
 from traffic.live import Live, SteadyState
@@ -29,6 +30,7 @@ class TrafficResult:
         window_ns: begin and end of what was measured, since the start; None if it never began.
         steady: whether the throughput had settled when it began; None where that was not looked at.
         interrupted: whether it was ended early.
+        outcome: what a collective came to; None if there was none.
     """
 
     sent: Sent
@@ -38,6 +40,7 @@ class TrafficResult:
     window_ns: tuple[int, int] | None
     steady: bool | None = None
     interrupted: bool = False
+    outcome: CollectiveOutcome | None = None
 
 
 class TrafficInterrupted(KeyboardInterrupt):

@@ -24,10 +24,10 @@ from topology.addressing import INITIAL_TTL, Host, colons, dotted
 from topology.errors import ParameterError
 from traffic.codec import (
     DESTINATION_PORT,
+    ETHERNET_BYTES,
     HEADER,
     HEADER_BYTES,
     MAGIC,
-    MAX_FRAME_BYTES,
     SEGMENT_MAGIC,
     SOURCE_PORT_BASE,
 )
@@ -59,12 +59,11 @@ class Segment(Packet):  # type: ignore[misc]
 bind_layers(TCP, Probe, dport=DESTINATION_PORT)
 
 
-def check_frame_bytes(frame_bytes: int) -> None:
-    """Raises ParameterError unless a probe can have that length."""
-    if not HEADER_BYTES <= frame_bytes <= MAX_FRAME_BYTES:
-        raise ParameterError(
-            f"a frame must have {HEADER_BYTES} to {MAX_FRAME_BYTES} bytes, got {frame_bytes}"
-        )
+def check_frame_bytes(frame_bytes: int, mtu: int = 1500) -> None:
+    """Raises ParameterError unless a probe can have that length, on links of that MTU in bytes."""
+    most = mtu + ETHERNET_BYTES
+    if not HEADER_BYTES <= frame_bytes <= most:
+        raise ParameterError(f"a frame must have {HEADER_BYTES} to {most} bytes, got {frame_bytes}")
 
 
 def build_probe(
@@ -89,9 +88,9 @@ def build_probe(
         sent_ns: when it is sent, in nanoseconds since the epoch.
 
     Raises:
-        ParameterError: no probe has that length.
+        ParameterError: no probe is so short.
     """
-    check_frame_bytes(frame_bytes)
+    check_frame_bytes(frame_bytes, frame_bytes)
     probe = Probe(
         run=run,
         sequence=sequence,

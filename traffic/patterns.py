@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from topology.errors import ParameterError, UsageError
 from topology.graph import Topology
+from traffic.collectives import COLLECTIVES
 from traffic.demand_matrix import read_matrix
 
 HostIndices = npt.NDArray[np.int64]
@@ -267,6 +268,8 @@ def split_name(name: str) -> tuple[str, str]:
         UsageError: there is no such pattern, or it has no such argument.
     """
     pattern, colon, argument = name.partition(":")
+    if pattern in COLLECTIVES:
+        raise UsageError(f"{pattern} is a collective, which `polarlab run` runs and nothing else")
     if pattern not in PATTERNS:
         raise UsageError(f"unknown pattern {pattern!r}; there are: {', '.join(sorted(NAMES))}")
     wanted = PATTERNS[pattern].argument

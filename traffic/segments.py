@@ -13,8 +13,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from topology.addressing import MAC_PREFIX
 from traffic.codec import DESTINATION_PORT, HEADER, RUN_OFFSET
@@ -23,20 +22,35 @@ from traffic.connection import ACKNOWLEDGED_BITS
 DATA, ACKNOWLEDGEMENT = 1, 2
 
 _COMMON = RUN_OFFSET + 4  # bytes that segments have in common with probes
-SEGMENT = np.dtype(
-    [
-        *((name, HEADER.fields[name][0]) for name in HEADER.names or () if HEADER.fields[name][1] < _COMMON),  # type: ignore[index]
-        ("number", ">u4"),
-        ("message", ">u4"),
-        ("segment", ">u4"),
-        ("length", ">u2"),
-        ("kind", "u1"),
-        ("zero", "u1"),
-        ("sent_ns", ">u8"),
-    ]
-)
-SEGMENT_BYTES = SEGMENT.itemsize
 _TAIL = struct.Struct("!IIIHBBQ")
+SEGMENT_BYTES = _COMMON + _TAIL.size
+
+
+class Head(NamedTuple):
+    """What is read of a segment; all numbers, or all arrays of them."""
+
+    ttl: Any
+    source_ip: Any
+    port: Any
+    number: Any
+    message: Any
+    segment: Any
+    length: Any
+    kind: Any
+    sent_ns: Any
+
+
+def _head_format() -> str:
+    """Returns the struct format that reads a Head: what lies between its fields is passed over."""
+    text, position = "!", 0
+    for name, code in (("ttl", "B"), ("ip_src", "I"), ("source_port", "H")):
+        offset = int(HEADER.fields[name][1])  # type: ignore[index]
+        text += f"{offset - position}x{code}"
+        position = offset + struct.calcsize("!" + code)
+    return text + f"{_COMMON - position}xIIIHBxQ"
+
+
+HEAD = struct.Struct(_head_format())
 _PORTS = struct.Struct("!HH")
 _PORTS_OFFSET = int(HEADER.fields["source_port"][1])  # type: ignore[index]
 _IP_OFFSET = 14
