@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.plots import damage_told
-from experiments.records import SUMMARY, read_json
+from experiments.records import SUMMARY, damage_told, read_json
 from topology.errors import ParameterError
 
 # What a run was told to do.

@@ -7,15 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from experiments.comparison import Comparison
-from experiments.plots import new_figure
-from experiments.topology_plots import check_figure, save_new_figure
+from experiments.figures import DARK, LIGHT, check_figure, new_figure, number_text, save_new_figure
 
 _PANELS = (
     ("accepted", "fraction of the injection capacity"),
     ("loss", "fraction of what was sent"),
     ("latency_p99_ms", "ms, 99th percentile"),
 )
-_DARK, _LIGHT = "#1f3b57", "#a8bccf"
 
 
 def draw_comparison(comparison: Comparison, path: Path) -> None:
@@ -33,9 +31,9 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
     for axes, (name, unit) in zip(figure.subplots(1, len(_PANELS), sharey=True), _PANELS, strict=True):
         if name == "accepted":
             offered = [value or 0.0 for value in comparison.results["offered"]]
-            axes.barh(places, offered, 0.8, color=_LIGHT, label="offered")
+            axes.barh(places, offered, 0.8, color=LIGHT, label="offered")
         values = comparison.results[name]
-        bars = axes.barh(places, [value or 0.0 for value in values], 0.5, color=_DARK, label=name)
+        bars = axes.barh(places, [value or 0.0 for value in values], 0.5, color=DARK, label=name)
         axes.bar_label(bars, list(map(_label, values)), padding=3, fontsize=8)
         axes.set_title(name.replace("_", " "))
         axes.set_xlabel(unit)
@@ -49,4 +47,4 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
 def _label(value: float | None) -> str:
     if value is None:
         return "-"
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+    return number_text(value)

@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> Status:
     out = arguments.out or DEFAULT_RESULTS / plain_name(*words, volume, stamp)
     progress = Progress()
     summary = run_experiment(fabric, traffic, out, arguments.pcap, progress)
-    from experiments.plots import plot_run
+    from experiments.run_plots import plot_run
 
     for path in plot_run(out):
         progress(f"drawn: {path}")
@@ -190,7 +190,7 @@ def plot_arguments(parser: argparse.ArgumentParser) -> None:
 def plot(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab plot` is for."""
     from experiments.failover_plots import is_failover, plot_failover
-    from experiments.plots import plot_run
+    from experiments.run_plots import plot_run
     from experiments.sweep_plots import is_sweep, plot_sweep
 
     folder = arguments.results

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES, STREAMS
-from experiments.plots import damage_told, new_figure, save_figure
-from experiments.records import SUMMARY, read_csv, read_json
+from experiments.figures import new_figure, save_figure
+from experiments.records import SUMMARY, damage_told, read_csv, read_json
 
 _COLORS = {"watched": "#c2571a", "all": "#1f3b57"}
 _STYLES = {"watched": "-", "all": "--"}

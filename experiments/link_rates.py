@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from controller.netlink_queues import QueueReader, QueueState
 from experiments.fabric import LiveFabric, open_queues
+from experiments.link_history import LinkHistory
 from topology.errors import MachineError
 
 # Readings per time that a full queue takes to drain; more than one, so that a third full is enough.
@@ -38,12 +39,14 @@ class LinkLog:
         busy_bytes: link -> what it sent in that time.
         dropped_packets: by all switches' queues.
         observable: whether queues drain slowly enough to be seen full twice.
+        history: what all queues said now and then.
     """
 
     busy_s: dict[Link, float] = field(default_factory=dict)
     busy_bytes: dict[Link, int] = field(default_factory=dict)
     dropped_packets: int = 0
     observable: bool = True
+    history: LinkHistory = field(default_factory=LinkHistory)
 
     def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
         """Takes two readings of a link's queue, `seconds` apart."""
@@ -95,6 +98,8 @@ class LinkSampler:
         seconds = self._timed(self._read)
         while not self._stop.wait(self._pause_s(seconds)):
             seconds = self._timed(self._read)
+        if self.log:
+            self.log.history.keep_next()
         self._read()  # the drops until now
 
     def _pause_s(self, seconds: float) -> float:
@@ -117,6 +122,8 @@ class LinkSampler:
             except OSError:  # that switch's namespace is gone
                 continue
             now = time.monotonic()
+            if self.log:
+                self.log.history.note(number, now, queues)
             if number in self._last and self.log:
                 then, before = self._last[number]
                 for port in queues.keys() & before.keys():

@@ -32,6 +32,10 @@ PAIR_COLUMNS = (
     "out_of_order_frames",
 )
 HOP_COLUMNS = ("hops", "packets")
+LATENCY_COLUMNS = ("latency_ms", "packets")
+LINK_LOADS = "link_loads.csv"
+LINK_LOAD_COLUMNS = ("link", "port", "load", "dropped_packets")
+LINK_COLUMNS = ("time_s", "link", "port", "tx_bytes", "dropped_packets", "waiting_packets")
 
 _LONGEST_NAME = 120  # characters; a file's name ends at 255
 
@@ -210,3 +214,14 @@ def read_csv_text(text: str, header: Sequence[str]) -> dict[str, list[str]]:
     if uneven or not set(header) <= set(names):
         raise KeyError(*header)
     return {name: [row[name] for row in rows] for name in header}
+
+
+@contextlib.contextmanager
+def damage_told(folder: Path) -> Iterator[None]:
+    """Says of whatever trips over the content of files that these are damaged: as a ParameterError."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise ParameterError(f"{folder} is damaged, or of another version of PolarLab") from error

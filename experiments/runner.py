@@ -20,7 +20,7 @@ from experiments.collective_results import collective_troubles
 from experiments.fabric import LiveFabric, controlled, prepared_network
 from experiments.fault_player import FaultPlayer
 from experiments.fidelity import CpuSampler, CpuSamples
-from experiments.link_rates import LinkSampler
+from experiments.link_rates import LinkLog, LinkSampler
 from experiments.options import FabricOptions, TrafficOptions
 from experiments.progress import Progress
 from experiments.records import MANIFEST, SUMMARY, kept_directory
@@ -73,7 +73,7 @@ def run_experiment(
         measured.summary["dropped_at_ingress"] = told_drops(fabric.network, progress)
         try:
             directory.write_json(SUMMARY, measured.summary)
-            write_series(directory, fabric, measured.result, measured.cpu)
+            write_series(directory, fabric, measured.result, measured.cpu, measured.links)
         except OSError:
             progress(f"the result could not be written in full; it was {json.dumps(measured.summary)}")
             raise
@@ -101,6 +101,7 @@ class Measurement:
     summary: dict[str, Any]
     result: TrafficResult
     cpu: CpuSamples
+    links: LinkLog | None
     troubles: list[str]
 
     def raise_if_negative(self) -> None:
@@ -171,13 +172,13 @@ def measure(
         "groups_modified": fabric.controller.groups_modified - modified,
         "warnings": warnings,
     }
-    if result.outcome:
-        troubles += collective_troubles(result.outcome)
+    if result.outcome:  # a rank that died says more than that its shell ended
+        troubles = collective_troubles(result.outcome) + troubles
     summary = summarise(fabric, options, check, result, cpu.samples, links.log, adaptation)
     if options.faults:
         summary["faults"] = player.told(result.clock)
     distrust(summary, *troubles)
-    return Measurement(summary, result, cpu.samples, troubles)
+    return Measurement(summary, result, cpu.samples, links.log, troubles)
 
 
 def _traffic(

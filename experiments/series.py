@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from experiments.collective_results import write_collective
 from experiments.fabric import LiveFabric
 from experiments.fidelity import CpuSamples
-from experiments.records import HOP_COLUMNS, PAIR_COLUMNS, THROUGHPUT_COLUMNS, RunDirectory
+from experiments.link_history import directed_links
+from experiments.link_rates import LinkLog
+from experiments.records import (
+    HOP_COLUMNS,
+    LATENCY_COLUMNS,
+    LINK_COLUMNS,
+    LINK_LOAD_COLUMNS,
+    LINK_LOADS,
+    PAIR_COLUMNS,
+    THROUGHPUT_COLUMNS,
+    RunDirectory,
+)
+from experiments.summaries import measured_loads
 from experiments.traffic_jobs import host_distances
 from traffic.engine import TrafficResult
 from traffic.histogram import bin_middles_ms
 
 
-def write_series(directory: RunDirectory, fabric: LiveFabric, result: TrafficResult, cpu: CpuSamples) -> None:
+def write_series(
+    directory: RunDirectory,
+    fabric: LiveFabric,
+    result: TrafficResult,
+    cpu: CpuSamples,
+    links: LinkLog | None,
+) -> None:
     """Writes all series of a run.
 
     Raises:
         OSError: the disk is full, or went away.
     """
+    if links:
+        _write_links(directory, fabric, result, links)
     _write_throughput(directory, fabric, result)
     _write_pairs(directory, fabric, result)
     hops = result.received.hops
@@ -26,7 +48,7 @@ def write_series(directory: RunDirectory, fabric: LiveFabric, result: TrafficRes
     middles, counts = bin_middles_ms(), result.received.latency.counts
     directory.write_csv(
         "latency.csv",
-        ("latency_ms", "packets"),
+        LATENCY_COLUMNS,
         ((f"{middles[n]:.6g}", counts[n]) for n in np.flatnonzero(counts).tolist()),
     )
     if result.outcome:
@@ -40,6 +62,33 @@ def write_series(directory: RunDirectory, fabric: LiveFabric, result: TrafficRes
             for time_s, idle in zip(cpu.times_s, cpu.idle, strict=True)
         ),
     )
+
+
+def _write_links(directory: RunDirectory, fabric: LiveFabric, result: TrafficResult, log: LinkLog) -> None:
+    """Writes each directed link's load in the measured window, and what it carried over time.
+
+    `time_s` is the end of the interval from the row before of that link.
+    """
+    links = directed_links(fabric.options.topology)
+    loads, dropped = measured_loads(fabric, result, log)
+    directory.write_csv(
+        LINK_LOADS,
+        LINK_LOAD_COLUMNS,
+        (
+            (link.name, link.port, round(load, 6), round(packets))
+            for link, load, packets in zip(links, loads.tolist(), dropped.tolist(), strict=True)
+        ),
+    )
+    start_s = result.clock.monotonic_ns / 1e9
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        for link in links:
+            times, amounts = log.history.series(link.source + 1, link.port)
+            steps = np.diff(amounts[:, :2], axis=0).astype(np.int64).tolist()
+            for time_s, (sent, lost), waiting in zip(times[1:], steps, amounts[1:, 2], strict=True):
+                yield round(time_s - start_s, 3), link.name, link.port, sent, lost, int(waiting)
+
+    directory.write_csv("links.csv", LINK_COLUMNS, rows())
 
 
 def _write_throughput(directory: RunDirectory, fabric: LiveFabric, result: TrafficResult) -> None:

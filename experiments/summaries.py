@@ -18,6 +18,7 @@ from experiments.collective_options import CollectiveOptions
 from experiments.collective_results import collective_summary
 from experiments.fabric import LiveFabric
 from experiments.fidelity import CpuSamples, Evidence, judge
+from experiments.link_history import Amounts, directed_links, jain, link_loads
 from experiments.link_rates import LinkLog
 from experiments.options import TrafficOptions
 from experiments.prediction import predict_pattern
@@ -85,6 +86,7 @@ def summarise(
         "bringup_s": {name: round(value, 3) for name, value in fabric.bringup_s.items()},
         "rules": {"flows": size["flows"], "groups": size["groups"]},
         "verified": asdict(check),
+        "links": _link_summary(fabric, result, links),
         "fidelity": judge(_evidence(fabric, options, result, cpu, links)),
         "seed": options.seed,
         "versions": versions(),
@@ -103,6 +105,27 @@ def summarise(
     if result.interrupted:
         summary["interrupted"] = True
     return summary
+
+
+def _link_summary(fabric: LiveFabric, result: TrafficResult, log: LinkLog | None) -> dict[str, Any] | None:
+    """Returns how the links between routers were loaded in the measured window; None if nobody could see."""
+    if log is None:
+        return None
+    loads, dropped = measured_loads(fabric, result, log)
+    return {
+        "load_max": _rounded(float(loads.max(initial=0))),
+        "load_mean": _rounded(float(loads.mean())) if len(loads) else None,
+        "jain": _rounded(jain(loads)),
+        "dropped_packets": round(float(dropped.sum())),
+    }
+
+
+def measured_loads(fabric: LiveFabric, result: TrafficResult, log: LinkLog) -> tuple[Amounts, Amounts]:
+    """Returns `link_loads` of all links between routers in a run's measured window."""
+    start_s = result.clock.monotonic_ns / 1e9
+    begin_s, end_s = (start_s + time_s for time_s in _window_s(result))
+    links = directed_links(fabric.options.topology)
+    return link_loads(log.history, links, begin_s, end_s, fabric.options.shape.rate_bps)
 
 
 def _asked(options: TrafficOptions | CollectiveOptions) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from experiments.plots import damage_told, new_figure, save_figure
-from experiments.records import MANIFEST, read_csv, read_csv_text, read_json
+from experiments.figures import new_figure, save_figure
+from experiments.records import MANIFEST, damage_told, read_csv, read_csv_text, read_json
 from experiments.sweep_points import COLUMNS, POINTS, SETTINGS
 
 # Curves are told apart by their markers, so that they can be read in grey.

@@ -53,7 +53,8 @@ def topology(arguments: argparse.Namespace) -> Status:
         if arguments.figure and export_path.resolve() == arguments.figure.resolve():
             raise UsageError(f"{export_path} cannot be the figure as well")
     if arguments.figure:
-        from experiments.topology_plots import check_figure, draw_topology
+        from experiments.figures import check_figure
+        from experiments.topology_plots import draw_topology
 
         check_figure(arguments.figure)
     _, topology = read_topology(arguments)

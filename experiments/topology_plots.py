@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Circle, Polygon
 
-from experiments.exports import check_new, write_new
-from experiments.plots import DPI, FORMATS, new_figure
+from experiments.figures import check_figure, new_figure, save_new_figure
 from topology.addressing import switch_name
-from topology.errors import UsageError
 from topology.graph import Topology
 from topology.layout import Layout
 
 _FILLS = ("#1f3b57", "#7f9db9", "#ffffff")
 _EDGE = "#1f3b57"
+# From light to black, by way of orange: it darkens all the way, so that grey tells the same.
+HEAT = LinearSegmentedColormap.from_list("heat", ("0.88", "#f0b77f", "#c2571a", "#5a1e00", "black"))
 _MOST_NAMED = 70
 _LONGEST_LABEL = 24
 
@@ -44,29 +43,30 @@ def draw_topology(topology: Topology, title: str, path: Path) -> None:
     save_new_figure(figure, path, format_)
 
 
-def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
-    """Writes a figure into a file that does not exist yet; errors as `write_new`."""
-    content = io.BytesIO()
-    figure.savefig(content, format=format_, dpi=DPI)
-    write_new(path, content.getvalue())
+def draw_fabric(
+    axes: Axes, topology: Topology, layout: Layout, shades: npt.NDArray[np.float64] | None = None
+) -> None:
+    """Draws links, routers and clusters, labelled for a legend.
 
-
-def check_figure(path: Path) -> str:
-    """Returns the format of a figure by its file's ending; errors as `draw_topology`."""
-    format_ = path.suffix.removeprefix(".").lower()
-    if format_ not in FORMATS:
-        raise UsageError(f"{path} is to end with " + " or ".join(f".{name}" for name in FORMATS))
-    check_new(path)
-    return format_
-
-
-def draw_fabric(axes: Axes, topology: Topology, layout: Layout) -> None:
-    """Draws links, routers and clusters, labelled for a legend."""
+    `shades` of the links, in their order, from 0 (light and thin) to 1 (black and thick), stand for
+    something.
+    """
     size = float(np.clip(9000 / topology.routers, 4, 160))
     _outline(axes, layout)
     thin = float(np.clip(20 / topology.links**0.5, 0.08, 1.0))
     lines = link_lines(topology, layout)
-    axes.add_collection(LineCollection(lines, colors="0.35", linewidths=thin, alpha=0.6, zorder=2))
+    if shades is None:
+        axes.add_collection(LineCollection(lines, colors="0.35", linewidths=thin, alpha=0.6, zorder=2))
+    else:
+        order = np.argsort(shades)  # what is dark lies above
+        width = np.clip(60 / topology.links**0.5, 0.6, 3.5) * (0.3 + 0.7 * shades[order])
+        shaded = LineCollection(
+            [lines[place] for place in order],
+            colors=HEAT(shades[order]),
+            linewidths=width,
+            zorder=2,
+        )
+        axes.add_collection(shaded)
     for place, name in enumerate(layout.kinds):
         chosen = layout.positions[layout.kind == place]
         label = f"{len(chosen)} {name}"

@@ -15,10 +15,11 @@ import pytest
 
 from emulation.leftovers import RUN_DIR, marked_processes
 from emulation.shaping import PortShape
+from experiments.collective_options import CollectiveOptions
 from experiments.fabric import LiveFabric, live_fabric
 from experiments.options import FabricOptions
 from experiments.progress import Progress
-from experiments.traffic_jobs import make_job
+from experiments.traffic_jobs import make_job, run_collective_traffic
 from topology.registry import make_topology
 from traffic.codec import HEADER_BYTES
 from traffic.engine import run_traffic
@@ -141,3 +142,19 @@ def er3() -> Iterator[LiveFabric]:
     """ER_3 with two hosts a router, up for a whole module."""
     with live_fabric(er_options(3, hosts=2), QUIET) as fabric:
         yield fabric
+
+
+KIB = 1024
+
+
+def collective_options(pattern, ranks, sizes, **others):
+    """Returns the options of a collective of two iterations."""
+    values = {"placement": "linear", "iterations": 2, "warmup_iterations": 1, "slices": 1}
+    return CollectiveOptions(
+        pattern, ranks, message_bytes=sizes, frame_bytes=1514, flows=16, seed=1, **{**values, **others}
+    )
+
+
+def complete_collective(fabric, chosen, starts=lambda _clock: None):
+    """Runs a collective to its end."""
+    return run_collective_traffic(fabric, chosen, lambda _seconds, _told: None, starts)

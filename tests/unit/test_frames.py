@@ -161,8 +161,18 @@ def test_possible_lengths(frame_bytes):
 def test_impossible_lengths_are_refused(frame_bytes):
     with pytest.raises(ParameterError, match=f"a frame must have 94 to 1514 bytes, got {frame_bytes}"):
         check_frame_bytes(frame_bytes)
+
+
+def test_a_longer_mtu_allows_longer_frames():
+    check_frame_bytes(9014, 9000)
+    assert len(build_probe(FIRST, SECOND, frame_bytes=9014)) == 9014
+    with pytest.raises(ParameterError, match="94 to 9014 bytes, got 9015"):
+        check_frame_bytes(9015, 9000)
+
+
+def test_a_probe_needs_room_for_its_header():
     with pytest.raises(ParameterError, match="a frame must have"):
-        build_probe(FIRST, SECOND, frame_bytes=frame_bytes)
+        build_probe(FIRST, SECOND, frame_bytes=HEADER_BYTES - 1)
 
 
 # ---- damage ----

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.plots import plot_run
+from experiments.run_plots import plot_run
 from topology.errors import ParameterError
 
 SUMMARY = {

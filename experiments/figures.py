@@ -1,0 +1,69 @@
+"""What all figures have in common: files, formats, greys, headings."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # files, not windows
+
+from matplotlib.figure import Figure
+
+from experiments.exports import check_new, write_new
+from topology.errors import UsageError
+
+FORMATS = ("png", "svg")
+DPI = 130
+# A dark and a light colour that stay apart in grey.
+DARK, LIGHT = "#1f3b57", "#a8bccf"
+
+
+def new_figure(inches: tuple[float, float]) -> Figure:
+    """Returns an empty figure that lays itself out."""
+    return Figure(figsize=inches, layout="constrained")
+
+
+def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Writes a figure in every format and returns the files."""
+    paths = [folder / f"{name}.{format_}" for format_ in FORMATS]
+    for path in paths:
+        figure.savefig(path, dpi=DPI)
+    return paths
+
+
+def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
+    """Writes a figure into a file that does not exist yet; errors as `write_new`."""
+    content = io.BytesIO()
+    figure.savefig(content, format=format_, dpi=DPI)
+    write_new(path, content.getvalue())
+
+
+def check_figure(path: Path) -> str:
+    """Returns the format of a figure by its file's ending.
+
+    Raises:
+        UsageError: another ending, the file exists, or its folder does not.
+    """
+    format_ = path.suffix.removeprefix(".").lower()
+    if format_ not in FORMATS:
+        raise UsageError(f"{path} is to end with " + " or ".join(f".{name}" for name in FORMATS))
+    check_new(path)
+    return format_
+
+
+def number_text(value: float) -> str:
+    """Returns a number with three digits or, from 100 on, without a fraction."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def heading(summary: dict[str, Any]) -> str:
+    """Returns what a run's figures are about, in a line."""
+    params = ", ".join(f"{name} = {value}" for name, value in summary["params"].items())
+    return (
+        f"{summary['name']} ({params}), {summary['endpoints']} hosts, "
+        f"{summary['link_rate_bps'] / 1e6:g} Mbit/s links: {summary['pattern']} traffic "
+        f"under {summary['routing']} routing"
+    )

@@ -1,0 +1,113 @@
+"""Collectives as users run them: what is told and kept, with losses, deaths and wrong options."""
+
+import csv
+import json
+import os
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import (
+    KIB,
+    collective_options,
+    complete_collective,
+    er_options,
+    one_line,
+    polarlab,
+    start_polarlab,
+    wait_for_line,
+)
+
+from emulation.shaping import PortShape
+from experiments.collective_results import collective_troubles
+from experiments.fabric import live_fabric
+from experiments.progress import Progress
+
+
+def table(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_results_are_right_though_packets_are_lost():
+    """Many ranks' messages share links whose queues hold four packets."""
+    shape = PortShape(10_000_000, 4)
+    with live_fabric(replace(er_options(2, hosts=3), shape=shape), Progress(quiet=True)) as fabric:
+        chosen = collective_options("allreduce:recursive-doubling", 21, (128 * KIB,), placement="random:1")
+        outcome = complete_collective(fabric, chosen).outcome
+    assert collective_troubles(outcome) == []
+    assert outcome.resent > 0
+    assert outcome.received.frames.sum() < outcome.sent.frames.sum()
+
+
+def test_a_run_prints_and_writes_what_the_collective_came_to(tmp_path, no_leftovers):
+    out = tmp_path / "run"
+    words = ["run", "polarfly", "--q", "2", "--mtu", "4000", "--pattern", "allreduce:ring", "--ranks", "6"]
+    words += ["--message-bytes", "64KiB,4096", "--iterations", "3", "--link-rate", "10Mbit"]
+    done = polarlab(*words, "--json", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)["collective"]
+    assert (told["algorithm"], told["ranks"], told["message_bytes"]) == ("ring", 6, 65536)
+    assert told["wrong_results"] == 0
+    # No faster than the links, and not much slower.
+    least_ms = 2 * 5 / 6 * 65536 * 8 / 10e6 * 1e3
+    assert least_ms < told["completion_ms"] < 2 * least_ms
+    rows = table(out / "collective.csv")
+    assert [row["iteration"] for row in rows] == ["-1", "0", "1", "2"] * 2
+    ranks = table(out / "ranks.csv")
+    assert {row["host"] for row in ranks} == {f"h{n}_1" for n in range(1, 7)}
+    assert (out / "collective.png").stat().st_size > 5000
+
+
+def test_a_rank_that_dies_is_named_and_what_was_measured_is_kept(tmp_path, no_leftovers):
+    out = tmp_path / "run"
+    words = ["run", "polarfly", "--q", "2", "--pattern", "allreduce", "--iterations", "1000"]
+    process = start_polarlab(*words, "--message-bytes", "8KiB", "--link-rate", "5Mbit", "--out", str(out))
+    wait_for_line(process, "ranks, linear placement")
+    time.sleep(2)
+    os.kill(shell_of("h3_1"), signal.SIGKILL)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "rank 2 (h3_1) died" in one_line(error)
+    told = json.loads((out / "summary.json").read_text())
+    assert told["collective"]["failed"] == "rank 2 (h3_1) died"
+    assert told["collective"]["iterations"] > 0
+    assert len(table(out / "collective.csv")) > 1
+
+
+def shell_of(name):
+    for process in os.listdir("/proc"):
+        if process.isdigit():
+            try:
+                words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if f"mininet:{name}".encode() in words:
+                return int(process)
+    raise AssertionError(f"there is no {name}")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--pattern", "allreduce:tree"], "allreduce has no algorithm 'tree'; there are: ring"),
+        (["--pattern", "allreduce", "--ranks", "1"], "a collective has 2 to 7 ranks on this fabric, got 1"),
+        (["--pattern", "allreduce", "--ranks", "8"], "2 to 7 ranks"),
+        (["--pattern", "allreduce", "--load", "0.5"], "--load is not for collectives"),
+        (["--pattern", "allreduce", "--link-rate", "auto"], "--link-rate auto is not for collectives"),
+        (["--pattern", "allreduce", "--message-bytes", "10"], "multiple of 4 bytes, got 10"),
+        (["--pattern", "allreduce", "--message-bytes", "1GB"], "like 4096, 64KiB or 1MiB, got '1GB'"),
+        (["--pattern", "allreduce", "--message-bytes", "512MiB"], "take over 1024 MiB"),
+        (["--pattern", "allreduce", "--placement", "best"], "unknown placement 'best'"),
+        (["--pattern", "all-to-all", "--slices", "2"], "--slices must be 1 to 1"),
+        (["--pattern", "tornado", "--ranks", "4"], "--ranks is for collectives"),
+        (["--mtu", "100"], "an MTU must be 576 to 9216 bytes, got 100"),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(words, said):
+    done = polarlab("run", "polarfly", "--q", "2", *words)
+    assert done.returncode == 2
+    assert said in one_line(done.stderr)
+    assert done.stderr.count("\n") == 1
