@@ -20,7 +20,8 @@ demo: setup
 	$(SUDO) $(POLARLAB) sweep polarfly --q 5 --hosts 2 --link-rate 300kbit --routings min,ugal-pf \
 		--patterns tornado --loads 0.3,0.6 --warmup 7 --duration 5 --out results/demo-$$(date +%Y%m%d-%H%M%S)
 
-test: setup
+test:
+	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) $(VENV)/python -m pytest
 
 lint: setup

@@ -21,7 +21,9 @@ EXAMPLES = """examples:
   sudo polarlab sweep polarfly --q 5 --hosts 3 --patterns uniform,tornado --loads 0.1:0.9:0.2
   sudo polarlab demo failover polarfly --q 5 --fail link:s1-s7
   polarlab rules polarfly --q 3 --routing ugal-pf s3
+  sudo polarlab run polarfly --q 3 --pattern allreduce:ring --ranks 8 --message-bytes 64KiB,1MiB
   polarlab plot results/RUN
+  polarlab report results/SWEEP
 """
 
 
@@ -121,6 +123,12 @@ _COMMANDS = (
         "draw the figures of a run, a sweep or a failover",
         fabric_commands.plot_arguments,
         fabric_commands.plot,
+    ),
+    _Command(
+        "report",
+        "one page of HTML with all of a sweep, or of a run",
+        fabric_commands.report_arguments,
+        fabric_commands.report,
     ),
     _Command(
         "compare",

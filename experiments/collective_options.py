@@ -19,7 +19,7 @@ from traffic.segments import SEGMENT_BYTES
 _MOST_BYTES = 1 << 30
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20}
 # Options that patterns have and collectives do not, and the other way around, by their attributes.
-PATTERN_ONLY = ("load", "duration", "warmup", "arrivals")
+PATTERN_ONLY = ("load", "duration", "warmup", "arrivals", "repeat")
 COLLECTIVE_ONLY = ("ranks", "message_bytes", "iterations", "warmup_iterations", "placement", "slices")
 
 

@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> Status:
     stamp = time.strftime("%Y%m%d-%H%M%S")
     out = arguments.out or DEFAULT_RESULTS / plain_name(*words, volume, stamp)
     progress = Progress()
-    summary = run_experiment(fabric, traffic, out, arguments.pcap, progress)
+    summary = run_experiment(fabric, traffic, out, arguments.pcap, progress, arguments.repeat or 1)
     from experiments.run_plots import plot_run
 
     for path in plot_run(out):
@@ -157,7 +157,7 @@ def sweep(arguments: argparse.Namespace) -> Status:
     words = [fabric.name, *fabric.params.values(), fabric.hosts, rate]
     out = arguments.out or DEFAULT_RESULTS / plain_name("sweep", *words)
     progress = Progress()
-    options = SweepOptions(routings, patterns, loads)
+    options = SweepOptions(routings, patterns, loads, arguments.repeat)
     measured = run_sweep(fabric, traffic, options, out, progress)
     progress(f"{measured} points measured; all are in {out}")
     figures = plot_sweep(out)
@@ -199,6 +199,21 @@ def plot(arguments: argparse.Namespace) -> Status:
     else:
         paths = plot_failover(folder) if is_failover(folder) else plot_run(folder)
     print_result(arguments, {"figures": [str(path) for path in paths]})
+    return Status.DONE
+
+
+def report_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab report`."""
+    parser.add_argument("results", type=Path, metavar="DIR", help="the folder of a sweep or a run")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="a new file (default report.html in DIR)")
+    add_json(parser)
+
+
+def report(arguments: argparse.Namespace) -> Status:
+    """Does what `polarlab report` is for."""
+    from experiments.report import write_report
+
+    print_result(arguments, {"report": str(write_report(arguments.results, arguments.out))})
     return Status.DONE
 
 

@@ -191,6 +191,9 @@ def _add_frame_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--frame-bytes", type=int, help=f"(default {DEFAULT_FRAME_BYTES}; collectives: as the MTU allows)"
     )
+    parser.add_argument(
+        "--repeat", type=int, metavar="N", help="with N seeds; results are means with 95 %% intervals"
+    )
     parser.add_argument("--flows", type=int, default=64, help="source ports per host pair (default 64)")
     parser.add_argument("--duration", type=float, help=f"measured seconds (default {DEFAULT_DURATION_S:g})")
     parser.add_argument(
@@ -312,6 +315,7 @@ def set_traffic_defaults(arguments: argparse.Namespace) -> None:
         "warmup": DEFAULT_WARMUP,
         "arrivals": "poisson",
         "frame_bytes": DEFAULT_FRAME_BYTES,
+        "repeat": 1,
     }
     for name, value in defaults.items():
         if getattr(arguments, name, None) is None:
@@ -331,6 +335,9 @@ def read_traffic(arguments: argparse.Namespace, topology: Topology) -> TrafficOp
     if steady and arguments.faults:
         raise UsageError("--faults needs to know when the traffic ends; give --warmup in seconds")
     check_seed(arguments.seed)
+    check_range("--repeat", arguments.repeat, 1, 1000)
+    if arguments.repeat > 1 and arguments.faults:
+        raise UsageError("--repeat is not for runs with --faults")
     make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)  # is there one on this fabric?
     from traffic.frames import check_frame_bytes  # scapy: only where frames are made
 

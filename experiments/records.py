@@ -48,6 +48,11 @@ def plain_name(*words: object) -> str:
     return re.sub(r"[^A-Za-z0-9._=]+", "-", "-".join(map(str, words))).strip("-")[-_LONGEST_NAME:]
 
 
+def seed_folder(seed: int) -> str:
+    """Returns the name of the folder of one of several runs that differ in their seeds."""
+    return f"seed-{seed}"
+
+
 class RunDirectory:
     """The output directory of a run or a sweep. Until a result is in it, it is not worth keeping."""
 
@@ -84,6 +89,10 @@ class RunDirectory:
             raise MachineError(
                 f"no room on the disk for {path}: {free >> 20} MiB are free, {NEEDED_BYTES >> 20} MiB needed"
             )
+
+    def keep(self) -> None:
+        """Has the directory kept, as there is something measured in it."""
+        self._kept = True
 
     def discard(self) -> None:
         """Removes all that was made for a run of which nothing was measured; else does nothing."""
@@ -145,11 +154,17 @@ class RunDirectory:
                 path.unlink()
 
     def write_csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Writes a table with a header row."""
-        with open(self.path / name, "w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(rows)
+        """Writes a table with a header row, all of it or nothing."""
+        partial = self.path / f".{name}.partial"
+        try:
+            with open(partial, "w", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(header)
+                writer.writerows(rows)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
+        partial.replace(self.path / name)
 
 
 @contextlib.contextmanager

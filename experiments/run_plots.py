@@ -22,6 +22,7 @@ from experiments.records import (
     damage_told,
     read_csv,
     read_json,
+    seed_folder,
 )
 from topology.errors import ParameterError
 
@@ -31,8 +32,9 @@ _MOST_HOPS = 255  # as many as a TTL can tell
 def plot_run(folder: Path) -> list[Path]:
     """Draws the figures of the run in `folder` and returns the files.
 
-    `throughput` (over time, and packets by hops); `latency` (its distribution); `links` (their loads on the
-    fabric's drawing, and sorted); of a collective also `collective` (bandwidth over message size).
+    Of a repeated run, those of each seed. `throughput` (over time, and packets by hops); `latency` (its
+    distribution); `links` (their loads on the fabric's drawing, and sorted); of a collective also
+    `collective` (bandwidth over message size).
 
     Raises:
         ParameterError: the folder holds no complete run, or a damaged one.
@@ -41,6 +43,10 @@ def plot_run(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise ParameterError(f"{folder} is no folder of results")
     summary = read_json(folder / SUMMARY)
+    if "repeat" in summary:
+        with damage_told(folder):
+            folders = [folder / seed_folder(seed) for seed in summary["repeat"]["seeds"]]
+        return [path for each in folders for path in plot_run(each)]
     with damage_told(folder):
         figures = {"throughput": _draw(folder, summary), "latency": _latency(folder, summary)}
         if (folder / LINK_LOADS).exists():

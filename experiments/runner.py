@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from experiments.fidelity import CpuSampler, CpuSamples
 from experiments.link_rates import LinkLog, LinkSampler
 from experiments.options import FabricOptions, TrafficOptions
 from experiments.progress import Progress
-from experiments.records import MANIFEST, SUMMARY, kept_directory
+from experiments.records import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
+from experiments.repeats import combine
 from experiments.series import write_series
 from experiments.summaries import distrust, manifest, summarise
 from experiments.traffic_jobs import (
@@ -46,8 +47,12 @@ def run_experiment(
     out: Path,
     pcap_host: str | None,
     progress: Progress,
+    repeat: int = 1,
 ) -> dict[str, Any]:
     """Runs one experiment and returns its summary, which is in `out` by then, with the series.
+
+    With `repeat` over 1 it is run with as many seeds; the summary has means, and each run a folder of its
+    own in `out`.
 
     Raises:
         UsageError: an option makes no sense for this fabric.
@@ -69,20 +74,56 @@ def run_experiment(
         directory.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), traffic_options.seed))
         check = checked_pairs(fabric, progress)
         with capture(fabric.network, pcap_host, directory.path) as captured:
-            measured = measure(fabric, traffic_options, check, progress, captured.ended_parts)
-        measured.summary["dropped_at_ingress"] = told_drops(fabric.network, progress)
-        try:
-            directory.write_json(SUMMARY, measured.summary)
-            write_series(directory, fabric, measured.result, measured.cpu, measured.links)
-        except OSError:
-            progress(f"the result could not be written in full; it was {json.dumps(measured.summary)}")
-            raise
+            runs = []
+            for measured in repeated(fabric, traffic_options, repeat, check, progress, captured.ended_parts):
+                runs.append(measured)
+                if repeat > 1:
+                    seed = measured.summary["seed"]
+                    own = RunDirectory(directory.path / seed_folder(seed))
+                    own.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), seed))
+                    _write(own, fabric, measured, progress)
+                    directory.keep()
+        summary = combine([measured.summary for measured in runs])
+        summary["dropped_at_ingress"] = told_drops(fabric.network, progress)
+        if repeat > 1:
+            directory.write_json(SUMMARY, summary)
+        else:
+            _write(directory, fabric, runs[0], progress)
         progress("taking the fabric down")
     progress(f"written to {out}")
-    for reason in measured.summary["fidelity"]["reasons"]:
+    for reason in summary["fidelity"]["reasons"]:
         progress(f"do not trust this run: {reason}")
-    measured.raise_if_negative()
-    return measured.summary
+    runs[-1].raise_if_negative()
+    return summary
+
+
+def repeated(
+    fabric: LiveFabric,
+    options: RunOptions,
+    repeat: int,
+    check: PairCheck,
+    progress: Progress,
+    others_ended: Callable[[], list[str]] = list,
+) -> Iterator[Measurement]:
+    """Yields the runs of an experiment, each with a seed of its own, until one does not end as it should."""
+    for seed in range(options.seed, options.seed + repeat):
+        if seed > options.seed:
+            fabric.begin_anew()
+        if repeat > 1:
+            progress(f"seed {seed}, run {seed - options.seed + 1} of {repeat}")
+        measured = measure(fabric, replace(options, seed=seed), check, progress, others_ended)
+        yield measured
+        if measured.result.interrupted or measured.troubles:
+            return
+
+
+def _write(directory: RunDirectory, fabric: LiveFabric, measured: Measurement, progress: Progress) -> None:
+    try:
+        directory.write_json(SUMMARY, measured.summary)
+        write_series(directory, fabric, measured.result, measured.cpu, measured.links)
+    except OSError:
+        progress(f"the result could not be written in full; it was {json.dumps(measured.summary)}")
+        raise
 
 
 def told_drops(network: FabricNetwork, progress: Progress) -> dict[str, int]:

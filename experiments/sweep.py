@@ -22,7 +22,8 @@ from experiments.options import FabricOptions, TrafficOptions
 from experiments.prediction import router_demand
 from experiments.progress import Progress
 from experiments.records import MANIFEST, RunDirectory, kept_directory, read_json
-from experiments.runner import checked_pairs, measure
+from experiments.repeats import combine
+from experiments.runner import checked_pairs, repeated
 from experiments.summaries import manifest
 from experiments.sweep_points import (
     COLUMNS,
@@ -95,7 +96,7 @@ def _measure_points(
             for point in group:
                 done += 1
                 progress(f"point {done} of {len(points)}: {point.name}")
-                _measure_point(fabric, traffic_options, point, check, directory, progress)
+                _measure_point(fabric, traffic_options, point, settings["repeat"], check, directory, progress)
 
 
 def _write_manifest(
@@ -116,16 +117,20 @@ def _measure_point(
     fabric: LiveFabric,
     traffic_options: TrafficOptions,
     point: Point,
+    repeat: int,
     check: PairCheck,
     directory: RunDirectory,
     progress: Progress,
 ) -> None:
     fabric.begin_anew()
     options = replace(traffic_options, pattern=point.pattern, load=point.load)
-    measured = measure(fabric, options, check, progress)
-    measured.raise_if_negative()
-    directory.write_json(f"points/{point.name}.json", measured.summary)
-    directory.append_row(POINTS, COLUMNS, row_of(point, measured.summary))
+    summaries = []
+    for measured in repeated(fabric, options, repeat, check, progress):
+        measured.raise_if_negative()
+        summaries.append(measured.summary)
+    summary = combine(summaries)
+    directory.write_json(f"points/{point.name}.json", summary)
+    directory.append_row(POINTS, COLUMNS, row_of(point, summary))
 
 
 def _with_settled_rate(
@@ -177,6 +182,9 @@ def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOption
         "routings": list(sweep.routings),
         "patterns": list(sweep.patterns),
         "loads": list(sweep.loads),
+        "repeat": sweep.repeat,
+        "arrivals": traffic.arrivals,
+        "steady": traffic.steady,
     }
 
 

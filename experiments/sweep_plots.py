@@ -66,8 +66,13 @@ def _draw(table: dict[str, list[str]], settings: Any) -> Any:
         for routing in routings:
             marker, color = _STYLES.get(routing, _OTHER_STYLE)
             style = {"marker": marker, "linestyle": "-", "color": color, "markersize": 5}
-            _line(accepted, _curve(table, routing, pattern, "accepted"), style)
-            _line(latency, _curve(table, routing, pattern, "latency_mean_ms"), style)
+            for axes, name, half in (
+                (accepted, "accepted", "accepted_ci95"),
+                (latency, "latency_mean_ms", "latency_mean_ci95_ms"),
+            ):
+                curve = _curve(table, routing, pattern, name)
+                _line(axes, curve, style)
+                _bars(axes, curve, dict(_curve(table, routing, pattern, half)), color)
             simulated = simulated_curve(settings, routing, pattern)
             hollow = {"marker": marker, "linestyle": "none", "color": color, "markersize": 9}
             hollow["markerfacecolor"] = "none"
@@ -108,6 +113,13 @@ def _legend(routings: Sequence[str]) -> list[Line2D]:
 def _line(axes: Axes, curve: Sequence[Any], style: dict[str, Any]) -> None:
     if curve:
         axes.plot([x for x, _ in curve], [y for _, y in curve], **style)
+
+
+def _bars(axes: Axes, curve: Curve, halves: dict[float, float], color: str) -> None:
+    """Draws the confidence intervals of those points that have one."""
+    for x, y in curve:
+        if x in halves:
+            axes.errorbar(x, y, yerr=halves[x], color=color, capsize=2, linewidth=1)
 
 
 def _curve(table: dict[str, list[str]], routing: str, pattern: str, column: str) -> Curve:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ COLUMNS = (
     "load",
     "offered",
     "accepted",
+    "accepted_ci95",
     "loss",
     "latency_mean_ms",
+    "latency_mean_ci95_ms",
     "latency_p50_ms",
     "latency_p99_ms",
     "out_of_order",
@@ -51,11 +54,12 @@ class Point:
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """What to sweep over; fabric and traffic tell the rest."""
+    """What to sweep over, and how many seeds each point is measured with; the rest is told elsewhere."""
 
     routings: Sequence[str]
     patterns: Sequence[str]
     loads: Sequence[float]
+    repeat: int = 1
 
     def points(self) -> list[Point]:
         """Returns all points, routing by routing, loads ascending."""
@@ -71,6 +75,8 @@ def row_of(point: Point, summary: Mapping[str, Any]) -> dict[str, Any]:
         "load": f"{point.load:g}",
         **{name: summary[name] for name in ("offered", "accepted", "loss", "out_of_order", "seed")},
         **{f"latency_{name}_ms": latency[name] for name in ("mean", "p50", "p99")},
+        "accepted_ci95": _half_width(summary, "accepted"),
+        "latency_mean_ci95_ms": _half_width(summary, "latency_mean_ms"),
         "predicted_accepted": summary.get("predicted", {}).get("accepted"),
         "groups_modified": summary.get("adaptation", {}).get("groups_modified"),
         "valid": "yes" if fidelity["valid"] else "no",
@@ -79,6 +85,12 @@ def row_of(point: Point, summary: Mapping[str, Any]) -> dict[str, Any]:
             for name in ("cpu_idle", "generator_lag_ms_p99", "link_rate_error", "lost_outside_queues")
         },
     }
+
+
+def _half_width(summary: Mapping[str, Any], name: str) -> float | None:
+    """Returns half the width of a mean's confidence interval, None of a single run."""
+    half: float | None = summary.get("repeat", {}).get(name, {}).get("ci95")
+    return half
 
 
 _SETTINGS = (
@@ -127,10 +139,18 @@ def measured_points(folder: Path) -> Iterable[Point]:
 
 def read_points(folder: Path, sweep: SweepOptions) -> list[dict[str, str]]:
     """Returns the rows of those points of a folder that a sweep asks for, in its order."""
+    by_point = all_points(folder)
+    return [by_point[point] for point in sweep.points()]
+
+
+def all_points(folder: Path) -> dict[Point, dict[str, str]]:
+    """Returns the points of a folder, by routing, pattern and load, and their rows; errors as `read_csv`."""
     table = read_csv(folder / POINTS, COLUMNS)
     rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
     by_point = dict(zip(measured_points(folder), rows, strict=True))
-    return [by_point[point] for point in sweep.points()]
+    return {
+        point: by_point[point] for point in sorted(by_point, key=attrgetter("routing", "pattern", "load"))
+    }
 
 
 def as_numbers(row: Mapping[str, str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 # `make setup` runs it, and so does the VM. It can be run again at any time and is quick when all is done.
 #
 #   vagrant/provision.sh            as root; with sudo where there is one
+#   vagrant/provision.sh tests      the same, and what only tests need: a browser
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -12,6 +13,8 @@ python=/usr/bin/python3
 
 packages="openvswitch-switch mininet iproute2 ethtool iputils-ping openssl iperf3 tcpdump procps kmod
     net-tools util-linux python3-venv make git"
+
+[ "${1:-}" = tests ] && packages="$packages chromium"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 3; }
