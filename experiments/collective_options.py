@@ -11,12 +11,12 @@ from experiments.options import FabricOptions, check_range, check_seed, read_fau
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
 from traffic.codec import ETHERNET_BYTES, MAX_FLOWS
-from traffic.collectives import COLLECTIVES, check_message, split_collective
+from traffic.collectives import COLLECTIVES, ELEMENT, check_message, split_collective
 from traffic.placement import PLACEMENTS, place_ranks
 from traffic.segments import SEGMENT_BYTES
 
-# What all ranks' vectors may take together.
-_MOST_BYTES = 1 << 30
+# What an iteration may take of memory.
+_MOST_BYTES = 2 << 30
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20}
 # Options that patterns have and collectives do not, and the other way around, by their attributes.
 PATTERN_ONLY = ("load", "duration", "warmup", "arrivals", "repeat")
@@ -98,11 +98,12 @@ def read_collective(arguments: argparse.Namespace, fabric: FabricOptions) -> Col
     if arguments.message_bytes is None:  # the nearest that the collective can have
         granule = COLLECTIVES[name].granule(ranks)
         sizes = tuple(max(1, round(size / granule)) * granule for size in sizes)
+    sizes = tuple(dict.fromkeys(sizes))
     for size in sizes:
         check_message(name, ranks, size)
-        if size * ranks > _MOST_BYTES:
+        if _bytes_taken(name, algorithm, ranks, size) > _MOST_BYTES:
             raise ParameterError(
-                f"{ranks} ranks' messages of {size} bytes take over {_MOST_BYTES >> 20} MiB in all"
+                f"{ranks} ranks' messages of {size} bytes take over {_MOST_BYTES >> 20} MiB of memory"
             )
     iterations = _or(arguments.iterations, 5)
     check_range("--iterations", iterations, 1, 100_000)
@@ -126,6 +127,15 @@ def read_collective(arguments: argparse.Namespace, fabric: FabricOptions) -> Col
         arguments.seed,
         read_faults(arguments.faults, fabric.topology, arguments.seed, float("inf")),
     )
+
+
+def _bytes_taken(name: str, algorithm: str, ranks: int, message_bytes: int) -> int:
+    """Returns an iteration's memory: vectors and their right results, and a copy of all that is sent."""
+    collective = COLLECTIVES[name]
+    elements = collective.elements(message_bytes)
+    programs = collective.algorithms[algorithm](ranks, elements)
+    sent = sum(step.sent.end - step.sent.begin for program in programs for step in program)
+    return (3 * ranks * elements + sent) * ELEMENT.itemsize
 
 
 def refuse_collective_options(arguments: argparse.Namespace) -> None:

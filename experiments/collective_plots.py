@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.collective_results import COLLECTIVE_SERIES, ITERATION_COLUMNS
@@ -46,12 +47,19 @@ def draw_collective(folder: Path, summary: dict[str, Any]) -> Figure:
     right.set(ylabel="completion time in ms", yscale="log")
     right.legend(loc="best")
     for axes in (left, right):
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(places, [_size(place) for place in places], rotation=30)
-        axes.set_xticks([], minor=True)
-        axes.set_xlabel("message size")
-    figure.suptitle(f"{heading(summary)}\n{told['ranks']} ranks, {summary['placement']} placement")
+        size_axis(axes, places)
+    figure.suptitle(
+        f"{heading(summary)}\n{told['ranks']} ranks, {summary['placement']} placement", parse_math=False
+    )
     return figure
+
+
+def size_axis(axes: Axes, sizes: list[int]) -> None:
+    """Gives axes message sizes in bytes to the right, by powers of two."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [_size(size) for size in sizes], rotation=30)
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("message size")
 
 
 def _size(message_bytes: int) -> str:

@@ -13,7 +13,7 @@ from topology.errors import ParameterError
 # What a run was told to do.
 _SETTINGS = (
     *("name", "params", "routing", "pattern", "load", "hosts", "link_rate_bps", "queue_packets"),
-    *("frame_bytes", "warmup_s", "duration_s", "seed"),
+    *("mtu", "frame_bytes", "arrivals", "warmup_s", "duration_s", "seed", "ranks", "placement", "slices"),
 )
 
 
@@ -26,12 +26,15 @@ class Comparison:
         same: the settings that all have in common.
         differing: those that they differ in.
         results: what was measured; None where a run has no such result.
+        collectives: of each run, (message size in bytes, bus bandwidth in bit/s) by size; empty if it ran no
+            collective.
     """
 
     runs: tuple[str, ...]
     same: dict[str, Any]
     differing: dict[str, list[Any]]
     results: dict[str, list[Any]]
+    collectives: list[list[tuple[int, float]]]
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
@@ -45,28 +48,44 @@ def compare(folders: Sequence[Path]) -> Comparison:
         raise ParameterError("a comparison is of two runs or more")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise ParameterError("a run is named twice")
-    summaries, results = [], []
+    summaries, results, collectives = [], [], []
     for folder in folders:
         summary = read_json(folder / SUMMARY)
         with damage_told(folder):
             if "accepted" not in summary:
                 raise ParameterError(f"{folder} is no run: {SUMMARY} has no accepted traffic")
             results.append(_results(summary))
+            collectives.append(_bandwidths(summary))
         summaries.append(summary)
     settings = {name: [summary.get(name) for summary in summaries] for name in _SETTINGS}
     return Comparison(
         _names(folders),
         {name: values[0] for name, values in settings.items() if all(v == values[0] for v in values)},
         {name: values for name, values in settings.items() if any(v != values[0] for v in values)},
-        {name: [result[name] for result in results] for name in results[0]},
+        {
+            name: [r[name] for r in results]
+            for name in results[0]
+            if any(r[name] is not None for r in results)
+        },
+        collectives,
     )
+
+
+def _bandwidths(summary: dict[str, Any]) -> list[tuple[int, float]]:
+    sizes = summary.get("collective", {}).get("sizes", [])
+    return sorted((s["message_bytes"], s["bus_bandwidth_bps"]) for s in sizes if s["iterations"])
 
 
 def _results(summary: dict[str, Any]) -> dict[str, Any]:
     latency, received = summary["latency_ms"], summary["packets"]["received"]
     hops = {int(count): packets for count, packets in summary["hops"].items()}
     total = sum(hops.values())
+    collective = summary.get("collective", {})
     return {
+        "message_bytes": collective.get("message_bytes"),
+        "completion_ms": collective.get("completion_ms"),
+        "bus_bandwidth_bps": collective.get("bus_bandwidth_bps"),
+        "resent": collective.get("resent"),
         "offered": summary["offered"],
         "accepted": summary["accepted"],
         "predicted": summary.get("predicted", {}).get("accepted"),

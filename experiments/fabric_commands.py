@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,8 +104,7 @@ def run(arguments: argparse.Namespace) -> Status:
     summary = run_experiment(fabric, traffic, out, arguments.pcap, progress, arguments.repeat or 1)
     from experiments.run_plots import plot_run
 
-    for path in plot_run(out):
-        progress(f"drawn: {path}")
+    _tell_figures(plot_run(out), progress)
     print_result(arguments, summary)
     return _status(arguments, summary["fidelity"]["valid"])
 
@@ -161,8 +161,7 @@ def sweep(arguments: argparse.Namespace) -> Status:
     measured = run_sweep(fabric, traffic, options, out, progress)
     progress(f"{measured} points measured; all are in {out}")
     figures = plot_sweep(out)
-    for path in figures:
-        progress(f"drawn: {path}")
+    _tell_figures(figures, progress)
     points = read_points(out, options)
     invalid = sum(point["valid"] != "yes" for point in points)
     if invalid:
@@ -173,6 +172,15 @@ def sweep(arguments: argparse.Namespace) -> Status:
     else:
         print_table(points, ("routing", "pattern", "load", "offered", "accepted", "latency_mean_ms", "valid"))
     return _status(arguments, not invalid)
+
+
+def _tell_figures(paths: Sequence[Path], progress: Progress) -> None:
+    from experiments.records import give_to_caller
+
+    give_to_caller(paths)
+    for path in paths:
+        if path.suffix == ".png":
+            progress(f"drawn: {path}, {path.with_suffix('.svg').name}")
 
 
 def _status(arguments: argparse.Namespace, valid: bool) -> Status:

@@ -146,7 +146,7 @@ def observe_failure(
                 job,
                 marked_environment(),
                 fabric.network.run_dir,
-                lambda seconds: progress.live(f"probes: {max(0.0, seconds):.1f} of {options.end_s:g} s"),
+                lambda live: progress.live(f"probes: {max(0.0, live.seconds):.1f} of {options.end_s:g} s"),
                 player.start,
             )
         except TrafficInterrupted as interruption:

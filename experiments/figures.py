@@ -54,6 +54,11 @@ def check_figure(path: Path) -> str:
     return format_
 
 
+def printable(text: str) -> str:
+    """Returns a text for a figure, with a file's name in it perhaps; it is not to be parsed as math."""
+    return text.encode(errors="replace").decode()
+
+
 def number_text(value: float) -> str:
     """Returns a number with three digits or, from 100 on, without a fraction."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
@@ -62,7 +67,7 @@ def number_text(value: float) -> str:
 def heading(summary: dict[str, Any]) -> str:
     """Returns what a run's figures are about, in a line."""
     params = ", ".join(f"{name} = {value}" for name, value in summary["params"].items())
-    return (
+    return printable(
         f"{summary['name']} ({params}), {summary['endpoints']} hosts, "
         f"{summary['link_rate_bps'] / 1e6:g} Mbit/s links: {summary['pattern']} traffic "
         f"under {summary['routing']} routing"

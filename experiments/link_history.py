@@ -21,7 +21,9 @@ class LinkHistory:
     """Readings of all queues, a few hundred at the most: of more, every other one is forgotten."""
 
     def __init__(self) -> None:
-        self._readings: dict[int, list[tuple[float, dict[int, QueueState]]]] = {}
+        # By switch: its ports, and (time, their states as an array).
+        self._ports: dict[int, list[int]] = {}
+        self._readings: dict[int, list[tuple[float, npt.NDArray[np.int64]]]] = {}
         self._step_s = _STEP_S
         self._keep_all = False
 
@@ -30,7 +32,11 @@ class LinkHistory:
         readings = self._readings.setdefault(switch, [])
         if readings and not self._keep_all and time_s < readings[-1][0] + self._step_s:
             return
-        readings.append((time_s, queues))
+        ports = self._ports.setdefault(switch, sorted(queues))
+        if not queues.keys() >= set(ports):  # some are missing at the moment
+            return
+        states = [(queues[p].sent_bytes, queues[p].dropped_packets, queues[p].packets) for p in ports]
+        readings.append((time_s, np.array(states, np.int64)))
         if len(readings) > _MOST_READINGS:
             self._step_s *= 2
             for kept in self._readings.values():
@@ -46,10 +52,12 @@ class LinkHistory:
         Times are by the monotonic clock in s; the amounts are float64, readings x 3, the first two summed up
         since the queue was made.
         """
-        readings = [(t, queues[port]) for t, queues in self._readings.get(switch, []) if port in queues]
+        readings = self._readings.get(switch, [])
+        if not readings or port not in self._ports[switch]:
+            return np.zeros(0), np.zeros((0, 3))
+        place = self._ports[switch].index(port)
         times = np.array([time_s for time_s, _ in readings])
-        states = [(q.sent_bytes, q.dropped_packets, q.packets) for _, q in readings]
-        return times, np.array(states, np.float64).reshape(len(states), 3)
+        return times, np.array([states[place] for _, states in readings], np.float64)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def draw_links(folder: Path, summary: dict[str, Any]) -> Figure:
     else:
         right = figure.subplots()
     _bars(right, loads)
-    figure.suptitle(heading(summary))
+    figure.suptitle(heading(summary), parse_math=False)
     return figure
 
 

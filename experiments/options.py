@@ -18,7 +18,7 @@ from topology.errors import ParameterError, UsageError
 from topology.faults import Fault, parse_schedule
 from topology.graph import Topology
 from topology.registry import FAMILIES, make_topology
-from traffic.codec import MAX_FLOWS
+from traffic.codec import ETHERNET_BYTES, MAX_FLOWS
 from traffic.patterns import check_load, make_pattern, split_name
 from traffic.schedule import ARRIVALS
 
@@ -314,7 +314,7 @@ def set_traffic_defaults(arguments: argparse.Namespace) -> None:
         "duration": DEFAULT_DURATION_S,
         "warmup": DEFAULT_WARMUP,
         "arrivals": "poisson",
-        "frame_bytes": DEFAULT_FRAME_BYTES,
+        "frame_bytes": min(DEFAULT_FRAME_BYTES, arguments.mtu + ETHERNET_BYTES),
         "repeat": 1,
     }
     for name, value in defaults.items():

@@ -53,6 +53,15 @@ def seed_folder(seed: int) -> str:
     return f"seed-{seed}"
 
 
+def give_to_caller(paths: Iterable[Path]) -> None:
+    """Makes whoever used sudo the owner of some files."""
+    user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
+    if os.geteuid() == 0 and user and group:
+        for path in paths:
+            with contextlib.suppress(OSError):  # a convenience, no more
+                os.chown(path, int(user), int(group), follow_symlinks=False)
+
+
 class RunDirectory:
     """The output directory of a run or a sweep. Until a result is in it, it is not worth keeping."""
 
@@ -90,10 +99,6 @@ class RunDirectory:
                 f"no room on the disk for {path}: {free >> 20} MiB are free, {NEEDED_BYTES >> 20} MiB needed"
             )
 
-    def keep(self) -> None:
-        """Has the directory kept, as there is something measured in it."""
-        self._kept = True
-
     def discard(self) -> None:
         """Removes all that was made for a run of which nothing was measured; else does nothing."""
         if self._kept:
@@ -107,12 +112,8 @@ class RunDirectory:
 
     def give_to_caller(self) -> None:
         """Makes whoever used sudo the owner of what was written."""
-        user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
-        if os.geteuid() == 0 and user and group:
-            written = self._written if self._found_occupied else self.path.rglob("*")
-            for path in (*self._made, *written):
-                with contextlib.suppress(OSError):  # a convenience, no more
-                    os.chown(path, int(user), int(group), follow_symlinks=False)
+        written = self._written if self._found_occupied else self.path.rglob("*")
+        give_to_caller((*self._made, *written))
 
     def write_json(self, name: str, content: Mapping[str, Any]) -> None:
         """Writes one JSON object, all of it or nothing."""
@@ -132,8 +133,12 @@ class RunDirectory:
         """Adds a row to a table and makes sure that it is on the disk; see `drop_torn_row`."""
         path = self.path / name
         text = io.StringIO()
-        writer = csv.DictWriter(text, header, lineterminator="\n")
-        if not path.exists() or not path.stat().st_size:
+        begun = path.exists() and path.stat().st_size
+        if begun:  # perhaps by an older version, with fewer columns
+            with path.open() as file:
+                header = next(csv.reader(file))
+        writer = csv.DictWriter(text, header, extrasaction="ignore", lineterminator="\n")
+        if not begun:
             writer.writeheader()
         writer.writerow(row)
         with open(path, "a") as file:
@@ -198,14 +203,16 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def read_csv(path: Path, header: Sequence[str]) -> dict[str, list[str]]:
+def read_csv(path: Path, header: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
     """Returns a table's columns by name.
+
+    Columns in `later` are those that tables of older versions lack; there they are empty.
 
     Raises:
         ParameterError: there is no such file, or it lacks one of the columns in `header`.
     """
     try:
-        return read_csv_text(path.read_text(), header)
+        return read_csv_text(path.read_text(), header, later)
     except FileNotFoundError:
         raise ParameterError(f"{path.parent} is no complete run: {path.name} is missing") from None
     except (csv.Error, UnicodeDecodeError, IsADirectoryError):
@@ -214,7 +221,7 @@ def read_csv(path: Path, header: Sequence[str]) -> dict[str, list[str]]:
         raise ParameterError(f"{path} is damaged: it should have the columns {', '.join(header)}") from None
 
 
-def read_csv_text(text: str, header: Sequence[str]) -> dict[str, list[str]]:
+def read_csv_text(text: str, header: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
     """Returns the columns of a table by name.
 
     Raises:
@@ -226,9 +233,9 @@ def read_csv_text(text: str, header: Sequence[str]) -> dict[str, list[str]]:
     names = reader.fieldnames or ()
     # A row that is too long has a column without a name, one that is too short a value that is None.
     uneven = any(None in row or None in row.values() for row in rows)
-    if uneven or not set(header) <= set(names):
+    if uneven or not set(header) - set(later) <= set(names):
         raise KeyError(*header)
-    return {name: [row[name] for row in rows] for name in header}
+    return {name: [row.get(name, "") for row in rows] for name in header}
 
 
 @contextlib.contextmanager
@@ -238,5 +245,5 @@ def damage_told(folder: Path) -> Iterator[None]:
         yield
     except ParameterError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         raise ParameterError(f"{folder} is damaged, or of another version of PolarLab") from error

@@ -37,12 +37,13 @@ def interval(values: Sequence[float]) -> tuple[float, float | None]:
 def combine(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Returns the summary of several runs that differ in their seeds only.
 
-    Fractions and latencies are means, packets sums; it is valid if all runs are. `repeat` has each mean with
-    half the width of its confidence interval (`ci95`) and the values.
+    Fractions, latencies and loads are means, counts are sums; it is valid if all runs are. Interrupted runs
+    do not count where others did not end so. `repeat` has each mean with half the width of its confidence
+    interval (`ci95`) and the values.
     """
+    interrupted = [summary for summary in summaries if "interrupted" in summary]
+    summaries = [summary for summary in summaries if summary not in interrupted] or interrupted
     first = summaries[0]
-    if len(summaries) == 1:
-        return first
     repeat: dict[str, Any] = {"seeds": [summary["seed"] for summary in summaries]}
     for name, value_of in METRICS.items():
         values = [value for value in map(value_of, summaries) if value is not None]
@@ -65,6 +66,22 @@ def combine(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "out_of_order": sum(summary["out_of_order"] for summary in summaries),
         "fidelity": _fidelity(summaries),
         "repeat": repeat,
+        **{name: _means([s[name] for s in summaries]) for name in ("predicted", "links") if first.get(name)},
+        **({"adaptation": _adaptation(summaries)} if "adaptation" in first else {}),
+        **({"interrupted": True} if interrupted else {}),
+    }
+
+
+def _means(tables: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {name: round(math.fsum(t[name] or 0 for t in tables) / len(tables), 6) for name in tables[0]}
+
+
+def _adaptation(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    told = [summary["adaptation"] for summary in summaries]
+    return {
+        **told[0],
+        "groups_modified": sum(entry["groups_modified"] for entry in told),
+        "warnings": [warning for entry in told for warning in entry["warnings"]],
     }
 
 

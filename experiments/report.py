@@ -95,9 +95,9 @@ def write_report(folder: Path, path: Path | None = None) -> Path:
         page = _page(title, parts)
     if path is None:
         path = folder / REPORT
-        path.write_text(page)
+        path.write_text(page, errors="replace")
     else:
-        write_new(path, page.encode())
+        write_new(path, page.encode(errors="replace"))
     return path
 
 

@@ -45,7 +45,7 @@ def plot_run(folder: Path) -> list[Path]:
     summary = read_json(folder / SUMMARY)
     if "repeat" in summary:
         with damage_told(folder):
-            folders = [folder / seed_folder(seed) for seed in summary["repeat"]["seeds"]]
+            folders = [folder / seed_folder(int(seed)) for seed in summary["repeat"]["seeds"]]
         return [path for each in folders for path in plot_run(each)]
     with damage_told(folder):
         figures = {"throughput": _draw(folder, summary), "latency": _latency(folder, summary)}
@@ -61,7 +61,7 @@ def _draw(folder: Path, summary: dict[str, Any]) -> Figure:
     over_time, by_hops = figure.subplots(1, 2, width_ratios=(2, 1))
     _throughput(over_time, folder, summary)
     _hops(by_hops, folder)
-    figure.suptitle(heading(summary))
+    figure.suptitle(heading(summary), parse_math=False)
     return figure
 
 
@@ -138,5 +138,5 @@ def _latency(folder: Path, summary: dict[str, Any]) -> Figure:
                 axes.axvline(value, color="0.5", linestyle=style, label=f"{share}: {number_text(value)} ms")
         axes.legend(loc="lower left")
     axes.set(xlabel="latency in ms", ylabel="share of the packets that took longer")
-    axes.set_title(heading(summary), fontsize=9)
+    axes.set_title(heading(summary), fontsize=9, parse_math=False)
     return figure

@@ -77,23 +77,22 @@ def run_experiment(
             runs = []
             for measured in repeated(fabric, traffic_options, repeat, check, progress, captured.ended_parts):
                 runs.append(measured)
+                own = directory
                 if repeat > 1:
                     seed = measured.summary["seed"]
                     own = RunDirectory(directory.path / seed_folder(seed))
                     own.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), seed))
-                    _write(own, fabric, measured, progress)
-                    directory.keep()
-        summary = combine([measured.summary for measured in runs])
+                _write(own, fabric, measured, progress)
+                summary = combine([run.summary for run in runs]) if repeat > 1 else measured.summary
+                directory.write_json(SUMMARY, summary)
         summary["dropped_at_ingress"] = told_drops(fabric.network, progress)
-        if repeat > 1:
-            directory.write_json(SUMMARY, summary)
-        else:
-            _write(directory, fabric, runs[0], progress)
+        directory.write_json(SUMMARY, summary)
         progress("taking the fabric down")
     progress(f"written to {out}")
     for reason in summary["fidelity"]["reasons"]:
         progress(f"do not trust this run: {reason}")
-    runs[-1].raise_if_negative()
+    for run in runs:
+        run.raise_if_negative()
     return summary
 
 
@@ -203,9 +202,12 @@ def measure(
             troubles = [
                 f"{part} ended while the traffic ran" for part in fabric.ended_parts() + others_ended()
             ]
-        troubles += player.mended()
-        with contextlib.suppress(PolarLabError):  # if it ended, that is among the troubles
-            fabric.controller.catch_up()
+        try:
+            troubles += player.mended()
+            with contextlib.suppress(PolarLabError):  # if it ended, that is among the troubles
+                fabric.controller.catch_up()
+        except KeyboardInterrupt:  # what was measured is there, and kept
+            result = replace(result, interrupted=True)
     warnings = fabric.controller.warnings[warned:]
     for text in warnings:
         progress(f"the controller says: {text}")

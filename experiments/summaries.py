@@ -45,8 +45,7 @@ def summarise(
     sent, received = result.sent, result.received
     rate_bps = fabric.options.shape.rate_bps
     begin_s, end_s = _window_s(result)
-    # Less than the duration only where the run was interrupted.
-    measured_s = max(0.0, min(sent.seconds, end_s) - begin_s)
+    measured_s = end_s - begin_s
     capacity_bits = len(fabric.hosts) * rate_bps * measured_s
     frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
     size = fabric.controller.installation.planned
@@ -156,11 +155,12 @@ def _frames(options: TrafficOptions | CollectiveOptions, result: TrafficResult) 
 
 
 def _window_s(result: TrafficResult) -> tuple[float, float]:
-    """Returns from when to when a run was measured, in seconds since its start."""
-    if result.window_ns is None:  # it was interrupted before
-        return result.sent.seconds, result.sent.seconds
-    begin_ns, end_ns = result.window_ns
-    return begin_ns / 1e9, end_ns / 1e9
+    """Returns from when to when a run was really measured, in seconds since its start."""
+    last_s = result.sent.seconds
+    if result.window_ns is None:
+        return last_s, last_s
+    begin_s, end_s = (time_ns / 1e9 for time_ns in result.window_ns)
+    return (min(begin_s, last_s), min(end_s, last_s)) if result.interrupted else (begin_s, end_s)
 
 
 def distrust(summary: dict[str, Any], *reasons: str) -> None:

@@ -128,7 +128,7 @@ def _measure_point(
     for measured in repeated(fabric, options, repeat, check, progress):
         measured.raise_if_negative()
         summaries.append(measured.summary)
-    summary = combine(summaries)
+    summary = combine(summaries) if repeat > 1 else summaries[0]
     directory.write_json(f"points/{point.name}.json", summary)
     directory.append_row(POINTS, COLUMNS, row_of(point, summary))
 
@@ -188,12 +188,16 @@ def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOption
     }
 
 
+# What sweeps were measured with before these could be told.
+_BEFORE = {"mtu": 1500, "repeat": 1, "arrivals": "poisson", "steady": False}
+
+
 def _check_settings(folder: Path, held: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Raises ParameterError if points by these settings do not belong to the sweep that a folder holds."""
     # Other loads, patterns and routings only add points.
     for name in sorted(wanted.keys() - {"routings", "patterns", "loads"}):
-        if held.get(name) != wanted[name]:
+        there = held.get(name, _BEFORE.get(name))
+        if there != wanted[name]:
             raise ParameterError(
-                f"{folder} holds a sweep with {name} {held.get(name)}, not {wanted[name]}; "
-                "choose another --out"
+                f"{folder} holds a sweep with {name} {there}, not {wanted[name]}; choose another --out"
             )

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from experiments.figures import new_figure, save_figure
+from experiments.figures import new_figure, printable, save_figure
 from experiments.records import MANIFEST, damage_told, read_csv, read_csv_text, read_json
-from experiments.sweep_points import COLUMNS, POINTS, SETTINGS
+from experiments.sweep_points import COLUMNS, LATER_COLUMNS, POINTS, SETTINGS
 
 # Curves are told apart by their markers, so that they can be read in grey.
 _STYLES = {
@@ -51,7 +51,7 @@ def plot_sweep(folder: Path) -> list[Path]:
         ParameterError: the folder holds no sweep, or a damaged one.
         OSError: the figures cannot be written.
     """
-    table = read_csv(folder / POINTS, COLUMNS)
+    table = read_csv(folder / POINTS, COLUMNS, LATER_COLUMNS)
     settings = read_json(folder / MANIFEST).get(SETTINGS)
     with damage_told(folder):
         figure = _draw(table, settings)
@@ -83,21 +83,24 @@ def _draw(table: dict[str, list[str]], settings: Any) -> Any:
             predicted = _curve(table, routing, pattern, "predicted_accepted")
             _line(accepted, predicted, {"linestyle": ":", "color": color, "linewidth": 1.2})
         accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
-        accepted.set(title=pattern, xlim=(0, 1.03), ylim=(0, 1.03))
+        accepted.set_title(printable(pattern), parse_math=False)
+        accepted.set(xlim=(0, 1.03), ylim=(0, 1.03))
         latency.set(xlabel="offered", yscale="log")
     panels[0][0].set_ylabel("accepted")
     panels[1][0].set_ylabel("mean latency in ms")
-    figure.legend(handles=_legend(routings), loc="outside lower center", ncols=4)
+    is_simulated = any(simulated_curve(settings, r, p) for r in routings for p in patterns)
+    figure.legend(handles=_legend(routings, is_simulated), loc="outside lower center", ncols=4)
     params = ", ".join(f"{name} = {value}" for name, value in settings["params"].items())
     figure.suptitle(
         f"{settings['name']} ({params}), {settings['hosts']} hosts a router, links of "
         f"{settings['link_rate_bps'] / 1e6:g} Mbit/s,\n{settings['frame_bytes']}-byte frames, "
-        f"{settings['queue_packets']}-packet queues; fractions of the hosts' injection capacity"
+        f"{settings['queue_packets']}-packet queues; fractions of the hosts' injection capacity",
+        parse_math=False,
     )
     return figure
 
 
-def _legend(routings: Sequence[str]) -> list[Line2D]:
+def _legend(routings: Sequence[str], is_simulated: bool) -> list[Line2D]:
     handles = []
     for routing in routings:
         marker, color = _STYLES.get(routing, _OTHER_STYLE)
@@ -107,7 +110,7 @@ def _legend(routings: Sequence[str]) -> list[Line2D]:
     )
     simulated.set_label("hollow: the authors' simulator")
     predicted = Line2D([], [], color="0.3", linestyle=":", label="dotted: fluid model")
-    return [*handles, simulated, predicted]
+    return [*handles, *([simulated] if is_simulated else []), predicted]
 
 
 def _line(axes: Axes, curve: Sequence[Any], style: dict[str, Any]) -> None:

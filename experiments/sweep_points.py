@@ -38,6 +38,9 @@ COLUMNS = (
 )
 
 
+LATER_COLUMNS = ("accepted_ci95", "latency_mean_ci95_ms")
+
+
 @dataclass(frozen=True)
 class Point:
     """One point of a sweep."""
@@ -129,7 +132,7 @@ def measured_points(folder: Path) -> Iterable[Point]:
     """
     if not (folder / POINTS).exists():
         return []
-    table = read_csv(folder / POINTS, COLUMNS)
+    table = read_csv(folder / POINTS, COLUMNS, LATER_COLUMNS)
     rows = zip(table["routing"], table["pattern"], table["load"], strict=True)
     try:
         return [Point(name, pattern, float(load)) for name, pattern, load in rows]
@@ -145,7 +148,7 @@ def read_points(folder: Path, sweep: SweepOptions) -> list[dict[str, str]]:
 
 def all_points(folder: Path) -> dict[Point, dict[str, str]]:
     """Returns the points of a folder, by routing, pattern and load, and their rows; errors as `read_csv`."""
-    table = read_csv(folder / POINTS, COLUMNS)
+    table = read_csv(folder / POINTS, COLUMNS, LATER_COLUMNS)
     rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
     by_point = dict(zip(measured_points(folder), rows, strict=True))
     return {

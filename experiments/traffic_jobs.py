@@ -33,9 +33,10 @@ _CHECK_ATTEMPTS = 3
 _CHECK_PROBES_PER_S = 2500  # every probe is the first of its kind in some switch, and costs accordingly
 _TRAFFIC_RUN_ID = 100
 _INTERVALS = 240
-# A rank that answers nobody for so long is dead; the switches' repairs take milliseconds.
 _MOST_ACKNOWLEDGE_AFTER_NS = 100_000_000
-_SILENCE_NS = 5_000_000_000
+# A rank that does not answer another one for so long is dead: repairs take milliseconds, full queues on the
+# way and back so many times their own time.
+_SILENCE_NS, _SILENCE_QUEUES = 5_000_000_000, 12
 _LEAST_INTERVAL_NS = 250_000_000
 # Throughput is compared over spans of this length, and in which a full queue drains so often.
 _LEAST_STEADY_S, _STEADY_QUEUES = 2.0, 3
@@ -208,7 +209,7 @@ def run_collective_traffic(
         # A host's own queue has to take its acknowledgements, too.
         most_in_flight=max(4, shape.queue_packets * 3 // 4),
         acknowledge_after_ns=min(ACKNOWLEDGE_EVERY * packet_ns, _MOST_ACKNOWLEDGE_AFTER_NS),
-        silence_ns=_SILENCE_NS,
+        silence_ns=max(_SILENCE_NS, _SILENCE_QUEUES * (shape.queue_packets + 1) * packet_ns),
         interval_ns=_LEAST_INTERVAL_NS,
     )
     return run_collective(job, marked_environment(), fabric.network.run_dir, progress, starts)

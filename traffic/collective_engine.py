@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,8 +12,6 @@ from traffic.engine import TrafficInterrupted, TrafficResult
 from traffic.job import Clock
 from traffic.live import Told
 from traffic.processes import TrafficProcess, run_to_the_end, started
-
-_MOST_S = 86_400.0
 
 
 def run_collective(
@@ -40,7 +39,7 @@ def run_collective(
         with started([TrafficProcess("collective", job.to_dict(), path, environment)]) as processes:
             told = processes[0].told
             looks: Callable[[float], None] = lambda seconds: progress(seconds, told)  # noqa: E731
-            interrupted, clock = run_to_the_end(processes, _MOST_S, starts, looks)
+            interrupted, clock = run_to_the_end(processes, math.inf, starts, looks)
         outcome: CollectiveOutcome = load_outcome(path)
     window_ns = (0, round(outcome.sent.seconds * 1e9))
     result = TrafficResult(

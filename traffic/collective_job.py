@@ -31,7 +31,7 @@ class CollectiveJob:
         seed: of the data and of the packets' flows.
         most_in_flight: packets that a rank sends to another before any is acknowledged, at most.
         acknowledge_after_ns: how long an acknowledgement may wait for more to acknowledge.
-        silence_ns: a rank that answers nobody for so long is dead.
+        silence_ns: a rank that does not answer another for so long is dead.
         interval_ns: the time step of the series.
     """
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import select
-import socket
 import time
 from collections.abc import Callable, Iterator
 from random import Random
@@ -25,7 +24,7 @@ from traffic.connection import Incoming, Outgoing
 from traffic.counts import Arrivals, Measured, ReceivedCounts, SentCounts
 from traffic.job import Clock
 from traffic.live import LiveCounts
-from traffic.ranks import Messages, Ranks
+from traffic.ranks import Message, Messages, Ranks
 from traffic.segments import (
     ACKNOWLEDGEMENT,
     ACKNOWLEDGEMENT_BYTES,
@@ -72,18 +71,15 @@ class CollectiveWorker:
         self._deaths = select.poll()
         for descriptor in self._rank_of_process:
             self._deaths.register(descriptor, select.POLLIN)
-        self._senders: list[socket.socket] = []
-        self._receivers: list[socket.socket] = []
-        self._rank_of_receiver: dict[int, int] = {}
+        places = [host.place for host in hosts]
+        self._senders = sockets.open_all(places, sockets.open_sender)
+        self._receivers = sockets.open_all(
+            places, lambda interface: sockets.open_receiver(interface, job.run, SEGMENT_MAGIC)
+        )
+        self._rank_of_receiver = {one.fileno(): rank for rank, one in enumerate(self._receivers)}
         self._poll = select.epoll()
-        with sockets.namespaces():
-            for rank, host in enumerate(hosts):
-                sockets.enter(host.namespace_pid)
-                self._senders.append(sockets.open_sender(host.interface))
-                receiver = sockets.open_receiver(host.interface, job.run, SEGMENT_MAGIC)
-                self._receivers.append(receiver)
-                self._rank_of_receiver[receiver.fileno()] = rank
-                self._poll.register(receiver.fileno(), select.EPOLLIN)
+        for descriptor in self._rank_of_receiver:
+            self._poll.register(descriptor, select.EPOLLIN)
         self._outgoing: dict[tuple[int, int], Outgoing] = {}
         self._incoming: dict[tuple[int, int], Incoming] = {}
         self._owed_since: dict[tuple[int, int], int] = {}
@@ -236,7 +232,7 @@ class CollectiveWorker:
             or self._incoming[pair].owed >= ACKNOWLEDGE_EVERY
         ]
         for source, destination in due:
-            del self._owed_since[source, destination]
+            since_ns = self._owed_since.pop((source, destination))
             highest, bits = self._incoming[source, destination].acknowledge()
             frame = self._writer.write(
                 self._ips[destination],
@@ -249,7 +245,8 @@ class CollectiveWorker:
             try:
                 self._senders[destination].send(frame)
             except OSError:  # the host's queue is full; the next one tells the same and more
-                self._owed_since[source, destination] = now_ns
+                self._owed_since[source, destination] = since_ns
+                self._incoming[source, destination].owed = ACKNOWLEDGE_EVERY  # at once
                 continue
             self._acknowledgements_sent += 1
 
@@ -285,12 +282,22 @@ class CollectiveWorker:
                 self._owed_since.setdefault(pair, now_ns)
                 self._arrived.append((there, here, arrivals_ns[slot], *head))
                 own = (head.message - self._base) % _NUMBERS
-                if own < len(self._messages.all):  # else its message was complete before this iteration
-                    self._ranks.take(own, head.segment, head.segment * segment_bytes, payload, now_ns)
+                if own >= len(self._messages.all):  # its message was complete before this iteration
+                    continue
+                if not self._fits(self._messages.all[own], there, here, head):
+                    self._received.damaged += 1
+                    continue
+                self._ranks.take(own, head.segment, head.segment * segment_bytes, payload, now_ns)
             elif (here, there) in self._outgoing:
                 self._acknowledgements_received += 1
                 self._outgoing[here, there].acknowledged(head.number, int.from_bytes(payload, "big"), now_ns)
         self._buffer.reset(count)
+
+    def _fits(self, message: Message, source: int, destination: int, head: Head) -> bool:
+        """Returns whether a segment is what its message has in that place."""
+        offset = head.segment * self._segment_bytes
+        length = min(self._segment_bytes, message.size - offset)
+        return (message.source, message.destination) == (source, destination) and head.length == length
 
     def _count_sent(self) -> None:
         if self._sent_now:

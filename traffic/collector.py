@@ -7,7 +7,6 @@ arrivals, looking late does not change a latency. Memory depends on the number o
 from __future__ import annotations
 
 import select
-import socket
 import time
 from collections.abc import Callable
 
@@ -38,16 +37,12 @@ class Collector:
         self._schedule = from_dict(job.schedule)
         self._buffer = sockets.ReceiveBuffer(_SLOTS)
         self._host_of_slot = np.zeros(_SLOTS, np.int64)
-        self._sockets: list[socket.socket] = []
-        self._host_of: dict[int, int] = {}
+        places = (host.place for host in job.hosts)
+        self._sockets = sockets.open_all(places, lambda interface: sockets.open_receiver(interface, job.run))
+        self._host_of = {receiver.fileno(): index for index, receiver in enumerate(self._sockets)}
         self._poll = select.epoll()
-        with sockets.namespaces():
-            for index, host in enumerate(job.hosts):
-                sockets.enter(host.namespace_pid)
-                receiver = sockets.open_receiver(host.interface, job.run)
-                self._sockets.append(receiver)
-                self._host_of[receiver.fileno()] = index
-                self._poll.register(receiver.fileno(), select.EPOLLIN)
+        for descriptor in self._host_of:
+            self._poll.register(descriptor, select.EPOLLIN)
         self._counts = ProbeCounts(job, window, self._schedule.end_ns)
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Received:

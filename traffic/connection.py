@@ -44,6 +44,7 @@ class Outgoing:
         self._silent_since_ns: int | None = None
         self._in_flight: dict[int, tuple[Segment, int]] = {}
         self._given_up: dict[int, tuple[Segment, int]] = {}
+        self._sent: set[Segment] = set()
         self._acknowledged: set[Segment] = set()
         self._next = 0
         self._most = float(min(most_in_flight, MOST_IN_FLIGHT))
@@ -72,6 +73,8 @@ class Outgoing:
         """Notes that a segment leaves and returns the number of its transmission."""
         if self._silent_since_ns is None:
             self._silent_since_ns = now_ns
+        self.resent += segment in self._sent
+        self._sent.add(segment)
         number = self._next
         self._next += 1
         self._in_flight[number] = segment, now_ns
@@ -80,6 +83,7 @@ class Outgoing:
     def refused(self, number: int) -> None:
         """Takes a transmission back that the host's own queue had no room for."""
         segment, _ = self._in_flight.pop(number)
+        self._sent.discard(segment)
         self.waiting.appendleft(segment)
         # What the queue holds is enough; no packet was lost.
         self._window = max(_LEAST_WINDOW, float(len(self._in_flight)))
@@ -89,7 +93,7 @@ class Outgoing:
         """Takes an acknowledgement: bit k of `bits` tells whether number `highest - k` arrived."""
         if highest >= self._next:
             return
-        newest_ns = -1
+        newest_ns = heard_ns = self._forgive(highest, bits)
         for number in self._told(highest, bits):
             segment, sent_ns = self._in_flight.pop(number)
             self._acknowledged.add(segment)
@@ -99,12 +103,13 @@ class Outgoing:
             else:
                 self._window += 1 / self._window
         self._window = min(self._window, self._most)
-        self._forgive(highest, bits)
         if newest_ns >= 0:
-            self._silent_since_ns = None if self.idle else now_ns
             self._backoff = 1
             self._measure(now_ns - newest_ns)
+        if newest_ns > heard_ns:
             self._give_up_before(newest_ns - self._reordering_ns)
+        if newest_ns >= 0:
+            self._silent_since_ns = None if self.idle else now_ns
 
     def timed_out(self, now_ns: int) -> bool:
         """Gives everything in flight up if nothing was heard for too long; returns whether so."""
@@ -112,7 +117,8 @@ class Outgoing:
             return False
         _, oldest_ns = next(iter(self._in_flight.values()))
         heard_ns = self._silent_since_ns or 0
-        if now_ns - max(oldest_ns, heard_ns) < min(self._timeout_ns * self._backoff, _MOST_TIMEOUT_NS):
+        patience_ns = min(self._timeout_ns * self._backoff, max(_MOST_TIMEOUT_NS, 2 * self._timeout_ns))
+        if now_ns - max(oldest_ns, heard_ns) < patience_ns:
             return False
         self._backoff *= 2
         self._lose(list(self._in_flight))
@@ -121,22 +127,27 @@ class Outgoing:
 
     def forget(self) -> None:
         """Forgets which segments arrived, once no message of theirs is needed any more."""
+        self._sent.clear()
         self._acknowledged.clear()
         self._given_up.clear()
 
     def _told(self, highest: int, bits: int) -> list[int]:
         return [n for n in self._in_flight if n <= highest and bits >> (highest - n) & 1]
 
-    def _forgive(self, highest: int, bits: int) -> None:
-        """Learns from what was given up too early: paths differ by more than was thought."""
-        if not self._given_up:
-            return
-        early = [n for n in self._given_up if n <= highest and bits >> (highest - n) & 1]
-        for number in early:
-            self._acknowledged.add(self._given_up.pop(number)[0])
-        if early:
+    def _forgive(self, highest: int, bits: int) -> int:
+        """Learns from what was given up too early: paths differ by more than was thought, or are slower.
+
+        Returns when the last of it was sent, -1 if there was none.
+        """
+        newest_ns = -1
+        for number in [n for n in self._given_up if n <= highest and bits >> (highest - n) & 1]:
+            segment, sent_ns = self._given_up.pop(number)
+            self._acknowledged.add(segment)
+            newest_ns = max(newest_ns, sent_ns)
+        if newest_ns >= 0:
             self._reordering_ns = min(2 * self._reordering_ns, max(self._round_trip_ns, _LEAST_REORDERING_NS))
             self.waiting = deque(s for s in self.waiting if s not in self._acknowledged)
+        return newest_ns
 
     def _measure(self, round_trip_ns: int) -> None:
         if not self._round_trip_ns:
@@ -165,7 +176,6 @@ class Outgoing:
             del self._given_up[next(iter(self._given_up))]
         again = [segment for segment in segments if segment not in self._acknowledged]
         self.waiting.extendleft(reversed(again))
-        self.resent += len(again)
         if numbers[-1] >= self._recovery_until:  # one loss event in a round trip
             self._recovery_until = self._next
             self._window = self._threshold = max(_LEAST_WINDOW, self._window / 2)

@@ -1,4 +1,4 @@
-"""Counts of packets sent and received, kept as they come: memory depends on hosts and flows, not on time."""
+"""Counts of packets sent and received, kept as they come; of the time only the series' length depends."""
 
 from __future__ import annotations
 
@@ -167,11 +167,18 @@ class _Series:
 
     def __init__(self, measured: Measured) -> None:
         self._measured = measured
-        self.table = np.zeros((1, measured.hosts), np.int64)
+        self._steps = 1
+        self._table = np.zeros((64, measured.hosts), np.int64)
+
+    @property
+    def table(self) -> Numbers:
+        """int64, intervals x hosts, up to the last interval in which there was anything."""
+        return self._table[: self._steps]
 
     def add(self, times_ns: Numbers, hosts: Numbers, frame_bytes: int | Numbers) -> None:
+        """Counts packets."""
         steps = np.clip(times_ns // self._measured.interval_ns, 0, self._measured.most_intervals - 1)
-        missing = 1 + int(steps.max(initial=0)) - len(self.table)
-        if missing > 0:
-            self.table = np.concatenate([self.table, np.zeros((missing, self._measured.hosts), np.int64)])
-        np.add.at(self.table.reshape(-1), steps * self._measured.hosts + hosts, frame_bytes)
+        self._steps = max(self._steps, 1 + int(steps.max(initial=0)))
+        while len(self._table) < self._steps:
+            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+        np.add.at(self._table, (steps, hosts), frame_bytes)

@@ -21,6 +21,11 @@ class HostSocket:
     interface: str
     namespace_pid: int
 
+    @property
+    def place(self) -> tuple[int, str]:
+        """The process and the interface."""
+        return self.namespace_pid, self.interface
+
 
 @dataclass(frozen=True)
 class TrafficJob:

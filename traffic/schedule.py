@@ -8,6 +8,7 @@ the length of a run.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
@@ -88,7 +89,7 @@ def bernoulli(schedule: PatternSchedule, generator: np.random.Generator) -> Inje
     slot_ns = _NS / schedule.most_packets_per_s
     probability = schedule.packets_per_s / schedule.most_packets_per_s
     slots = max(1, CHUNK_EVENTS // len(senders))
-    for first in itertools.count(step=slots):
+    for first in range(0, math.ceil(schedule.duration_ns / slot_ns) + 1, slots):
         slot, place = np.nonzero(generator.random((slots, len(senders))) < probability)
         yield (first + slot + place / len(senders)) * slot_ns, senders[place]
 

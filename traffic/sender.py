@@ -35,11 +35,7 @@ class Sender:
         self._frame_bytes = len(job.template)
         self._buffer = FrameBuffer(job.template, CHUNK_EVENTS)
         self._ips = np.array([host.ip for host in job.hosts], np.uint32)
-        self._sockets: list[socket.socket] = []
-        with sockets.namespaces():
-            for host in job.hosts:
-                sockets.enter(host.namespace_pid)
-                self._sockets.append(sockets.open_sender(host.interface))
+        self._sockets = sockets.open_all((host.place for host in job.hosts), sockets.open_sender)
         self._counts = SentCounts(Measured(len(job.hosts), job.flows, window, job.interval_ns))
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Sent:
@@ -47,6 +43,8 @@ class Sender:
         sockets.sleep_precisely()
         sockets.run_first()
         for events in self._schedule.chunks():
+            if stopped() or events.time_ns[0] >= self._window.end_ns:  # however late we are
+                break
             self._buffer.fill(
                 self._ips[events.source],
                 self._ips[events.destination],

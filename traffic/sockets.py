@@ -12,7 +12,7 @@ import errno
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from topology.errors import MachineError
 from traffic.codec import HEADER_BYTES, MAGIC, MAGIC_OFFSET, RUN_OFFSET
 
-ETH_P_IP = 0x0800
+ETH_P_IP, _ETH_P_ALL = 0x0800, 0x0003
 _CLONE_NEWNET = 0x40000000
 _SO_ATTACH_FILTER = 26
 _SO_SNDBUFFORCE = 32
@@ -81,6 +81,22 @@ def _set_namespace(descriptor: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
+def open_all(
+    places: Iterable[tuple[int, str]], opener: Callable[[str], socket.socket]
+) -> list[socket.socket]:
+    """Opens a socket for each (process, interface), in that process's namespace.
+
+    Raises:
+        MachineError: a process has ended, or we are not root.
+    """
+    opened = []
+    with namespaces():
+        for pid, interface in places:
+            enter(pid)
+            opened.append(opener(interface))
+    return opened
+
+
 def open_sender(interface: str) -> socket.socket:
     """Returns a socket that sends frames as they are, and never waits."""
     sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
@@ -97,6 +113,11 @@ def open_receiver(interface: str, run: int, magic: int = MAGIC) -> socket.socket
 
     A packet filter in the kernel keeps all other packets away.
     """
+    # As it asks for IPv4, not for those that the host sends.
+    return _listening(interface, ETH_P_IP, run, magic)
+
+
+def _listening(interface: str, protocol: int, run: int, magic: int) -> socket.socket:
     receiver = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     program = _filter(run, magic)
     buffer = ctypes.create_string_buffer(program)
@@ -104,9 +125,13 @@ def open_receiver(interface: str, run: int, magic: int = MAGIC) -> socket.socket
     receiver.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, descriptor)
     receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
     receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-    # Only now does it get packets; as it asks for IPv4, not for those that the host sends.
-    receiver.bind((interface, ETH_P_IP))
+    receiver.bind((interface, protocol))  # only now does it get packets
     return receiver
+
+
+def open_tap(interface: str, run: int) -> socket.socket:
+    """Returns a socket that hears the probes of one run which leave a host or arrive at it."""
+    return _listening(interface, _ETH_P_ALL, run, MAGIC)
 
 
 def _filter(run: int, magic: int) -> bytes:
@@ -180,7 +205,6 @@ class ReceiveBuffer:
             ctypes.c_int,
             ctypes.c_void_p,
         ]
-        self.slots = slots
 
     def receive(self, descriptor: int, first: int, most: int) -> int:
         """Receives up to `most` frames into slots from `first` on and returns how many there were.

@@ -19,6 +19,7 @@ import fabrics
 import failover
 import mathematics
 import packets
+import traffic_rows
 from rows import Row, RowMaker
 
 from topology.errors import PolarLabError
@@ -31,6 +32,11 @@ MAKERS: dict[str, RowMaker] = {
     "proof-er11-links": mathematics.proof_er11_links,
     "proof-papers": mathematics.proofs_of_the_papers,
     "packets": packets.socket_rates,
+    "memory": packets.memory,
+    "patterns": traffic_rows.patterns_er7,
+    "link-loads": traffic_rows.uniform_link_loads,
+    "collective-ring": traffic_rows.ring_allreduce,
+    "collective-compared": traffic_rows.compared_allreduce,
     "er7": fabrics.er7_against_mininet,
     "link-rate": fabrics.link_rates,
     "adaptive-state": adaptation.state_of_ugal_pf,

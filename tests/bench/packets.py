@@ -1,4 +1,4 @@
-"""How fast probes are sent and received, on an unshaped pair of hosts' sockets."""
+"""How fast probes are sent and received, how late, and what the two processes take of memory."""
 
 from __future__ import annotations
 
@@ -15,72 +15,123 @@ from scapy.layers.l2 import Ether
 from scapy.sendrecv import sendp
 
 from emulation.commands import run
-from topology.addressing import Host
+from topology.addressing import Host, colons
 from traffic import sockets
-from traffic.engine import run_traffic
+from traffic.engine import TrafficResult, run_traffic
 from traffic.frames import build_probe
-from traffic.job import HostSocket, TrafficJob
+from traffic.job import Clock, HostSocket, Sent, TrafficJob
+from traffic.live import LiveCounts
 from traffic.patterns import Pattern
 from traffic.schedule import PatternSchedule
+from traffic.sender import Sender
+from traffic.window import Window
 
+_NS = 1_000_000_000
 _SECONDS = 3
 _FRAME_BYTES = 200
 _HOSTS = (Host(0, 0, 0), Host(1, 0, 1))
-_FAST = 700_000  # packets/s asked for: more than can be sent
+_FAST = 900_000  # packets/s asked for: more than can be sent
+_SHARE = 0.7
+_WINDOW_NS = (0, 10**12)
 
 
 @contextmanager
-def _veth_pair() -> Iterator[list[int]]:
-    """Gives two processes in namespaces of their own that a veth pair joins."""
-    shells = [subprocess.Popen(["unshare", "-n", "sleep", "600"]) for _ in _HOSTS]
+def _namespaces(count: int) -> Iterator[list[int]]:
+    """Gives processes in network namespaces of their own."""
+    shells = [subprocess.Popen(["unshare", "-n", "sleep", "1200"]) for _ in range(count)]
     try:
         time.sleep(0.5)
-        a, b = (shell.pid for shell in shells)
-        pair = f"name p0 index 1001 netns {a} type veth peer name p1 index 2001 netns {b}"
-        run(["ip", "link", "add", *pair.split()])
-        for number, pid in enumerate((a, b)):
-            quiet = "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"
-            up = f"{quiet}; ip link set lo up; ip link set p{number} up"
-            run(["nsenter", "-t", str(pid), "-n", "sh", "-c", up])
-        yield [a, b]
+        yield [shell.pid for shell in shells]
     finally:
         for shell in shells:
             shell.kill()
             shell.wait()
 
 
+def _in(pid: int, script: str) -> None:
+    run(["nsenter", "-t", str(pid), "-n", "sh", "-ec", script])
+
+
+_NO_IPV6 = "for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"
+
+
+@contextmanager
+def _veth_pair() -> Iterator[list[int]]:
+    """Gives two processes in namespaces of their own that a veth pair joins."""
+    with _namespaces(2) as pids:
+        for pid in pids:
+            _in(pid, f"{_NO_IPV6}; ip link set lo up")
+        pair = f"name p0 index 1001 netns {pids[0]} type veth peer name p1 index 2001 netns {pids[1]}"
+        run(["ip", "link", "add", *pair.split()])
+        for number, pid in enumerate(pids):
+            _in(pid, f"ip link set p{number} up")
+        yield pids
+
+
 def socket_rates() -> list[Row]:
-    """Probes per second by the sender's one busy core and the collector's, against scapy's sender."""
+    """Probes per second by the sender's one busy core and the collector's, against scapy and a plain loop."""
     with _veth_pair() as pids:
         hosts = tuple(
             HostSocket(host.name, host.ip, f"p{number}", pids[number]) for number, host in enumerate(_HOSTS)
         )
         frame = build_probe(*_HOSTS, frame_bytes=_FRAME_BYTES, run=1)
-        scapy_rate = _scapy_rate(pids[0], frame)
-        end_ns = _SECONDS * 10**9
-        schedule = PatternSchedule(Pattern("uniform", 2), _FAST / 2, end_ns, 64, 1)
-        job = TrafficJob(hosts, schedule.to_dict(), frame, 1, 64, (0, 10**12), 10**9, 10**9)
-        result = run_traffic(job, os.environ, Path("/tmp"))
-    sent, received = int(result.sent.frames.sum()), int(result.received.frames.sum())
-    sent_rate = sent / result.sent.seconds
-    received_rate = received / result.sent.seconds
-    scapy_text = f"scapy's own send {scapy_rate:,.0f}/s"
+        scapy_rate, plain_rate = _scapy_rate(pids[0], frame), _plain_rate(pids[0], frame)
+        # Best of three: noise only ever takes away.
+        rate = max(_rate(_sent_alone(hosts, frame, _FAST)) for _ in range(3))
+        late = [_sent_alone(hosts, frame, round(_SHARE * rate)) for _ in range(3)]
+        lag_ms = min(sent.lag.quantile_ms(0.99) or 0.0 for sent in late)
+        both = _sent_and_received(hosts, frame)
+    sent, received = int(both.sent.frames.sum()), int(both.received.frames.sum())
+    received_rate = received / both.sent.seconds
     return [
         Row(
-            "200-byte probes sent by one core, unshaped",
-            scapy_text,
-            f"{sent_rate:,.0f}/s",
-            "over 150,000/s",
-            sent_rate > 150_000,
+            "200-byte probes sent by one busy core, sequence and time stamped, unshaped",
+            f"scapy's own send {scapy_rate:,.0f}/s, a plain Python loop {plain_rate:,.0f}/s",
+            f"{rate:,.0f}/s",
+            "over 400,000/s",
+            rate > 400_000,
         ),
         Row(
-            "the same received by one core",
+            "the same received by another core, sequence and latency recorded",
             "-",
-            f"{received_rate:,.0f}/s, {sent - received} of {sent:,} lost",
-            "over 150,000/s",
-            received_rate > 150_000,
+            f"{received_rate:,.0f}/s, as sent meanwhile; {sent - received} of {sent:,} lost",
+            "over 250,000/s",
+            received_rate > 250_000 and received == sent,
+        ),
+        Row(
+            f"schedule lag at {_SHARE:.0%} of the rate of one core, 99th percentile",
+            f"{_SHARE * rate:,.0f}/s asked for",
+            f"{lag_ms:.2f} ms, best of three",
+            "under 1 ms",
+            lag_ms < 1,
         ),
     ]
+
+
+def _job(hosts: tuple[HostSocket, ...], frame: bytes, rate: float) -> TrafficJob:
+    schedule = PatternSchedule(Pattern("uniform", 2), rate / 2, _SECONDS * _NS, 64, 1)
+    return TrafficJob(hosts, schedule.to_dict(), frame, 1, 64, _WINDOW_NS, _NS, _NS)
+
+
+def _sent_alone(hosts: tuple[HostSocket, ...], frame: bytes, rate: float) -> Sent:
+    """Returns what the sender does where nobody receives: a receiver's share is the sender's core's, too."""
+    sender = Sender(_job(hosts, frame, rate), Window(_WINDOW_NS), LiveCounts(lambda _line: None))
+    lead_ns = 50_000_000
+    try:
+        return sender.run(
+            Clock(time.monotonic_ns() + lead_ns, time.time_ns() + lead_ns),
+            lambda: False,
+        )
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def _sent_and_received(hosts: tuple[HostSocket, ...], frame: bytes) -> TrafficResult:
+    return run_traffic(_job(hosts, frame, _FAST), os.environ, Path("/tmp"))
+
+
+def _rate(sent: Sent) -> float:
+    return float(sent.frames.sum()) / sent.seconds
 
 
 def _scapy_rate(pid: int, frame: bytes) -> float:
@@ -92,3 +143,82 @@ def _scapy_rate(pid: int, frame: bytes) -> float:
         started = time.perf_counter()
         sendp(packet, iface="p0", count=count, verbose=False)
     return count / (time.perf_counter() - started)
+
+
+def _plain_rate(pid: int, frame: bytes) -> float:
+    """Returns how fast a loop sends one and the same frame."""
+    with sockets.namespaces():
+        sockets.enter(pid)
+        sender = sockets.open_sender("p0")
+    count = 400_000
+    with sender:
+        send = sender.send
+        started = time.perf_counter()
+        for _ in range(count):
+            send(frame)
+    return count / (time.perf_counter() - started)
+
+
+_MANY, _PER_HOST_PER_S, _HOUR_S = 1000, 10, 3600
+_TIMES_FASTER = 15
+
+
+def memory() -> list[Row]:
+    """What generator and collector take of memory in an hour's traffic of 1,000 hosts, played faster."""
+    hosts = tuple(Host(number, 0, number) for number in range(_MANY))
+    seconds = _HOUR_S / _TIMES_FASTER
+    rate = _PER_HOST_PER_S * _TIMES_FASTER
+    with _bridged(hosts) as found:
+        frame = build_probe(hosts[0], hosts[1], frame_bytes=_FRAME_BYTES, run=1)
+        end_ns = round(seconds * _NS)
+        schedule = PatternSchedule(Pattern("uniform", _MANY), rate, end_ns, 64, 1)
+        job = TrafficJob(found, schedule.to_dict(), frame, 1, 64, (0, end_ns), _NS, end_ns // 240)
+        peaks: dict[int, float] = {}
+        result = run_traffic(job, os.environ, Path("/tmp"), lambda _live: peaks.update(_resident_mib()))
+    sent, received = int(result.sent.frames.sum()), int(result.received.frames.sum())
+    total = sum(peaks.values())
+    return [
+        Row(
+            f"generator and collector, {_MANY:,} hosts, an hour of {_MANY * _PER_HOST_PER_S:,} packets/s "
+            f"(in {seconds:.0f} s): memory",
+            "-",
+            f"{total:.0f} MiB together; {sent:,} sent, {sent - received:,} lost",
+            "under 300 MiB",
+            total < 300,
+        )
+    ]
+
+
+@contextmanager
+def _bridged(hosts: tuple[Host, ...]) -> Iterator[tuple[HostSocket, ...]]:
+    """Gives hosts' interfaces, all in one namespace, that a bridge in another joins."""
+    with _namespaces(2) as (near, far):
+        for pid in (near, far):
+            _in(pid, f"{_NO_IPV6}; ip link set lo up")
+        _in(far, "ip link add br0 type bridge; ip link set br0 up")
+        made, forwarded = [], []
+        for place, host in enumerate(hosts):
+            ends = f"name h{place} index {2000 + place} netns {near} address {colons(host.mac)}"
+            made.append(f"link add {ends} type veth peer name b{place} index {5000 + place} netns {far}")
+            forwarded.append(f"fdb add {colons(host.mac)} dev b{place} master static")
+        run(["ip", "-batch", "-"], stdin="\n".join(made))
+        places = range(len(hosts))
+        _in(near, "ip -batch - <<END\n" + "\n".join(f"link set h{n} up" for n in places) + "\nEND")
+        up = "\n".join(f"link set b{n} master br0 up" for n in places)
+        _in(far, f"ip -batch - <<END\n{up}\nEND\nbridge -batch - <<END\n" + "\n".join(forwarded) + "\nEND")
+        time.sleep(1)
+        yield tuple(HostSocket(h.name, h.ip, f"h{place}", near) for place, h in enumerate(hosts))
+
+
+def _resident_mib() -> dict[int, float]:
+    """Returns the traffic processes' highest resident memory so far."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"traffic.worker" in (folder / "cmdline").read_bytes():
+                status = (folder / "status").read_text()
+                kib = int(status.partition("VmHWM:")[2].split()[0])
+                found[int(folder.name)] = kib / 1024
+        except (OSError, ValueError, IndexError):
+            continue
+    return found

@@ -99,7 +99,7 @@ def shell_of(name):
         (["--pattern", "allreduce", "--link-rate", "auto"], "--link-rate auto is not for collectives"),
         (["--pattern", "allreduce", "--message-bytes", "10"], "multiple of 4 bytes, got 10"),
         (["--pattern", "allreduce", "--message-bytes", "1GB"], "like 4096, 64KiB or 1MiB, got '1GB'"),
-        (["--pattern", "allreduce", "--message-bytes", "512MiB"], "take over 1024 MiB"),
+        (["--pattern", "allreduce", "--message-bytes", "512MiB"], "take over 2048 MiB of memory"),
         (["--pattern", "allreduce", "--placement", "best"], "unknown placement 'best'"),
         (["--pattern", "all-to-all", "--slices", "2"], "--slices must be 1 to 1"),
         (["--pattern", "tornado", "--ranks", "4"], "--ranks is for collectives"),

@@ -122,3 +122,24 @@ def test_an_acknowledgement_of_what_was_never_sent_is_ignored():
     outgoing.sent(outgoing.waiting.popleft(), 0)
     outgoing.acknowledged(77, 1, MS)
     assert not outgoing.idle
+
+
+def test_a_connection_that_has_nothing_to_do_is_not_silent():
+    """What was given up too early is acknowledged after all: then nothing is left to wait for."""
+    outgoing = Outgoing()
+    outgoing.waiting.extend([(0, 0), (0, 1)])
+    first = outgoing.sent(outgoing.waiting.popleft(), 0)
+    second = outgoing.sent(outgoing.waiting.popleft(), 100 * MS)
+    outgoing.acknowledged(second, 0b01, 101 * MS)
+    assert list(outgoing.waiting) == [(0, 0)]  # the first was given up
+    outgoing.acknowledged(first, 0b1, 102 * MS)
+    assert outgoing.idle
+    assert outgoing.silent_ns(60_000 * MS) == 0
+    assert outgoing.resent == 0
+
+
+def test_links_slower_than_any_first_guess_are_no_silence():
+    arrived, outgoing, _ = deliver(0.0, 2500, segments=60)
+    assert set(arrived) == {(0, k) for k in range(60)}
+    assert len(arrived) < 3 * 60
+    assert outgoing.silent_ns(10**15) == 0

@@ -34,6 +34,45 @@ def events() -> dict[str, np.ndarray]:
     return all_events(POISSON)
 
 
+# ---- Bernoulli and constant ----
+
+SLOTTED = replace(POISSON, arrivals="bernoulli", most_packets_per_s=1000.0)
+CONSTANT = replace(POISSON, arrivals="constant")
+
+
+@pytest.mark.parametrize("schedule", [SLOTTED, CONSTANT], ids=["bernoulli", "constant"])
+def test_other_arrivals_are_as_many_in_order_and_repeatable(schedule):
+    found, again = all_events(schedule), all_events(from_dict(json.loads(json.dumps(schedule.to_dict()))))
+    assert all(np.array_equal(found[name], again[name]) for name in FIELDS)
+    assert np.all(np.diff(found["time_ns"]) >= 0)
+    assert found["time_ns"][-1] < 4 * SECOND_NS
+    assert len(found["time_ns"]) == pytest.approx(20 * 500 * 4, rel=0.02)
+    assert max(len(chunk) for chunk in schedule.chunks()) <= CHUNK_EVENTS
+    for source in range(20):
+        assert found["sequence"][found["source"] == source].tolist() == list(
+            range((found["source"] == source).sum())
+        )
+
+
+def test_bernoulli_hosts_send_in_packet_times_of_their_own_by_chance():
+    found = all_events(SLOTTED)
+    for source in range(20):
+        times = found["time_ns"][found["source"] == source]
+        gaps = np.diff(times) / 1e6  # a packet time is 1 ms
+        assert np.abs(gaps - np.round(gaps)).max() < 0.01
+        assert gaps.min() > 0.99
+        # In half of the packet times one is sent: gaps are geometric, with mean 2 and deviation 1.41.
+        assert gaps.mean() == pytest.approx(2, rel=0.1)
+        assert gaps.std() == pytest.approx(2**0.5, rel=0.15)
+
+
+def test_constant_hosts_send_at_even_distances():
+    found = all_events(CONSTANT)
+    for source in range(20):
+        gaps = np.diff(found["time_ns"][found["source"] == source])
+        assert np.abs(gaps - 2_000_000).max() <= 1
+
+
 # ---- Poisson ----
 
 

@@ -150,3 +150,17 @@ def test_the_simulator_is_drawn_only_for_the_fabric_that_it_was_run_for():
     assert simulated_curve({**SETTINGS, "params": {"q": 7}}, "ugal-pf", "perm2hop") == []
     assert simulated_curve({**SETTINGS, "name": "ring"}, "ugal-pf", "perm2hop") == []
     assert simulated_curve(SETTINGS, "ugal-pf", "tornado") == []
+
+
+def test_a_sweep_of_an_older_version_is_read_drawn_and_gone_on_with(sweep):
+    path = sweep.path / POINTS
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    later = [COLUMNS.index(name) for name in ("accepted_ci95", "latency_mean_ci95_ms")]
+    older = [[cell for place, cell in enumerate(row) if place not in later] for row in rows]
+    path.write_text("".join(",".join(row) + "\n" for row in older))
+    assert plot_sweep(sweep.path)
+    count = len(list(measured_points(sweep.path)))
+    new = Point("min", "uniform", 0.7)
+    sweep.append_row(POINTS, COLUMNS, row_of(new, summary(0.6)))
+    assert len(list(measured_points(sweep.path))) == count + 1
+    assert {line.count(",") for line in path.read_text().splitlines()} == {len(older[0]) - 1}
