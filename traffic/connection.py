@@ -122,6 +122,8 @@ class Outgoing:
             return False
         self._backoff *= 2
         self._lose(list(self._in_flight))
+        if self.idle:  # what was in flight had been sent, and acknowledged, before
+            self._silent_since_ns = None
         self._window = _LEAST_WINDOW
         return True
 

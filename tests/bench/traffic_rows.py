@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from rows import Row
 
 from emulation.commands import marked_environment
@@ -133,9 +134,14 @@ def _bits(of: Callable[[str], str]) -> Callable[[LiveFabric, Any], _Allowed]:
     return definition
 
 
+def _vectors(q: int) -> npt.NDArray[np.int64]:
+    """Returns the vector of every router of ER_q."""
+    return PolarFly(q).vectors(np.arange(q * q + q + 1)).astype(np.int64)
+
+
 def _dot_products(q: int) -> dict[tuple[int, int], int]:
     """Returns the distances of ER_q's routers, for a prime q, from nothing but dot products modulo q."""
-    vectors = PolarFly(q).vectors
+    vectors = _vectors(q)
     products = vectors @ vectors.T % q
     return {
         (s, d): 0 if s == d else 1 if products[s, d] == 0 else 2
@@ -214,7 +220,7 @@ def uniform_link_loads() -> list[Row]:
         begin_s = result.clock.monotonic_ns / _NS
         links = directed_links(topology)
         loads, _ = link_loads(sampler.log.history, links, begin_s, begin_s + seconds, shape.rate_bps)
-    quadrics = {int(v) for v in np.flatnonzero((topology.vectors**2).sum(axis=1) % q == 0)}
+    quadrics = {int(v) for v in np.flatnonzero((_vectors(q) ** 2).sum(axis=1) % q == 0)}
     pairs = np.array([2 * q if {one.source, one.destination} & quadrics else 2 * q - 1 for one in links])
     # A host's packets go to the other routers evenly; what was really sent, not what was asked for.
     sent_share = float(result.sent.frames.sum()) * frame_bytes * 8 / (seconds * shape.rate_bps)

@@ -143,3 +143,18 @@ def test_links_slower_than_any_first_guess_are_no_silence():
     assert set(arrived) == {(0, k) for k in range(60)}
     assert len(arrived) < 3 * 60
     assert outgoing.silent_ns(10**15) == 0
+
+
+def test_a_lost_copy_of_what_had_arrived_is_nothing_to_wait_for():
+    outgoing = Outgoing()
+    outgoing.waiting.extend([(0, 0), (0, 1)])
+    first = outgoing.sent(outgoing.waiting.popleft(), 0)
+    second = outgoing.sent(outgoing.waiting.popleft(), 100 * MS)
+    outgoing.acknowledged(second, 0b01, 101 * MS)
+    outgoing.sent(outgoing.waiting.popleft(), 102 * MS)  # again, and this copy is lost
+    outgoing.acknowledged(first, 0b1, 103 * MS)
+    assert not outgoing.idle
+    for now_ms in range(104, 4000):
+        outgoing.timed_out(now_ms * MS)
+    assert outgoing.idle
+    assert outgoing.silent_ns(10_000 * MS) == 0
