@@ -22,7 +22,8 @@ demo: setup
 
 test:
 	@$(SUDO) vagrant/provision.sh tests
-	@$(SUDO) $(VENV)/python -m pytest
+	@$(SUDO) $(VENV)/python -m pytest -q -n auto tests/unit
+	@$(SUDO) $(VENV)/python -m pytest tests/fabric
 
 lint: setup
 	@$(VENV)/ruff check .

@@ -68,7 +68,8 @@ def _collectives(comparison: Comparison) -> Figure:
             label=printable(name),
         )
     size_axis(axes, sorted({size for curve in comparison.collectives for size, _ in curve}))
-    axes.set(ylabel="bus bandwidth in Mbit/s", ylim=(0, None))
+    top = max(rate for curve in comparison.collectives for _, rate in curve) / 1e6
+    axes.set(ylabel="bus bandwidth in Mbit/s", ylim=(0, 1.15 * top))
     for text in axes.legend(loc="best").get_texts():
         text.set_parse_math(False)
     return figure

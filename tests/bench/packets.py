@@ -159,7 +159,7 @@ def _plain_rate(pid: int, frame: bytes) -> float:
     return count / (time.perf_counter() - started)
 
 
-_MANY, _PER_HOST_PER_S, _HOUR_S = 1000, 10, 3600
+_MANY, _PER_HOST_PER_S, _HOUR_S = 1000, 7, 3600
 _TIMES_FASTER = 15
 
 
@@ -172,7 +172,7 @@ def memory() -> list[Row]:
         frame = build_probe(hosts[0], hosts[1], frame_bytes=_FRAME_BYTES, run=1)
         end_ns = round(seconds * _NS)
         schedule = PatternSchedule(Pattern("uniform", _MANY), rate, end_ns, 64, 1)
-        job = TrafficJob(found, schedule.to_dict(), frame, 1, 64, (0, end_ns), _NS, end_ns // 240)
+        job = TrafficJob(found, schedule.to_dict(), frame, 1, 64, _WINDOW_NS, _NS, end_ns // 240)
         peaks: dict[int, float] = {}
         result = run_traffic(job, os.environ, Path("/tmp"), lambda _live: peaks.update(_resident_mib()))
     sent, received = int(result.sent.frames.sum()), int(result.received.frames.sum())
