@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   sudo polarlab run polarfly --q 5 --hosts 2 --load 0.3 --duration 10
   sudo polarlab sweep polarfly --q 5 --hosts 3 --patterns uniform,tornado --loads 0.1:0.9:0.2
   sudo polarlab demo failover polarfly --q 5 --fail link:s1-s7
+  polarlab explain polarfly --q 7 s3 s17
   polarlab rules polarfly --q 3 --routing ugal-pf s3
   sudo polarlab run polarfly --q 3 --pattern allreduce:ring --ranks 8 --message-bytes 64KiB,1MiB
   polarlab plot results/RUN
@@ -87,6 +88,12 @@ _COMMANDS = (
         "who may send to whom: all patterns, with definition and source",
         theory_commands.patterns_arguments,
         theory_commands.patterns,
+    ),
+    _Command(
+        "explain",
+        "which way packets go between two switches, and why, in words",
+        theory_commands.explain_arguments,
+        theory_commands.explain,
     ),
     _Command(
         "rules",

@@ -108,10 +108,11 @@ def _sweep(folder: Path) -> tuple[str, list[str]]:
     points = all_points(folder)
     valid = sum(row["valid"] == "yes" for row in points.values())
     parts = [
-        f"<p>{len(points)} points, {valid} of them valid; fractions of all hosts' injection capacity.</p>",
+        f"<p>{len(points)} points, {valid} of them valid, the others in brown: their details tell why. "
+        "Fractions are of all hosts' injection capacity.</p>",
         *map(_image, figures),
         "<h2>Points</h2>",
-        _table(points.values(), _SHOWN),
+        _table(list(points.values()), _SHOWN),
         "<h2>Each point</h2>",
         *(_point(folder, point.name) for point in points),
         *_origin(manifest, settings),
@@ -165,18 +166,27 @@ def _pairs(values: Mapping[str, Any]) -> str:
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _table(rows: Iterable[Mapping[str, str]], columns: Sequence[str]) -> str:
+def _table(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> str:
+    columns = [name for name in columns if any(row[name] for row in rows)]
     texts = ("routing", "pattern")
     heads = "".join(f"<th{_class(name, texts)}>{html.escape(name)}</th>" for name in columns)
     body = []
     for row in rows:
         invalid = "" if row["valid"] == "yes" else " class=invalid"
-        cells = "".join(f"<td{_class(name, texts)}>{html.escape(row[name])}</td>" for name in columns)
+        cells = "".join(f"<td{_class(name, texts)}>{html.escape(_short(row[name]))}</td>" for name in columns)
         body.append(f"<tr{invalid}>{cells}</tr>")
     return (
         f"<div class=scroll><table class=sortable><thead><tr>{heads}</tr></thead>"
         f"<tbody>{''.join(body)}</tbody></table></div>"
     )
+
+
+def _short(text: str) -> str:
+    """Returns a number with four digits, another text as it is."""
+    try:
+        return text if text.isdecimal() else f"{float(text):.4g}"
+    except ValueError:
+        return text
 
 
 def _class(name: str, texts: Sequence[str]) -> str:

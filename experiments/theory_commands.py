@@ -278,6 +278,33 @@ def predict(arguments: argparse.Namespace) -> Status:
     return Status.DONE
 
 
+def explain_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab explain`."""
+    from experiments import options
+
+    options.add_topology_arguments(parser)
+    options.add_routing_argument(parser)
+    parser.add_argument("switch", help="where packets start, as s3")
+    parser.add_argument("other", help="where they go, as s17")
+    add_json(parser)
+
+
+def explain(arguments: argparse.Namespace) -> Status:
+    """Does what `polarlab explain` is for."""
+    from experiments.explanation import explain, lines_of
+    from experiments.options import read_topology
+    from topology.addressing import switch_router
+
+    params, topology = read_topology(arguments)
+    ends = [switch_router(name, topology.routers) for name in (arguments.switch, arguments.other)]
+    told = explain(topology, arguments.routing, *ends)
+    if arguments.json:
+        print_result(arguments, {"name": arguments.name, "params": params, **told})
+    else:
+        print("\n".join(lines_of(told)).strip())
+    return Status.DONE
+
+
 def rules_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab rules`."""
     from experiments import options

@@ -1,0 +1,138 @@
+"""Which way packets go between two switches, and why: in words, from the rules themselves."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from controller.failures import Failure, failure_of
+from controller.plan import RoutePlan
+from controller.remaining_plan import remaining_plan
+from controller.routings import make_plan, routing
+from controller.states import StateSpace
+from controller.ways import Way, ways
+from topology.addressing import hosts_of, switch_name
+from topology.errors import ParameterError
+from topology.faults import parse_elements
+from topology.graph import Topology
+from topology.polarfly import PolarFly
+
+_MOST_LISTED = 12
+
+
+def explain(topology: Topology, name: str, source: int, destination: int) -> dict[str, Any]:
+    """Returns why a routing's packets go from one router to another as they do.
+
+    Args:
+        topology: the graph.
+        name: the routing.
+        source: a router.
+        destination: another.
+
+    Returns:
+        `geometry`: lines about vectors (PolarFly only); `ways`: those that packets take; `alternatives`:
+        those that the controller may choose; `failures`: for each link of the first way, what packets do
+        when it dies, by the switches' own repair and after the controller has planned again.
+
+    Raises:
+        ParameterError: both routers are the same.
+    """
+    if source == destination:
+        raise ParameterError(f"{switch_name(source)} is both ends; choose two switches")
+    plan = make_plan(topology, 1, name)
+    taken, possible = _both(plan, source, destination, Failure())
+    first = taken[0].routers
+    return {
+        "geometry": _geometry(topology, source, destination) if isinstance(topology, PolarFly) else [],
+        "routing": f"{name}: {routing(name).summary}",
+        "ways": _listed(taken),
+        "alternatives": _listed(possible),
+        "failures": [_failed(plan, source, destination, a, b) for a, b in itertools.pairwise(first)],
+    }
+
+
+def _both(plan: RoutePlan, source: int, destination: int, failure: Failure) -> tuple[list[Way], list[Way]]:
+    """Returns the ways that packets take and those that they may yet be sent by."""
+    hosts = hosts_of(plan.topology, 1)
+    found = ways(StateSpace(plan), hosts[source], hosts[destination], failure)
+    return [way for way in found if way.share > 0], [way for way in found if not way.share]
+
+
+def _listed(found: list[Way]) -> list[dict[str, Any]]:
+    return [
+        {
+            "switches": [switch_name(router) for router in way.routers],
+            "share": round(way.share, 4),
+            **({"ends": way.fault} if way.fault else {}),
+        }
+        for way in found
+    ]
+
+
+def _failed(plan: RoutePlan, source: int, destination: int, a: int, b: int) -> dict[str, Any]:
+    topology = plan.topology
+    low, high = sorted((a, b))
+    parallel = sum((link.a, link.b) == (low, high) for link in topology.link_list) > 1
+    name = f"link:{switch_name(low)}-{switch_name(high)}" + (".1" if parallel else "")
+    failure = failure_of(topology, parse_elements(name, topology, 1))
+    repaired, _ = _both(plan, source, destination, failure)
+    planned, _ = _both(remaining_plan(plan, failure), source, destination, failure)
+    return {"failed": name, "switches_alone": _listed(repaired), "planned_again": _listed(planned)}
+
+
+def _geometry(topology: PolarFly, source: int, destination: int) -> list[str]:
+    """Returns the cross product in words (PolarFly, section IV-D)."""
+    q = topology.q
+    s, d = topology.vectors(source), topology.vectors(destination)
+    names = switch_name(source), switch_name(destination)
+    product = int(topology.dot(source, destination))
+    lines = [
+        f"In ER_{q}, {names[0]} is the point {_text(s)} of the projective plane over GF({q}), "
+        f"{names[1]} the point {_text(d)}."
+    ]
+    for name, router in zip(names, (source, destination), strict=True):
+        if int(topology.dot(router, router)) == 0:
+            lines.append(f"{name} is a quadric: its dot product with itself is 0.")
+    if product == 0:
+        return [*lines, "Their dot product is 0: they are adjacent, and packets go straight."]
+    cross = topology.cross(source, destination)
+    middle = int(topology.indices(cross))
+    return [
+        *lines,
+        f"Their dot product is {product}, not 0: they are not adjacent.",
+        f"Their cross product is {_text(cross)}, which is the point {_text(topology.vectors(middle))}: "
+        f"{switch_name(middle)}, the only switch that is adjacent to both.",
+    ]
+
+
+def _text(vector: np.ndarray[Any, Any]) -> str:
+    return "(" + ", ".join(map(str, vector.tolist())) + ")"
+
+
+def lines_of(told: dict[str, Any]) -> list[str]:
+    """Returns an explanation as lines for people."""
+    lines = [*told["geometry"], "", f"Under {told['routing']}", *_way_lines(told["ways"])]
+    if told["alternatives"]:
+        lines += ["", "The controller may send some flows these ways instead, when queues are full:"]
+        lines += _way_lines(told["alternatives"])
+    for failure in told["failures"]:
+        lines += ["", f"When {failure['failed']} dies, the switches by themselves send packets"]
+        lines += _way_lines(failure["switches_alone"])
+        lines += ["and after the controller has planned again", *_way_lines(failure["planned_again"])]
+    return lines
+
+
+def _way_lines(listed: list[dict[str, Any]]) -> list[str]:
+    lines = []
+    for way in listed[:_MOST_LISTED]:
+        hops = len(way["switches"]) - 1
+        share = f", {way['share']:.1%} of the packets" if 0 < way["share"] < 1 else ""
+        ends = f", and end there: {way['ends']}" if "ends" in way else ""
+        lines.append(
+            f"  {' -> '.join(way['switches'])} ({hops} {'hop' if hops == 1 else 'hops'}{share}){ends}"
+        )
+    if len(listed) > _MOST_LISTED:
+        lines.append(f"  and {len(listed) - _MOST_LISTED} more; --json has them all")
+    return lines
