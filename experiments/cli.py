@@ -144,6 +144,12 @@ _COMMANDS = (
         fabric_commands.compare,
     ),
     _Command(
+        "doctor",
+        "what this machine has and lacks, and how large a fabric it can carry",
+        add_json,
+        fabric_commands.doctor,
+    ),
+    _Command(
         "clean",
         "remove what a crashed fabric left behind, and only that (root)",
         add_json,

@@ -69,8 +69,7 @@ def demo(arguments: argparse.Namespace) -> Status:
     if elements and arguments.kill_controller:  # the new one is to have taken over before they come back
         options = replace(options, restore_s=8.0, end_s=12.0)
     summary = run_failover(fabric, options, out, progress)
-    for path in plot_failover(out):
-        progress(f"drawn: {path}")
+    progress.drawn(plot_failover(out))
     if arguments.json:
         print_result(arguments, summary)
     else:

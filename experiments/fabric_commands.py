@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from experiments.errors import Status
 from experiments.printing import add_json, print_result, print_table
 from experiments.progress import Progress
-from topology.errors import UsageError
+from topology.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
     from experiments.runner import RunOptions
@@ -104,7 +103,7 @@ def run(arguments: argparse.Namespace) -> Status:
     summary = run_experiment(fabric, traffic, out, arguments.pcap, progress, arguments.repeat or 1)
     from experiments.run_plots import plot_run
 
-    _tell_figures(plot_run(out), progress)
+    progress.drawn(plot_run(out))
     print_result(arguments, summary)
     return _status(arguments, summary["fidelity"]["valid"])
 
@@ -161,7 +160,7 @@ def sweep(arguments: argparse.Namespace) -> Status:
     measured = run_sweep(fabric, traffic, options, out, progress)
     progress(f"{measured} points measured; all are in {out}")
     figures = plot_sweep(out)
-    _tell_figures(figures, progress)
+    progress.drawn(figures)
     points = read_points(out, options)
     invalid = sum(point["valid"] != "yes" for point in points)
     if invalid:
@@ -172,15 +171,6 @@ def sweep(arguments: argparse.Namespace) -> Status:
     else:
         print_table(points, ("routing", "pattern", "load", "offered", "accepted", "latency_mean_ms", "valid"))
     return _status(arguments, not invalid)
-
-
-def _tell_figures(paths: Sequence[Path], progress: Progress) -> None:
-    from experiments.records import give_to_caller
-
-    give_to_caller(paths)
-    for path in paths:
-        if path.suffix == ".png":
-            progress(f"drawn: {path}, {path.with_suffix('.svg').name}")
 
 
 def _status(arguments: argparse.Namespace, valid: bool) -> Status:
@@ -252,6 +242,51 @@ def compare(arguments: argparse.Namespace) -> Status:
         for name, values in {**comparison.differing, **comparison.results}.items()
     ]
     print_table(rows, ("", *comparison.runs))
+    return Status.DONE
+
+
+_EXAMPLES = (("polarfly", 3, 2), ("polarfly", 5, 3), ("polarfly", 7, 1), ("polarfly", 11, 1))
+
+
+def doctor(arguments: argparse.Namespace) -> Status:
+    """Does what `polarlab doctor` is for."""
+    from emulation.doctor import examine, largest_fabric_routers, link_rate_bps
+
+    findings = examine()
+    missing = [finding for finding in findings if finding.needed and not finding.there]
+    fabrics = []
+    for name, q, hosts in _EXAMPLES:
+        routers = q * q + q + 1
+        fits = routers <= largest_fabric_routers(hosts)
+        rate = f"{link_rate_bps(routers * hosts, 0.5, 1000) / 1e3:.2g} kbit/s" if fits else "-"
+        fabrics.append(
+            {
+                "fabric": f"{name} --q {q} --hosts {hosts}",
+                "switches": routers,
+                "hosts": routers * hosts,
+                "fits": "yes" if fits else "no, too little memory",
+                "link_rate_at_load_0.5": rate,
+            }
+        )
+    if arguments.json:
+        print_result(arguments, {"findings": [asdict(one) for one in findings], "fabrics": fabrics})
+        return Status.MACHINE if missing else Status.DONE
+    rows = [
+        {
+            "what": one.name,
+            "here": "yes" if one.there else ("NO" if one.needed else "no"),
+            "": one.said if one.there else one.remedy,
+        }
+        for one in findings
+    ]
+    print_table(rows, ("what", "here", ""))
+    print(
+        f"\nUp to {largest_fabric_routers(1):,} switches with a host each fit into the free memory. By rule of thumb"
+    )
+    print("(1,000-byte frames, userspace switches; --link-rate auto measures it):\n")
+    print_table(fabrics, tuple(fabrics[0]))
+    if missing:
+        raise MachineError("missing: " + ", ".join(one.name for one in missing))
     return Status.DONE
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from experiments.records import give_to_caller
 
 _TELL_EVERY_S = 5.0
 
@@ -37,6 +41,14 @@ class Progress:
         if not sys.stderr.isatty() and now >= self._told + _TELL_EVERY_S:
             self._told = now
             self(text)
+
+    def drawn(self, paths: Iterable[Path]) -> None:
+        """Tells of figures, which are the caller's by then."""
+        paths = list(paths)
+        give_to_caller(paths)
+        for path in paths:
+            if path.suffix == ".png":
+                self(f"drawn: {path}, {path.with_suffix('.svg').name}")
 
     def _end_live(self) -> None:
         if self._live:

@@ -1,0 +1,128 @@
+"""What this machine has of what fabrics need, found out by trying, and how to get what is missing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+from emulation.commands import run
+from emulation.machine import (
+    HOST_MEMORY_BYTES,
+    PROGRAMS,
+    SWITCH_MEMORY_BYTES,
+    available_memory_bytes,
+    kernel_datapath_available,
+)
+
+# What userspace switches pass from host to host over two hops for each core while a third of the CPU stays
+# idle, with generator and collector on the same cores: measured on ER_5 with 2 cores. A packet costs them a
+# wake-up at each switch.
+FRAMES_PER_CORE = 800
+# Queueing disciplines, and how each is tried.
+_QDISCS = {
+    "tbf": "tbf rate 1mbit burst 3000 limit 30000",
+    "pfifo": "pfifo limit 32",
+    "htb": "htb default 1",
+    "netem": "netem delay 1ms",
+}
+_NEEDED_QDISCS = frozenset({"tbf", "pfifo"})
+_KERNEL = "Debian's cloud kernel has it (apt-get install linux-image-cloud-amd64), or any VM with it"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        name: what.
+        there: whether the machine has it.
+        needed: whether fabrics cannot be launched without it.
+        said: which version, or how much.
+        remedy: how to get it, where it is missing.
+    """
+
+    name: str
+    there: bool
+    needed: bool
+    said: str = ""
+    remedy: str = ""
+
+
+def examine() -> list[Finding]:
+    """Returns everything that was looked at."""
+    root = os.geteuid() == 0
+    return [
+        Finding("root", root, needed=True, remedy="run it with sudo"),
+        *(_program(name, package) for name, package in PROGRAMS.items()),
+        _open_vswitch(),
+        Finding(
+            "datapath kernel",
+            kernel_datapath_available(),
+            needed=False,
+            said="openvswitch module",
+            remedy=f"only the userspace datapath is here. {_KERNEL}",
+        ),
+        *(_qdisc(kind, root) for kind in _QDISCS),
+        _mininet(),
+        *(_package(name) for name in ("ryu", "scapy", "networkx", "numpy")),
+        Finding("cores", there=True, needed=True, said=str(os.cpu_count())),
+        Finding("memory", there=True, needed=True, said=f"{available_memory_bytes() >> 20} MiB free"),
+        Finding("kernel", there=True, needed=True, said=platform.release()),
+    ]
+
+
+def largest_fabric_routers(hosts_per_router: int) -> int:
+    """Returns how many routers' switches and hosts fit into the free memory."""
+    return available_memory_bytes() // (SWITCH_MEMORY_BYTES + hosts_per_router * HOST_MEMORY_BYTES)
+
+
+def link_rate_bps(hosts: int, load: float, frame_bytes: int) -> float:
+    """Returns a rule of thumb for the link rate at which this machine carries a fabric's traffic.
+
+    For the userspace datapath and paths of two hops; `--link-rate auto` measures it.
+    """
+    frames_per_s = FRAMES_PER_CORE * (os.cpu_count() or 1)
+    return frames_per_s * frame_bytes * 8 / (hosts * load)
+
+
+def _program(name: str, package: str) -> Finding:
+    path = shutil.which(name)
+    return Finding(name, path is not None, needed=True, said=path or "", remedy=f"apt-get install {package}")
+
+
+def _open_vswitch() -> Finding:
+    try:
+        said = run(["ovs-vswitchd", "--version"]).splitlines()[0]
+    except Exception:  # whatever is wrong with it, it is not there
+        return Finding("Open vSwitch", there=False, needed=True, remedy="apt-get install openvswitch-switch")
+    return Finding("Open vSwitch", there=True, needed=True, said=f"{said}; datapath user")
+
+
+def _qdisc(kind: str, root: bool) -> Finding:
+    remedy = f"this kernel has no sch_{kind}. {_KERNEL}"
+    needed = kind in _NEEDED_QDISCS
+    if not root:
+        return Finding(f"qdisc {kind}", there=False, needed=needed, remedy="only root can tell")
+    script = f"ip link set lo up && tc qdisc add dev lo root {_QDISCS[kind]}"
+    done = subprocess.run(["unshare", "-n", "sh", "-c", script], check=False, capture_output=True)
+    uses = {"netem": "Mininet's delay, loss and max_queue_size"}.get(kind, "")
+    return Finding(f"qdisc {kind}", done.returncode == 0, needed, said=uses, remedy=remedy)
+
+
+def _mininet() -> Finding:
+    try:
+        from mininet.net import VERSION
+    except ImportError:
+        return Finding("Mininet", there=False, needed=True, remedy="apt-get install mininet; make setup")
+    return Finding("Mininet", there=True, needed=True, said=VERSION)
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(name, there=True, needed=True, said=importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(name, there=False, needed=True, remedy="make setup")
