@@ -258,7 +258,7 @@ def doctor(arguments: argparse.Namespace) -> Status:
     for name, q, hosts in _EXAMPLES:
         routers = q * q + q + 1
         fits = routers <= largest_fabric_routers(hosts)
-        rate = f"{link_rate_bps(routers * hosts, 0.5, 1000) / 1e3:.2g} kbit/s" if fits else "-"
+        rate = f"{round(link_rate_bps(routers * hosts, 0.5, 1000), -4) / 1e3:g}kbit" if fits else "-"
         fabrics.append(
             {
                 "fabric": f"{name} --q {q} --hosts {hosts}",
@@ -281,9 +281,12 @@ def doctor(arguments: argparse.Namespace) -> Status:
     ]
     print_table(rows, ("what", "here", ""))
     print(
-        f"\nUp to {largest_fabric_routers(1):,} switches with a host each fit into the free memory. By rule of thumb"
+        f"\nUp to {largest_fabric_routers(1):,} switches with a host each fit into the free memory. Link rates at"
     )
-    print("(1,000-byte frames, userspace switches; --link-rate auto measures it):\n")
+    print(
+        "which results are valid, by rule of thumb (1,000-byte frames, userspace switches; --link-rate auto"
+    )
+    print("measures it):\n")
     print_table(fabrics, tuple(fabrics[0]))
     if missing:
         raise MachineError("missing: " + ", ".join(one.name for one in missing))
