@@ -280,13 +280,9 @@ def doctor(arguments: argparse.Namespace) -> Status:
         for one in findings
     ]
     print_table(rows, ("what", "here", ""))
-    print(
-        f"\nUp to {largest_fabric_routers(1):,} switches with a host each fit into the free memory. Link rates at"
-    )
-    print(
-        "which results are valid, by rule of thumb (1,000-byte frames, userspace switches; --link-rate auto"
-    )
-    print("measures it):\n")
+    print(f"\nUp to {largest_fabric_routers(1):,} switches with a host each fit into the free memory.")
+    print("Link rates at which results are valid, by rule of thumb (1,000-byte frames, userspace switches;")
+    print("--link-rate auto measures it):\n")
     print_table(fabrics, tuple(fabrics[0]))
     if missing:
         raise MachineError("missing: " + ", ".join(one.name for one in missing))

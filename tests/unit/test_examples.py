@@ -1,0 +1,63 @@
+"""The examples that `--help` prints: all can be parsed, and those that need no root are run."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments import entry
+from experiments.cli import _COMMANDS, _parser
+from experiments.errors import Status
+from topology.faults import parse_elements
+from topology.registry import make_topology
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = [(command.name, line) for command in _COMMANDS for line in command.examples]
+WITHOUT_ROOT = ("topology", "verify", "predict", "patterns", "explain", "rules")
+
+
+def words_of(line):
+    words = shlex.split(line.removeprefix("sudo "))
+    assert words[0] == "polarlab"
+    return words[1:]
+
+
+def test_every_command_has_examples():
+    assert {name for name, _ in EXAMPLES} == {command.name for command in _COMMANDS}
+
+
+@pytest.mark.parametrize(("name", "line"), EXAMPLES)
+def test_examples_can_be_parsed(name, line):
+    assert _parser().parse_args(words_of(line)).subcommand == name
+
+
+@pytest.mark.parametrize("line", [line for name, line in EXAMPLES if name in WITHOUT_ROOT])
+def test_examples_without_root_do_what_they_should(line, tmp_path, monkeypatch, capsys):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    assert entry.main(words_of(line)) == Status.DONE, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", [line for _, line in EXAMPLES if "--fail " in line])
+def test_what_examples_break_is_there(line):
+    arguments = _parser().parse_args(words_of(line))
+    topology = make_topology(arguments.name, {"q": arguments.q})
+    assert parse_elements(arguments.fail, topology, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"), [("polarlab topo", "topology"), ("polarlab run --warm", "--warmup")]
+)
+def test_a_shell_is_told_what_could_come_next(line, wanted):
+    told = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line))}
+    reading, writing = os.pipe()
+    program = str(Path(sys.executable).with_name("polarlab"))
+    # The shell listens on descriptor 8.
+    script = f"exec 8>&{writing} 9>/dev/null; exec {program}"
+    subprocess.run(["bash", "-c", script], env={**os.environ, **told}, pass_fds=[writing], check=False)
+    os.close(writing)
+    with os.fdopen(reading) as answers:
+        assert wanted in [answer.strip() for answer in answers.read().split("\n")]
