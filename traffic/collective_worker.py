@@ -116,7 +116,7 @@ class CollectiveWorker:
         shape = (len(finished), len(self._ips))
         return CollectiveOutcome(
             self._sent.result(seconds),
-            self._received.result(0.0),
+            self._received.result(),
             self._host_of,
             np.array(records, ITERATION),
             np.array(finished, np.int64).reshape(shape),

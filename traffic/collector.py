@@ -48,7 +48,6 @@ class Collector:
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Received:
         """Collects until it is quiet after the traffic's end, or until `stopped`."""
         last_ns = 0
-        longest_pause_s, looked = 0.0, time.monotonic()
         while (now_ns := time.monotonic_ns()) < self._quiet_at(clock, last_ns) and not stopped():
             count = self._receive()
             if count:
@@ -61,11 +60,9 @@ class Collector:
                 self._live.add(0, 0)
             if count < _SLOTS // 2:
                 time.sleep(_LOOK_EVERY_S)
-            now = time.monotonic()
-            longest_pause_s, looked = max(longest_pause_s, now - looked), now
         for receiver in self._sockets:
             receiver.close()
-        return self._counts.result(longest_pause_s * 1e3)
+        return self._counts.result()
 
     def _quiet_at(self, clock: Clock, last_ns: int) -> int:
         """Returns when to end if no more arrives after `last_ns`."""
@@ -120,9 +117,9 @@ class ProbeCounts:
         self._counts.add(arrivals)
         return arrivals
 
-    def result(self, longest_pause_ms: float) -> Received:
+    def result(self) -> Received:
         """Returns everything counted so far."""
-        return self._counts.result(longest_pause_ms)
+        return self._counts.result()
 
     def _lookup(self, addresses: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
         """Returns the host index of each IP address, -1 for one that is no host's."""

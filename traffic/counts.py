@@ -135,7 +135,7 @@ class ReceivedCounts:
         self._hops += np.bincount(arrivals.hops[inside], minlength=256)
         self._latency.add(latency_ns)
 
-    def result(self, longest_pause_ms: float) -> Received:
+    def result(self) -> Received:
         """Returns everything counted so far."""
         shape = (self._measured.hosts, self._measured.hosts)
         return Received(
@@ -150,7 +150,6 @@ class ReceivedCounts:
             latency=self._latency,
             misdelivered=self.misdelivered,
             damaged=self.damaged,
-            longest_pause_ms=longest_pause_ms,
             log=np.concatenate([np.zeros(0, ARRIVAL), *(self._log or [])]),
         )
 

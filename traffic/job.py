@@ -132,7 +132,6 @@ class Received:
         latency: of the packets sent in the window.
         misdelivered: probes that reached another host than theirs.
         damaged: probes whose checks failed.
-        longest_pause_ms: the longest time between two looks at the sockets.
         log: ARRIVAL records of all packets in the order of their arrival, if that was asked for.
     """
 
@@ -147,7 +146,6 @@ class Received:
     latency: LogHistogram
     misdelivered: int
     damaged: int
-    longest_pause_ms: float
     log: npt.NDArray[np.void]
 
 
