@@ -19,7 +19,7 @@ from traffic.segments import SEGMENT_BYTES
 _MOST_BYTES = 2 << 30
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20}
 # Options that patterns have and collectives do not, and the other way around, by their attributes.
-PATTERN_ONLY = ("load", "duration", "warmup", "arrivals", "repeat")
+PATTERN_ONLY = ("load", "duration", "warmup", "arrivals")
 COLLECTIVE_ONLY = ("ranks", "message_bytes", "iterations", "warmup_iterations", "placement", "slices")
 
 
@@ -83,6 +83,8 @@ def read_collective(arguments: argparse.Namespace, fabric: FabricOptions) -> Col
         UsageError: an option is outside its domain, or not one of collectives.
     """
     name, algorithm = split_collective(arguments.pattern)
+    if arguments.repeat is not None:
+        raise UsageError("collectives have --iterations, not --repeat")
     for option in PATTERN_ONLY:
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} is not for collectives, which send as fast as they can")

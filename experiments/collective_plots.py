@@ -31,7 +31,8 @@ def draw_collective(folder: Path, summary: dict[str, Any]) -> Figure:
         left.plot(places, rates, marker=marker, color=color, markeredgecolor=DARK, label=label)
     rate = summary["link_rate_bps"] / 1e6
     left.axhline(rate, color="0.5", linestyle=":", label="a link's rate")
-    left.set(ylabel="Mbit/s", ylim=(0, rate * 1.15))
+    highest = max([rate, *(size["algorithm_bandwidth_bps"] / 1e6 for size in sizes)])
+    left.set(ylabel="Mbit/s", ylim=(0, highest * 1.15))
     left.legend(loc="best")
     table = read_csv(folder / COLLECTIVE_SERIES, ITERATION_COLUMNS)
     counted = np.array(table["iteration"], int) >= 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
             if "accepted" not in summary:
                 raise ParameterError(f"{folder} is no run: {SUMMARY} has no accepted traffic")
             results.append(_results(summary))
+            _check_numbers(results[-1])
             collectives.append(_bandwidths(summary))
         summaries.append(summary)
     settings = {name: [summary.get(name) for summary in summaries] for name in _SETTINGS}
@@ -63,17 +65,37 @@ def compare(folders: Sequence[Path]) -> Comparison:
         {name: values[0] for name, values in settings.items() if all(v == values[0] for v in values)},
         {name: values for name, values in settings.items() if any(v != values[0] for v in values)},
         {
-            name: [r[name] for r in results]
-            for name in results[0]
-            if any(r[name] is not None for r in results)
+            **_by_size(summaries),
+            **{n: [r[n] for r in results] for n in results[0] if any(r[n] is not None for r in results)},
         },
         collectives,
     )
 
 
+def _by_size(summaries: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Returns completion times and bus bandwidths of collectives by message size in bytes."""
+    told = [
+        {size["message_bytes"]: size for size in summary.get("collective", {}).get("sizes", [])}
+        for summary in summaries
+    ]
+    sizes = sorted({size for sizes in told for size in sizes})
+    return {
+        f"{name} at {size}": [sizes.get(size, {}).get(name) for sizes in told]
+        for size in sizes
+        for name in ("completion_ms", "bus_bandwidth_bps")
+    }
+
+
 def _bandwidths(summary: dict[str, Any]) -> list[tuple[int, float]]:
     sizes = summary.get("collective", {}).get("sizes", [])
     return sorted((s["message_bytes"], s["bus_bandwidth_bps"]) for s in sizes if s["iterations"])
+
+
+def _check_numbers(result: dict[str, Any]) -> None:
+    """Raises ValueError if a result is no number, or none that something can have come to."""
+    for value in result.values():
+        if value is not None and not math.isfinite(value):
+            raise ValueError(value)
 
 
 def _results(summary: dict[str, Any]) -> dict[str, Any]:
@@ -82,9 +104,6 @@ def _results(summary: dict[str, Any]) -> dict[str, Any]:
     total = sum(hops.values())
     collective = summary.get("collective", {})
     return {
-        "message_bytes": collective.get("message_bytes"),
-        "completion_ms": collective.get("completion_ms"),
-        "bus_bandwidth_bps": collective.get("bus_bandwidth_bps"),
         "resent": collective.get("resent"),
         "offered": summary["offered"],
         "accepted": summary["accepted"],

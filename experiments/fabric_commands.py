@@ -7,10 +7,10 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from experiments.errors import Status
-from experiments.printing import add_json, print_result, print_table
+from experiments.printing import add_json, print_result, print_table, readable
 from experiments.progress import Progress
 from topology.errors import MachineError, UsageError
 
@@ -104,8 +104,27 @@ def run(arguments: argparse.Namespace) -> Status:
     from experiments.run_plots import plot_run
 
     progress.drawn(plot_run(out))
-    print_result(arguments, summary)
+    _print_summary(arguments, summary)
     return _status(arguments, summary["fidelity"]["valid"])
+
+
+def _print_summary(arguments: argparse.Namespace, summary: dict[str, Any]) -> None:
+    """Prints a run's summary; for people, what has several rows as tables."""
+    if arguments.json:
+        print_result(arguments, summary)
+        return
+    collective = dict(summary.get("collective", {}))
+    repeat = dict(summary.get("repeat", {}))
+    tables = [collective.pop("sizes", [])]
+    tables.append([{"mean over seeds": n, **v} for n, v in repeat.items() if isinstance(v, dict)])
+    others = {n: v for n, v in summary.items() if n not in ("collective", "repeat")}
+    if collective:
+        kept = ("name", "algorithm", "ranks", "wrong_results", "resent", "acknowledgements")
+        others["collective"] = {name: collective[name] for name in kept}
+    print_result(arguments, others)
+    for rows in filter(None, tables):
+        print()
+        print_table([{n: readable(v) for n, v in row.items()} for row in rows], tuple(rows[0]))
 
 
 def sweep_arguments(parser: argparse.ArgumentParser) -> None:
@@ -225,7 +244,6 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
 def compare(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab compare` is for."""
     from experiments.comparison import compare
-    from experiments.printing import readable
 
     comparison = compare(arguments.runs)
     if arguments.figure:

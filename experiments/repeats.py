@@ -34,8 +34,8 @@ def interval(values: Sequence[float]) -> tuple[float, float | None]:
     return mean, quantile * math.sqrt(variance / len(values))
 
 
-def combine(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the summary of several runs that differ in their seeds only.
+def combine(summaries: Sequence[dict[str, Any]], asked: int) -> dict[str, Any]:
+    """Returns the summary of several runs, of as many as were `asked` for, that differ in their seeds only.
 
     Fractions, latencies and loads are means, counts are sums; it is valid if all runs are. Interrupted runs
     do not count where others did not end so. `repeat` has each mean with half the width of its confidence
@@ -44,7 +44,7 @@ def combine(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     interrupted = [summary for summary in summaries if "interrupted" in summary]
     summaries = [summary for summary in summaries if summary not in interrupted] or interrupted
     first = summaries[0]
-    repeat: dict[str, Any] = {"seeds": [summary["seed"] for summary in summaries]}
+    repeat: dict[str, Any] = {"asked": asked, "seeds": [summary["seed"] for summary in summaries]}
     for name, value_of in METRICS.items():
         values = [value for value in map(value_of, summaries) if value is not None]
         if values:
@@ -54,7 +54,7 @@ def combine(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 "ci95": None if half is None else round(half, 6),
                 "values": values,
             }
-    means = {name: entry["mean"] for name, entry in repeat.items() if name != "seeds"}
+    means = {name: entry["mean"] for name, entry in repeat.items() if name in METRICS}
     latency = {name: means.get(f"latency_{name}_ms") for name in first["latency_ms"]}
     return {
         **first,

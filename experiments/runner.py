@@ -37,6 +37,7 @@ from topology.addressing import hosts_of
 from topology.errors import NegativeResult, ParameterError, PolarLabError
 from traffic.engine import TrafficInterrupted, TrafficResult
 from traffic.live import Live, Told
+from traffic.processes import TrafficError
 
 RunOptions = TrafficOptions | CollectiveOptions
 
@@ -83,7 +84,7 @@ def run_experiment(
                     own = RunDirectory(directory.path / seed_folder(seed))
                     own.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), seed))
                 _write(own, fabric, measured, progress)
-                summary = combine([run.summary for run in runs]) if repeat > 1 else measured.summary
+                summary = combine([run.summary for run in runs], repeat) if repeat > 1 else measured.summary
                 directory.write_json(SUMMARY, summary)
         summary["dropped_at_ingress"] = told_drops(fabric.network, progress)
         directory.write_json(SUMMARY, summary)
@@ -166,12 +167,24 @@ def _settled(
     return with_settled_rate(network, fabric, traffic, progress)
 
 
+@contextlib.contextmanager
+def _deaths_told(fabric: LiveFabric) -> Iterator[None]:
+    """Says of a traffic process that failed because a part of the fabric is gone that this is why."""
+    try:
+        yield
+    except TrafficError:
+        for part in fabric.ended_parts():
+            raise NegativeResult(f"{part} ended") from None
+        raise
+
+
 def checked_pairs(fabric: LiveFabric, progress: Progress) -> PairCheck:
     """Checks all pairs of hosts, says so, and notes the time; errors as `check_all_pairs`."""
     endpoints = len(fabric.hosts)
     started = time.monotonic()
     progress(f"sending one probe for each of {endpoints * (endpoints - 1)} pairs of hosts")
-    check = check_all_pairs(fabric, progress.live)
+    with _deaths_told(fabric):
+        check = check_all_pairs(fabric, progress.live)
     fabric.bringup_s["verify"] = time.monotonic() - started
     progress(f"all arrived, within the routing's bounds (at most {check.longest} hops)")
     return check
@@ -197,8 +210,12 @@ def measure(
     modified, warned = fabric.controller.groups_modified, len(fabric.controller.warnings)
     with FaultPlayer(fabric, options.faults, progress) as player:
         with CpuSampler() as cpu, LinkSampler(fabric, options.frame_bytes) as links:
-            result = _traffic(fabric, options, progress, player)
+            with _deaths_told(fabric):
+                result = _traffic(fabric, options, progress, player)
             player.end()
+            if len(player.done) < len(options.faults):
+                late = len(options.faults) - len(player.done)
+                progress(f"{late} of the {len(options.faults)} faults were to come after the traffic's end")
             troubles = [
                 f"{part} ended while the traffic ran" for part in fabric.ended_parts() + others_ended()
             ]

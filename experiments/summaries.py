@@ -103,6 +103,7 @@ def summarise(
             distrust(summary, "the throughput had not settled when the warm-up had to end")
     if result.interrupted:
         summary["interrupted"] = True
+        distrust(summary, "it was interrupted before its end")
     return summary
 
 

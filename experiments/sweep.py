@@ -128,7 +128,7 @@ def _measure_point(
     for measured in repeated(fabric, options, repeat, check, progress):
         measured.raise_if_negative()
         summaries.append(measured.summary)
-    summary = combine(summaries) if repeat > 1 else summaries[0]
+    summary = combine(summaries, repeat) if repeat > 1 else summaries[0]
     directory.write_json(f"points/{point.name}.json", summary)
     directory.append_row(POINTS, COLUMNS, row_of(point, summary))
 

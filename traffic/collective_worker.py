@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from random import Random
 
@@ -176,10 +177,20 @@ class CollectiveWorker:
             connection.timed_out(now_ns)
             silent_ns = connection.silent_ns(now_ns)
             if silent_ns > self._job.silence_ns:
-                raise _Ended(
-                    f"rank {destination} ({self._name(destination)}) has not answered rank {source} "
-                    f"({self._name(source)}) for {silent_ns / 1e9:.1f} s"
-                )
+                raise _Ended(self._blame(source, destination, now_ns))
+
+    def _blame(self, source: int, destination: int, now_ns: int) -> str:
+        """Returns which rank must be gone: the one that most of the silent connections have in common."""
+        counts = Counter([destination])
+        for pair, connection in self._outgoing.items():
+            if connection.silent_ns(now_ns) > self._job.silence_ns // 2:
+                counts.update(pair)
+        gone, _ = counts.most_common(1)[0]
+        other = source if gone == destination else destination
+        return (
+            f"rank {gone} ({self._name(gone)}) is not reached: between it and rank {other} "
+            f"({self._name(other)}) nothing has arrived for {self._job.silence_ns / 1e9:.1f} s"
+        )
 
     def _name(self, rank: int) -> str:
         return self._job.hosts[self._job.ranks[rank]].name

@@ -27,7 +27,7 @@ def read_matrix(path: str, topology: Topology, hosts_per_router: int) -> Entries
     """
     numbers = {host.name: number for number, host in enumerate(hosts_of(topology, hosts_per_router))}
     try:
-        with Path(path).open(newline="") as file:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
             lines = list(csv.reader(file))
     except OSError as error:
         raise ParameterError(f"{path} cannot be read ({error.strerror})") from None

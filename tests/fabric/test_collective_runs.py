@@ -111,3 +111,26 @@ def test_wrong_use_is_told_in_one_line(words, said):
     assert done.returncode == 2
     assert said in one_line(done.stderr)
     assert done.stderr.count("\n") == 1
+
+
+def test_a_rank_behind_a_dead_switch_is_the_one_that_is_named(tmp_path, no_leftovers):
+    faults = tmp_path / "faults"
+    faults.write_text("0.5 fail switch:s3\n900 fail switch:s4\n")
+    words = ["run", "polarfly", "--q", "2", "--link-rate", "2Mbit", "--pattern", "all-to-all"]
+    words += ["--message-bytes", "28000", "--iterations", "40", "--faults", str(faults)]
+    done = polarlab(*words, "--out", str(tmp_path / "run"))
+    assert done.returncode == 1
+    assert "rank 2 (h3_1) is not reached" in one_line(done.stderr)
+    assert "1 of the 2 faults were to come after the traffic's end" in done.stderr
+    assert (tmp_path / "run" / "collective.csv").exists()
+
+
+def test_a_host_that_dies_before_the_traffic_is_named(tmp_path, no_leftovers):
+    words = ["run", "polarfly", "--q", "2", "--pattern", "allreduce", "--out", str(tmp_path / "run")]
+    process = start_polarlab(*words)
+    wait_for_line(process, "starting 7 Open vSwitches")
+    wait_for_line(process, "all switches hold their rules")
+    os.kill(shell_of("h3_1"), signal.SIGKILL)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "the shell of h3_1 ended" in one_line(error)

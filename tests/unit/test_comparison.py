@@ -97,3 +97,32 @@ def test_what_cannot_be_compared_is_told(runs, tmp_path):
         compare([runs[0], tmp_path / "." / "one"])
     with pytest.raises(ParameterError, match="nowhere"):
         compare([runs[0], tmp_path / "nowhere"])
+
+
+def collective(*sizes):
+    told = [
+        {"message_bytes": size, "iterations": 2, "completion_ms": size / 100, "bus_bandwidth_bps": 1e6}
+        for size in sizes
+    ]
+    return SUMMARY | {"collective": {"sizes": told, "resent": 3}}
+
+
+def test_collectives_are_compared_size_by_size(tmp_path, capsys):
+    for name, summary in (("a", collective(1024, 4096)), ("b", collective(4096)), ("c", SUMMARY)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "summary.json").write_text(json.dumps(summary))
+    found = compare([tmp_path / name for name in "abc"])
+    assert found.results["completion_ms at 4096"] == [40.96, 40.96, None]
+    assert found.results["completion_ms at 1024"] == [10.24, None, None]
+    assert found.collectives == [[(1024, 1e6), (4096, 1e6)], [(4096, 1e6)], []]
+    figure = tmp_path / "both.svg"
+    names = [str(tmp_path / name) for name in "ab"]
+    assert entry.main(["compare", *names, "--figure", str(figure)]) == Status.DONE
+    assert "bus bandwidth" in figure.read_text()
+
+
+@pytest.mark.parametrize("value", ["abc", float("nan"), float("inf")])
+def test_a_result_that_is_no_number_is_told(runs, value):
+    (runs[1] / "summary.json").write_text(json.dumps(DETOURED | {"accepted": value}))
+    with pytest.raises(ParameterError, match="damaged"):
+        compare(runs)

@@ -254,3 +254,10 @@ def test_a_file_that_is_no_matrix_is_refused(tmp_path):
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ParameterError, match="is no CSV file"):
         make_pattern(f"matrix:{tmp_path}/binary", PolarFly(2), 1, 1)
+
+
+def test_a_matrix_may_begin_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "excel.csv"
+    path.write_bytes(b"\xef\xbb\xbfsource,destination,share\nh1_1,h2_1,1\n")
+    pattern = make_pattern(f"matrix:{path}", PolarFly(2), 1, 1)
+    assert pattern.matrix == ((0, 1, 1.0),)

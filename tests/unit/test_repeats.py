@@ -40,16 +40,17 @@ def test_a_single_value_has_no_interval():
 
 
 def test_one_run_that_is_left_is_told_as_one_of_several():
-    told = combine([summary(1, 0.4)])
+    told = combine([summary(1, 0.4)], 3)
     assert told["accepted"] == 0.4
     assert told["repeat"]["accepted"] == {"mean": 0.4, "ci95": None, "values": [0.4]}
 
 
 def test_an_interrupted_run_does_not_count_where_others_do():
-    told = combine([summary(1, 0.4), summary(2, 0.4), {**summary(3, 0.1), "interrupted": True}])
+    told = combine([summary(1, 0.4), summary(2, 0.4), {**summary(3, 0.1), "interrupted": True}], 3)
     assert told["repeat"]["seeds"] == [1, 2]
+    assert told["repeat"]["asked"] == 3
     assert told["interrupted"] is True
-    alone = combine([{**summary(3, 0.1), "interrupted": True}])
+    alone = combine([{**summary(3, 0.1), "interrupted": True}], 3)
     assert alone["repeat"]["seeds"] == [3]
 
 
@@ -63,7 +64,7 @@ def test_loads_predictions_and_adaptation_are_of_all_runs():
         }
         for seed in (1, 2)
     ]
-    told = combine(runs)
+    told = combine(runs, 3)
     assert told["predicted"]["accepted"] == pytest.approx(0.15)
     assert told["links"]["load_max"] == 1.5
     assert told["adaptation"]["groups_modified"] == 10
@@ -71,7 +72,7 @@ def test_loads_predictions_and_adaptation_are_of_all_runs():
 
 def test_runs_are_one_with_means_sums_and_the_worst():
     runs = [summary(1, 0.4), summary(2, 0.5, valid=False, hops={"2": 1, "10": 4}), summary(3, 0.6)]
-    told = combine(runs)
+    told = combine(runs, 3)
     assert told["accepted"] == pytest.approx(0.5)
     assert told["repeat"]["accepted"]["values"] == [0.4, 0.5, 0.6]
     assert told["repeat"]["accepted"]["ci95"] == pytest.approx(4.303 * 0.1 / 3**0.5, rel=1e-3)
@@ -86,6 +87,6 @@ def test_runs_are_one_with_means_sums_and_the_worst():
 
 
 def test_a_run_without_latencies_is_left_out_of_their_mean():
-    told = combine([summary(1, 0.4, latency=None), summary(2, 0.4, latency=3.0)])
+    told = combine([summary(1, 0.4, latency=None), summary(2, 0.4, latency=3.0)], 3)
     assert told["latency_ms"]["mean"] == 3.0
     assert told["repeat"]["latency_mean_ms"]["ci95"] is None
