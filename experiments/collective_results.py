@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
-
-import numpy as np
 
 from experiments.collective_options import CollectiveOptions
 from experiments.records import RunDirectory
@@ -90,7 +89,6 @@ def write_collective(directory: RunDirectory, outcome: CollectiveOutcome, hosts:
             for record in records
         ),
     )
-    rows = np.argwhere(np.ones_like(outcome.finished_ns, bool))
     directory.write_csv(
         "ranks.csv",
         RANK_COLUMNS,
@@ -102,6 +100,6 @@ def write_collective(directory: RunDirectory, outcome: CollectiveOutcome, hosts:
                 hosts[outcome.hosts[rank]],
                 round(outcome.finished_ns[turn, rank] / 1e6, 6),
             )
-            for turn, rank in rows.tolist()
+            for turn, rank in itertools.product(*map(range, outcome.finished_ns.shape))
         ),
     )

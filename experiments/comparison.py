@@ -66,7 +66,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
         {name: values for name, values in settings.items() if any(v != values[0] for v in values)},
         {
             **_by_size(summaries),
-            **{n: [r[n] for r in results] for n in results[0] if any(r[n] is not None for r in results)},
+            **({"resent": [_resent(summary) for summary in summaries]} if any(collectives) else {}),
+            **{name: [result[name] for result in results] for name in results[0]},
         },
         collectives,
     )
@@ -86,6 +87,11 @@ def _by_size(summaries: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     }
 
 
+def _resent(summary: dict[str, Any]) -> int | None:
+    resent: int | None = summary.get("collective", {}).get("resent")
+    return resent
+
+
 def _bandwidths(summary: dict[str, Any]) -> list[tuple[int, float]]:
     sizes = summary.get("collective", {}).get("sizes", [])
     return sorted((s["message_bytes"], s["bus_bandwidth_bps"]) for s in sizes if s["iterations"])
@@ -102,9 +108,7 @@ def _results(summary: dict[str, Any]) -> dict[str, Any]:
     latency, received = summary["latency_ms"], summary["packets"]["received"]
     hops = {int(count): packets for count, packets in summary["hops"].items()}
     total = sum(hops.values())
-    collective = summary.get("collective", {})
     return {
-        "resent": collective.get("resent"),
         "offered": summary["offered"],
         "accepted": summary["accepted"],
         "predicted": summary.get("predicted", {}).get("accepted"),

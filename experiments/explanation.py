@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from controller.failures import Failure, failure_of
+from controller.failures import NO_FAILURE, Failure, failure_of
 from controller.plan import RoutePlan
 from controller.remaining_plan import remaining_plan
 from controller.routings import make_plan, routing
 from controller.states import StateSpace
 from controller.ways import Way, ways
-from topology.addressing import hosts_of, switch_name
+from topology.addressing import switch_name
 from topology.errors import ParameterError
 from topology.faults import parse_elements
 from topology.graph import Topology
@@ -42,21 +42,21 @@ def explain(topology: Topology, name: str, source: int, destination: int) -> dic
     if source == destination:
         raise ParameterError(f"{switch_name(source)} is both ends; choose two switches")
     plan = make_plan(topology, 1, name)
-    taken, possible = _both(plan, source, destination, Failure())
+    space = StateSpace(plan)
+    taken, possible = _both(space, source, destination, NO_FAILURE)
     first = taken[0].routers
     return {
         "geometry": _geometry(topology, source, destination) if isinstance(topology, PolarFly) else [],
         "routing": f"{name}: {routing(name).summary}",
         "ways": _listed(taken),
         "alternatives": _listed(possible),
-        "failures": [_failed(plan, source, destination, a, b) for a, b in itertools.pairwise(first)],
+        "failures": [_failed(plan, space, source, destination, (a, b)) for a, b in itertools.pairwise(first)],
     }
 
 
-def _both(plan: RoutePlan, source: int, destination: int, failure: Failure) -> tuple[list[Way], list[Way]]:
+def _both(space: StateSpace, source: int, destination: int, failure: Failure) -> tuple[list[Way], list[Way]]:
     """Returns the ways that packets take and those that they may yet be sent by."""
-    hosts = hosts_of(plan.topology, 1)
-    found = ways(StateSpace(plan), hosts[source], hosts[destination], failure)
+    found = ways(space, space.hosts[source], space.hosts[destination], failure)
     return [way for way in found if way.share > 0], [way for way in found if not way.share]
 
 
@@ -71,14 +71,16 @@ def _listed(found: list[Way]) -> list[dict[str, Any]]:
     ]
 
 
-def _failed(plan: RoutePlan, source: int, destination: int, a: int, b: int) -> dict[str, Any]:
+def _failed(
+    plan: RoutePlan, space: StateSpace, source: int, destination: int, ends: tuple[int, int]
+) -> dict[str, Any]:
     topology = plan.topology
-    low, high = sorted((a, b))
+    low, high = sorted(ends)
     parallel = sum((link.a, link.b) == (low, high) for link in topology.link_list) > 1
     name = f"link:{switch_name(low)}-{switch_name(high)}" + (".1" if parallel else "")
     failure = failure_of(topology, parse_elements(name, topology, 1))
-    repaired, _ = _both(plan, source, destination, failure)
-    planned, _ = _both(remaining_plan(plan, failure), source, destination, failure)
+    repaired, _ = _both(space, source, destination, failure)
+    planned, _ = _both(StateSpace(remaining_plan(plan, failure)), source, destination, failure)
     return {"failed": name, "switches_alone": _listed(repaired), "planned_again": _listed(planned)}
 
 

@@ -84,8 +84,10 @@ def run_experiment(
                     own = RunDirectory(directory.path / seed_folder(seed))
                     own.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), seed))
                 _write(own, fabric, measured, progress)
-                summary = combine([run.summary for run in runs], repeat) if repeat > 1 else measured.summary
-                directory.write_json(SUMMARY, summary)
+                summary = measured.summary
+                if repeat > 1:
+                    summary = combine([run.summary for run in runs], repeat)
+                    directory.write_json(SUMMARY, summary)
         summary["dropped_at_ingress"] = told_drops(fabric.network, progress)
         directory.write_json(SUMMARY, summary)
         progress("taking the fabric down")

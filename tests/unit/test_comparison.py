@@ -126,3 +126,11 @@ def test_a_result_that_is_no_number_is_told(runs, value):
     (runs[1] / "summary.json").write_text(json.dumps(DETOURED | {"accepted": value}))
     with pytest.raises(ParameterError, match="damaged"):
         compare(runs)
+
+
+def test_runs_in_which_nothing_arrived_are_drawn(runs, tmp_path):
+    for name in ("other", "another"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "summary.json").write_text(json.dumps(SILENT))
+    names = [str(tmp_path / name) for name in ("other", "another")]
+    assert entry.main(["compare", *names, "--figure", str(tmp_path / "silent.png")]) == Status.DONE
