@@ -5,7 +5,7 @@ POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test vm-test lint bench clean
 
 setup:
 	@$(SUDO) vagrant/provision.sh
@@ -24,6 +24,11 @@ test:
 	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) $(VENV)/python -m pytest -q -n auto tests/unit
 	@$(SUDO) $(VENV)/python -m pytest tests/fabric
+
+# The kernel's datapath, in a virtual machine that this makes; TESTS="..." runs other tests in it.
+vm-test:
+	@$(SUDO) vagrant/provision.sh vm-test
+	@$(SUDO) $(VENV)/python tests/vm $(TESTS)
 
 lint: setup
 	@$(VENV)/ruff check .

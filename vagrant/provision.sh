@@ -4,6 +4,9 @@
 #
 #   vagrant/provision.sh            as root; with sudo where there is one
 #   vagrant/provision.sh tests      the same, and what only tests need: a browser
+#   vagrant/provision.sh vm-test    the same, and what `make vm-test` needs: an emulator, debootstrap, Vagrant
+#   vagrant/provision.sh guest      in a machine that is there for PolarLab alone: `polarlab` is on everybody's
+#                                   path, and the kernel must have Open vSwitch
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -14,10 +17,16 @@ python=/usr/bin/python3
 packages="openvswitch-switch mininet iproute2 ethtool iputils-ping openssl iperf3 tcpdump procps kmod
     net-tools util-linux python3-venv make git"
 
-[ "${1:-}" = tests ] && packages="$packages chromium"
-
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 3; }
+
+kind=${1:-}
+case $kind in
+    '' | guest) ;;
+    tests) packages="$packages chromium" ;;
+    vm-test) packages="$packages debootstrap qemu-system-x86 e2fsprogs vagrant vagrant-libvirt" ;;
+    *) say "there is no '$kind'; there are: tests, vm-test, guest"; exit 2 ;;
+esac
 
 install_packages() {
     missing=
@@ -35,9 +44,11 @@ install_packages() {
 }
 
 # Open vSwitch's own service is only needed by Mininet's stock switches (`mn --custom`); PolarLab starts
-# its own switches. Where an init system runs, the package has started it already.
+# its own switches. Where an init system runs, the package has started it already; a guest may still be
+# an image without a kernel of its own, which will have an init system when it is booted.
 start_open_vswitch() {
     [ "$(id -u)" = 0 ] || return 0
+    [ "$kind" = guest ] && return 0
     [ -d /run/systemd/system ] && return 0
     [ -e /run/openvswitch/ovs-vswitchd.pid ] && kill -0 "$(cat /run/openvswitch/ovs-vswitchd.pid)" 2>/dev/null && return 0
     say "starting Open vSwitch (no init system does)"
@@ -71,7 +82,17 @@ install_python_packages() {
     fingerprint > "$stamp"
 }
 
+finish_guest() {
+    [ "$kind" = guest ] || return 0
+    # sudo's path has this directory, but not .venv/bin.
+    ln -sf "$venv/bin/polarlab" /usr/local/bin/polarlab
+    [ -d /run/systemd/system ] || return 0
+    modprobe -q openvswitch ||
+        die "the kernel $(uname -r) has no openvswitch module; 'apt-get install linux-image-cloud-$(dpkg --print-architecture)' has one"
+}
+
 install_packages
 start_open_vswitch
 install_python_packages
+finish_guest
 say "ready: $venv/bin/polarlab"

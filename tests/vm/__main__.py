@@ -1,0 +1,113 @@
+"""`make vm-test`: PolarLab in a Debian 12 machine whose kernel has Open vSwitch, netem and htb.
+
+    make vm-test                                    the tests of the kernel's datapath
+    make vm-test TESTS="tests/fabric/test_sweep.py" any tests, with pytest's options if need be
+
+A root file system is made with debootstrap, provisioned by the script that Vagrant and `make setup` run, and
+booted in qemu with Debian's cloud kernel; a machine that can virtualise is not needed. What the tests said and the serial
+console's log come back to results/vm-test/. Exit status: 0 all passed, 1 not, 3 the machine lacks something.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import root_filesystem
+from emulator import CPUS, MEMORY_MIB, Boot, choose_accelerator, run_to_power_off
+from steps import StepError, step
+
+PROJECT = Path(__file__).parents[2]
+WORK = PROJECT / "build" / "vm"
+RESULTS = PROJECT / "results" / "vm-test"
+DEFAULT_TESTS = ["tests/fabric/test_kernel_datapath.py"]
+TIME_LIMIT_S = 20 * 60
+_TIMES_LIMIT_FOR_CHOSEN_TESTS = 12
+
+
+def main(tests: list[str]) -> int:
+    """Runs the tests in a machine of their own and returns the exit status."""
+    started = time.monotonic()
+    try:
+        passed = _run(tests, started)
+    except StepError as error:
+        print(f"vm-test: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0 if passed else 1
+
+
+def _run(tests: list[str], started: float) -> bool:
+    with step("validating the Vagrantfile"):
+        _validate_vagrantfile()
+    root = root_filesystem.make(WORK, PROJECT, tests or DEFAULT_TESTS)
+    with step("choosing how to emulate"):
+        accelerator = choose_accelerator(root)
+    shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir(parents=True)
+    limit_s = TIME_LIMIT_S * (_TIMES_LIMIT_FOR_CHOSEN_TESTS if tests else 1)
+    with step(f"booting with {accelerator}, {CPUS} cores and {MEMORY_MIB} MiB"):
+        disk = root_filesystem.write_image(root, WORK)
+        run_to_power_off(Boot(root, disk, accelerator, limit_s, RESULTS))
+    return _report(accelerator, time.monotonic() - started)
+
+
+def _validate_vagrantfile() -> None:
+    done = subprocess.run(
+        ["vagrant", "validate"], cwd=PROJECT / "vagrant", check=False, capture_output=True, text=True
+    )
+    if done.returncode:
+        said = " ".join((done.stderr or done.stdout).split())
+        raise StepError(f"`vagrant validate` refuses vagrant/Vagrantfile: {said}", exit_status=1)
+
+
+def _report(accelerator: str, seconds: float) -> bool:
+    """Prints what the guest's tests said, as the table that the README shows, and keeps it as JSON."""
+    junit = RESULTS / "tests.xml"
+    if not junit.exists():
+        raise StepError(f"the guest left no result; see {RESULTS}/serial.log", exit_status=1)
+    cases = [_case(element) for element in ElementTree.parse(junit).iter("testcase")]
+    guest = json.loads((RESULTS / "guest.json").read_text())
+    rows = [
+        ("kernel", guest["kernel"]),
+        ("Open vSwitch", guest["open_vswitch"]),
+        ("emulated by", f"{accelerator}, {CPUS} cores, {MEMORY_MIB} MiB"),
+        ("boot until tests begin", f"{guest['boot_s']:.0f} s"),
+        *((name, f"{outcome}, {took:.0f} s") for name, outcome, took in cases),
+        ("all of it", f"{seconds / 60:.1f} min"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    print("\n".join(f"| {name.ljust(width)} | {value} |" for name, value in rows))
+    outcomes = [outcome for _, outcome, _ in cases]
+    counted = ", ".join(f"{outcomes.count(o)} {o}" for o in ("passed", "failed", "skipped") if o in outcomes)
+    print(f"vm-test: {counted or 'no tests'}; {RESULTS.relative_to(PROJECT)}/serial.log has the console")
+    content = {
+        "host": platform.release(),
+        "accelerator": accelerator,
+        "seconds": round(seconds, 1),
+        "guest": guest,
+        "tests": [{"name": n, "outcome": o, "seconds": t} for n, o, t in cases],
+    }
+    (RESULTS / "result.json").write_text(json.dumps(content, indent=2) + "\n")
+    return "passed" in outcomes and "failed" not in outcomes
+
+
+def _case(element: ElementTree.Element) -> tuple[str, str, float]:
+    if element.find("failure") is not None or element.find("error") is not None:
+        outcome = "failed"
+    elif element.find("skipped") is not None:
+        outcome = "skipped"
+    else:
+        outcome = "passed"
+    name = element.get("name", "").removeprefix("test_").replace("_", " ")
+    return name, outcome, float(element.get("time", "0"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(shlex.split(" ".join(sys.argv[1:]))))
