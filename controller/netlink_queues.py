@@ -32,16 +32,20 @@ _ATTRIBUTE = struct.Struct("=HH")
 _BASIC = struct.Struct("=Q")  # bytes
 _QUEUE = struct.Struct("=III")  # packets that wait, their bytes, packets dropped
 _ATTRIBUTES_AT = 36  # behind nlmsghdr and tcmsg
-_FIFO = b"pfifo\0"
+_FIFO, _NETEM = b"pfifo\0", b"netem\0"
 
 
 class QueueState(NamedTuple):
-    """A port's queue: what waits in it, and what it sent and dropped since it was made."""
+    """A port's queue: what waits in it, and what it sent and dropped since it was made.
+
+    `lost_packets` is what the link before it was asked to lose (netem), which it did not get.
+    """
 
     packets: int
     waiting_bytes: int
     sent_bytes: int
     dropped_packets: int
+    lost_packets: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,24 +84,38 @@ class QueueReader:
 def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
     """Returns interface number -> queue, of the FIFOs that a dump tells of."""
     queues: dict[int, QueueState] = {}
+    netem_drops: dict[int, int] = {}
     while True:
         data = connection.recv(_RECEIVE_BYTES)
         position = 0
         while position < len(data):
             size, kind = _HEAD.unpack_from(data, position)
             if kind == _NLMSG_DONE:
-                return queues
+                return _with_losses(queues, netem_drops)
             if kind == _NLMSG_ERROR:
                 (number,) = _ERROR.unpack_from(data, position + _MESSAGE_HEAD_BYTES)
                 raise OSError(-number, os.strerror(-number))
             # The kind comes first: "pfifo" sits behind the header of its attribute.
             name_at = position + _ATTRIBUTES_AT + _ATTRIBUTE.size
-            if kind == _RTM_NEWQDISC and data.startswith(_FIFO, name_at):
+            if kind == _RTM_NEWQDISC and data.startswith((_FIFO, _NETEM), name_at):
                 (interface,) = _INTERFACE.unpack_from(data, position + _INTERFACE_AT)
-                queues[interface] = _queue_state(data, position + _ATTRIBUTES_AT, position + size)
+                state = _queue_state(data, position + _ATTRIBUTES_AT, position + size)
+                if data.startswith(_FIFO, name_at):
+                    queues[interface] = state
+                else:
+                    netem_drops[interface] = state.dropped_packets
             position += (size + 3) & ~3
         if not data:
-            return queues
+            return _with_losses(queues, netem_drops)
+
+
+def _with_losses(queues: dict[int, QueueState], netem_drops: dict[int, int]) -> dict[int, QueueState]:
+    """Returns the queues with what netem lost before them; it counts what they dropped, too."""
+    for interface, drops in netem_drops.items():
+        if interface in queues:
+            queue = queues[interface]
+            queues[interface] = queue._replace(lost_packets=max(0, drops - queue.dropped_packets))
+    return queues
 
 
 def _queue_state(data: bytes, position: int, end: int) -> QueueState:

@@ -6,16 +6,17 @@ import importlib.metadata
 import os
 import platform
 import shutil
-import subprocess
 from dataclasses import dataclass
 
 from emulation.commands import run
 from emulation.machine import (
     HOST_MEMORY_BYTES,
+    KERNEL_WITH_ALL,
     PROGRAMS,
     SWITCH_MEMORY_BYTES,
     available_memory_bytes,
     kernel_datapath_available,
+    qdisc_available,
 )
 
 # What userspace switches pass from host to host over two hops for each core while a third of the CPU stays
@@ -30,7 +31,6 @@ _QDISCS = {
     "netem": "netem delay 1ms",
 }
 _NEEDED_QDISCS = frozenset({"tbf", "pfifo"})
-_KERNEL = "Debian's cloud kernel has it (apt-get install linux-image-cloud-amd64), or any VM with it"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def examine() -> list[Finding]:
             kernel_datapath_available(),
             needed=False,
             said="openvswitch module",
-            remedy=f"only the userspace datapath is here. {_KERNEL}",
+            remedy=f"only the userspace datapath is here. {KERNEL_WITH_ALL}",
         ),
         *(_qdisc(kind, root) for kind in _QDISCS),
         _mininet(),
@@ -103,14 +103,12 @@ def _open_vswitch() -> Finding:
 
 
 def _qdisc(kind: str, root: bool) -> Finding:
-    remedy = f"this kernel has no sch_{kind}. {_KERNEL}"
+    remedy = f"this kernel has no sch_{kind}. {KERNEL_WITH_ALL}"
     needed = kind in _NEEDED_QDISCS
     if not root:
         return Finding(f"qdisc {kind}", there=False, needed=needed, remedy="only root can tell")
-    script = f"ip link set lo up && tc qdisc add dev lo root {_QDISCS[kind]}"
-    done = subprocess.run(["unshare", "-n", "sh", "-c", script], check=False, capture_output=True)
-    uses = {"netem": "Mininet's delay, loss and max_queue_size"}.get(kind, "")
-    return Finding(f"qdisc {kind}", done.returncode == 0, needed, said=uses, remedy=remedy)
+    uses = {"netem": "--link-delay, --link-loss, and Mininet's delay, loss and max_queue_size"}.get(kind, "")
+    return Finding(f"qdisc {kind}", qdisc_available(_QDISCS[kind]), needed, said=uses, remedy=remedy)
 
 
 def _mininet() -> Finding:

@@ -10,6 +10,9 @@ from emulation.commands import require_programs, run
 from topology.errors import MachineError, UsageError
 
 DATAPATHS = ("auto", "kernel", "user")
+KERNEL_WITH_ALL = (
+    "Debian's cloud kernel has it (apt-get install linux-image-cloud-amd64), and so has the VM (vagrant/)"
+)
 
 PROGRAMS = {
     "ovs-vswitchd": "openvswitch-switch",
@@ -48,6 +51,21 @@ def kernel_datapath_available() -> bool:
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return False
     return Path("/sys/module/openvswitch").exists()
+
+
+def qdisc_available(words: str) -> bool:
+    """Returns whether the kernel takes a queueing discipline, by `tc`'s words, in a namespace made for it."""
+    script = f"ip link set lo up && tc qdisc add dev lo root {words}"
+    done = subprocess.run(["unshare", "-n", "sh", "-c", script], check=False, capture_output=True)
+    return done.returncode == 0
+
+
+def require_netem() -> None:
+    """Raises MachineError unless links can delay and lose packets here."""
+    if not qdisc_available("netem delay 1ms"):
+        raise MachineError(
+            "this kernel has no netem, which delays and loses packets on links; " + KERNEL_WITH_ALL
+        )
 
 
 def check_datapath(asked: str) -> None:

@@ -23,6 +23,7 @@ from emulation.commands import (
     run,
     start,
 )
+from emulation.impairment import NO_IMPAIRMENT, Impairment, check_impairment
 from emulation.mininet_topo import FabricTopo
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
@@ -50,12 +51,14 @@ class FabricSettings:
         hosts_per_router: p.
         shape: rate and queue of every port.
         datapath: `kernel` or `user`.
+        impairment: how the links between routers delay and lose packets.
     """
 
     topology: Topology
     hosts_per_router: int
     shape: PortShape
     datapath: str
+    impairment: Impairment = NO_IMPAIRMENT
 
 
 class FabricNetwork(Mininet):  # type: ignore[misc]
@@ -155,7 +158,8 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def reshape(self, shape: PortShape) -> None:
         """Gives all ports another rate and queue."""
         self.settings = replace(self.settings, shape=shape)
-        self._run_in_all_nodes(lambda node: _tc_batch(reshaping_commands, _interfaces(node), shape))
+        impairment = self.settings.impairment
+        self._run_in_all_nodes(lambda node: _tc_batch(reshaping_commands, node, shape, impairment))
         self._check_shaping()
 
     def stop(self) -> None:
@@ -187,13 +191,14 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         run(["ip", "-batch", "-"], stdin="\n".join(link.creation_command() for link in self.links))
 
     def _configure_nodes(self) -> None:
-        shape = self.settings.shape
-        self._run_in_all_nodes(lambda node: _configuration_script(node, shape))
+        shape, impairment = self.settings.shape, self.settings.impairment
+        self._run_in_all_nodes(lambda node: _configuration_script(node, shape, impairment))
 
     def _check_shaping(self) -> None:
         """Reads back how all ports are shaped: some programs that touch a port drop its queue."""
         for node, shown in self._run_in_all_nodes(lambda _node: "tc -json qdisc show\n"):
             check_shaping(_interfaces(node), self.settings.shape, shown)
+            check_impairment(_interfaces_to_routers(node), self.settings.impairment, shown)
 
     def _run_in_all_nodes(self, script: Callable[[Any], str]) -> list[tuple[Any, str]]:
         """Runs a shell script in every node, side by side, and returns what each printed."""
@@ -211,7 +216,17 @@ def _interfaces(node: Any) -> list[str]:
     return [interface.name for interface in node.intfList() if interface.name != "lo"]
 
 
-def _configuration_script(node: Any, shape: PortShape) -> str:
+def _interfaces_to_routers(node: Any) -> list[str]:
+    """Returns the interfaces of a switch that lead to other switches."""
+    return [
+        interface.name
+        for interface in node.intfList()
+        if interface.link
+        and all(isinstance(end.node, FabricSwitch) for end in (interface.link.intf1, interface.link.intf2))
+    ]
+
+
+def _configuration_script(node: Any, shape: PortShape, impairment: Impairment) -> str:
     """Returns the shell script that sets up one node's interfaces.
 
     Hosts have no IPv6: its router solicitations would be foreign packets on the fabric. They compute
@@ -225,15 +240,23 @@ def _configuration_script(node: Any, shape: PortShape) -> str:
     if isinstance(node, FabricHost):
         up.insert(0, f"addr add {node.params['ip']} dev {interfaces[0]}")
         lines.append(f"ethtool -K {interfaces[0]} tx off >/dev/null")
-    lines.append(_tc_batch(shaping_commands, interfaces, shape))
+    lines.append(_tc_batch(shaping_commands, node, shape, impairment))
     lines += ["ip -batch - <<END", *up, "END"]
     return "\n".join(lines) + "\n"
 
 
 def _tc_batch(
-    commands: Callable[[str, PortShape], list[str]], interfaces: list[str], shape: PortShape
+    commands: Callable[[str, PortShape, Impairment], list[str]],
+    node: Any,
+    shape: PortShape,
+    impairment: Impairment,
 ) -> str:
-    lines = [line for name in interfaces for line in commands(name, shape)]
+    impaired = set(_interfaces_to_routers(node))
+    lines = [
+        line
+        for name in _interfaces(node)
+        for line in commands(name, shape, impairment if name in impaired else NO_IMPAIRMENT)
+    ]
     return "\n".join(["tc -batch - <<END", *lines, "END\n"])
 
 
@@ -248,6 +271,8 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
         CommandError: a part of it could not be set up.
     """
     machine.require_emulation()
+    if settings.impairment:
+        machine.require_netem()
     routers = settings.topology.routers
     machine.require_memory(routers, routers * settings.hosts_per_router)
     with leftovers.only_fabric() as run_dir, _marked():

@@ -1,7 +1,8 @@
 """Shaped ports: a rate and a queue counted in packets, on the sending side of every interface.
 
 A token bucket paces the packets and a FIFO in it holds those that wait. Its `limit` counts packets, so
-that the FIFO is the output buffer of the papers' routers. Both are in every kernel; netem is not needed.
+that the FIFO is the output buffer of the papers' routers. Both are in every kernel. Where links are to
+delay or lose packets, netem stands before them; not every kernel has it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulation.commands import CommandError
+from emulation.impairment import NO_IMPAIRMENT, Impairment
 from topology.errors import ParameterError
 
 MIN_RATE_BPS = 10_000
@@ -84,23 +86,28 @@ def parse_rate_bps(text: str) -> int:
     return round(rate_bps)
 
 
-def shaping_commands(interface: str, shape: PortShape) -> list[str]:
+def shaping_commands(interface: str, shape: PortShape, impairment: Impairment = NO_IMPAIRMENT) -> list[str]:
     """Returns the lines for `tc -batch` that shape an interface which has no shaping yet."""
-    return _shaping("add", interface, shape)
+    return _shaping("add", interface, shape, impairment)
 
 
-def reshaping_commands(interface: str, shape: PortShape) -> list[str]:
+def reshaping_commands(interface: str, shape: PortShape, impairment: Impairment = NO_IMPAIRMENT) -> list[str]:
     """Returns the lines for `tc -batch` that give an interface another shape."""
-    return _shaping("change", interface, shape)
+    return _shaping("change", interface, shape, impairment)
 
 
-def _shaping(verb: str, interface: str, shape: PortShape) -> list[str]:
+def _shaping(verb: str, interface: str, shape: PortShape, impairment: Impairment) -> list[str]:
     # tbf needs a limit of its own; its built-in queue is replaced by the FIFO in the second line.
     limit = shape.burst_bytes + shape.queue_packets * shape.max_frame_bytes
     rate = f"rate {shape.rate_bps}bit burst {shape.burst_bytes} limit {limit}"
+    fifo = f"qdisc {verb} dev {interface} parent 1:1 handle 10: pfifo limit {shape.queue_packets}"
+    if not impairment:
+        return [f"qdisc {verb} dev {interface} root handle 1: tbf {rate}", fifo]
+    netem = impairment.netem(shape.rate_bps, shape.queue_packets)
     return [
-        f"qdisc {verb} dev {interface} root handle 1: tbf {rate}",
-        f"qdisc {verb} dev {interface} parent 1:1 handle 10: pfifo limit {shape.queue_packets}",
+        f"qdisc {verb} dev {interface} root handle 2: netem {netem}",
+        f"qdisc {verb} dev {interface} parent 2:1 handle 1: tbf {rate}",
+        fifo,
     ]
 
 

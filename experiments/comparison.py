@@ -14,7 +14,8 @@ from topology.errors import ParameterError
 # What a run was told to do.
 _SETTINGS = (
     *("name", "params", "routing", "pattern", "load", "hosts", "link_rate_bps", "queue_packets"),
-    *("mtu", "frame_bytes", "arrivals", "warmup_s", "duration_s", "seed", "ranks", "placement", "slices"),
+    *("mtu", "link_delay_ms", "link_loss"),
+    *("frame_bytes", "arrivals", "warmup_s", "duration_s", "seed", "ranks", "placement", "slices"),
 )
 
 

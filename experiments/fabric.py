@@ -86,7 +86,7 @@ def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabr
 def prepared_network(options: FabricOptions, progress: Progress) -> Iterator[FabricNetwork]:
     """Gives a network for `controlled` to build and start, and takes it down at the end; errors as above."""
     datapath = choose_datapath(options.datapath)
-    settings = FabricSettings(options.topology, options.hosts, options.shape, datapath)
+    settings = FabricSettings(options.topology, options.hosts, options.shape, datapath, options.impairment)
     with launched(settings, progress) as network:
         yield network
 

@@ -38,6 +38,7 @@ class LinkLog:
         busy_s: link -> the time for which it was surely saturated.
         busy_bytes: link -> what it sent in that time.
         dropped_packets: by all switches' queues.
+        lost_packets: by links that were asked to lose some.
         observable: whether queues drain slowly enough to be seen full twice.
         history: what all queues said now and then.
     """
@@ -45,12 +46,14 @@ class LinkLog:
     busy_s: dict[Link, float] = field(default_factory=dict)
     busy_bytes: dict[Link, int] = field(default_factory=dict)
     dropped_packets: int = 0
+    lost_packets: int = 0
     observable: bool = True
     history: LinkHistory = field(default_factory=LinkHistory)
 
     def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
         """Takes two readings of a link's queue, `seconds` apart."""
         self.dropped_packets += after.dropped_packets - before.dropped_packets
+        self.lost_packets += after.lost_packets - before.lost_packets
         if before.waiting_bytes * 8 >= rate_bps * seconds:
             self.busy_s[link] = self.busy_s.get(link, 0.0) + seconds
             sent = after.sent_bytes - before.sent_bytes

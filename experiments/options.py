@@ -11,6 +11,7 @@ from typing import Any
 
 from controller.occupancy import NETLINK, SOURCES
 from controller.routings import routing
+from emulation.impairment import NO_IMPAIRMENT, Impairment
 from emulation.machine import check_datapath
 from emulation.shaping import DEFAULT_MTU, PortShape, parse_rate_bps
 from topology.addressing import check_hosts
@@ -46,6 +47,7 @@ class FabricOptions:
         occupancy: where an adaptive routing learns how full ports are: `netlink` or `port-statistics`.
         calibrate: whether the shape's rate is only where to begin to look for one that the machine carries.
         local_repair: whether the switches know ways around dead links by themselves.
+        impairment: how the links between routers delay and lose packets.
     """
 
     name: str
@@ -58,6 +60,7 @@ class FabricOptions:
     occupancy: str = NETLINK
     calibrate: bool = False
     local_repair: bool = True
+    impairment: Impairment = NO_IMPAIRMENT
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,20 @@ def add_fabric_arguments(
     parser.add_argument("--queue", type=int, default=32, help="packets per port (default 32)")
     parser.add_argument(
         "--mtu", type=int, default=DEFAULT_MTU, help=f"of every port, in bytes (default {DEFAULT_MTU})"
+    )
+    parser.add_argument(
+        "--link-delay",
+        type=float,
+        default=0.0,
+        metavar="MS",
+        help="of every link between routers (default 0)",
+    )
+    parser.add_argument(
+        "--link-loss",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="chance of a packet to be lost on every link between routers, as 0.01 (default 0)",
     )
     parser.add_argument("--datapath", default="auto", help="auto, kernel or user (default auto)")
     parser.add_argument(
@@ -304,6 +321,7 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
         arguments.occupancy,
         calibrate,
         arguments.local_repair,
+        Impairment(arguments.link_delay, arguments.link_loss),
     )
 
 

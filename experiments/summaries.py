@@ -59,6 +59,8 @@ def summarise(
         "link_rate_bps": rate_bps,
         "queue_packets": fabric.options.shape.queue_packets,
         "mtu": fabric.options.shape.mtu,
+        "link_delay_ms": fabric.options.impairment.delay_ms,
+        "link_loss": fabric.options.impairment.loss,
         "frame_bytes": options.frame_bytes,
         **_asked(options),
         "warmup_s": round(begin_s, 3),
@@ -117,6 +119,7 @@ def _link_summary(fabric: LiveFabric, result: TrafficResult, log: LinkLog | None
         "load_mean": _rounded(float(loads.mean())) if len(loads) else None,
         "jain": _rounded(jain(loads)),
         "dropped_packets": round(float(dropped.sum())),
+        "lost_packets": log.lost_packets,
     }
 
 
@@ -185,7 +188,7 @@ def _evidence(
     sent, arrived = _frames(options, result)
     lost_elsewhere, rate_errors = None, None
     if links:
-        lost_elsewhere = sent - arrived - links.dropped_packets
+        lost_elsewhere = sent - arrived - links.dropped_packets - links.lost_packets
         if links.observable:
             rate_errors = list(links.rate_errors(rate_bps, options.frame_bytes).values())
     return Evidence(
@@ -232,6 +235,8 @@ def manifest(fabric: LiveFabric, traffic: Mapping[str, Any], seed: int) -> dict[
         "link_rate_bps": fabric.options.shape.rate_bps,
         "queue_packets": fabric.options.shape.queue_packets,
         "mtu": fabric.options.shape.mtu,
+        "link_delay_ms": fabric.options.impairment.delay_ms,
+        "link_loss": fabric.options.impairment.loss,
         "local_repair": fabric.options.local_repair,
         "traffic": dict(traffic),
         "seed": seed,

@@ -170,6 +170,8 @@ def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOption
         "link_rate_bps": fabric.shape.rate_bps,
         "queue_packets": fabric.shape.queue_packets,
         "mtu": fabric.shape.mtu,
+        "link_delay_ms": fabric.impairment.delay_ms,
+        "link_loss": fabric.impairment.loss,
         "datapath": fabric.datapath,
         "occupancy": fabric.occupancy,
         "local_repair": fabric.local_repair,
@@ -189,7 +191,14 @@ def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOption
 
 
 # What sweeps were measured with before these could be told.
-_BEFORE = {"mtu": 1500, "repeat": 1, "arrivals": "poisson", "steady": False}
+_BEFORE = {
+    "mtu": 1500,
+    "link_delay_ms": 0.0,
+    "link_loss": 0.0,
+    "repeat": 1,
+    "arrivals": "poisson",
+    "steady": False,
+}
 
 
 def _check_settings(folder: Path, held: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

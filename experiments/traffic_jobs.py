@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ from traffic.placement import place_ranks
 from traffic.schedule import AllPairsSchedule, PatternSchedule, Schedule
 
 _NS = 1_000_000_000
-_CHECK_ATTEMPTS = 3
+_CHECK_ATTEMPTS, _MOST_FALSE_ALARMS = 3, 1e-6
 _CHECK_PROBES_PER_S = 2500  # every probe is the first of its kind in some switch, and costs accordingly
 _TRAFFIC_RUN_ID = 100
 _INTERVALS = 240
@@ -76,7 +77,7 @@ def check_all_pairs(fabric: LiveFabric, progress: Callable[[str], None]) -> Pair
     repeated = 0
     packet_ns = _NS * HEADER_BYTES * 8 // fabric.options.shape.rate_bps
     round_ns = max(count * _NS // _CHECK_PROBES_PER_S, 4 * packet_ns)
-    for attempt in range(_CHECK_ATTEMPTS):
+    for attempt in range(_attempts(fabric.options.impairment.loss, int(expected.max()), count * count)):
         skip = tuple(np.flatnonzero(arrived).tolist())
         if attempt:
             repeated += count * count - len(skip)
@@ -94,6 +95,14 @@ def check_all_pairs(fabric: LiveFabric, progress: Callable[[str], None]) -> Pair
     _raise_if_negative(hosts, arrived, wrong, hops, expected)
     pairs = count * (count - 1)
     return PairCheck(pairs, pairs, repeated, 0, int(hops.max()))
+
+
+def _attempts(loss: float, hops: int, pairs: int) -> int:
+    """Returns how often to try, so that links that lose packets by chance hardly ever cut a pair off."""
+    missed = 1 - (1 - loss) ** hops
+    if not missed:
+        return _CHECK_ATTEMPTS
+    return max(_CHECK_ATTEMPTS, math.ceil(math.log(_MOST_FALSE_ALARMS / pairs) / math.log(missed)))
 
 
 def _raise_if_negative(
@@ -169,11 +178,15 @@ def make_job(
         run=run,
         flows=flows,
         window_ns=window_ns,
-        # While any packet is on its way, one arrives somewhere within the time of one full queue.
-        quiet_ns=min(full_queue_ns, 20 * _NS) + _NS // 4,
+        # While any packet is on its way, one arrives somewhere within the time of one full queue and a link.
+        quiet_ns=min(full_queue_ns, 20 * _NS) + _link_delay_ns(fabric) + _NS // 4,
         interval_ns=max(_LEAST_INTERVAL_NS, schedule.end_ns // _INTERVALS),
         keep_log=keep_log,
     )
+
+
+def _link_delay_ns(fabric: LiveFabric) -> int:
+    return round(fabric.options.impairment.delay_ms * 1e6)
 
 
 def host_distances(fabric: LiveFabric) -> npt.NDArray[np.int16]:
@@ -192,6 +205,7 @@ def run_collective_traffic(
     name, algorithm = split_collective(options.pattern)
     topology, hosts, shape = fabric.options.topology, fabric.options.hosts, fabric.options.shape
     packet_ns = _NS * options.frame_bytes * 8 // shape.rate_bps
+    full_queue_ns = (shape.queue_packets + 1) * packet_ns
     job = CollectiveJob(
         hosts=_host_sockets(fabric),
         ranks=place_ranks(options.placement, options.ranks, topology, hosts, options.seed),
@@ -209,7 +223,7 @@ def run_collective_traffic(
         # A host's own queue has to take its acknowledgements, too.
         most_in_flight=max(4, shape.queue_packets * 3 // 4),
         acknowledge_after_ns=min(ACKNOWLEDGE_EVERY * packet_ns, _MOST_ACKNOWLEDGE_AFTER_NS),
-        silence_ns=max(_SILENCE_NS, _SILENCE_QUEUES * (shape.queue_packets + 1) * packet_ns),
+        silence_ns=max(_SILENCE_NS, _SILENCE_QUEUES * (full_queue_ns + _link_delay_ns(fabric))),
         interval_ns=_LEAST_INTERVAL_NS,
     )
     return run_collective(job, marked_environment(), fabric.network.run_dir, progress, starts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from emulation.leftovers import RUN_DIR, marked_processes
+from emulation.machine import kernel_datapath_available
 from emulation.shaping import PortShape
 from experiments.collective_options import CollectiveOptions
 from experiments.fabric import LiveFabric, live_fabric
@@ -24,6 +26,10 @@ from topology.registry import make_topology
 from traffic.codec import HEADER_BYTES
 from traffic.engine import run_traffic
 from traffic.schedule import AllPairsSchedule
+
+needs_kernel_datapath = pytest.mark.skipif(
+    os.geteuid() != 0 or not kernel_datapath_available(), reason="this kernel has no openvswitch module"
+)
 
 POLARLAB = str(Path(sys.executable).with_name("polarlab"))
 TIMEOUT_S = 120

@@ -104,6 +104,9 @@ def prints_json(capsys, arguments: str, status: int = 0) -> dict:
         ("up polarfly --q 3 --link-rate 1000000Gbit", "a link's rate must be 10 kbit/s to 10 Gbit/s"),
         ("up polarfly --q 3 --queue 0", "a queue must hold 1 to 100000 packets, got 0"),
         ("up polarfly --q 3 --datapath fast", "unknown datapath 'fast'; there are: auto, kernel, user"),
+        ("up polarfly --q 3 --link-delay -1", "a link's delay must be 0 to 10000 ms, got -1"),
+        ("up polarfly --q 3 --link-delay 5ms", "--link-delay: invalid float value: '5ms'"),
+        ("run polarfly --q 3 --link-loss 1", "a link's loss must be 0 to 0.5 (a fraction), got 1"),
         ("run polarfly --q 6", "q = 6 is no prime power"),
         (
             "run polarfly --q 3 --pattern all",

@@ -4,8 +4,9 @@
     make vm-test TESTS="tests/fabric/test_sweep.py" any tests, with pytest's options if need be
 
 A root file system is made with debootstrap, provisioned by the script that Vagrant and `make setup` run, and
-booted in qemu with Debian's cloud kernel; a machine that can virtualise is not needed. What the tests said and the serial
-console's log come back to results/vm-test/. Exit status: 0 all passed, 1 not, 3 the machine lacks something.
+booted in qemu with Debian's cloud kernel; a machine that can virtualise is not needed. What the tests said
+and the serial console's log come back to results/vm-test/. Exit status: 0 all passed, 1 not, 3 the machine
+lacks something.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import shutil
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from xml.etree import ElementTree
 
 import root_filesystem
 from emulator import CPUS, MEMORY_MIB, Boot, choose_accelerator, run_to_power_off

@@ -24,7 +24,7 @@ _ACCELERATORS = {
     "hardware virtualisation": ["-accel", "kvm", "-cpu", "host"],
     "software emulation": ["-accel", "tcg,thread=multi,tb-size=1024", "-cpu", "max"],
 }
-_KERNEL_WORDS = "console=ttyS0 root=/dev/vda rw panic=-1 mitigations=off tsc=reliable systemd.show_status=false"
+_KERNEL_WORDS = "console=ttyS0 root=/dev/vda rw panic=-1 mitigations=off tsc=reliable"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ def run_to_power_off(boot: Boot) -> None:
     for image in (boot.disk, result_disk):
         argv += ["-drive", f"file={image},format=raw,if=virtio,cache=unsafe"]
     argv += ["-append", _KERNEL_WORDS]
-    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process = subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     timer = threading.Timer(boot.limit_s, process.kill)
     timer.start()
     try:
@@ -91,7 +93,7 @@ def run_to_power_off(boot: Boot) -> None:
         process.wait()
     _fetch(result_disk, boot.results)
     if not ended_itself:
-        raise StepError(f"the machine did not end within {boot.limit_s:.0f} s; see {boot.results}/serial.log", 1)
+        raise StepError(f"the machine was not done in {boot.limit_s:.0f} s; see {boot.results}/serial.log", 1)
 
 
 def _follow(process: subprocess.Popen[bytes], log: Path) -> None:

@@ -93,7 +93,8 @@ def _copy_project(project: Path, folder: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
-    shutil.copytree(project, folder, dirs_exist_ok=True, symlinks=True, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+    left_out = shutil.ignore_patterns(*_LEFT_OUT)
+    shutil.copytree(project, folder, dirs_exist_ok=True, symlinks=True, ignore=left_out)
 
 
 def _trust_what_this_machine_trusts(root: Path, log: Path) -> None:
@@ -111,7 +112,8 @@ def _add_test_service(root: Path, tests: list[str], log: Path) -> None:
     (root / "etc/hostname").write_text("polarlab\n")
     (root / "etc/hosts").write_text("127.0.0.1 localhost polarlab\n")
     # Who logs in to a box: no root, but sudo without a password.
-    _run_in(root, ["sh", "-c", "id vagrant 2>/dev/null || useradd --create-home --shell /bin/bash vagrant"], log)
+    add_user = "id vagrant >/dev/null 2>&1 || useradd --create-home --shell /bin/bash vagrant"
+    _run_in(root, ["sh", "-c", add_user], log)
     (root / "etc/sudoers.d/vagrant").write_text("vagrant ALL=(ALL) NOPASSWD: ALL\n")
     _run_in(root, ["systemctl", "enable", "--quiet", "polarlab-tests.service"], log)
     # The console is for the tests; nobody logs in, nothing is updated.

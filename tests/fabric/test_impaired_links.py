@@ -1,0 +1,77 @@
+"""Links that delay and lose packets, seen from the hosts; and what is said where the kernel has no netem."""
+
+import csv
+import json
+
+import pytest
+from conftest import one_line, polarlab
+
+from emulation.machine import qdisc_available
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+NETEM = qdisc_available("netem delay 1ms")
+needs_netem = pytest.mark.skipif(not NETEM, reason="this kernel has no netem")
+RUN = ("run", "polarfly", "--q", "2", "--link-rate", "1Mbit", "--frame-bytes", "200", "--json")
+
+
+def pairs_by_distance(folder):
+    """Returns distance -> the rows of `pairs.csv`, numbers as floats."""
+    rows = list(csv.DictReader((folder / "pairs.csv").open()))
+    return {distance: [row for row in rows if row["distance"] == str(distance)] for distance in (1, 2)}
+
+
+@pytest.mark.skipif(NETEM, reason="this kernel has netem")
+@pytest.mark.parametrize("option", [("--link-delay", "5"), ("--link-loss", "0.01")])
+def test_a_kernel_without_netem_is_named_before_anything_starts(option):
+    done = polarlab(*RUN, *option)
+    assert done.returncode == 3
+    assert "this kernel has no netem, which delays and loses packets on links" in one_line(done.stderr)
+
+
+@needs_netem
+def test_every_link_adds_its_delay(tmp_path):
+    out = tmp_path / "run"
+    done = polarlab(*RUN, "--link-delay", "40", "--load", "0.05", "--duration", "5", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["link_delay_ms"], result["loss"], result["hops_as_distances"]) == (40, 0, True)
+    by_distance = pairs_by_distance(out)
+    for distance, rows in by_distance.items():
+        delays = [float(row["latency_mean_ms"]) for row in rows]
+        assert min(delays) >= 40 * distance
+        assert sorted(delays)[len(delays) // 2] < 40 * distance + 20  # the rest is the machine's
+    # Hosts of one router are nearer than any link's delay.
+    assert by_distance[1]
+
+
+@needs_netem
+def test_links_lose_their_share_and_the_result_says_whose_loss_it_was(tmp_path):
+    out = tmp_path / "run"
+    words = ("--link-loss", "0.1", "--load", "0.1", "--duration", "12", "--out", str(out))
+    done = polarlab(*RUN, *words)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    lost = {}
+    for distance, rows in pairs_by_distance(out).items():
+        sent, received = (sum(int(row[name]) for row in rows) for name in ("sent_frames", "received_frames"))
+        lost[distance] = 1 - received / sent
+        expected = 1 - 0.9**distance
+        # Four standard deviations of a share of so many packets.
+        assert abs(lost[distance] - expected) < 4 * (expected * (1 - expected) / sent) ** 0.5, (
+            distance,
+            sent,
+        )
+    assert result["links"]["lost_packets"] > 0
+    assert result["links"]["dropped_packets"] == 0
+    assert result["fidelity"]["lost_outside_queues"] == pytest.approx(0, abs=0.002)
+
+
+@needs_netem
+def test_pings_take_a_delay_each_way():
+    done = polarlab(
+        *("up", "polarfly", "--q", "2", "--link-delay", "30"), "--exec", "h1_1 ping -c 3 -i 0.3 h2_1"
+    )
+    assert done.returncode == 0, done.stderr
+    least_ms = float(done.stdout.split("min/avg/max")[1].split("=")[1].split("/")[0])
+    assert least_ms >= 60  # there and back

@@ -1,0 +1,63 @@
+"""Fabrics on the kernel's own Open vSwitch datapath; `make vm-test` runs them in a machine that has one."""
+
+import pytest
+from conftest import QUIET, er_options, needs_kernel_datapath, probe_all_pairs
+
+from emulation.commands import in_namespaces_of, run
+from emulation.faults import NetworkFaults
+from experiments.fabric import live_fabric
+from topology.faults import Element, Kind, link_element
+
+pytestmark = needs_kernel_datapath
+
+
+@pytest.fixture(params=[2, 3], ids=lambda q: f"ER_{q}", scope="module")
+def fabric(request):
+    with live_fabric(er_options(request.param, hosts=2), QUIET) as up:
+        assert up.datapath == "kernel"
+        yield up
+
+
+def datapath(network, switch, command):
+    """Returns what `ovs-dpctl` says in a switch's namespace."""
+    return run(in_namespaces_of(network[switch].pid, ["ovs-dpctl", command, "ovs-system"]))
+
+
+def test_all_pairs_exchange_probes_over_the_graphs_distances(fabric):
+    assert probe_all_pairs(fabric) == ([], 2)
+
+
+def test_every_switch_has_a_datapath_of_its_own_that_forwards_in_the_kernel(fabric):
+    probe_all_pairs(fabric)
+    for switch in fabric.network.switches:
+        said = datapath(fabric.network, switch.name, "show")
+        assert said.startswith("system@ovs-system:")
+        ports = [name for name in switch.intfNames() if name != "lo"]
+        assert all(f": {name}" in said for name in ports)
+        assert "actions:" in datapath(fabric.network, switch.name, "dump-flows")
+
+
+def test_a_dead_link_is_gone_around_and_taken_again(fabric):
+    faults = NetworkFaults(fabric.network)
+    element = link_element(fabric.options.topology.link_list[0])
+    faults.fail(element)
+    assert fabric.controller.wait_for_plan(lambda failed: failed != "none", 30)
+    missing, hops = probe_all_pairs(fabric)
+    assert missing == []
+    assert hops > 2
+    faults.restore(element)
+    assert fabric.controller.wait_for_plan(lambda failed: failed == "none", 30)
+    assert probe_all_pairs(fabric) == ([], 2)
+
+
+def test_a_switch_without_power_has_no_datapath_and_is_filled_again(fabric):
+    faults, element = NetworkFaults(fabric.network), Element(Kind.SWITCH, (2,))
+    faults.fail(element)
+    assert fabric.controller.wait_for_plan(lambda failed: failed != "none", 30)
+    dumped = run(in_namespaces_of(fabric.network["s3"].pid, ["ovs-dpctl", "dump-dps"]))
+    assert "ovs-system" not in dumped
+    missing, _ = probe_all_pairs(fabric)
+    assert {pair for pair in missing if not any(name.startswith("h3_") for name in pair)} == set()
+    faults.restore(element)
+    assert fabric.controller.wait_for_plan(lambda failed: failed == "none", 60)
+    assert probe_all_pairs(fabric) == ([], 2)
