@@ -97,7 +97,6 @@ def run_failover(
         observed = observe_failure(fabric, options, progress)
         directory.write_json(MANIFEST, manifest(fabric, options.settings(), 0))
         _write(directory, observed, progress)
-        progress("taking the fabric down")
     progress(f"written to {out}")
     if observed.summary["interrupted"]:
         raise KeyboardInterrupt

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from documents import ROOT, blocks, command_lines, polarlab_words
 
 from experiments import entry
 from experiments.cli import _COMMANDS, _parser
@@ -14,7 +15,6 @@ from experiments.errors import Status
 from topology.faults import parse_elements
 from topology.registry import make_topology
 
-ROOT = Path(__file__).parents[2]
 EXAMPLES = [(command.name, line) for command in _COMMANDS for line in command.examples]
 WITHOUT_ROOT = ("topology", "verify", "predict", "patterns", "explain", "rules")
 
@@ -39,6 +39,27 @@ def test_examples_without_root_do_what_they_should(line, tmp_path, monkeypatch, 
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     assert entry.main(words_of(line)) == Status.DONE, capsys.readouterr().err
+
+
+README_LINES = [
+    line
+    for block in blocks(ROOT / "README.md")
+    if block.kind == "sh"
+    for line in command_lines(block)
+    if polarlab_words(line)
+]
+
+
+@pytest.mark.parametrize("line", README_LINES)
+def test_commands_in_the_readme_can_be_parsed(line):
+    assert _parser().parse_args(polarlab_words(line)).command
+
+
+@pytest.mark.parametrize("line", [line for line in README_LINES if polarlab_words(line)[0] in WITHOUT_ROOT])
+def test_commands_in_the_readme_without_root_do_what_they_should(line, tmp_path, monkeypatch, capsys):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    assert entry.main(polarlab_words(line)) == Status.DONE, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("line", [line for _, line in EXAMPLES if "--fail " in line])

@@ -1,0 +1,62 @@
+"""docs/extending.md: what it says is applied to a copy of the project, and every command in it is run."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from documents import ROOT, blocks, command_lines, polarlab_words
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+PAGE = ROOT / "docs" / "extending.md"
+COMMAND = "import sys; from experiments.entry import main; sys.exit(main())"
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory):
+    """A copy of the project with what the page adds."""
+    copy = tmp_path_factory.mktemp("extended")
+    for part in ("topology", "controller", "emulation", "traffic", "experiments"):
+        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+    for block in blocks(PAGE):
+        named = re.findall(r"`([\w/]+\.py)`:$", block.before)
+        if block.kind == "python":
+            [path] = named
+            assert not (copy / path).exists()
+            (copy / path).write_text(block.text)
+        elif block.kind == "diff":
+            patch = ["git", "apply", "--recount", "--verbose", "-"]
+            subprocess.run(patch, input=block.text, text=True, cwd=copy, check=True)
+    return copy
+
+
+LINES = [line for block in blocks(PAGE) if block.kind == "sh" for line in command_lines(block)]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_every_command_of_the_page_does_what_it_should(line, extended):
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, *polarlab_words(line)],
+        cwd=extended,
+        env={**os.environ, "PYTHONPATH": str(extended)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    if "verify" in line:
+        assert re.search(r"^ok +yes$", done.stdout, re.MULTILINE)
+        assert re.search(r"^unprotected +0$", done.stdout, re.MULTILINE)
+
+
+def test_what_the_page_adds_is_as_the_project_wants_it(extended):
+    ruff = [sys.executable, "-m", "ruff"]
+    for words in (["check"], ["format", "--check"]):
+        subprocess.run(
+            [*ruff, *words, "--config", str(ROOT / "pyproject.toml"), "."], cwd=extended, check=True
+        )

@@ -1,0 +1,47 @@
+"""docs/tutorial.md: every command is run as it stands, in order, and prints what the page shows."""
+
+import subprocess
+
+import pytest
+from conftest import POLARLAB
+from documents import ROOT, blocks, command_lines
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+
+def steps():
+    """Yields every command line, and the text that the page shows as its output, or nothing."""
+    page = blocks(ROOT / "docs" / "tutorial.md")
+    for block, following in zip(page, [*page[1:], None], strict=True):
+        if block.kind != "sh":
+            continue
+        *others, last = command_lines(block)
+        yield from ((line, "") for line in others)
+        yield last, following.text if following and following.kind == "text" else ""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("tutorial")
+
+
+@pytest.mark.parametrize(("line", "shown"), list(steps()))
+def test_every_command_of_the_tutorial_does_what_the_page_says(line, shown, folder):
+    command = line.replace("sudo ", "").replace(".venv/bin/polarlab", POLARLAB)
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=ROOT if line.startswith("make ") else folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert shown in done.stdout
+    assert "ttl=" not in done.stdout or "0% packet loss" in done.stdout
+
+
+def test_the_tutorial_leaves_the_results_that_it_names(folder):
+    for name in ("first/report.html", "first/links.png", "sweep/report.html", "failover/failover.png"):
+        assert (folder / "results" / name).stat().st_size > 0
