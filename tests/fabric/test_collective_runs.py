@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import (
     KIB,
+    TIMEOUT_S,
     collective_options,
     complete_collective,
     er_options,
@@ -68,7 +69,7 @@ def test_a_rank_that_dies_is_named_and_what_was_measured_is_kept(tmp_path, no_le
     wait_for_line(process, "ranks, linear placement")
     time.sleep(2)
     os.kill(shell_of("h3_1"), signal.SIGKILL)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1
     assert "rank 2 (h3_1) died" in one_line(error)
     told = json.loads((out / "summary.json").read_text())
@@ -131,6 +132,6 @@ def test_a_host_that_dies_before_the_traffic_is_named(tmp_path, no_leftovers):
     wait_for_line(process, "starting 7 Open vSwitches")
     wait_for_line(process, "all switches hold their rules")
     os.kill(shell_of("h3_1"), signal.SIGKILL)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1
     assert "the shell of h3_1 ended" in one_line(error)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import POLARLAB, marked_processes, one_line, polarlab, start_polarlab, wait_for_line
+from conftest import POLARLAB, TIMEOUT_S, marked_processes, one_line, polarlab, start_polarlab, wait_for_line
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -62,7 +62,7 @@ def test_ctrl_c_ends_a_line_and_all_that_follow():
     )
     assert "bytes from" in process.stdout.readline() + process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    said, errors = process.communicate(timeout=60)
+    said, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert "later" not in said
     assert one_line(errors) == "polarlab: interrupted"
@@ -75,7 +75,7 @@ def test_many_signals_in_quick_succession_leave_nothing_behind(delay_s):
     for _ in range(6):
         process.send_signal(signal.SIGINT)
         time.sleep(0.02)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert one_line(errors) == "polarlab: interrupted"
 
@@ -90,7 +90,7 @@ def test_nothing_is_imported_from_the_working_directory(tmp_path):
 
 def test_closed_standard_streams_do_no_harm():
     words = f"{POLARLAB} up polarfly --q 2 --exec 'h1_1 true' <&- >&- 2>&-"
-    assert subprocess.run(["sh", "-c", words], check=False, timeout=60).returncode == 0
+    assert subprocess.run(["sh", "-c", words], check=False, timeout=TIMEOUT_S).returncode == 0
 
 
 def test_the_prompt_answers_and_exits():
@@ -99,7 +99,7 @@ def test_the_prompt_answers_and_exits():
         input="h1_1 ping -c 1 h7_1\nexit\n",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0
@@ -175,7 +175,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, stage):
     process = start_polarlab(*SMALL_RUN, "--duration", "20", "--out", str(out))
     wait_for_line(process, stage)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert one_line(errors) == "polarlab: interrupted"
 
@@ -186,7 +186,7 @@ def test_what_was_measured_before_ctrl_c_is_kept(tmp_path):
     wait_for_line(process, "uniform traffic")
     time.sleep(3)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     summary = json.loads((out / "summary.json").read_text())
     assert summary["interrupted"]
@@ -198,7 +198,7 @@ def test_nothing_is_left_of_a_run_in_which_nothing_was_measured(tmp_path):
     process = start_polarlab(*SMALL_RUN, "--duration", "20", "--out", str(out))
     wait_for_line(process, "sending one probe")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert list(tmp_path.iterdir()) == []
 
@@ -210,7 +210,7 @@ def test_a_switch_that_dies_during_a_run_is_named_and_the_result_kept(tmp_path):
     time.sleep(1)
     (victim,) = [p.pid for p in marked_processes() if "ovs-vswitchd" in p.command and "s3.sock" in p.command]
     os.kill(victim, signal.SIGKILL)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1
     assert one_line(errors) == "polarlab: ovs-vswitchd of s3 ended while the traffic ran"
     summary = json.loads((out / "summary.json").read_text())
@@ -225,7 +225,7 @@ def test_clean_removes_what_kill_9_leaves_and_nothing_else():
     try:
         wait_for_line(process, "all switches hold")
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=TIMEOUT_S)
         first = json.loads(polarlab("clean", "--json").stdout)
         assert any("ovs-vswitchd" in entry["command"] for entry in first["processes"])
         assert first["run_directory"]
@@ -242,7 +242,7 @@ def test_a_fabric_comes_up_over_the_leftovers_of_another():
     process = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 600")
     wait_for_line(process, "all switches hold")
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=TIMEOUT_S)
     assert polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 ping -c 1 h2_1").returncode == 0
 
 
@@ -254,7 +254,7 @@ def test_a_second_fabric_is_refused_and_the_first_goes_on():
     assert f"another fabric runs on this machine (process {first.pid})" in one_line(second.stderr)
     cleaned = polarlab("clean")
     assert cleaned.returncode == 3
-    first.communicate(timeout=60)
+    first.communicate(timeout=TIMEOUT_S)
     assert first.returncode == 0
 
 
@@ -299,7 +299,7 @@ def test_a_disk_that_fills_up_during_a_run_does_not_lose_the_result(small_disk):
                 pass
         except OSError:
             pass
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 3
     assert "no room left to write" in one_line(errors)
     assert '"accepted"' in errors

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from conftest import TIMEOUT_S
 from documents import ROOT, blocks, command_lines, polarlab_words
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -45,7 +46,7 @@ def test_every_command_of_the_page_does_what_it_should(line, extended):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import QUIET, er_options, next_run, probe_all_pairs
+from conftest import QUIET, er_options, next_run, probe_all_pairs, settle
 
 from emulation.faults import NetworkFaults
 from experiments.fabric import live_fabric
@@ -48,7 +48,7 @@ def faults(er3_alive):
     done = NetworkFaults(er3_alive.network)
     yield done
     done.restore_all()
-    time.sleep(0.5)
+    settle(0.5)
     assert er3_alive.controller.wait_until_whole(30)
     assert probe_all_pairs(er3_alive) == ([], 2)
 
@@ -89,7 +89,7 @@ def test_a_burst_of_failures_is_one_planning(er3_alive, faults):
     known = len(er3_alive.controller.replans)
     faults.fail(Element(Kind.SWITCH, (7,)))
     planned(er3_alive, "s8")
-    time.sleep(0.5)
+    settle(0.5)
     er3_alive.controller.catch_up()
     # The links at once, and perhaps once more when the switch itself is given up.
     assert len(er3_alive.controller.replans) - known <= 2
@@ -137,9 +137,9 @@ def set_down(fabric, link):
 def flap_until_held(fabric, faults, link):
     for _ in range(12):
         faults.fail(link_element(link))
-        time.sleep(0.05)
+        settle(0.05)
         faults.restore(link_element(link))
-        time.sleep(0.05)
+        settle(0.05)
         if set_down(fabric, link):
             return
     raise AssertionError("the link was not held")
@@ -192,7 +192,7 @@ def test_a_restart_while_something_is_broken_costs_no_packet(er3_alive, faults):
     link = link_element(er3_alive.options.topology.link_list[4])
     faults.fail(link)
     planned(er3_alive, link.name.partition(":")[2])
-    time.sleep(0.2)
+    settle(0.2)
     restart = [Fault(0.5, CONTROLLER), Fault(0.8, CONTROLLER, restores=True)]
     sent, lost, _ = steady_probes(er3_alive, restart, 4.0, faults)
     assert (sent > 20_000, lost) == (True, 0)
@@ -218,11 +218,11 @@ def test_a_link_that_a_dead_controller_held_is_given_back_by_the_next(er3_alive,
     link = er3_alive.options.topology.link_list[8]
     flap_until_held(er3_alive, faults, link)
     er3_alive.controller.stop()
-    time.sleep(0.3)
+    settle(0.3)
     assert set_down(er3_alive, link)
     er3_alive.start_controller_again(QUIET)
     er3_alive.controller.wait_until_in_charge()
     deadline = time.monotonic() + 5
     while set_down(er3_alive, link):
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        settle(0.05)

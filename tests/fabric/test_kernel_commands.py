@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import needs_kernel_datapath, polarlab, start_polarlab, wait_for_line
+from conftest import TIMEOUT_S, needs_kernel_datapath, polarlab, start_polarlab, wait_for_line
 
 pytestmark = [needs_kernel_datapath, pytest.mark.usefixtures("no_leftovers")]
 
@@ -46,7 +46,7 @@ def test_clean_removes_the_datapaths_that_kill_9_leaves():
     process = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 600")
     wait_for_line(process, "all switches hold")
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=TIMEOUT_S)
     assert "ovs-vswitchd" in polarlab("clean", "--json").stdout
     assert polarlab("clean").stdout == "nothing was left behind\n"
 

@@ -1,10 +1,9 @@
 """Links and switches that die under real packets while no controller is there to help."""
 
 import dataclasses
-import time
 
 import pytest
-from conftest import QUIET, er_options, probe_all_pairs
+from conftest import QUIET, er_options, probe_all_pairs, settle
 
 from emulation.faults import NetworkFaults
 from experiments.fabric import live_fabric
@@ -33,12 +32,12 @@ def test_every_pair_goes_on_whichever_link_dies(orphaned):
     for link in topology.link_list[:: 5 if topology.routers > 13 else 1]:
         element = link_element(link)
         faults.fail(element)
-        time.sleep(0.05)
+        settle(0.05)
         missing, hops = probe_all_pairs(orphaned)
         assert missing == [], element.name
         assert 2 < hops <= bound, element.name
         faults.restore(element)
-        time.sleep(0.05)
+        settle(0.05)
     assert probe_all_pairs(orphaned) == ([], 2)
 
 
@@ -50,14 +49,14 @@ def test_every_surviving_pair_goes_on_whichever_switch_loses_its_links(orphaned)
         ports = range(1, 1 + int(topology.degrees[router]))
         names = [interface_name(router, port) for port in ports]
         network.set_interfaces(router, names, "down")
-        time.sleep(0.1)
+        settle(0.1)
         missing, hops = probe_all_pairs(orphaned)
         dead = f"h{router + 1}_1"
         assert {pair for pair in missing if dead not in pair} == set(), dead
         assert len(missing) == 2 * (len(orphaned.hosts) - 1)
         assert hops <= MOST_HOPS[orphaned.options.routing]
         network.set_interfaces(router, names, "up")
-        time.sleep(0.1)
+        settle(0.1)
 
 
 def test_without_local_repair_only_the_controller_repairs():
@@ -69,7 +68,7 @@ def test_without_local_repair_only_the_controller_repairs():
         assert probe_all_pairs(fabric)[0] == []
         fabric.controller.stop()
         faults.restore_all()
-        time.sleep(0.1)
+        settle(0.1)
         faults.fail(link_element(fabric.options.topology.link_list[1]))
-        time.sleep(0.1)
+        settle(0.1)
         assert probe_all_pairs(fabric)[0] != []

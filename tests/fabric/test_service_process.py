@@ -11,12 +11,13 @@ import subprocess
 import sys
 
 import pytest
+from conftest import TIMEOUT_S
 
 SERVICE = (sys.executable, "-m", "controller.service", "polarfly", "q=2")
 
 
 def run_service(*words):
-    return subprocess.run([*SERVICE, *words], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([*SERVICE, *words], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from conftest import one_line, polarlab, start_polarlab, wait_for_line
+from conftest import TIMEOUT_S, one_line, polarlab, start_polarlab, wait_for_line
 
 from controller.occupancy import NETLINK, PORT_STATISTICS
 from emulation.shaping import PortShape
@@ -35,7 +35,7 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path):
     process = start_polarlab(*words)
     wait_for_line(process, "point 3 of 8")
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=TIMEOUT_S)
     measured = rows(out)
     assert 1 <= len(measured) <= 2
     with open(out / "points.csv", "a") as file:

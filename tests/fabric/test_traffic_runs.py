@@ -8,7 +8,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import POLARLAB, one_line, polarlab, start_polarlab, wait_for_line
+from conftest import POLARLAB, TIMEOUT_S, one_line, polarlab, start_polarlab, wait_for_line
 
 from experiments.records import NEEDED_BYTES
 
@@ -111,7 +111,7 @@ def test_a_disk_that_is_full_loses_no_result(small_disk, left_bytes, no_leftover
     process = start_polarlab(*ER2, "--warmup", "0.5", "--duration", "3", "--out", str(out))
     wait_for_line(process, "of the injection capacity")
     fill(small_disk, left_bytes)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 3
     assert "no room left to write" in one_line(said)
     kept = re.search(r"it was (\{.*\})", said)

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from conftest import POLARLAB
+from conftest import POLARLAB, TIMEOUT_S
 from documents import ROOT, blocks, command_lines
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -34,7 +34,7 @@ def test_every_command_of_the_tutorial_does_what_the_page_says(line, shown, fold
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import platform
-import shlex
 import shutil
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import root_filesystem
-from emulator import CPUS, MEMORY_MIB, Boot, choose_accelerator, run_to_power_off
+from emulator import CPUS, MEMORY_MIB, Accelerator, Boot, choose_accelerator, run_to_power_off
 from steps import StepError, step
 
 PROJECT = Path(__file__).parents[2]
@@ -47,13 +46,14 @@ def main(tests: list[str]) -> int:
 def _run(tests: list[str], started: float) -> bool:
     with step("validating the Vagrantfile"):
         _validate_vagrantfile()
-    root = root_filesystem.make(WORK, PROJECT, tests or DEFAULT_TESTS)
+    root = root_filesystem.make(WORK, PROJECT)
     with step("choosing how to emulate"):
         accelerator = choose_accelerator(root)
+    root_filesystem.add_tests(root, WORK, tests or DEFAULT_TESTS, accelerator.patience)
     shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
     limit_s = TIME_LIMIT_S * (_TIMES_LIMIT_FOR_CHOSEN_TESTS if tests else 1)
-    with step(f"booting with {accelerator}, {CPUS} cores and {MEMORY_MIB} MiB"):
+    with step(f"booting with {accelerator.name}, {CPUS} cores and {MEMORY_MIB} MiB"):
         disk = root_filesystem.write_image(root, WORK)
         run_to_power_off(Boot(root, disk, accelerator, limit_s, RESULTS))
     return _report(accelerator, time.monotonic() - started)
@@ -68,7 +68,7 @@ def _validate_vagrantfile() -> None:
         raise StepError(f"`vagrant validate` refuses vagrant/Vagrantfile: {said}", exit_status=1)
 
 
-def _report(accelerator: str, seconds: float) -> bool:
+def _report(accelerator: Accelerator, seconds: float) -> bool:
     """Prints what the guest's tests said, as the table that the README shows, and keeps it as JSON."""
     junit = RESULTS / "tests.xml"
     if not junit.exists():
@@ -78,7 +78,7 @@ def _report(accelerator: str, seconds: float) -> bool:
     rows = [
         ("kernel", guest["kernel"]),
         ("Open vSwitch", guest["open_vswitch"]),
-        ("emulated by", f"{accelerator}, {CPUS} cores, {MEMORY_MIB} MiB"),
+        ("emulated by", f"{accelerator.name}, {CPUS} cores, {MEMORY_MIB} MiB"),
         ("boot until tests begin", f"{guest['boot_s']:.0f} s"),
         *((name, f"{outcome}, {took:.0f} s") for name, outcome, took in cases),
         ("all of it", f"{seconds / 60:.1f} min"),
@@ -90,7 +90,7 @@ def _report(accelerator: str, seconds: float) -> bool:
     print(f"vm-test: {counted or 'no tests'}; {RESULTS.relative_to(PROJECT)}/serial.log has the console")
     content = {
         "host": platform.release(),
-        "accelerator": accelerator,
+        "accelerator": accelerator.name,
         "seconds": round(seconds, 1),
         "guest": guest,
         "tests": [{"name": n, "outcome": o, "seconds": t} for n, o, t in cases],
@@ -111,4 +111,4 @@ def _case(element: ElementTree.Element) -> tuple[str, str, float]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(shlex.split(" ".join(sys.argv[1:]))))
+    sys.exit(main(sys.argv[1:]))

@@ -19,12 +19,30 @@ _RESULT_DISK_BYTES = 256 << 20
 # From this line on, what the console says is the tests' own.
 TESTS_BEGIN = "vm-test guest:"
 
-# How qemu computes, best first; all cores are threads of their own.
-_ACCELERATORS = {
-    "hardware virtualisation": ["-accel", "kvm", "-cpu", "host"],
-    "software emulation": ["-accel", "tcg,thread=multi,tb-size=1024", "-cpu", "max"],
-}
-_KERNEL_WORDS = "console=ttyS0 root=/dev/vda rw panic=-1 mitigations=off tsc=reliable"
+
+@dataclass(frozen=True)
+class Accelerator:
+    """A way in which qemu computes.
+
+    Attributes:
+        name: in words.
+        options: qemu's.
+        patience: how many times longer than on a real machine things may take in it.
+    """
+
+    name: str
+    options: tuple[str, ...]
+    patience: int
+
+
+# Best first; all cores are threads of their own.
+_ACCELERATORS = (
+    Accelerator("hardware virtualisation", ("-accel", "kvm", "-cpu", "host"), 2),
+    Accelerator("software emulation", ("-accel", "tcg,thread=multi,tb-size=1024", "-cpu", "max"), 10),
+)
+_KERNEL_WORDS = (
+    "console=ttyS0 root=/dev/vda rw panic=-1 mitigations=off tsc=reliable systemd.show_status=false"
+)
 
 
 @dataclass(frozen=True)
@@ -34,25 +52,25 @@ class Boot:
     Attributes:
         root: the root file system; its kernel is booted.
         disk: the image that holds it.
-        accelerator: one of those that `choose_accelerator` returns.
+        accelerator: what `choose_accelerator` returned.
         limit_s: after so many seconds it is ended.
         results: the folder to which the console's log and the guest's files come.
     """
 
     root: Path
     disk: Path
-    accelerator: str
+    accelerator: Accelerator
     limit_s: float
     results: Path
 
 
-def choose_accelerator(root: Path) -> str:
+def choose_accelerator(root: Path) -> Accelerator:
     """Returns the first way of emulating with which the kernel says a word.
 
     A machine may have /dev/kvm and yet boot nothing with it; only a trial tells.
     """
-    for name in _ACCELERATORS:
-        argv = [*_qemu(root, name), "-append", "console=ttyS0 panic=-1"]
+    for accelerator in _ACCELERATORS:
+        argv = [*_qemu(root, accelerator), "-append", "console=ttyS0 panic=-1"]
         try:
             said = subprocess.run(
                 argv, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=TRIAL_S
@@ -62,7 +80,7 @@ def choose_accelerator(root: Path) -> str:
         except FileNotFoundError:
             raise StepError(f"{argv[0]} is not installed; try `apt-get install qemu-system-x86`") from None
         if b"Linux version" in said:
-            return name
+            return accelerator
     raise StepError("qemu boots the kernel neither with hardware virtualisation nor in software")
 
 
@@ -120,8 +138,8 @@ def _fetch(disk: Path, folder: Path) -> None:
         disk.unlink()
 
 
-def _qemu(root: Path, accelerator: str) -> list[str]:
+def _qemu(root: Path, accelerator: Accelerator) -> list[str]:
     kernel, initrd = (max((root / "boot").glob(pattern)) for pattern in ("vmlinuz-*", "initrd.img-*"))
-    machine = ["qemu-system-x86_64", *_ACCELERATORS[accelerator], "-smp", str(min(CPUS, os.cpu_count() or 1))]
+    machine = ["qemu-system-x86_64", *accelerator.options, "-smp", str(min(CPUS, os.cpu_count() or 1))]
     machine += ["-m", str(MEMORY_MIB), "-nodefaults", "-nographic", "-no-reboot", "-nic", "none"]
     return [*machine, "-serial", "stdio", "-kernel", str(kernel), "-initrd", str(initrd)]

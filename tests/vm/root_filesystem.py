@@ -34,6 +34,7 @@ After=multi-user.target
 
 [Service]
 Type=oneshot
+Environment=POLARLAB_TEST_PATIENCE={patience}
 ExecStart=/opt/polarlab/tests/vm/guest.sh
 
 [Install]
@@ -41,7 +42,7 @@ WantedBy=multi-user.target
 """
 
 
-def make(work: Path, project: Path, tests: list[str]) -> Path:
+def make(work: Path, project: Path) -> Path:
     """Makes the root file system below a work folder and returns it.
 
     What debootstrap made is kept for the next time; the project is copied and provisioned every time.
@@ -49,7 +50,6 @@ def make(work: Path, project: Path, tests: list[str]) -> Path:
     Args:
         work: the folder.
         project: the checkout to be tested.
-        tests: pytest's arguments in the guest.
 
     Raises:
         StepError: something could not be installed.
@@ -71,7 +71,6 @@ def make(work: Path, project: Path, tests: list[str]) -> Path:
         _run_in(root, ["/opt/polarlab/vagrant/provision.sh", "guest"], log)
     with step("provisioning it again"):
         _run_in(root, ["/opt/polarlab/vagrant/provision.sh", "guest"], log)
-    _add_test_service(root, tests, log)
     return root
 
 
@@ -106,9 +105,18 @@ def _trust_what_this_machine_trusts(root: Path, log: Path) -> None:
         _run_in(root, ["update-ca-certificates"], log)
 
 
-def _add_test_service(root: Path, tests: list[str], log: Path) -> None:
+def add_tests(root: Path, work: Path, tests: list[str], patience: int) -> None:
+    """Has the machine run tests when it is up, and somebody who may use sudo in it.
+
+    Args:
+        root: the root file system.
+        work: the folder that `make` was given.
+        tests: pytest's arguments.
+        patience: how many times longer than on a real machine things may take.
+    """
+    log = work / "log"
     (root / "etc/polarlab-tests").write_text(shlex.join(tests) + "\n")
-    (root / "etc/systemd/system/polarlab-tests.service").write_text(_UNIT)
+    (root / "etc/systemd/system/polarlab-tests.service").write_text(_UNIT.format(patience=patience))
     (root / "etc/hostname").write_text("polarlab\n")
     (root / "etc/hosts").write_text("127.0.0.1 localhost polarlab\n")
     # Who logs in to a box: no root, but sudo without a password.
