@@ -12,10 +12,11 @@ from dataclasses import replace
 from emulation.network import FabricNetwork
 from emulation.shaping import MAX_RATE_BPS, MIN_RATE_BPS
 from experiments.fabric import LiveFabric, controlled
+from experiments.fabric_options import FabricOptions
 from experiments.fidelity import MIN_IDLE, CpuSampler
-from experiments.options import MAX_PACKETS_PER_S, FabricOptions, TrafficOptions
 from experiments.progress import Progress
 from experiments.traffic_jobs import run_measured_traffic
+from experiments.traffic_options import MAX_PACKETS_PER_S, TrafficOptions
 from topology.errors import MachineError
 
 _TRIALS = 6

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, NoReturn
 
-from experiments import demo_command, fabric_commands, theory_commands
+from experiments import demo_command, fabric_commands, machine_commands, result_commands, theory_commands
 from experiments.errors import Status
 from experiments.printing import add_json
 from topology.errors import UsageError
@@ -177,15 +177,15 @@ _COMMANDS = (
     _Command(
         "plot",
         "draw the figures of a run, a sweep or a failover",
-        fabric_commands.plot_arguments,
-        fabric_commands.plot,
+        result_commands.plot_arguments,
+        result_commands.plot,
         ("polarlab plot results/RUN",),
     ),
     _Command(
         "report",
         "one page of HTML with all of a sweep, or of a run",
-        fabric_commands.report_arguments,
-        fabric_commands.report,
+        result_commands.report_arguments,
+        result_commands.report,
         (
             "polarlab report results/SWEEP",
             "polarlab report results/RUN --out run.html",
@@ -194,8 +194,8 @@ _COMMANDS = (
     _Command(
         "compare",
         "runs side by side: in what they differ, and what came of it",
-        fabric_commands.compare_arguments,
-        fabric_commands.compare,
+        result_commands.compare_arguments,
+        result_commands.compare,
         (
             "polarlab compare results/RUN results/OTHER",
             "polarlab compare results/RUN results/OTHER --figure both.png",
@@ -205,7 +205,7 @@ _COMMANDS = (
         "doctor",
         "what this machine has and lacks, and how large a fabric it can carry",
         add_json,
-        fabric_commands.doctor,
+        machine_commands.doctor,
         (
             "sudo polarlab doctor",
             "polarlab doctor --json",
@@ -215,7 +215,7 @@ _COMMANDS = (
         "clean",
         "remove what a crashed fabric left behind, and only that (root)",
         add_json,
-        fabric_commands.clean,
+        machine_commands.clean,
         ("sudo polarlab clean",),
     ),
 )

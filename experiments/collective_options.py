@@ -7,7 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.options import FabricOptions, check_range, check_seed, read_faults, words_of
+from experiments.fabric_options import FabricOptions
+from experiments.option_values import check_range, check_seed, words_of
+from experiments.traffic_options import read_faults
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
 from traffic.codec import ETHERNET_BYTES, MAX_FLOWS

@@ -17,11 +17,12 @@ _NAME, _Q, _LINK_RATE = "polarfly", 5, "20Mbit"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab demo`."""
-    from experiments import options
+    from experiments.fabric_options import add_fabric_arguments, add_routing_argument
+    from experiments.option_values import output_path
 
     parser.add_argument("what", choices=("failover",), help="failover")
-    options.add_fabric_arguments(parser, _NAME, _LINK_RATE)
-    options.add_routing_argument(parser)
+    add_fabric_arguments(parser, _NAME, _LINK_RATE)
+    add_routing_argument(parser)
     parser.add_argument(
         "--fail",
         metavar="WHAT",
@@ -34,16 +35,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="kill the controller before anything else fails, and start it again before that comes back",
     )
     parser.add_argument("--seed", type=int, default=1, help="of random:3 (default 1)")
-    parser.add_argument(
-        "--out", type=options.output_path, metavar="DIR", help="where to (default below results/)"
-    )
+    parser.add_argument("--out", type=output_path, metavar="DIR", help="where to (default below results/)")
     add_json(parser)
 
 
 def demo(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab demo` is for."""
     from emulation.machine import require_emulation
-    from experiments.options import DEFAULT_RESULTS, check_seed, read_fabric
+    from experiments.fabric_options import read_fabric
+    from experiments.option_values import DEFAULT_RESULTS, check_seed
     from experiments.records import plain_name
     from topology.faults import CONTROLLER, parse_elements
 

@@ -16,7 +16,7 @@ from controller.routings import make_plan, routing
 from emulation.machine import choose_datapath
 from emulation.network import FabricNetwork, FabricSettings, launched
 from experiments.controller_process import ControllerProcess
-from experiments.options import FabricOptions
+from experiments.fabric_options import FabricOptions
 from experiments.progress import Progress
 from topology.addressing import Host, hosts_of
 from topology.errors import MachineError

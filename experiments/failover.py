@@ -21,9 +21,9 @@ from controller.remaining_routes import crossing_pairs
 from emulation.commands import marked_environment
 from emulation.machine import require_emulation
 from experiments.fabric import LiveFabric, live_fabric
+from experiments.fabric_options import FabricOptions
 from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES, STREAMS
 from experiments.fault_player import DoneFault, FaultPlayer
-from experiments.options import FabricOptions
 from experiments.progress import Progress
 from experiments.records import MANIFEST, SUMMARY, RunDirectory, kept_directory
 from experiments.runner import checked_pairs

@@ -18,10 +18,10 @@ from experiments.calibration import with_settled_rate
 from experiments.collective_options import CollectiveOptions
 from experiments.collective_results import collective_troubles
 from experiments.fabric import LiveFabric, controlled, prepared_network
+from experiments.fabric_options import FabricOptions
 from experiments.fault_player import FaultPlayer
 from experiments.fidelity import CpuSampler, CpuSamples
 from experiments.link_rates import LinkLog, LinkSampler
-from experiments.options import FabricOptions, TrafficOptions
 from experiments.progress import Progress
 from experiments.records import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
 from experiments.repeats import combine
@@ -33,6 +33,7 @@ from experiments.traffic_jobs import (
     run_collective_traffic,
     run_measured_traffic,
 )
+from experiments.traffic_options import TrafficOptions
 from topology.addressing import hosts_of
 from topology.errors import NegativeResult, ParameterError, PolarLabError
 from traffic.engine import TrafficInterrupted, TrafficResult

@@ -20,9 +20,9 @@ from experiments.fabric import LiveFabric
 from experiments.fidelity import CpuSamples, Evidence, judge
 from experiments.link_history import Amounts, directed_links, jain, link_loads
 from experiments.link_rates import LinkLog
-from experiments.options import TrafficOptions
 from experiments.prediction import predict_pattern
 from experiments.traffic_jobs import PairCheck, host_distances
+from experiments.traffic_options import TrafficOptions
 from traffic.engine import TrafficResult
 from traffic.patterns import make_pattern
 

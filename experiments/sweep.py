@@ -18,7 +18,7 @@ from controller.routings import make_plan, routing
 from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
 from experiments.fabric import LiveFabric, controlled, prepared_network
-from experiments.options import FabricOptions, TrafficOptions
+from experiments.fabric_options import FabricOptions
 from experiments.prediction import router_demand
 from experiments.progress import Progress
 from experiments.records import MANIFEST, RunDirectory, kept_directory, read_json
@@ -36,6 +36,7 @@ from experiments.sweep_points import (
     row_of,
 )
 from experiments.traffic_jobs import PairCheck
+from experiments.traffic_options import TrafficOptions
 from topology.errors import ParameterError
 from traffic.patterns import make_pattern
 

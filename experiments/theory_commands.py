@@ -15,10 +15,10 @@ from topology.errors import UsageError
 
 def topology_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab topology`."""
-    from experiments import options
+    from experiments.fabric_options import add_hosts_argument, add_topology_arguments
 
-    options.add_topology_arguments(parser, "")
-    options.add_hosts_argument(parser)
+    add_topology_arguments(parser, "")
+    add_hosts_argument(parser)
     parser.add_argument("--list", action="store_true", help="the families, with parameters and an example")
     parser.add_argument("--designs", action="store_true", help="all polarstars of a --radix, by their sizes")
     parser.add_argument(
@@ -36,7 +36,7 @@ def topology(arguments: argparse.Namespace) -> Status:
     import numpy as np
 
     from experiments.exports import check_format, check_new, export
-    from experiments.options import read_topology
+    from experiments.fabric_options import read_topology
     from topology.addressing import check_hosts
 
     if arguments.list or arguments.designs:
@@ -123,15 +123,20 @@ def _list_designs(arguments: argparse.Namespace) -> Status:
 
 def verify_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab verify`."""
-    from experiments import options
+    from experiments.fabric_options import (
+        add_hosts_argument,
+        add_local_repair_argument,
+        add_routing_argument,
+        add_topology_arguments,
+    )
 
-    options.add_topology_arguments(parser)
-    options.add_hosts_argument(parser)
-    options.add_routing_argument(parser)
+    add_topology_arguments(parser)
+    add_hosts_argument(parser)
+    add_routing_argument(parser)
     parser.add_argument(
         "--failures", default="none", help="none, links or switches, one at a time (default none)"
     )
-    options.add_local_repair_argument(parser)
+    add_local_repair_argument(parser)
     add_json(parser)
 
 
@@ -140,7 +145,7 @@ def verify(arguments: argparse.Namespace) -> Status:
     from controller.failures import NO_FAILURE, link_failures, switch_failures
     from controller.routings import make_plan
     from controller.walk import FAULTS_KEPT, prove
-    from experiments.options import read_topology
+    from experiments.fabric_options import read_topology
     from topology.addressing import switch_name
 
     params, topology = read_topology(arguments)
@@ -226,20 +231,22 @@ def patterns(arguments: argparse.Namespace) -> Status:
 
 def predict_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab predict`."""
-    from experiments import options
+    from experiments.fabric_options import add_hosts_argument, add_routing_argument, add_topology_arguments
+    from experiments.traffic_options import DEFAULT_LOAD, add_pattern_arguments
 
-    options.add_topology_arguments(parser)
-    options.add_hosts_argument(parser)
-    options.add_routing_argument(parser)
-    options.add_pattern_arguments(parser)
-    parser.set_defaults(load=options.DEFAULT_LOAD)
+    add_topology_arguments(parser)
+    add_hosts_argument(parser)
+    add_routing_argument(parser)
+    add_pattern_arguments(parser)
+    parser.set_defaults(load=DEFAULT_LOAD)
     add_json(parser)
 
 
 def predict(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab predict` is for."""
     from controller.routings import make_plan
-    from experiments.options import check_seed, read_topology
+    from experiments.fabric_options import read_topology
+    from experiments.option_values import check_seed
     from experiments.prediction import predict_pattern
     from topology.addressing import switch_name
     from traffic.patterns import check_load, make_pattern
@@ -280,10 +287,10 @@ def predict(arguments: argparse.Namespace) -> Status:
 
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab explain`."""
-    from experiments import options
+    from experiments.fabric_options import add_routing_argument, add_topology_arguments
 
-    options.add_topology_arguments(parser)
-    options.add_routing_argument(parser)
+    add_topology_arguments(parser)
+    add_routing_argument(parser)
     parser.add_argument("switch", help="where packets start, as s3")
     parser.add_argument("other", help="where they go, as s17")
     add_json(parser)
@@ -292,7 +299,7 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
 def explain(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab explain` is for."""
     from experiments.explanation import explain, lines_of
-    from experiments.options import read_topology
+    from experiments.fabric_options import read_topology
     from topology.addressing import switch_router
 
     params, topology = read_topology(arguments)
@@ -307,12 +314,17 @@ def explain(arguments: argparse.Namespace) -> Status:
 
 def rules_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab rules`."""
-    from experiments import options
+    from experiments.fabric_options import (
+        add_hosts_argument,
+        add_local_repair_argument,
+        add_routing_argument,
+        add_topology_arguments,
+    )
 
-    options.add_topology_arguments(parser)
-    options.add_hosts_argument(parser)
-    options.add_routing_argument(parser)
-    options.add_local_repair_argument(parser)
+    add_topology_arguments(parser)
+    add_hosts_argument(parser)
+    add_routing_argument(parser)
+    add_local_repair_argument(parser)
     parser.add_argument(
         "--without", metavar="WHAT", help="plan for what is left without link:s1-s7, switch:s4"
     )
@@ -326,7 +338,7 @@ def rules(arguments: argparse.Namespace) -> Status:
     from controller.plan_text import describe
     from controller.remaining_plan import remaining_plan
     from controller.routings import make_plan
-    from experiments.options import read_topology
+    from experiments.fabric_options import read_topology
     from topology.addressing import switch_router
     from topology.faults import parse_elements
 

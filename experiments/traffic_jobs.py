@@ -13,7 +13,7 @@ from controller.routings import routing
 from emulation.commands import marked_environment
 from experiments.collective_options import CollectiveOptions
 from experiments.fabric import LiveFabric
-from experiments.options import TrafficOptions
+from experiments.traffic_options import TrafficOptions
 from topology.addressing import Host
 from topology.errors import NegativeResult
 from traffic.codec import HEADER_BYTES

@@ -26,6 +26,7 @@ from traffic.counts import Arrivals, Measured, ReceivedCounts, SentCounts
 from traffic.job import Clock
 from traffic.live import LiveCounts
 from traffic.ranks import Message, Messages, Ranks
+from traffic.receivers import Receivers
 from traffic.segments import (
     ACKNOWLEDGEMENT,
     ACKNOWLEDGEMENT_BYTES,
@@ -61,8 +62,6 @@ class CollectiveWorker:
         self._collective: Collective = COLLECTIVES[job.name]
         self._segment_bytes = job.frame_bytes - SEGMENT_BYTES
         self._writer = Writer(Heads(job.template), job.frame_bytes)
-        self._buffer = sockets.ReceiveBuffer(_SLOTS, job.frame_bytes)
-        self._frames = self._buffer.frames.data.cast("B")
         self._random = Random(job.seed)  # noqa: S311  # of traffic, not of secrets
         hosts = [job.hosts[index] for index in job.ranks]
         self._ips = [host.ip for host in hosts]
@@ -74,13 +73,8 @@ class CollectiveWorker:
             self._deaths.register(descriptor, select.POLLIN)
         places = [host.place for host in hosts]
         self._senders = sockets.open_all(places, sockets.open_sender)
-        self._receivers = sockets.open_all(
-            places, lambda interface: sockets.open_receiver(interface, job.run, SEGMENT_MAGIC)
-        )
-        self._rank_of_receiver = {one.fileno(): rank for rank, one in enumerate(self._receivers)}
-        self._poll = select.epoll()
-        for descriptor in self._rank_of_receiver:
-            self._poll.register(descriptor, select.EPOLLIN)
+        self._receivers = Receivers(places, job.run, _SLOTS, magic=SEGMENT_MAGIC, frame_bytes=job.frame_bytes)
+        self._frames = self._receivers.buffer.frames.data.cast("B")
         self._outgoing: dict[tuple[int, int], Outgoing] = {}
         self._incoming: dict[tuple[int, int], Incoming] = {}
         self._owed_since: dict[tuple[int, int], int] = {}
@@ -108,8 +102,9 @@ class CollectiveWorker:
                 finished.append(finished_ns)
         except _Ended as end:
             failed = str(end)
-        for one in (*self._senders, *self._receivers):
-            one.close()
+        for sender in self._senders:
+            sender.close()
+        self._receivers.close()
         seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
         resent = sum(connection.resent for connection in self._outgoing.values())
         self._count_sent()
@@ -148,7 +143,7 @@ class CollectiveWorker:
         self._ranks.start(time.monotonic_ns())
         # What is still unacknowledged in the end is waited for, so that it does not weigh on the next one.
         while self._ranks.unfinished or not all(c.idle for c in self._outgoing.values()):
-            count = self._receive()
+            count = self._receivers.receive()
             now_ns = time.monotonic_ns()
             if count:
                 self._take(count, now_ns)
@@ -261,22 +256,12 @@ class CollectiveWorker:
                 continue
             self._acknowledgements_sent += 1
 
-    def _receive(self) -> int:
-        filled = 0
-        self._receivers_of_slots: list[int] = []
-        for descriptor, _ in self._poll.poll(0):
-            count = self._buffer.receive(descriptor, filled, _SLOTS - filled)
-            self._receivers_of_slots += [self._rank_of_receiver[descriptor]] * count
-            filled += count
-            if filled == _SLOTS:
-                break
-        return filled
-
     def _take(self, count: int, now_ns: int) -> None:
         """Takes what was received; frame by frame, as there are few at a time."""
-        slot_bytes, segment_bytes = self._buffer.frames.strides[0], self._segment_bytes
-        arrivals_ns = self._buffer.arrivals_ns(count).tolist()
-        for slot, here in enumerate(self._receivers_of_slots):
+        buffer = self._receivers.buffer
+        slot_bytes, segment_bytes = buffer.frames.strides[0], self._segment_bytes
+        arrivals_ns = buffer.arrivals_ns(count).tolist()
+        for slot, here in enumerate(self._receivers.owners[:count].tolist()):
             begin = slot * slot_bytes
             head = Head(*HEAD.unpack_from(self._frames, begin))
             there = self._rank_of.get(head.source_ip)
@@ -302,7 +287,7 @@ class CollectiveWorker:
             elif (here, there) in self._outgoing:
                 self._acknowledgements_received += 1
                 self._outgoing[here, there].acknowledged(head.number, int.from_bytes(payload, "big"), now_ns)
-        self._buffer.reset(count)
+        buffer.reset(count)
 
     def _fits(self, message: Message, source: int, destination: int, head: Head) -> bool:
         """Returns whether a segment is what its message has in that place."""

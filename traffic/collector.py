@@ -6,7 +6,6 @@ arrivals, looking late does not change a latency. Memory depends on the number o
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Callable
 
@@ -19,6 +18,7 @@ from traffic.codec import SOURCE_PORT_BASE, intact, read_headers
 from traffic.counts import Arrivals, Measured, ReceivedCounts
 from traffic.job import Clock, Received, TrafficJob
 from traffic.live import LiveCounts
+from traffic.receivers import Receivers
 from traffic.schedule import from_dict
 from traffic.window import Window
 
@@ -35,50 +35,32 @@ class Collector:
     def __init__(self, job: TrafficJob, window: Window, live: LiveCounts) -> None:
         self._job, self._window, self._live = job, window, live
         self._schedule = from_dict(job.schedule)
-        self._buffer = sockets.ReceiveBuffer(_SLOTS)
-        self._host_of_slot = np.zeros(_SLOTS, np.int64)
-        places = (host.place for host in job.hosts)
-        self._sockets = sockets.open_all(places, lambda interface: sockets.open_receiver(interface, job.run))
-        self._host_of = {receiver.fileno(): index for index, receiver in enumerate(self._sockets)}
-        self._poll = select.epoll()
-        for descriptor in self._host_of:
-            self._poll.register(descriptor, select.EPOLLIN)
+        self._receivers = Receivers((host.place for host in job.hosts), job.run, _SLOTS)
         self._counts = ProbeCounts(job, window, self._schedule.end_ns)
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Received:
         """Collects until it is quiet after the traffic's end, or until `stopped`."""
         last_ns = 0
         while (now_ns := time.monotonic_ns()) < self._quiet_at(clock, last_ns) and not stopped():
-            count = self._receive()
+            count = self._receivers.receive()
             if count:
                 last_ns = now_ns
-                arrivals = self._counts.add(self._buffer, self._host_of_slot[:count], clock)
-                self._buffer.reset(count)
+                buffer = self._receivers.buffer
+                arrivals = self._counts.add(buffer, self._receivers.owners[:count], clock)
+                buffer.reset(count)
                 latency_ns = arrivals.arrived_ns - arrivals.sent_ns
                 self._live.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
             else:
                 self._live.add(0, 0)
             if count < _SLOTS // 2:
                 time.sleep(_LOOK_EVERY_S)
-        for receiver in self._sockets:
-            receiver.close()
+        self._receivers.close()
         return self._counts.result()
 
     def _quiet_at(self, clock: Clock, last_ns: int) -> int:
         """Returns when to end if no more arrives after `last_ns`."""
         end_ns = clock.monotonic_ns + min(self._schedule.end_ns, self._window.end_ns)
         return min(max(last_ns, end_ns), end_ns + MAX_DRAIN_NS) + self._job.quiet_ns
-
-    def _receive(self) -> int:
-        """Reads what waits, as far as there is room, and returns how many frames there were."""
-        filled = 0
-        for descriptor, _ in self._poll.poll(0):
-            count = self._buffer.receive(descriptor, filled, _SLOTS - filled)
-            self._host_of_slot[filled : filled + count] = self._host_of[descriptor]
-            filled += count
-            if filled == _SLOTS:
-                break
-        return filled
 
 
 class ProbeCounts:

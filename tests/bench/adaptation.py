@@ -18,11 +18,12 @@ from emulation.commands import marked_environment
 from emulation.network import FabricNetwork
 from emulation.shaping import PortShape
 from experiments.fabric import LiveFabric, controlled, open_queues, prepared_network
-from experiments.options import FabricOptions, TrafficOptions
+from experiments.fabric_options import FabricOptions
 from experiments.progress import Progress
 from experiments.runner import checked_pairs, measure
 from experiments.sweep_plots import simulated_curve
 from experiments.traffic_jobs import make_job
+from experiments.traffic_options import TrafficOptions
 from topology.polarfly import PolarFly
 from topology.registry import make_topology
 from traffic.engine import run_traffic

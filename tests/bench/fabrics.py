@@ -15,7 +15,7 @@ from rows import Row
 
 from emulation.shaping import PortShape
 from experiments.fabric import LiveFabric, live_fabric
-from experiments.options import FabricOptions
+from experiments.fabric_options import FabricOptions
 from experiments.progress import Progress
 from experiments.traffic_jobs import check_all_pairs, make_job
 from topology.registry import make_topology

@@ -17,9 +17,9 @@ from emulation.faults import NetworkFaults
 from emulation.leftovers import marked_processes
 from emulation.shaping import PortShape
 from experiments.fabric import LiveFabric, live_fabric
+from experiments.fabric_options import FabricOptions
 from experiments.failover import FailoverOptions, Observation, observe_failure
 from experiments.fault_player import FaultPlayer
-from experiments.options import FabricOptions
 from experiments.progress import Progress
 from experiments.traffic_jobs import check_all_pairs, make_job
 from topology.faults import CONTROLLER, Element, Fault, Kind, link_element

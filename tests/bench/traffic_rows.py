@@ -17,9 +17,9 @@ from emulation.shaping import PortShape
 from experiments.collective_options import CollectiveOptions
 from experiments.collective_results import collective_summary
 from experiments.fabric import LiveFabric, live_fabric
+from experiments.fabric_options import FabricOptions
 from experiments.link_history import directed_links, link_loads
 from experiments.link_rates import LinkSampler
-from experiments.options import FabricOptions
 from experiments.progress import Progress
 from experiments.traffic_jobs import make_job, run_collective_traffic
 from topology.polarfly import PolarFly

@@ -19,7 +19,7 @@ from emulation.machine import kernel_datapath_available
 from emulation.shaping import PortShape
 from experiments.collective_options import CollectiveOptions
 from experiments.fabric import LiveFabric, live_fabric
-from experiments.options import FabricOptions
+from experiments.fabric_options import FabricOptions
 from experiments.progress import Progress
 from experiments.traffic_jobs import make_job, run_collective_traffic
 from topology.registry import make_topology

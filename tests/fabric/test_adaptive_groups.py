@@ -10,7 +10,7 @@ from controller.occupancy import NETLINK
 from controller.router_view import Block, group_number
 from emulation.shaping import PortShape
 from experiments.fabric import live_fabric
-from experiments.options import FabricOptions
+from experiments.fabric_options import FabricOptions
 from experiments.progress import Progress
 from topology.addressing import INITIAL_TTL
 from topology.registry import make_topology

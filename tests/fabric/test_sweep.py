@@ -12,10 +12,11 @@ from controller.occupancy import NETLINK, PORT_STATISTICS
 from emulation.shaping import PortShape
 from experiments import fabric as fabric_module
 from experiments.fabric import live_fabric
-from experiments.options import FabricOptions, TrafficOptions
+from experiments.fabric_options import FabricOptions
 from experiments.progress import Progress
 from experiments.runner import checked_pairs, measure
 from experiments.summaries import manifest
+from experiments.traffic_options import TrafficOptions
 from topology.registry import make_topology
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")

@@ -9,8 +9,16 @@ import tempfile
 import pytest
 
 import emulation.machine
-from experiments import cli, entry, options
+from experiments import cli, entry
 from experiments.errors import Status, Terminated, known_status
+from experiments.fabric_options import add_fabric_arguments, add_routing_argument, read_fabric
+from experiments.sweep_options import parse_loads
+from experiments.traffic_options import (
+    TrafficOptions,
+    add_faults_argument,
+    add_traffic_arguments,
+    read_traffic,
+)
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.polarfly import PolarFly
 from topology.registry import FAMILIES
@@ -300,17 +308,15 @@ def test_signals_end_the_command_as_interrupted(capsys, monkeypatch, number):
 
 def parsed(arguments: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    options.add_fabric_arguments(parser)
-    options.add_routing_argument(parser)
-    options.add_traffic_arguments(parser)
-    options.add_faults_argument(parser)
+    add_fabric_arguments(parser)
+    add_routing_argument(parser)
+    add_traffic_arguments(parser)
+    add_faults_argument(parser)
     return parser.parse_args(arguments.split())
 
 
 def test_options_of_a_fabric():
-    fabric = options.read_fabric(
-        parsed("polarfly --q 3 --hosts 2 --link-rate 500kbit --queue 8 --datapath user")
-    )
+    fabric = read_fabric(parsed("polarfly --q 3 --hosts 2 --link-rate 500kbit --queue 8 --datapath user"))
     assert (fabric.name, fabric.params, fabric.topology.routers) == ("polarfly", {"q": 3}, 13)
     assert (fabric.hosts, fabric.routing, fabric.datapath) == (2, "min", "user")
     assert (fabric.shape.rate_bps, fabric.shape.queue_packets) == (500_000, 8)
@@ -318,21 +324,21 @@ def test_options_of_a_fabric():
 
 def test_documented_defaults():
     arguments = parsed("polarfly --q 3")
-    fabric, traffic = options.read_fabric(arguments), options.read_traffic(arguments, PolarFly(3))
+    fabric, traffic = read_fabric(arguments), read_traffic(arguments, PolarFly(3))
     assert (fabric.hosts, fabric.routing, fabric.datapath) == (1, "min", "auto")
     assert (fabric.shape.rate_bps, fabric.shape.queue_packets) == (2_000_000, 32)
     assert (traffic.frame_bytes, traffic.flows, traffic.pattern) == (1000, 64, "uniform")
 
 
 def test_options_of_traffic():
-    traffic = options.read_traffic(
+    traffic = read_traffic(
         parsed(
             "polarfly --q 3 --pattern uniform --load 1 --frame-bytes 94 --flows 4096 --duration 0.1 "
             "--warmup 0 --seed 0"
         ),
         PolarFly(3),
     )
-    assert traffic == options.TrafficOptions("uniform", 1.0, 94, 4096, 0.0, 0.1, 0)
+    assert traffic == TrafficOptions("uniform", 1.0, 94, 4096, 0.0, 0.1, 0)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +354,7 @@ def test_options_of_traffic():
     ],
 )
 def test_loads_of_a_sweep(text, loads):
-    assert options.parse_loads(text) == loads
+    assert parse_loads(text) == loads
 
 
 @pytest.mark.parametrize(
@@ -357,7 +363,7 @@ def test_loads_of_a_sweep(text, loads):
 )
 def test_loads_that_are_none(text):
     with pytest.raises(ParameterError):
-        options.parse_loads(text)
+        parse_loads(text)
 
 
 # ---- other fabrics ----

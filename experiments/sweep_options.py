@@ -1,0 +1,60 @@
+"""What a sweep goes over: routings, patterns and loads, as the command line names them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from controller.routings import routing
+from experiments.option_values import words_of
+from experiments.traffic_options import add_frame_arguments, add_seed_argument
+from topology.errors import ParameterError
+from traffic.patterns import check_load, split_name
+
+LEAST_LOAD_STEP = 0.001
+
+
+def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds what a sweep goes over, instead of one routing, pattern and load; and its traffic."""
+    parser.add_argument("--routings", default="min,ugal-pf", help="one or more (default min,ugal-pf)")
+    parser.add_argument("--patterns", default="uniform,tornado", help="one or more (default uniform,tornado)")
+    parser.add_argument(
+        "--loads", default="0.1:0.9:0.2", help="as 0.1,0.5 or FIRST:LAST:STEP (default 0.1:0.9:0.2)"
+    )
+    add_seed_argument(parser)
+    add_frame_arguments(parser)
+
+
+def read_sweep(arguments: argparse.Namespace) -> tuple[tuple[str, ...], tuple[str, ...], tuple[float, ...]]:
+    """Returns the checked routings, patterns and loads of a sweep; errors as `read_fabric`."""
+    routings = words_of("--routings", arguments.routings)
+    patterns = words_of("--patterns", arguments.patterns)
+    for name in routings:
+        routing(name)
+    for pattern in patterns:
+        split_name(pattern)
+    return routings, patterns, parse_loads(arguments.loads)
+
+
+def parse_loads(text: str) -> tuple[float, ...]:
+    """Returns the loads that `0.1,0.5` or `0.1:0.9:0.2` names, ascending, to six digits.
+
+    Raises:
+        ParameterError: the text has another form, or a load is none.
+    """
+    try:
+        if ":" in text:
+            first, last, step = map(float, text.split(":"))
+            if not (0 < first <= last <= 1 and step >= LEAST_LOAD_STEP):
+                raise ValueError(text)
+            count = math.floor((last - first) / step + 1e-9) + 1
+            loads = [first + index * step for index in range(count)]
+        else:
+            loads = [float(word) for word in words_of("--loads", text)]
+    except ValueError:
+        raise ParameterError(
+            f"--loads must be like 0.1,0.5 or 0.1:0.9:0.2, over 0 and at most 1, got {text!r}"
+        ) from None
+    for load in loads:
+        check_load(load)
+    return tuple(sorted({float(f"{load:g}") for load in loads}))
