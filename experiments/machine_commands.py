@@ -46,7 +46,9 @@ def doctor(arguments: argparse.Namespace) -> Status:
     ]
     print_table(rows, ("what", "here", ""))
     print(f"\nUp to {largest_fabric_routers(1):,} switches with a host each fit into the free memory.")
-    print("Link rates at which results are valid, by rule of thumb (1,000-byte frames, userspace switches; the")
+    print(
+        "Link rates at which results are valid, by rule of thumb (1,000-byte frames, userspace switches; the"
+    )
     print("kernel's carry more; --link-rate auto measures it):\n")
     print_table(fabrics, tuple(fabrics[0]))
     if missing:

@@ -17,7 +17,8 @@ RUN = ("run", "polarfly", "--q", "2", "--link-rate", "1Mbit", "--frame-bytes", "
 
 def pairs_by_distance(folder):
     """Returns distance -> the rows of `pairs.csv`, numbers as floats."""
-    rows = list(csv.DictReader((folder / "pairs.csv").open()))
+    with (folder / "pairs.csv").open() as file:
+        rows = list(csv.DictReader(file))
     return {distance: [row for row in rows if row["distance"] == str(distance)] for distance in (1, 2)}
 
 

@@ -27,7 +27,9 @@ from steps import StepError, step
 PROJECT = Path(__file__).parents[2]
 WORK = PROJECT / "build" / "vm"
 RESULTS = PROJECT / "results" / "vm-test"
-DEFAULT_TESTS = ["tests/fabric/test_kernel_datapath.py"]
+# Those that make sure that what is tested in userspace is so in the kernel, too; all others are for TESTS.
+_MODULES = ("kernel_datapath", "kernel_commands", "impaired_links", "live_fabric", "adaptive_groups")
+DEFAULT_TESTS = [f"tests/fabric/test_{module}.py" for module in _MODULES]
 TIME_LIMIT_S = 20 * 60
 _TIMES_LIMIT_FOR_CHOSEN_TESTS = 12
 
