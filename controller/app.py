@@ -64,6 +64,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         self._last_news_s: float | None = None  # of a switch on its way to its plan
         self._replanned: Replan | None = None  # while the switches are being brought to it
         self._replan_began_s = 0.0
+        self._sent_s = 0.0  # when the round of an update that is under way was sent
 
     def start(self) -> None:
         """Starts the threads: Ryu's, the recovery's, and the adaptation's where there is any."""
@@ -88,7 +89,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         if not self._announced:
             self._begin(now_s)
         elif self._installer.updating:
-            late = now_s - self._replan_began_s > _LATE_AFTER_S
+            late = now_s - self._sent_s > _LATE_AFTER_S
             if late or not self._installer.awaited:
                 for number in self._installer.awaited:
                     report("warning", text=f"{switch_name(router_of(number))} does not answer")
@@ -124,10 +125,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         names = [switch_name(router_of(number)) for number in sorted(missing)]
         self._announce("incomplete" if missing else "taking over", missing=names)
         if health.failure().breaks_something:
-            self._replan_began_s = now_s
-            self._replanned = self._recovery.plan_again()
-            self._installer.aim(self._replanned.plan)
-            self._follow(Passed(updated=True))
+            self._plan_again(now_s)  # for the switches that hold the whole fabric's plan already
         self._follow(self._installer.go_ahead())
 
     def _announce(self, event: str, **details: Any) -> None:
@@ -145,6 +143,8 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
                 report("port", switch=switch_name(command.router), port=command.port, set=verb)
 
     def _follow(self, passed: Passed) -> None:
+        if passed.messages:
+            self._sent_s = time.monotonic()
         for number, messages in passed.messages.items():
             if number in self._datapaths:
                 self._send(self._datapaths[number], messages)

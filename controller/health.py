@@ -83,14 +83,16 @@ class FabricHealth:
         record = self._by_end.get((router, port))
         if record is None:
             return []
-        was_dead = bool(record.down_ends)
+        was_dead, was_known_dead = bool(record.down_ends), record.dead
         (record.down_ends.discard if up else record.down_ends.add)((router, port))
         (record.admin_down.add if admin_down else record.admin_down.discard)((router, port))
         # What we set down ourselves is no flap.
         if not up and not was_dead and not record.held:
             recent = [then for then in record.went_down_s if now_s - then < FLAP_WINDOW_S]
             record.went_down_s = [*recent, now_s]
-        self._note(now_s)
+        # Looking at all links whenever a switch tells of a port would take a large fabric minutes.
+        if record.dead != was_known_dead:
+            self._note(now_s)
         if record.held:
             return _hold_again(record)
         if was_dead and not record.down_ends:

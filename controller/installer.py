@@ -15,11 +15,11 @@ import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from controller.plan import COOKIE_MARK, Group, RoutePlan, Rule, SwitchPlan, Table, match
+from controller.plan import COOKIE_MARK, FINGERPRINT_BITS, Group, RoutePlan, Rule, SwitchPlan, Table, match
 from controller.updates import Gone, Round
 from topology.addressing import dpid, switch_name
 
-COOKIE_MASK = 0xFFFFFFFF << 32
+COOKIE_MASK = 0xFFFF << FINGERPRINT_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +189,8 @@ class Installer:
             self._awaited.discard(datapath_id)
             progress.sent.clear()
             return self._next_round()
+        if progress.stage is Stage.ABSENT:  # it had been given up, and answers after all
+            return Passed(messages={datapath_id: self._ask(progress)})
         if progress.stage is not Stage.SENT:
             return Passed()
         if progress.sent_plan is not progress.plan:  # it was planned again meanwhile

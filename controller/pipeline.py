@@ -37,6 +37,7 @@ from topology.graph import Topology
 PRIORITY_EXCEPTION = 300
 PRIORITY_HOST = 200
 PRIORITY_MARKED = 150
+PRIORITY_UNDETOURED = 150  # at a source: routers to which packets go minimally for the time being
 PRIORITY_ROUTER = 100
 PRIORITY_BLOCK = 50  # of routers
 PRIORITY_DROP = 1

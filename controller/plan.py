@@ -28,8 +28,11 @@ PORT_INGRESS: Final = 0xFFFFFFF8  # output to the port that the packet came in b
 IP_FIELDS: Final = frozenset({"ipv4_src", "ipv4_dst", "arp_spa", "arp_tpa"})
 MAC_FIELDS: Final = frozenset({"eth_src", "eth_dst", "arp_sha", "arp_tha"})
 
-# The upper half of every rule's cookie, so that our rules can be told from others'.
-COOKIE_MARK: Final = 0x504F4C41 << 32
+# The upper bits of every rule's cookie, so that our rules can be told from others'. The rest is a fingerprint
+# of the rule: no two of a switch's rules may have the same, and with 32 bits some of the two million rules of
+# a large fabric would.
+FINGERPRINT_BITS: Final = 48
+COOKIE_MARK: Final = 0x504F << FINGERPRINT_BITS
 
 # The DSCP of a packet that a switch has sent around a dead link: it is not sent around another. One of the
 # values for experiments and local use (RFC 2474, section 6: pool 2).

@@ -11,6 +11,7 @@ from controller.plan import RoutePlan
 from controller.remaining_plan import remaining_plan
 from controller.updates import Round, update_rounds
 from topology.addressing import switch_name
+from topology.errors import NegativeResult
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Recovery:
         problem = None
         try:
             plan = remaining_plan(self._original, failure)
-        except RuntimeError as error:  # to go on with what holds is better than not to go on
+        except NegativeResult as error:  # to go on with what holds is better than not to go on
             plan, problem = before, str(error)
         rounds = update_rounds(before, plan, failure)
         self._plan = plan

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from controller.assembly import onward_rule, tag_rule
 from controller.failures import Failure
-from controller.pipeline import to_router
+from controller.pipeline import PRIORITY_UNDETOURED, TO_ANY_HOST, to_router
 from controller.plan import (
     Actions,
     Group,
@@ -27,6 +27,8 @@ from controller.plan import (
 from controller.remaining_routes import Remains, remains
 from controller.router_view import Block, group_number
 from controller.walk import prove
+from topology.addressing import INITIAL_TTL
+from topology.errors import NegativeResult
 
 Mask = npt.NDArray[np.bool_]
 
@@ -42,7 +44,7 @@ def remaining_plan(whole: RoutePlan, failure: Failure) -> RoutePlan:
         failure: everything that is broken.
 
     Raises:
-        RuntimeError: the plan fails its proof.
+        NegativeResult: the plan fails its proof, or its routes are longer than packets live.
     """
     if not failure.breaks_something:
         return whole
@@ -53,7 +55,12 @@ def remaining_plan(whole: RoutePlan, failure: Failure) -> RoutePlan:
         plan = _without_detours(plan, sorted(proof.undelivered))
         proof = prove(plan, [failure], every_host=False)
     if proof.undelivered:
-        raise RuntimeError(f"the plan without {failure.name} fails its proof: {proof.faults[0]}")
+        raise NegativeResult(f"the plan without {failure.name} fails its proof: {proof.faults[0]}")
+    if proof.max_hops >= INITIAL_TTL:
+        raise NegativeResult(
+            f"without {failure.name} some packets have to take {proof.max_hops} hops, and they live for "
+            f"{INITIAL_TTL - 1}"
+        )
     return plan
 
 
@@ -166,8 +173,18 @@ def _without_detours(plan: RoutePlan, pairs: Iterable[list[int] | tuple[int, int
             for rule in switches[router].rules
             if rule.table is Table.SOURCE and rule.match in chosen
         ]
+        # A routing may have one rule for all destinations: then these get their own, before it.
+        own = chosen - {rule.match for rule in minimally}
+        if any(rule.table is Table.SOURCE and _detours(rule) for rule in switches[router].rules):
+            ordered = sorted(own, key=repr)
+            minimally += [Rule(Table.SOURCE, PRIORITY_UNDETOURED, m, goto=Table.MINIMAL) for m in ordered]
         switches[router] = _with_rules(switches[router], minimally)
     return replace(plan, switches=tuple(switches))
+
+
+def _detours(rule: Rule) -> bool:
+    """Returns whether a source's rule is for several routers and sends by a group."""
+    return rule.match == TO_ANY_HOST and any(isinstance(action, ToGroup) for action in rule.actions)
 
 
 def _with_rules(switch: SwitchPlan, rules: Iterable[Rule]) -> SwitchPlan:

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from typing import Any
 
 with warnings.catch_warnings():
@@ -63,12 +64,13 @@ __all__ = [
     "DEAD_DISPATCHER",
     "HANDSHAKE_DISPATCHER",
     "MAIN_DISPATCHER",
-    "Datapath",
+    "Certificates",
     "RyuApp",
     "described_groups",
     "encode",
     "error_text",
     "fingerprint",
+    "listen",
     "more_follows",
     "ofp_event",
     "ofproto_v1_3",
@@ -300,9 +302,10 @@ def _flow_mod(xid: int, put: PutRule) -> bytes:
 
 
 def fingerprint(what: plan.Rule | plan.Group) -> int:
-    """Returns 32 bits that tell a rule or a group from all others, the same in every run."""
+    """Returns bits that tell a rule or a group from all others, the same in every run: 48, of a group 32."""
     if isinstance(what, plan.Rule):
-        return zlib.crc32(_encoded_rule(what))
+        digest = blake2b(_encoded_rule(what), digest_size=plan.FINGERPRINT_BITS // 8).digest()
+        return int.from_bytes(digest, "big")
     buckets = b"".join(_bucket(what.kind, bucket) for bucket in what.buckets)
     return _group_fingerprint(_GROUP_TYPES[what.kind], buckets)
 

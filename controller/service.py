@@ -3,10 +3,11 @@
     python -m controller.service polarfly q=7 --routing min --listen unix:/run/polarlab/controller
 
 What happens is reported on standard output, one JSON object per line (`event` is planned, proven,
-listening, connected, ready, installed, incomplete, adapted, port, replanned, warning, refused,
-disconnected, foreign or fatal); logs go to standard error. An adaptive routing's controller reads the
-queues that are handed to it, or, told the links' rate, asks the switches for their ports' statistics. Exit
-status as everywhere: 1 the plan fails its proof and nothing is installed, 2 wrong use, 4 an internal error.
+listening, connected, ready, installed, incomplete, taking over, adapted, restored, port, replanned,
+warning, refused, disconnected, foreign or fatal); logs go to standard error. An adaptive routing's
+controller reads the queues that are handed to it, or, told the links' rate, asks the switches for their
+ports' statistics. Exit status as everywhere: 1 the plan fails its proof and nothing is installed, 2 wrong
+use, 4 an internal error.
 """
 
 from __future__ import annotations
@@ -199,6 +200,8 @@ def main() -> int:
         report("fatal", text=str(error))
         print(f"controller: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
+    except Exception as error:  # the process's outermost boundary
+        die(f"{type(error).__name__}: {error}")
     return 0
 
 

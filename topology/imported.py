@@ -63,10 +63,14 @@ class Imported(SearchedTopology):
             )
 
 
-def _by_value(label: str) -> tuple[int, int, str]:
-    """Returns a key that sorts numbers by their value, however long, and before other names."""
+def _by_value(label: str) -> tuple[int, int, str, str]:
+    """Returns a key that sorts numbers by their value, however long, and before other names.
+
+    `7` and `07` are two names: every process has to number them alike.
+    """
     digits = label.lstrip("0")
-    return (0, len(digits), digits) if label.isdecimal() and label.isascii() else (1, 0, label)
+    is_number = label.isdecimal() and label.isascii()
+    return (0, len(digits), digits, label) if is_number else (1, 0, label, label)
 
 
 def _read(path: str) -> tuple[set[str], _Links]:

@@ -39,16 +39,11 @@ from topology.tabled import TabledTopology
 
 @dataclass(frozen=True)
 class Design:
-    """A PolarStar: ER_q with a supernode; `radix` is its network radix, q + 1 + d'."""
+    """A PolarStar: ER_q with a supernode, of network radix q + 1 + d'."""
 
     q: int
     supernode: str
     degree: int
-
-    @property
-    def radix(self) -> int:
-        """K' = q + 1 + d'."""
-        return self.q + 1 + self.degree
 
     @property
     def routers(self) -> int:

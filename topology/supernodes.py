@@ -128,8 +128,6 @@ def _half(image: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def _paley(degree: int) -> _Made:
     """Returns the Paley graph: x and y are adjacent where x - y is a square; f(x) = non-residue times x."""
     order = 2 * degree + 1
-    if order == 1:
-        return np.zeros((1, 1), bool), np.zeros(1, np.int64)
     field = finite_field(order)
     elements = np.arange(order)
     squares = np.zeros(order, bool)

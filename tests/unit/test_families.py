@@ -1,6 +1,9 @@
 """PolarStar, Slim Fly and graphs from files: known invariants, and shortest routes for every pair."""
 
 import csv
+import os
+import subprocess
+import sys
 from functools import lru_cache
 from pathlib import Path
 
@@ -260,3 +263,21 @@ def test_families_end_where_tables_of_all_pairs_would_not_fit():
         SlimFly(97)
     with pytest.raises(ParameterError, match="at most 16384 are possible"):
         PolarStar(radix=100)
+
+
+def test_names_that_are_one_number_have_the_same_order_in_every_process(tmp_path):
+    """Controller and emulation read the file each by itself, and sets have another order in each."""
+    path = tmp_path / "ring.edges"
+    path.write_text("7 07\n07 007\n007 7\n")
+    code = f"from topology.imported import Imported; print(Imported(**{{'from': {str(path)!r}}}).labels)"
+    orders = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(6)
+    }
+    assert len(orders) == 1

@@ -181,3 +181,12 @@ def test_a_cable_that_comes_back_to_a_dead_switch_is_held():
     assert SetPort(*A, down=True) not in health.switch_lost(LINK.b, 1.0)
     assert health.port_changed(*A, up=True, now_s=2.0) == [SetPort(*A, down=True)]
     assert SetPort(*A, down=False) in health.switch_filled(LINK.b, 3.0)
+
+
+def test_a_port_that_is_told_of_again_does_not_begin_a_new_wait():
+    """Every switch tells of all its ports when it comes; of links that are as they were that is no news."""
+    health = FabricHealth(GRAPH)
+    cut(health, 10.0)
+    other = GRAPH.link_list[5]
+    health.port_changed(other.a, other.port_a, up=True, now_s=10.0 + 0.9 * SETTLE_S)
+    assert health.plan_due(10.0 + 1.1 * SETTLE_S)

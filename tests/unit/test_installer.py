@@ -327,3 +327,14 @@ def test_a_switch_that_was_being_filled_meanwhile_is_asked_again(installer):
 
 def test_an_update_of_nothing_is_done_at_once(installed):
     assert installed.retarget(PLAN, []).updated
+
+
+def test_a_switch_that_answers_after_it_was_given_up_is_asked_again(installer):
+    for number in range(1, 8):
+        install(installer, number)
+    passed = installer.retarget(BROKEN, update_rounds(PLAN, BROKEN, FAILURE))
+    slow, messages = next(iter(passed.messages.items()))
+    installer.give_up()
+    assert slow not in installer.ready()
+    late = installer.barrier_passed(slow, messages[-1].xid)
+    assert [message.command for message in late.messages[slow]] == [AskGroups(), AskRules()]
