@@ -8,7 +8,6 @@ own links have neither.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,8 @@ from topology.errors import ParameterError
 
 MAX_DELAY_MS = 10_000.0
 MAX_LOSS = 0.5
-_LEAST_FRAME_BYTES = 60
+# Packets that are on their way, which all of a switch's other ports may send to one; none is to be dropped.
+_NO_LIMIT = 10_000_000
 _TOLERANCE_S = 1e-6  # the kernel counts in ns, tc in its own ticks
 _TOLERANCE_LOSS = 1e-6
 
@@ -44,13 +44,10 @@ class Impairment:
     def __bool__(self) -> bool:
         return bool(self.delay_ms or self.loss)
 
-    def netem(self, rate_bps: int, queue_packets: int) -> str:
-        """Returns netem's words for it, on a port that sends at a rate through a queue.
-
-        Its limit counts the packets on their way and those in the port's queue, and must never be reached.
-        """
-        on_the_way = math.ceil(rate_bps * self.delay_ms / 1e3 / 8 / _LEAST_FRAME_BYTES)
-        words = f"limit {on_the_way + queue_packets + 1000} delay {self.delay_ms * 1e3:.0f}us"
+    @property
+    def netem(self) -> str:
+        """The same in netem's words."""
+        words = f"limit {_NO_LIMIT} delay {self.delay_ms * 1e3:.0f}us"
         return f"{words} loss {self.loss * 100:.6f}%" if self.loss else words
 
 

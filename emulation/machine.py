@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from emulation.commands import require_programs, run
 from topology.errors import MachineError, UsageError
 
 DATAPATHS = ("auto", "kernel", "user")
+_ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 KERNEL_WITH_ALL = (
-    "Debian's cloud kernel has it (apt-get install linux-image-cloud-amd64), and so has the VM (vagrant/)"
+    f"Debian's cloud kernel has it (apt-get install linux-image-cloud-{_ARCHITECTURE}), and so has the VM "
+    "(vagrant/)"
 )
 
 PROGRAMS = {

@@ -107,7 +107,9 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         self.vswitch: VSwitch | None = None
 
     def start(self, controllers: Sequence[Any]) -> None:
-        """Does nothing: `batchStartup` starts all switches side by side."""
+        """Starts the switch again after `stop`; `batchStartup` starts all of them side by side."""
+        if self.vswitch:
+            self.vswitch.start_daemon_again()
 
     @classmethod
     def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
@@ -127,9 +129,9 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports, self.context.shape)
 
     def stop(self, deleteIntfs: bool = True) -> None:
-        """Kills the switch's processes; its namespace and interfaces stay."""
+        """Kills the switch's program; its namespace, interfaces and configuration stay."""
         if self.vswitch:
-            self.vswitch.kill()
+            self.vswitch.kill_daemon()
 
     def dpctl(self, *arguments: str) -> str:
         """Runs `ovs-ofctl` on this switch (Mininet's `dpctl` command)."""

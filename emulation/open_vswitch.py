@@ -174,10 +174,6 @@ class VSwitch:
             name for name, process in zip(names, self.processes, strict=False) if process.poll() is not None
         ]
 
-    def kill(self) -> None:
-        """Ends both processes without notice; a second call does nothing."""
-        kill_all([self])
-
     def _start(self, argv: list[str]) -> None:
         control = f"--unixctl={self._file(f'{argv[0]}.ctl')}"
         command = [*argv, *_QUIET, "--no-chdir", control, f"--log-file={self._log_file}"]

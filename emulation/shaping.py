@@ -103,9 +103,8 @@ def _shaping(verb: str, interface: str, shape: PortShape, impairment: Impairment
     fifo = f"qdisc {verb} dev {interface} parent 1:1 handle 10: pfifo limit {shape.queue_packets}"
     if not impairment:
         return [f"qdisc {verb} dev {interface} root handle 1: tbf {rate}", fifo]
-    netem = impairment.netem(shape.rate_bps, shape.queue_packets)
     return [
-        f"qdisc {verb} dev {interface} root handle 2: netem {netem}",
+        f"qdisc {verb} dev {interface} root handle 2: netem {impairment.netem}",
         f"qdisc {verb} dev {interface} parent 2:1 handle 1: tbf {rate}",
         fifo,
     ]

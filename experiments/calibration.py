@@ -15,7 +15,7 @@ from experiments.fabric import LiveFabric, controlled
 from experiments.fabric_options import FabricOptions
 from experiments.fidelity import MIN_IDLE, CpuSampler
 from experiments.progress import Progress
-from experiments.traffic_jobs import run_measured_traffic
+from experiments.traffic_jobs import path_delay_ns, run_measured_traffic
 from experiments.traffic_options import MAX_PACKETS_PER_S, TrafficOptions
 from topology.errors import MachineError
 
@@ -70,7 +70,7 @@ def _least_idle(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     """Returns the least idle share of a second of a short run; 0 if its sender fell behind."""
     packet_s = traffic.frame_bytes * 8 / fabric.options.shape.rate_bps
     warmup_s = _WARMUP_QUEUES * fabric.options.shape.queue_packets * packet_s
-    warmup_s = min(max(warmup_s, _LEAST_WARMUP_S), _MOST_WARMUP_S)
+    warmup_s = min(max(warmup_s, _LEAST_WARMUP_S), _MOST_WARMUP_S) + path_delay_ns(fabric) / 1e9
     options = replace(traffic, warmup_s=warmup_s, duration_s=_DURATION_S, steady=False)
     with CpuSampler() as cpu:
         result = run_measured_traffic(fabric, options, lambda _live: None)

@@ -53,6 +53,8 @@ def demo(arguments: argparse.Namespace) -> Status:
     check_seed(arguments.seed)
     if fabric.calibrate:
         raise UsageError("--link-rate auto needs a run's traffic to go by; give a rate")
+    if fabric.impairment:
+        raise UsageError("a failover is measured on links without delay and loss; `run --faults` takes both")
     fail = arguments.fail
     elements = () if fail is None else parse_elements(fail, fabric.topology, arguments.seed)
     if CONTROLLER in elements:

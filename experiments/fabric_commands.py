@@ -155,11 +155,11 @@ def sweep(arguments: argparse.Namespace) -> Status:
     from experiments.sweep_options import read_sweep
     from experiments.traffic_options import check_packet_rate, read_traffic
 
-    routings, patterns, loads = read_sweep(arguments)
+    options = read_sweep(arguments)
     # One point stands for all where an option is checked or a rate is looked for.
-    arguments.routing, arguments.load = routings[0], loads[-1]
+    arguments.routing, arguments.load = options.routings[0], options.loads[-1]
     fabric = read_fabric(arguments)
-    for pattern in reversed(patterns):
+    for pattern in reversed(options.patterns):
         arguments.pattern = pattern
         traffic = read_traffic(arguments, fabric.topology)
     check_packet_rate(fabric, traffic)
@@ -167,18 +167,17 @@ def sweep(arguments: argparse.Namespace) -> Status:
     from experiments.records import plain_name
     from experiments.sweep import run_sweep
     from experiments.sweep_plots import plot_sweep
-    from experiments.sweep_points import SweepOptions, as_numbers, read_points
+    from experiments.sweep_points import as_numbers, read_points
 
     rate = AUTO_RATE if fabric.calibrate else f"{fabric.shape.rate_bps / 1000:g}kbit"
     words = [fabric.name, *fabric.params.values(), fabric.hosts, rate]
     out = arguments.out or DEFAULT_RESULTS / plain_name("sweep", *words)
     progress = Progress()
-    options = SweepOptions(routings, patterns, loads, arguments.repeat)
     measured = run_sweep(fabric, traffic, options, out, progress)
     progress(f"{measured} points measured; all are in {out}")
     figures = plot_sweep(out)
     progress.drawn(figures)
-    points = read_points(out, options)
+    points = read_points(out, options.points())
     invalid = sum(point["valid"] != "yes" for point in points)
     if invalid:
         progress(f"{invalid} of {len(points)} points are not valid; {out}/points tells why of each")

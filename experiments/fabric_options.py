@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from controller.occupancy import NETLINK, SOURCES
 from controller.routings import routing
@@ -48,6 +49,19 @@ class FabricOptions:
     calibrate: bool = False
     local_repair: bool = True
     impairment: Impairment = NO_IMPAIRMENT
+
+    def settings(self) -> dict[str, Any]:
+        """Returns what results depend on, by its names in results; the routing is not among it."""
+        return {
+            "name": self.name,
+            "params": dict(self.params),
+            "hosts": self.hosts,
+            "link_rate_bps": self.shape.rate_bps,
+            "queue_packets": self.shape.queue_packets,
+            "mtu": self.shape.mtu,
+            "link_delay_ms": self.impairment.delay_ms,
+            "link_loss": self.impairment.loss,
+        }
 
 
 def add_topology_arguments(parser: argparse.ArgumentParser, default: str | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +36,8 @@ class LinkHistory:
         ports = self._ports.setdefault(switch, sorted(queues))
         if not queues.keys() >= set(ports):  # some are missing at the moment
             return
-        states = [(queues[p].sent_bytes, queues[p].dropped_packets, queues[p].packets) for p in ports]
+        found = [queues[port] for port in ports]
+        states = [(q.sent_bytes, q.dropped_packets, q.packets, q.lost_packets) for q in found]
         readings.append((time_s, np.array(states, np.int64)))
         if len(readings) > _MOST_READINGS:
             self._step_s *= 2
@@ -47,14 +49,14 @@ class LinkHistory:
         self._keep_all = True
 
     def series(self, switch: int, port: int) -> tuple[Amounts, Amounts]:
-        """Returns the times of a port's readings, and of each: bytes sent, packets dropped, packets waiting.
+        """Returns the times of a port's readings, and of each: bytes sent, packets dropped, waiting and lost.
 
-        Times are by the monotonic clock in s; the amounts are float64, readings x 3, the first two summed up
-        since the queue was made.
+        Times are by the monotonic clock in s; the amounts are float64, readings x 4, all but those that wait
+        summed up since the queue was made.
         """
         readings = self._readings.get(switch, [])
         if not readings or port not in self._ports[switch]:
-            return np.zeros(0), np.zeros((0, 3))
+            return np.zeros(0), np.zeros((0, 4))
         place = self._ports[switch].index(port)
         times = np.array([time_s for time_s, _ in readings])
         return times, np.array([states[place] for _, states in readings], np.float64)
@@ -83,21 +85,34 @@ def directed_links(topology: Topology) -> list[DirectedLink]:
     ]
 
 
+class LinkLoads(NamedTuple):
+    """What links did in a span of time, each an array with an entry per link.
+
+    Attributes:
+        loads: what they carried, over their capacity.
+        dropped: packets that their queues dropped.
+        lost: packets that they lost themselves, as they were asked to.
+    """
+
+    loads: Amounts
+    dropped: Amounts
+    lost: Amounts
+
+
 def link_loads(
     history: LinkHistory, links: list[DirectedLink], begin_s: float, end_s: float, rate_bps: int
-) -> tuple[Amounts, Amounts]:
-    """Returns each link's load in a span of time, over its capacity, and the packets that its queue dropped.
-
-    Between two readings, a link is taken to have sent evenly.
-    """
-    loads, dropped = np.zeros(len(links)), np.zeros(len(links))
+) -> LinkLoads:
+    """Returns what each link did in a span of time, evenly between two readings for all that is known."""
+    found = LinkLoads(*np.zeros((3, len(links))))
     for place, link in enumerate(links):
         times, amounts = history.series(link.source + 1, link.port)
         if len(times) and end_s > begin_s:
-            sent, lost = (np.interp([begin_s, end_s], times, amounts[:, column]) for column in (0, 1))
-            loads[place] = (sent[1] - sent[0]) * 8 / (rate_bps * (end_s - begin_s))
-            dropped[place] = lost[1] - lost[0]
-    return np.maximum(loads, 0), np.maximum(dropped, 0)
+            sent, dropped, lost = (
+                np.diff(np.interp([begin_s, end_s], times, amounts[:, column])).item() for column in (0, 1, 3)
+            )
+            found.loads[place] = max(0.0, sent * 8 / (rate_bps * (end_s - begin_s)))
+            found.dropped[place], found.lost[place] = max(0.0, dropped), max(0.0, lost)
+    return found
 
 
 def jain(values: Amounts) -> float | None:

@@ -66,10 +66,19 @@ def combine(summaries: Sequence[dict[str, Any]], asked: int) -> dict[str, Any]:
         "out_of_order": sum(summary["out_of_order"] for summary in summaries),
         "fidelity": _fidelity(summaries),
         "repeat": repeat,
-        **{name: _means([s[name] for s in summaries]) for name in ("predicted", "links") if first.get(name)},
+        **({"predicted": _means([s["predicted"] for s in summaries])} if "predicted" in first else {}),
+        "links": _links([summary["links"] for summary in summaries if summary["links"]]),
         **({"adaptation": _adaptation(summaries)} if "adaptation" in first else {}),
         **({"interrupted": True} if interrupted else {}),
     }
+
+
+def _links(tables: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Returns the means of the loads and the sums of the packets; None if nobody could see the links."""
+    if not tables:
+        return None
+    packets = [name for name in tables[0] if name.endswith("_packets")]
+    return {**_means(tables), **{name: sum(table[name] for table in tables) for name in packets}}
 
 
 def _means(tables: Sequence[dict[str, float]]) -> dict[str, float]:

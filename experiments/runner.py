@@ -21,7 +21,7 @@ from experiments.fabric import LiveFabric, controlled, prepared_network
 from experiments.fabric_options import FabricOptions
 from experiments.fault_player import FaultPlayer
 from experiments.fidelity import CpuSampler, CpuSamples
-from experiments.link_rates import LinkLog, LinkSampler
+from experiments.link_sampler import LinkLog, LinkSampler
 from experiments.progress import Progress
 from experiments.records import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
 from experiments.repeats import combine

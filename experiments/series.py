@@ -10,7 +10,7 @@ from experiments.collective_results import write_collective
 from experiments.fabric import LiveFabric
 from experiments.fidelity import CpuSamples
 from experiments.link_history import directed_links
-from experiments.link_rates import LinkLog
+from experiments.link_sampler import LinkLog
 from experiments.records import (
     HOP_COLUMNS,
     LATENCY_COLUMNS,
@@ -72,13 +72,15 @@ def _write_links(directory: RunDirectory, fabric: LiveFabric, result: TrafficRes
     `time_s` is the end of the interval from the row before of that link.
     """
     links = directed_links(fabric.options.topology)
-    loads, dropped = measured_loads(fabric, result, log)
+    measured = measured_loads(fabric, result, log)
     directory.write_csv(
         LINK_LOADS,
         LINK_LOAD_COLUMNS,
         (
             (link.name, link.port, round(load, 6), round(packets))
-            for link, load, packets in zip(links, loads.tolist(), dropped.tolist(), strict=True)
+            for link, load, packets in zip(
+                links, measured.loads.tolist(), measured.dropped.tolist(), strict=True
+            )
         ),
     )
     start_s = result.clock.monotonic_ns / 1e9

@@ -18,8 +18,8 @@ from experiments.collective_options import CollectiveOptions
 from experiments.collective_results import collective_summary
 from experiments.fabric import LiveFabric
 from experiments.fidelity import CpuSamples, Evidence, judge
-from experiments.link_history import Amounts, directed_links, jain, link_loads
-from experiments.link_rates import LinkLog
+from experiments.link_history import LinkLoads, directed_links, jain, link_loads
+from experiments.link_sampler import LinkLog
 from experiments.prediction import predict_pattern
 from experiments.traffic_jobs import PairCheck, host_distances
 from experiments.traffic_options import TrafficOptions
@@ -50,17 +50,10 @@ def summarise(
     frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
     size = fabric.controller.installation.planned
     summary = {
-        "name": fabric.options.name,
-        "params": dict(fabric.options.params),
+        **fabric.options.settings(),
         "routing": fabric.options.routing,
         "pattern": options.pattern,
-        "hosts": fabric.options.hosts,
         "endpoints": len(fabric.hosts),
-        "link_rate_bps": rate_bps,
-        "queue_packets": fabric.options.shape.queue_packets,
-        "mtu": fabric.options.shape.mtu,
-        "link_delay_ms": fabric.options.impairment.delay_ms,
-        "link_loss": fabric.options.impairment.loss,
         "frame_bytes": options.frame_bytes,
         **_asked(options),
         "warmup_s": round(begin_s, 3),
@@ -95,7 +88,7 @@ def summarise(
     if isinstance(options, CollectiveOptions):
         assert result.outcome
         summary["collective"] = collective_summary(options, result.outcome)
-    elif routing(fabric.options.routing).oblivious:
+    elif routing(fabric.options.routing).oblivious and not fabric.options.impairment.loss:
         summary["predicted"] = _predicted(fabric, options)
     if not routing(fabric.options.routing).oblivious:
         summary["adaptation"] = {"occupancy": fabric.occupancy, **adaptation}
@@ -113,17 +106,17 @@ def _link_summary(fabric: LiveFabric, result: TrafficResult, log: LinkLog | None
     """Returns how the links between routers were loaded in the measured window; None if nobody could see."""
     if log is None:
         return None
-    loads, dropped = measured_loads(fabric, result, log)
+    loads, dropped, lost = measured_loads(fabric, result, log)
     return {
         "load_max": _rounded(float(loads.max(initial=0))),
         "load_mean": _rounded(float(loads.mean())) if len(loads) else None,
         "jain": _rounded(jain(loads)),
         "dropped_packets": round(float(dropped.sum())),
-        "lost_packets": log.lost_packets,
+        "lost_packets": round(float(lost.sum())),
     }
 
 
-def measured_loads(fabric: LiveFabric, result: TrafficResult, log: LinkLog) -> tuple[Amounts, Amounts]:
+def measured_loads(fabric: LiveFabric, result: TrafficResult, log: LinkLog) -> LinkLoads:
     """Returns `link_loads` of all links between routers in a run's measured window."""
     start_s = result.clock.monotonic_ns / 1e9
     begin_s, end_s = (start_s + time_s for time_s in _window_s(result))
@@ -228,15 +221,8 @@ def manifest(fabric: LiveFabric, traffic: Mapping[str, Any], seed: int) -> dict[
     """
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "name": fabric.options.name,
-        "params": dict(fabric.options.params),
-        "hosts": fabric.options.hosts,
+        **fabric.options.settings(),
         "routing": fabric.options.routing,
-        "link_rate_bps": fabric.options.shape.rate_bps,
-        "queue_packets": fabric.options.shape.queue_packets,
-        "mtu": fabric.options.shape.mtu,
-        "link_delay_ms": fabric.options.impairment.delay_ms,
-        "link_loss": fabric.options.impairment.loss,
         "local_repair": fabric.options.local_repair,
         "traffic": dict(traffic),
         "seed": seed,

@@ -25,12 +25,12 @@ from experiments.records import MANIFEST, RunDirectory, kept_directory, read_jso
 from experiments.repeats import combine
 from experiments.runner import checked_pairs, repeated
 from experiments.summaries import manifest
+from experiments.sweep_options import SweepOptions
 from experiments.sweep_points import (
     COLUMNS,
     POINTS,
     SETTINGS,
     Point,
-    SweepOptions,
     held_settings,
     measured_points,
     row_of,
@@ -165,14 +165,7 @@ def _with_settled_rate(
 def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOptions) -> dict[str, Any]:
     """Returns what has to be the same for points to belong to one sweep."""
     return {
-        "name": fabric.name,
-        "params": dict(fabric.params),
-        "hosts": fabric.hosts,
-        "link_rate_bps": fabric.shape.rate_bps,
-        "queue_packets": fabric.shape.queue_packets,
-        "mtu": fabric.shape.mtu,
-        "link_delay_ms": fabric.impairment.delay_ms,
-        "link_loss": fabric.impairment.loss,
+        **fabric.settings(),
         "datapath": fabric.datapath,
         "occupancy": fabric.occupancy,
         "local_repair": fabric.local_repair,

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from controller.routings import routing
 from experiments.option_values import words_of
+from experiments.sweep_points import Point
 from experiments.traffic_options import add_frame_arguments, add_seed_argument
 from topology.errors import ParameterError
 from traffic.patterns import check_load, split_name
 
 LEAST_LOAD_STEP = 0.001
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """What to sweep over, and how many seeds each point is measured with; the rest is told elsewhere."""
+
+    routings: Sequence[str]
+    patterns: Sequence[str]
+    loads: Sequence[float]
+    repeat: int = 1
+
+    def points(self) -> list[Point]:
+        """Returns all points, routing by routing, loads ascending."""
+        return [Point(*values) for values in itertools.product(self.routings, self.patterns, self.loads)]
 
 
 def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +43,7 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
     add_frame_arguments(parser)
 
 
-def read_sweep(arguments: argparse.Namespace) -> tuple[tuple[str, ...], tuple[str, ...], tuple[float, ...]]:
+def read_sweep(arguments: argparse.Namespace) -> SweepOptions:
     """Returns the checked routings, patterns and loads of a sweep; errors as `read_fabric`."""
     routings = words_of("--routings", arguments.routings)
     patterns = words_of("--patterns", arguments.patterns)
@@ -33,7 +51,7 @@ def read_sweep(arguments: argparse.Namespace) -> tuple[tuple[str, ...], tuple[st
         routing(name)
     for pattern in patterns:
         split_name(pattern)
-    return routings, patterns, parse_loads(arguments.loads)
+    return SweepOptions(routings, patterns, parse_loads(arguments.loads), arguments.repeat or 1)
 
 
 def parse_loads(text: str) -> tuple[float, ...]:

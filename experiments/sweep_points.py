@@ -1,9 +1,8 @@
-"""The points of a sweep and the table that holds what was measured at them."""
+"""The points of a sweep, and the table that holds what was measured at them."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -53,20 +52,6 @@ class Point:
     def name(self) -> str:
         """A name for files."""
         return plain_name(self.routing, self.pattern, f"{self.load:g}")
-
-
-@dataclass(frozen=True)
-class SweepOptions:
-    """What to sweep over, and how many seeds each point is measured with; the rest is told elsewhere."""
-
-    routings: Sequence[str]
-    patterns: Sequence[str]
-    loads: Sequence[float]
-    repeat: int = 1
-
-    def points(self) -> list[Point]:
-        """Returns all points, routing by routing, loads ascending."""
-        return [Point(*values) for values in itertools.product(self.routings, self.patterns, self.loads)]
 
 
 def row_of(point: Point, summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,10 +125,10 @@ def measured_points(folder: Path) -> Iterable[Point]:
         raise ParameterError(f"{folder / POINTS} is damaged") from None
 
 
-def read_points(folder: Path, sweep: SweepOptions) -> list[dict[str, str]]:
-    """Returns the rows of those points of a folder that a sweep asks for, in its order."""
+def read_points(folder: Path, points: Iterable[Point]) -> list[dict[str, str]]:
+    """Returns the rows of some points of a folder, in their order."""
     by_point = all_points(folder)
-    return [by_point[point] for point in sweep.points()]
+    return [by_point[point] for point in points]
 
 
 def all_points(folder: Path) -> dict[Point, dict[str, str]]:

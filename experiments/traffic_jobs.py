@@ -146,7 +146,9 @@ def run_measured_traffic(
     window_ns: tuple[int, int] | None = (begin_ns, begin_ns + duration_ns)
     steady, end_ns = None, begin_ns + duration_ns
     if options.steady:
-        span_s = max(_LEAST_STEADY_S, _STEADY_QUEUES * shape.queue_packets / most_packets_per_s)
+        queues_s = _STEADY_QUEUES * shape.queue_packets / most_packets_per_s
+        # Until the first packet arrives, throughput is as steady as can be.
+        span_s = max(_LEAST_STEADY_S, queues_s, path_delay_ns(fabric) / _NS)
         steady, window_ns = SteadyState(span_s, options.warmup_s, duration_ns), None
         end_ns += _NS  # the window begins a moment after that was decided
     pattern = make_pattern(options.pattern, fabric.options.topology, fabric.options.hosts, options.seed)
@@ -183,15 +185,18 @@ def make_job(
         run=run,
         flows=flows,
         window_ns=window_ns,
-        # While any packet is on its way, one arrives somewhere within the time of one full queue and a link.
-        quiet_ns=min(full_queue_ns, 20 * _NS) + _link_delay_ns(fabric) + _NS // 4,
+        # While any packet is on its way, one arrives somewhere within the time of one full queue, but for the
+        # first ones, which are a whole path's delay away.
+        quiet_ns=min(full_queue_ns, 20 * _NS) + path_delay_ns(fabric) + _NS // 4,
         interval_ns=max(_LEAST_INTERVAL_NS, schedule.end_ns // _INTERVALS),
         keep_log=keep_log,
     )
 
 
-def _link_delay_ns(fabric: LiveFabric) -> int:
-    return round(fabric.options.impairment.delay_ms * 1e6)
+def path_delay_ns(fabric: LiveFabric) -> int:
+    """Returns how long packets are on their way on links alone, at most."""
+    hops = int(fabric.plan.hop_bound(host_distances(fabric)).max()) + fabric.plan.repair_hops
+    return round(hops * fabric.options.impairment.delay_ms * 1e6)
 
 
 def host_distances(fabric: LiveFabric) -> npt.NDArray[np.int16]:
@@ -228,7 +233,7 @@ def run_collective_traffic(
         # A host's own queue has to take its acknowledgements, too.
         most_in_flight=max(4, shape.queue_packets * 3 // 4),
         acknowledge_after_ns=min(ACKNOWLEDGE_EVERY * packet_ns, _MOST_ACKNOWLEDGE_AFTER_NS),
-        silence_ns=max(_SILENCE_NS, _SILENCE_QUEUES * (full_queue_ns + _link_delay_ns(fabric))),
+        silence_ns=max(_SILENCE_NS, _SILENCE_QUEUES * (full_queue_ns + path_delay_ns(fabric))),
         interval_ns=_LEAST_INTERVAL_NS,
     )
     return run_collective(job, marked_environment(), fabric.network.run_dir, progress, starts)

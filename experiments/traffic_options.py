@@ -12,7 +12,7 @@ from experiments.option_values import check_range, check_seed
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault, parse_schedule
 from topology.graph import Topology
-from traffic.codec import ETHERNET_BYTES, MAX_FLOWS
+from traffic.codec import ETHERNET_BYTES, MAX_FLOWS, check_frame_bytes
 from traffic.patterns import check_load, make_pattern, split_name
 from traffic.schedule import ARRIVALS
 
@@ -143,8 +143,6 @@ def read_traffic(arguments: argparse.Namespace, topology: Topology) -> TrafficOp
     if arguments.repeat > 1 and arguments.faults:
         raise UsageError("--repeat is not for runs with --faults")
     make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)  # is there one on this fabric?
-    from traffic.frames import check_frame_bytes  # scapy: only where frames are made
-
     check_frame_bytes(arguments.frame_bytes, arguments.mtu)
     return TrafficOptions(
         arguments.pattern,

@@ -1,1 +1,1 @@
-"""Graphs and their mathematics: pure, no I/O, importing none of the other parts."""
+"""Graphs and their mathematics, importing none of the other parts; of the outside it reads files only."""

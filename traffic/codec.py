@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.addressing import MAC_PREFIX
+from topology.errors import ParameterError
 
 MAGIC = 0x506F4C61
 SEGMENT_MAGIC = 0x506F4C43  # of collectives' segments, see traffic.segments
@@ -138,3 +139,10 @@ def _complement(value: Any) -> Any:
 def _minus(total: Any, *parts: Any) -> int:
     rest = int(total) - sum(int(part) for part in parts)
     return rest % 0xFFFF
+
+
+def check_frame_bytes(frame_bytes: int, mtu: int = 1500) -> None:
+    """Raises ParameterError unless a probe can have that length, on links of that MTU in bytes."""
+    most = mtu + ETHERNET_BYTES
+    if not HEADER_BYTES <= frame_bytes <= most:
+        raise ParameterError(f"a frame must have {HEADER_BYTES} to {most} bytes, got {frame_bytes}")

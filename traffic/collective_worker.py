@@ -47,7 +47,6 @@ ACKNOWLEDGE_EVERY = 8
 _CHECK_EVERY_NS = 10_000_000
 _NUMBERS = 1 << 32  # of messages that the wire can tell apart
 _FOREVER = 1 << 62
-_NOBODY = -1
 
 
 class _Ended(Exception):

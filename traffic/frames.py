@@ -21,15 +21,14 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw, bind_layers
 
 from topology.addressing import INITIAL_TTL, Host, colons, dotted
-from topology.errors import ParameterError
 from traffic.codec import (
     DESTINATION_PORT,
-    ETHERNET_BYTES,
     HEADER,
     HEADER_BYTES,
     MAGIC,
     SEGMENT_MAGIC,
     SOURCE_PORT_BASE,
+    check_frame_bytes,
 )
 
 _ALL_ONES = (1 << 64) - 1
@@ -57,13 +56,6 @@ class Segment(Packet):  # type: ignore[misc]
 
 
 bind_layers(TCP, Probe, dport=DESTINATION_PORT)
-
-
-def check_frame_bytes(frame_bytes: int, mtu: int = 1500) -> None:
-    """Raises ParameterError unless a probe can have that length, on links of that MTU in bytes."""
-    most = mtu + ETHERNET_BYTES
-    if not HEADER_BYTES <= frame_bytes <= most:
-        raise ParameterError(f"a frame must have {HEADER_BYTES} to {most} bytes, got {frame_bytes}")
 
 
 def build_probe(

@@ -49,7 +49,7 @@ class Schedule(Protocol):
 
     @property
     def hosts(self) -> int:
-        """How many hosts send."""
+        """How many hosts there are, those that send nothing included."""
 
     @property
     def end_ns(self) -> int:
@@ -133,7 +133,7 @@ class PatternSchedule:
 
     @property
     def hosts(self) -> int:
-        """How many hosts send."""
+        """How many hosts there are, those that send nothing included."""
         return self.pattern.hosts
 
     @property
@@ -178,7 +178,7 @@ class ConsecutiveSchedule:
 
     @property
     def hosts(self) -> int:
-        """How many hosts send."""
+        """How many hosts there are, those that send nothing included."""
         return self.parts[0].hosts
 
     @property

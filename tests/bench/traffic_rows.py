@@ -19,7 +19,7 @@ from experiments.collective_results import collective_summary
 from experiments.fabric import LiveFabric, live_fabric
 from experiments.fabric_options import FabricOptions
 from experiments.link_history import directed_links, link_loads
-from experiments.link_rates import LinkSampler
+from experiments.link_sampler import LinkSampler
 from experiments.progress import Progress
 from experiments.traffic_jobs import make_job, run_collective_traffic
 from topology.polarfly import PolarFly
@@ -219,7 +219,7 @@ def uniform_link_loads() -> list[Row]:
         assert sampler.log
         begin_s = result.clock.monotonic_ns / _NS
         links = directed_links(topology)
-        loads, _ = link_loads(sampler.log.history, links, begin_s, begin_s + seconds, shape.rate_bps)
+        loads = link_loads(sampler.log.history, links, begin_s, begin_s + seconds, shape.rate_bps).loads
     quadrics = {int(v) for v in np.flatnonzero((_vectors(q) ** 2).sum(axis=1) % q == 0)}
     pairs = np.array([2 * q if {one.source, one.destination} & quadrics else 2 * q - 1 for one in links])
     # A host's packets go to the other routers evenly; what was really sent, not what was asked for.

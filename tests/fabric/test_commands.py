@@ -50,6 +50,21 @@ def test_a_line_that_ends_its_own_shell_is_told_and_does_not_hang():
     assert "the shell of h1_1 has ended" in one_line(done.stderr)
 
 
+def test_a_switch_that_is_stopped_at_the_prompt_can_be_started_again():
+    done = polarlab(
+        *("up", "polarfly", "--q", "2"),
+        *("--exec", "switch s3 stop", "--exec", "switch s3 start", "--exec", "h3_1 ping -c 12 -i 0.5 h1_1"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "100% packet loss" not in done.stdout
+
+
+def test_a_switch_that_is_stopped_at_the_prompt_does_not_hurt_the_others():
+    words = ("--exec", "switch s3 stop", "--exec", "h1_1 ping -c 3 h2_1")
+    done = polarlab("up", "polarfly", "--q", "2", *words)
+    assert done.returncode == 0, done.stderr
+
+
 def test_lines_after_exit_are_not_run():
     done = polarlab("up", "polarfly", "--q", "2", "--exec", "exit", "--exec", "h1_1 echo later")
     assert done.returncode == 0

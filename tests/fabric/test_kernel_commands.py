@@ -57,9 +57,8 @@ def test_clean_removes_the_datapaths_that_kill_9_leaves():
 )
 def test_who_logs_in_runs_fabrics_with_sudo(tmp_path):
     tmp_path.chmod(0o755)
-    command = "sudo polarlab run polarfly --q 2 --link-rate 200kbit --load 0.1 --duration 2 --json"
-    done = subprocess.run(
-        ["su", "vagrant", "-c", f"cd && {command}"], capture_output=True, text=True, timeout=300, check=False
-    )
+    command = "cd && sudo polarlab run polarfly --q 2 --link-rate 200kbit --load 0.1 --duration 2 --json"
+    login = ["su", "vagrant", "-c", command]
+    done = subprocess.run(login, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["loss"] == 0

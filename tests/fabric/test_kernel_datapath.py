@@ -1,12 +1,14 @@
 """Fabrics on the kernel's own Open vSwitch datapath; `make vm-test` runs them in a machine that has one."""
 
 import pytest
-from conftest import QUIET, er_options, needs_kernel_datapath, probe_all_pairs
+from conftest import PATIENCE, QUIET, er_options, needs_kernel_datapath, probe_all_pairs
 
 from emulation.commands import in_namespaces_of, run
 from emulation.faults import NetworkFaults
 from experiments.fabric import live_fabric
 from topology.faults import Element, Kind, link_element
+
+WAIT_S = 10 * PATIENCE
 
 pytestmark = needs_kernel_datapath
 
@@ -41,23 +43,23 @@ def test_a_dead_link_is_gone_around_and_taken_again(fabric):
     faults = NetworkFaults(fabric.network)
     element = link_element(fabric.options.topology.link_list[0])
     faults.fail(element)
-    assert fabric.controller.wait_for_plan(lambda failed: failed != "none", 30)
+    assert fabric.controller.wait_for_plan(lambda failed: failed != "none", WAIT_S)
     missing, hops = probe_all_pairs(fabric)
     assert missing == []
     assert hops > 2
     faults.restore(element)
-    assert fabric.controller.wait_for_plan(lambda failed: failed == "none", 30)
+    assert fabric.controller.wait_for_plan(lambda failed: failed == "none", WAIT_S)
     assert probe_all_pairs(fabric) == ([], 2)
 
 
 def test_a_switch_without_power_has_no_datapath_and_is_filled_again(fabric):
     faults, element = NetworkFaults(fabric.network), Element(Kind.SWITCH, (2,))
     faults.fail(element)
-    assert fabric.controller.wait_for_plan(lambda failed: failed != "none", 30)
+    assert fabric.controller.wait_for_plan(lambda failed: failed != "none", WAIT_S)
     dumped = run(in_namespaces_of(fabric.network["s3"].pid, ["ovs-dpctl", "dump-dps"]))
     assert "ovs-system" not in dumped
     missing, _ = probe_all_pairs(fabric)
     assert {pair for pair in missing if not any(name.startswith("h3_") for name in pair)} == set()
     faults.restore(element)
-    assert fabric.controller.wait_for_plan(lambda failed: failed == "none", 60)
+    assert fabric.controller.wait_for_plan(lambda failed: failed == "none", WAIT_S)
     assert probe_all_pairs(fabric) == ([], 2)

@@ -4,7 +4,7 @@ import pytest
 
 from controller.netlink_queues import QueueState
 from experiments.fidelity import CpuSamples, Evidence, judge
-from experiments.link_rates import LinkLog
+from experiments.link_sampler import LinkLog
 
 
 def verdict_of(idle=(0.9,), lag_ms=0.1, **other):

@@ -12,8 +12,8 @@ from scapy.layers.l2 import Ether
 from topology.addressing import Host, hosts_of
 from topology.errors import ParameterError
 from topology.polarfly import PolarFly
-from traffic.codec import HEADER, HEADER_BYTES, FrameBuffer, intact, read_headers
-from traffic.frames import Probe, build_probe, check_frame_bytes, parse_probe
+from traffic.codec import HEADER, HEADER_BYTES, FrameBuffer, check_frame_bytes, intact, read_headers
+from traffic.frames import Probe, build_probe, parse_probe
 
 FIRST, SECOND = hosts_of(PolarFly(2), 1)[:2]
 U32, U64 = 2**32 - 1, 2**64 - 1

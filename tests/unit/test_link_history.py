@@ -11,22 +11,25 @@ from topology.polarfly import PolarFly
 def steady(bytes_per_s, times):
     history = LinkHistory()
     for time_s in times:
-        history.note(1, time_s, {1: QueueState(0, 0, round(bytes_per_s * time_s), int(time_s))})
+        history.note(
+            1, time_s, {1: QueueState(0, 0, round(bytes_per_s * time_s), int(time_s), int(2 * time_s))}
+        )
     return history
 
 
 def test_the_load_in_a_window_between_readings():
     links = directed_links(PolarFly(2))[:1]
     history = steady(50_000, np.arange(0, 10, 0.3))
-    loads, dropped = link_loads(history, links, 2.1, 7.77, 1_000_000)
-    assert loads[0] == pytest.approx(0.4, rel=1e-3)
-    assert dropped[0] == pytest.approx(5.67, abs=1)
+    found = link_loads(history, links, 2.1, 7.77, 1_000_000)
+    assert found.loads[0] == pytest.approx(0.4, rel=1e-3)
+    assert found.dropped[0] == pytest.approx(5.67, abs=1)
+    assert found.lost[0] == pytest.approx(11.34, abs=1)
 
 
 def test_a_link_that_nobody_read_has_no_load():
     links = directed_links(PolarFly(2))
-    loads, dropped = link_loads(LinkHistory(), links, 0, 1, 1_000_000)
-    assert loads.tolist() == dropped.tolist() == [0.0] * len(links)
+    for amounts in link_loads(LinkHistory(), links, 0, 1, 1_000_000):
+        assert amounts.tolist() == [0.0] * len(links)
 
 
 def test_however_long_a_run_is_a_few_hundred_readings_are_kept():

@@ -16,6 +16,7 @@ def summary(seed, accepted, valid=True, hops=None, latency=1.0):
         "hops": hops or {"1": 2, "2": 7},
         "hops_as_distances": True,
         "out_of_order": 1,
+        "links": None,
         "fidelity": {
             "valid": valid,
             "reasons": [] if valid else ["too slow"],
@@ -59,15 +60,20 @@ def test_loads_predictions_and_adaptation_are_of_all_runs():
         {
             **summary(seed, 0.4),
             "predicted": {"accepted": 0.1 * seed},
-            "links": {"load_max": seed, "jain": None},
+            "links": {"load_max": seed, "jain": None, "dropped_packets": 10 * seed},
             "adaptation": {"occupancy": "netlink", "groups_modified": 5, "warnings": []},
         }
         for seed in (1, 2)
     ]
     told = combine(runs, 3)
     assert told["predicted"]["accepted"] == pytest.approx(0.15)
-    assert told["links"]["load_max"] == 1.5
+    assert told["links"] == {"load_max": 1.5, "jain": 0, "dropped_packets": 30}
     assert told["adaptation"]["groups_modified"] == 10
+
+
+def test_a_run_whose_links_nobody_could_see_is_left_out_of_their_loads():
+    runs = [{**summary(1, 0.4), "links": {"load_max": 0.5, "dropped_packets": 7}}, summary(2, 0.4)]
+    assert combine(runs, 2)["links"] == {"load_max": 0.5, "dropped_packets": 7}
 
 
 def test_runs_are_one_with_means_sums_and_the_worst():

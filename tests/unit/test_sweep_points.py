@@ -6,12 +6,12 @@ import os
 import pytest
 
 from experiments.records import RunDirectory
+from experiments.sweep_options import SweepOptions
 from experiments.sweep_plots import is_sweep, plot_sweep, simulated_curve
 from experiments.sweep_points import (
     COLUMNS,
     POINTS,
     Point,
-    SweepOptions,
     as_numbers,
     held_settings,
     measured_points,
@@ -70,7 +70,7 @@ def test_points_come_back_as_they_were_written(sweep):
         Point("ugal-pf", "tornado", 0.5),
         Point("ugal-pf", "perm2hop", 0.333333),
     ]
-    rows = read_points(sweep.path, SweepOptions(("ugal-pf", "min"), ("tornado",), (0.5,)))
+    rows = read_points(sweep.path, SweepOptions(("ugal-pf", "min"), ("tornado",), (0.5,)).points())
     assert [(row["routing"], row["accepted"]) for row in rows] == [("ugal-pf", "0.49"), ("min", "0.29")]
     numbers = as_numbers(rows[1])
     assert (numbers["valid"], numbers["accepted"], numbers["groups_modified"]) == (True, 0.29, None)

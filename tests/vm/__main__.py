@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 
 import root_filesystem
 from emulator import CPUS, MEMORY_MIB, Accelerator, Boot, choose_accelerator, run_to_power_off
-from steps import StepError, step
+from steps import StepError, not_installed, step
 
 PROJECT = Path(__file__).parents[2]
 WORK = PROJECT / "build" / "vm"
@@ -46,6 +46,8 @@ def main(tests: list[str]) -> int:
 
 
 def _run(tests: list[str], started: float) -> bool:
+    if platform.machine() != "x86_64":
+        raise StepError(f"this machine is {platform.machine()}; the one that is emulated is x86_64 only")
     with step("validating the Vagrantfile"):
         _validate_vagrantfile()
     root = root_filesystem.make(WORK, PROJECT)
@@ -62,6 +64,8 @@ def _run(tests: list[str], started: float) -> bool:
 
 
 def _validate_vagrantfile() -> None:
+    if shutil.which("vagrant") is None:
+        raise StepError(not_installed("vagrant"))
     done = subprocess.run(
         ["vagrant", "validate"], cwd=PROJECT / "vagrant", check=False, capture_output=True, text=True
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tarfile
@@ -10,7 +9,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from steps import StepError
+from steps import StepError, not_installed
 
 CPUS = 2
 MEMORY_MIB = 4096
@@ -78,7 +77,7 @@ def choose_accelerator(root: Path) -> Accelerator:
         except subprocess.TimeoutExpired as expired:
             said = expired.stdout or b""
         except FileNotFoundError:
-            raise StepError(f"{argv[0]} is not installed; try `apt-get install qemu-system-x86`") from None
+            raise StepError(not_installed(argv[0])) from None
         if b"Linux version" in said:
             return accelerator
     raise StepError("qemu boots the kernel neither with hardware virtualisation nor in software")
@@ -100,17 +99,20 @@ def run_to_power_off(boot: Boot) -> None:
     process = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    timer = threading.Timer(boot.limit_s, process.kill)
+    too_late = threading.Event()
+    timer = threading.Timer(boot.limit_s, lambda: (too_late.set(), process.kill()))
     timer.start()
     try:
         _follow(process, boot.results / "serial.log")
-        ended_itself = process.wait() == 0
+        status = process.wait()
     finally:
         timer.cancel()
         process.kill()
         process.wait()
     _fetch(result_disk, boot.results)
-    if not ended_itself:
+    if status and not too_late.is_set():
+        raise StepError(f"qemu ended with status {status}; see {boot.results}/serial.log", 1)
+    if too_late.is_set():
         raise StepError(f"the machine was not done in {boot.limit_s:.0f} s; see {boot.results}/serial.log", 1)
 
 
@@ -140,6 +142,6 @@ def _fetch(disk: Path, folder: Path) -> None:
 
 def _qemu(root: Path, accelerator: Accelerator) -> list[str]:
     kernel, initrd = (max((root / "boot").glob(pattern)) for pattern in ("vmlinuz-*", "initrd.img-*"))
-    machine = ["qemu-system-x86_64", *accelerator.options, "-smp", str(min(CPUS, os.cpu_count() or 1))]
+    machine = ["qemu-system-x86_64", *accelerator.options, "-smp", str(CPUS)]
     machine += ["-m", str(MEMORY_MIB), "-nodefaults", "-nographic", "-no-reboot", "-nic", "none"]
     return [*machine, "-serial", "stdio", "-kernel", str(kernel), "-initrd", str(initrd)]

@@ -18,6 +18,11 @@ class StepError(Exception):
         self.exit_status = exit_status
 
 
+def not_installed(program: str) -> str:
+    """Returns the line that says that a program is missing, and how to get it."""
+    return f"{program} is not installed; `vagrant/provision.sh vm-test` installs it"
+
+
 @contextlib.contextmanager
 def step(what: str) -> Iterator[None]:
     """Tells what begins, and at its end how long it took."""
@@ -34,7 +39,10 @@ def logged(argv: Sequence[str], log: Path) -> None:
         StepError: it failed; the text has its last line.
     """
     with log.open("ab") as output:
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False)
+        try:
+            done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False)
+        except FileNotFoundError:
+            raise StepError(not_installed(argv[0])) from None
     if done.returncode:
         lines = log.read_text(errors="replace").strip().splitlines() or [""]
         raise StepError(f"{argv[0]} ended with status {done.returncode}: {lines[-1]} (all of it: {log})")

@@ -1,4 +1,4 @@
-"""What the links of a fabric really carried while they were saturated, and what their queues dropped.
+"""Readings of all queues of a fabric while traffic runs: real rates of saturated links, drops and losses.
 
 All queues are read again and again. A queue that held, at one reading, more than its link can send until the
 next was never empty in between, so that what the link sent meanwhile is its real rate: no assumption about
