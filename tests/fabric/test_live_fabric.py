@@ -268,9 +268,10 @@ def test_a_switch_of_no_fabric_is_left_alone(er3):
     """A switch with a foreign datapath id gets nothing."""
     database = f"unix:{er3.network.run_dir}/s5.sock"
     switch = er3.network["s5"]
-    switch.dpctl("del-flows")
     switch.cmd(f"ovs-vsctl --db={database} set bridge s5 other_config:datapath-id=00000000000000ff")
-    time.sleep(2.5)
+    time.sleep(2)  # what it was being sent before arrives
+    switch.dpctl("del-flows")
+    time.sleep(1.5)
     assert flows(er3, "s5") == []
     switch.cmd(f"ovs-vsctl --db={database} set bridge s5 other_config:datapath-id=0000000000000005")
     deadline = time.monotonic() + 20
