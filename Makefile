@@ -23,7 +23,7 @@ demo: setup
 test:
 	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) $(VENV)/python -m pytest -q -n auto tests/unit
-	@$(SUDO) $(VENV)/python -m pytest tests/fabric
+	@$(SUDO) $(VENV)/python -m pytest --durations=15 tests/fabric
 
 # The kernel's datapath, in a virtual machine that this makes; TESTS="..." runs other tests in it.
 vm-test:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +65,14 @@ def start_polarlab(*words: str) -> subprocess.Popen[str]:
 def settle(seconds: float) -> None:
     """Gives switches and controller time to notice something."""
     time.sleep(seconds * PATIENCE)
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Returns when something holds; fails if it does not within 20 s."""
+    deadline = time.monotonic() + 20 * PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def wait_for_line(process: subprocess.Popen[str], part: str) -> None:
