@@ -10,7 +10,7 @@ from typing import Any
 from controller import ryu_adapter as ryu
 from controller.adaptive_loop import AdaptiveLoop
 from controller.events import die, report
-from controller.health import SetPort, router_of
+from controller.health import SetPort
 from controller.installer import (
     AskPortStatistics,
     Installer,
@@ -21,7 +21,7 @@ from controller.installer import (
 )
 from controller.port_statistics import PortCounters, PortStatisticsOccupancy
 from controller.recovery import Recovery, Replan
-from topology.addressing import dpid, switch_name
+from topology.addressing import dpid, router_of, switch_name
 
 # What the adaptation's messages carry; beyond all numbers that the installer gives.
 ADAPTATION_XID = 0xFFFFFFFE
@@ -312,7 +312,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         datapath_id = message.datapath.id or 0
         reason = ryu.error_text(message)
         if message.xid == ADAPTATION_XID and self._loop:
-            self._loop.complain(f"{switch_name(datapath_id - 1)} reports {reason} to the adaptation")
+            self._loop.complain(f"{switch_name(router_of(datapath_id))} reports {reason} to the adaptation")
             return
         report("refused", text=self._installer.refused(datapath_id, message.xid, reason))
 

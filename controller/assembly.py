@@ -22,7 +22,7 @@ from controller.pipeline import (
     MOST_TAGS,
     PRIORITY_BLOCK,
     PRIORITY_ROUTER,
-    router_of,
+    router_of_tag,
     shared_rules,
     tag_of,
     to_router,
@@ -192,7 +192,7 @@ def _tags_in(groups: Iterable[Group]) -> Iterator[int]:
         for bucket in (*group.buckets, *group.alternatives):
             if PushVlan() in bucket.actions:
                 yield from (
-                    router_of(action.value)
+                    router_of_tag(action.value)
                     for action in bucket.actions
                     if isinstance(action, SetField) and action.field == "vlan_vid"
                 )

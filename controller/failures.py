@@ -8,7 +8,7 @@ from functools import cached_property
 
 from topology.addressing import switch_name
 from topology.faults import Element, Kind, link_element
-from topology.graph import Link, Topology
+from topology.graph import Topology
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ NO_FAILURE = Failure()
 def link_failures(topology: Topology) -> Iterator[Failure]:
     """Yields the failure of every single link."""
     for link in topology.link_list:
-        yield Failure(f"link {link_element(link).place}", frozenset(_ends(link)))
+        yield Failure(f"link {link_element(link).place}", frozenset(link.ends))
 
 
 def switch_failures(topology: Topology) -> Iterator[Failure]:
     """Yields the failure of every single switch: its links are dead, its hosts cut off."""
     for router in range(topology.routers):
         links = [link for link in topology.link_list if router in (link.a, link.b)]
-        ends = frozenset(end for link in links for end in _ends(link))
+        ends = frozenset(end for link in links for end in link.ends)
         yield Failure(f"switch {switch_name(router)}", ends, frozenset({router}))
 
 
@@ -58,12 +58,8 @@ def failure_of(topology: Topology, elements: Iterable[Element]) -> Failure:
     elements = [element for element in elements if element.kind is not Kind.CONTROLLER]
     routers = frozenset(e.routers[0] for e in elements if e.kind is not Kind.LINK)
     dead = [link for link in topology.link_list if any(element.covers(link) for element in elements)]
-    ends = frozenset(end for link in dead for end in _ends(link))
+    ends = frozenset(end for link in dead for end in link.ends)
     return Failure(", ".join(element.name for element in elements) or "none", ends, routers)
-
-
-def _ends(link: Link) -> tuple[tuple[int, int], tuple[int, int]]:
-    return (link.a, link.port_a), (link.b, link.port_b)
 
 
 def parts(topology: Topology, failure: Failure) -> list[int]:

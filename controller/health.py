@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from controller.failures import Failure
-from topology.addressing import dpid, switch_name
+from topology.addressing import switch_name
 from topology.faults import link_element
 from topology.graph import Link, Topology
 
@@ -51,7 +51,7 @@ class _LinkRecord:
 
     @property
     def ends(self) -> tuple[End, End]:
-        return (self.link.a, self.link.port_a), (self.link.b, self.link.port_b)
+        return self.link.ends
 
     @property
     def held(self) -> bool:
@@ -223,8 +223,3 @@ def _release(record: _LinkRecord) -> list[SetPort]:
     ends = sorted(record.set_down)
     record.set_down.clear()
     return [SetPort(*end, down=False) for end in ends]
-
-
-def router_of(datapath_id: int) -> int:
-    """Returns the router whose switch has a datapath id."""
-    return datapath_id - dpid(0)

@@ -97,7 +97,7 @@ def tag_of(router: int) -> int:
     return VLAN_PRESENT | (router + 1)
 
 
-def router_of(vlan_vid: int) -> int:
+def router_of_tag(vlan_vid: int) -> int:
     """Returns the router that a tag names."""
     return (vlan_vid & ~VLAN_PRESENT) - 1
 

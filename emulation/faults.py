@@ -84,8 +84,8 @@ class NetworkFaults:
 
     def _pull(self, link: Link) -> None:
         if link not in self._pulled:
-            ends = ((link.a, link.port_a), (link.b, link.port_b))
-            router, port = next((end for end in ends if end[0] in self._powerless | self._hanging), ends[0])
+            dead = self._powerless | self._hanging
+            router, port = next((end for end in link.ends if end[0] in dead), link.ends[0])
             self._pulled[link] = (router, port)
             self._set(router, [port], "down")
 

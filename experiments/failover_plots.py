@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES, STREAMS
 from experiments.figures import new_figure, save_figure
+from experiments.printing import parameters
 from experiments.records import SUMMARY, damage_told, read_csv, read_json
 
 _COLORS = {"watched": "#c2571a", "all": "#1f3b57"}
@@ -60,7 +61,7 @@ def _draw(summary: dict[str, Any], probes: dict[str, list[str]], events: dict[st
     panels[1, 0].legend(loc="upper right", fontsize=8)
     told = "\n".join(f"{number}  {time_s:.3f} s  {what}" for number, (time_s, what) in enumerate(happened, 1))
     figure.supxlabel(told, fontsize=8, ha="left", x=0.06, family="monospace")
-    params = ", ".join(f"{name} = {value}" for name, value in summary["params"].items())
+    params = parameters(summary["params"])
     figure.suptitle(
         f"{summary['name']} ({params}), {summary['routing']}: {summary['packets_lost']} of "
         f"{summary['packets_sent']} probes lost, longest silence {summary['gap_ms']:g} ms, "

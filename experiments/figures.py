@@ -13,6 +13,7 @@ matplotlib.use("Agg")  # files, not windows
 from matplotlib.figure import Figure
 
 from experiments.exports import check_new, write_new
+from experiments.printing import parameters
 from topology.errors import UsageError
 
 FORMATS = ("png", "svg")
@@ -66,7 +67,7 @@ def number_text(value: float) -> str:
 
 def heading(summary: dict[str, Any]) -> str:
     """Returns what a run's figures are about, in a line."""
-    params = ", ".join(f"{name} = {value}" for name, value in summary["params"].items())
+    params = parameters(summary["params"])
     return printable(
         f"{summary['name']} ({params}), {summary['endpoints']} hosts, "
         f"{summary['link_rate_bps'] / 1e6:g} Mbit/s links: {summary['pattern']} traffic "

@@ -36,6 +36,11 @@ def readable(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def parameters(params: Mapping[str, Any]) -> str:
+    """Returns a topology's parameters for a heading, as `q = 3, degree = 3`."""
+    return ", ".join(f"{name} = {value}" for name, value in params.items())
+
+
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """Prints the chosen columns of some rows."""
     table = [columns, *([str(row[name]) for name in columns] for row in rows)]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.exports import check_new, write_new
-from experiments.printing import readable
+from experiments.printing import parameters, readable
 from experiments.records import MANIFEST, SUMMARY, damage_told, read_json
 from experiments.run_plots import plot_run
 from experiments.sweep_plots import is_sweep, plot_sweep
@@ -136,7 +136,7 @@ def _run(folder: Path) -> tuple[str, list[str]]:
 
 
 def _fabric(manifest: Mapping[str, Any]) -> str:
-    params = ", ".join(f"{name} = {value}" for name, value in manifest["params"].items())
+    params = parameters(manifest["params"])
     return f"{manifest['name']} ({params}), {manifest['hosts']} hosts a router"
 
 

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from experiments.figures import new_figure, printable, save_figure
+from experiments.printing import parameters
 from experiments.records import MANIFEST, damage_told, read_csv, read_csv_text, read_json
 from experiments.sweep_points import COLUMNS, LATER_COLUMNS, POINTS, SETTINGS
 
@@ -90,7 +91,7 @@ def _draw(table: dict[str, list[str]], settings: Any) -> Any:
     panels[1][0].set_ylabel("mean latency in ms")
     is_simulated = any(simulated_curve(settings, r, p) for r in routings for p in patterns)
     figure.legend(handles=_legend(routings, is_simulated), loc="outside lower center", ncols=4)
-    params = ", ".join(f"{name} = {value}" for name, value in settings["params"].items())
+    params = parameters(settings["params"])
     figure.suptitle(
         f"{settings['name']} ({params}), {settings['hosts']} hosts a router, links of "
         f"{settings['link_rate_bps'] / 1e6:g} Mbit/s,\n{settings['frame_bytes']}-byte frames, "

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import Status
-from experiments.printing import add_json, print_result, print_rows, print_table
+from experiments.printing import add_json, parameters, print_result, print_rows, print_table
 from topology.errors import UsageError
 
 
@@ -62,8 +62,8 @@ def topology(arguments: argparse.Namespace) -> Status:
     if arguments.export:
         export(topology, arguments.hosts, format_, export_path)
     if arguments.figure:
-        named = ", ".join(f"{name} = {value}" for name, value in topology.params.items())
-        title = f"{arguments.name} ({named}): {topology.routers} routers, {topology.links} links"
+        named = f"{arguments.name} ({parameters(topology.params)})"
+        title = f"{named}: {topology.routers} routers, {topology.links} links"
         draw_topology(topology, title, arguments.figure)
     result = {
         "name": arguments.name,

@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Circle, Polygon
 
-from experiments.figures import check_figure, new_figure, save_new_figure
+from experiments.figures import check_figure, new_figure, printable, save_new_figure
 from topology.addressing import switch_name
 from topology.graph import Topology
 from topology.layout import Layout
@@ -38,7 +38,7 @@ def draw_topology(topology: Topology, title: str, path: Path) -> None:
     axes = figure.subplots()
     draw_fabric(axes, topology, layout)
     # A title may have the name of a file in it, and that anything.
-    axes.set_title(title.encode(errors="replace").decode(), pad=14, parse_math=False)
+    axes.set_title(printable(title), pad=14, parse_math=False)
     figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=8)
     save_new_figure(figure, path, format_)
 
@@ -101,7 +101,7 @@ def draw_fabric(
             color = "white" if dark else "black"
             axes.text(x, y, str(router + 1), fontsize=6, ha="center", va="center", color=color, zorder=5)
             if topology.labels and topology.labels[router] != str(router + 1):
-                label = topology.labels[router][:_LONGEST_LABEL].encode(errors="replace").decode()
+                label = printable(topology.labels[router][:_LONGEST_LABEL])
                 axes.annotate(
                     label,
                     (x, y),

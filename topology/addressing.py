@@ -108,6 +108,11 @@ def dpid(router: int) -> int:
     return router + 1
 
 
+def router_of(datapath_id: int) -> int:
+    """Returns the router whose switch has a datapath id."""
+    return datapath_id - 1
+
+
 def dotted(ip: int) -> str:
     """Returns an IPv4 address in dotted decimal."""
     return ".".join(str(ip >> shift & 0xFF) for shift in (24, 16, 8, 0))

@@ -52,6 +52,11 @@ class Link:
     port_b: int
     copy: int = 0
 
+    @property
+    def ends(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The (router, port) of either end."""
+        return (self.a, self.port_a), (self.b, self.port_b)
+
 
 @dataclass(frozen=True)
 class DestinationBlock:
