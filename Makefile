@@ -16,9 +16,9 @@ demo: setup
 	$(POLARLAB) topology polarfly --q 5 --hosts 2
 	$(POLARLAB) verify polarfly --q 5 --hosts 2 --routing min
 	$(SUDO) $(POLARLAB) run polarfly --q 5 --hosts 2 --link-rate 500kbit --pattern uniform --load 0.4 \
-		--duration 6
+		--duration 5
 	$(SUDO) $(POLARLAB) sweep polarfly --q 5 --hosts 2 --link-rate 300kbit --routings min,ugal-pf \
-		--patterns tornado --loads 0.3,0.6 --warmup 7 --duration 5 --out results/demo-$$(date +%Y%m%d-%H%M%S)
+		--patterns tornado --loads 0.6 --warmup 8 --duration 5 --out results/demo-$$(date +%Y%m%d-%H%M%S)
 
 test:
 	@$(SUDO) vagrant/provision.sh tests

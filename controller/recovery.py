@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+import scipy.sparse.csgraph  # noqa: F401  now, with the controller, and not when the first link dies
+
 from controller.failures import Failure, parts
 from controller.health import FabricHealth
 from controller.plan import RoutePlan

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse.csgraph  # noqa: F401  now, with the controller, and not when the first link dies
 
 from controller.failures import Failure
 from topology.graph import Topology

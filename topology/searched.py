@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix  # importing it takes a tenth of a second: only where it is needed
 
 _SOURCES_AT_ONCE = 512
+# Up to so many, products of dense matrices take less time than it takes to import scipy.
+_FEW_ROUTERS = 256
 
 
 class SearchedTopology(TabledTopology):
@@ -73,6 +75,8 @@ def all_distances(joined: csr_matrix | npt.NDArray[np.bool_]) -> npt.NDArray[np.
     Returns:
         float32, N x N. Searched a few hundred sources at a time: the search itself takes 8 bytes a pair.
     """
+    if isinstance(joined, np.ndarray) and len(joined) <= _FEW_ROUTERS:
+        return _distances_by_levels(joined)
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
 
@@ -82,6 +86,18 @@ def all_distances(joined: csr_matrix | npt.NDArray[np.bool_]) -> npt.NDArray[np.
     for first in range(0, routers, _SOURCES_AT_ONCE):
         sources = np.arange(first, min(first + _SOURCES_AT_ONCE, routers))
         found[sources] = dijkstra(matrix, unweighted=True, indices=sources)
+    return found
+
+
+def _distances_by_levels(joined: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
+    steps = joined.astype(np.float32)
+    newest = np.eye(len(joined), dtype=bool)
+    found = np.where(newest, 0, np.inf).astype(np.float32)
+    distance = 0
+    while newest.any():
+        distance += 1
+        newest = (newest.astype(np.float32) @ steps > 0) & np.isinf(found)
+        found[newest] = distance
     return found
 
 

@@ -14,6 +14,7 @@ from conftest import POLARLAB, TIMEOUT_S, marked_processes, one_line, polarlab, 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 SMALL_RUN = ("run", "polarfly", "--q", "2", "--hosts", "2", "--link-rate", "1Mbit", "--load", "0.4")
+SMALL_RUN += ("--warmup", "0.5")
 SUMMARY_KEYS = {
     *("name", "params", "routing", "pattern", "hosts", "link_rate_bps", "offered", "accepted", "loss"),
     *("latency_ms", "hops", "out_of_order", "bringup_s", "rules", "fidelity", "seed", "versions"),

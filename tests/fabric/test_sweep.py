@@ -22,7 +22,7 @@ from topology.registry import make_topology
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 SWEEP = ("sweep", "polarfly", "--q", "2", "--hosts", "2", "--link-rate", "500kbit", "--warmup", "0.5")
-SWEEP += ("--duration", "1.5", "--routings", "min,ugal-pf", "--patterns", "uniform,tornado")
+SWEEP += ("--duration", "1.2", "--routings", "min,ugal-pf", "--patterns", "uniform,tornado")
 
 
 def rows(folder):

@@ -1,5 +1,6 @@
 """docs/tutorial.md: every command is run as it stands, in order, and prints what the page shows."""
 
+import json
 import subprocess
 
 import pytest
@@ -45,3 +46,27 @@ def test_every_command_of_the_tutorial_does_what_the_page_says(line, shown, fold
 def test_the_tutorial_leaves_the_results_that_it_names(folder):
     for name in ("first/report.html", "first/links.png", "sweep/report.html", "failover/failover.png"):
         assert (folder / "results" / name).stat().st_size > 0
+
+
+def test_the_tutorials_failover_tells_what_a_cut_cost(folder):
+    out = folder / "results" / "failover"
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["failed"][0].startswith("link:s")
+    assert summary["pairs_affected"] == 2 * 2 * 3  # a link of a quadric carries 2q pairs each way
+    assert summary["repaired_by"] == "switches"
+    assert 0 < summary["gap_ms"] < 1000
+    assert summary["probe_interval_ms"] <= 2
+    assert summary["controller_converged_ms"] > 0
+    assert summary["restored"] is True
+    assert summary["lost_at_restore"] == 0
+    assert summary["phases"]["before"]["lost"] == 0
+    assert summary["phases"]["before"]["hops_max"] == 2
+    assert {path.name for path in out.iterdir()} == {
+        *("manifest.json", "summary.json", "probes.csv", "events.csv", "failover.png", "failover.svg")
+    }
+
+
+def test_nothing_is_lost_while_the_tutorials_controller_is_gone(folder):
+    summary = json.loads((folder / "results" / "without-controller" / "summary.json").read_text())
+    assert summary["failed"] == ["controller"]
+    assert summary["packets_lost"] == 0

@@ -7,6 +7,7 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -16,6 +17,7 @@ from topology.errors import ParameterError
 from topology.imported import Imported
 from topology.polarstar import PolarStar, designs
 from topology.registry import FAMILIES, make_topology
+from topology.searched import all_distances
 from topology.slimfly import SlimFly
 from topology.supernodes import KINDS, exists, make_supernode, order_of
 
@@ -281,3 +283,14 @@ def test_names_that_are_one_number_have_the_same_order_in_every_process(tmp_path
         for seed in range(6)
     }
     assert len(orders) == 1
+
+
+@pytest.mark.parametrize("routers", [2, 40, 256, 257])
+def test_distances_are_those_of_networkx_however_they_are_found(routers):
+    graph = nx.gnp_random_graph(routers, 2.5 / routers, seed=routers)
+    joined = nx.to_numpy_array(graph).astype(bool)
+    expected = np.full(joined.shape, np.inf)
+    for source, lengths in nx.all_pairs_shortest_path_length(graph):
+        for destination, length in lengths.items():
+            expected[source, destination] = length
+    assert (all_distances(joined) == expected).all()
