@@ -139,6 +139,7 @@ _COMMANDS = (
             'sudo polarlab up polarfly --q 3 --exec "h1_1 ping -c 3 h5_1"',
             "sudo polarlab up polarfly --q 3",
             "sudo polarlab up polarstar --q 2 --supernode iq --degree 3 --link-rate 10Mbit",
+            'sudo polarlab up polarfly --q 3 --link-delay 5 --link-loss 0.01 --exec "h1_1 ping -c 9 h5_1"',
         ),
     ),
     _Command(
