@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,7 @@ def probe_all_pairs(fabric: LiveFabric) -> tuple[list[tuple[str, str]], int]:
     # Every probe is the first of its kind: the kernel's datapath asks its switch's program about each.
     schedule = AllPairsSchedule(count, round(8_000_000 * PATIENCE))
     job = make_job(fabric, schedule, HEADER_BYTES, next_run(), 1, (0, 1 << 62))
+    job = replace(job, quiet_ns=round(job.quiet_ns * PATIENCE))
     received = run_traffic(job, {}, fabric.network.run_dir).received
     missing = np.argwhere((received.frames == 0) & ~np.eye(count, dtype=bool))
     names = [host.name for host in fabric.hosts]

@@ -34,13 +34,13 @@ def test_the_userspace_datapath_can_still_be_asked_for():
     assert json.loads(done.stdout)["hops_as_distances"]
 
 
+@pytest.mark.skipif(PATIENCE > 2, reason="an emulated machine does not pass thousands of probes a second")
 def test_failover_is_measured():
     done = polarlab("demo", "failover", "polarfly", "--q", "2", "--datapath", "kernel", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["restored"] is True
-    if PATIENCE == 1:  # an emulated machine's switches take as long as its controller
-        assert summary["repaired_by"] == "switches"
+    assert summary["repaired_by"] == "switches"
 
 
 def test_clean_removes_the_datapaths_that_kill_9_leaves():
