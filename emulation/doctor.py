@@ -90,8 +90,9 @@ def link_rate_bps(hosts: int, load: float, frame_bytes: int) -> float:
 
 
 def _program(name: str, package: str) -> Finding:
-    path = shutil.which(name)
-    return Finding(name, path is not None, needed=True, said=path or "", remedy=f"apt-get install {package}")
+    path, elsewhere = shutil.which(name), shutil.which(name, path="/usr/sbin:/sbin")
+    remedy = f"it is {elsewhere}, which PATH does not lead to" if elsewhere else f"apt-get install {package}"
+    return Finding(name, path is not None, needed=True, said=path or "", remedy=remedy)
 
 
 def _open_vswitch() -> Finding:

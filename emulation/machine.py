@@ -59,7 +59,10 @@ def kernel_datapath_available() -> bool:
 def qdisc_available(words: str) -> bool:
     """Returns whether the kernel takes a queueing discipline, by `tc`'s words, in a namespace made for it."""
     script = f"ip link set lo up && tc qdisc add dev lo root {words}"
-    done = subprocess.run(["unshare", "-n", "sh", "-c", script], check=False, capture_output=True)
+    try:
+        done = subprocess.run(["unshare", "-n", "sh", "-c", script], check=False, capture_output=True)
+    except FileNotFoundError:
+        return False
     return done.returncode == 0
 
 

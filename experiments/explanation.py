@@ -98,7 +98,7 @@ def _geometry(topology: PolarFly, source: int, destination: int) -> list[str]:
         if int(topology.dot(router, router)) == 0:
             lines.append(f"{name} is a quadric: its dot product with itself is 0.")
     if product == 0:
-        return [*lines, "Their dot product is 0: they are adjacent, and packets go straight."]
+        return [*lines, "Their dot product is 0: they are adjacent."]
     cross = topology.cross(source, destination)
     middle = int(topology.indices(cross))
     return [
@@ -122,7 +122,10 @@ def lines_of(told: dict[str, Any]) -> list[str]:
     for failure in told["failures"]:
         lines += ["", f"When {failure['failed']} dies, the switches by themselves send packets"]
         lines += _way_lines(failure["switches_alone"])
-        lines += ["and after the controller has planned again", *_way_lines(failure["planned_again"])]
+        again = "and after the controller has planned again"
+        if len(failure["planned_again"]) == 1 < len(told["ways"]):
+            again += ", minimally until all works again,"
+        lines += [again, *_way_lines(failure["planned_again"])]
     return lines
 
 

@@ -26,7 +26,7 @@ def up_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="CMD",
         dest="lines",
-        help="run one line of the prompt and end; may be given several times",
+        help="run a line of the prompt and end; may be given several times, until one fails",
     )
 
 

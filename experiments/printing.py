@@ -26,7 +26,7 @@ def print_result(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
 def readable(value: Any) -> str:
     """Returns a value as it is printed for people."""
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {readable(entry)}" for key, entry in value.items())
+        return ", ".join(f"{key}: {readable(entry)}" for key, entry in value.items()) or "none"
     if isinstance(value, list):
         return ", ".join(map(readable, value)) or "none"
     if isinstance(value, bool):

@@ -21,6 +21,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 3; }
 
 kind=${1:-}
+[ $# -le 1 ] || { say "one word at most, got '$*'; there are: tests, vm-test, guest"; exit 2; }
 case $kind in
     '' | guest) ;;
     tests) packages="$packages chromium" ;;

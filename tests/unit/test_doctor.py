@@ -25,6 +25,14 @@ def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch, capsys):
     assert "missing: " in capsys.readouterr().err.splitlines()[-1]
 
 
+def test_a_program_that_the_path_does_not_lead_to_is_told_from_one_that_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert found("tc").remedy.startswith("it is /usr/sbin/tc") or found("tc").remedy.startswith(
+        "it is /sbin/tc"
+    )
+    assert not found("qdisc tbf").there  # and no crash where there is no `unshare`
+
+
 def test_python_packages_are_there_with_their_versions():
     assert found("ryu").said == "4.34"
     assert found("numpy").there
