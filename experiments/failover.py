@@ -72,10 +72,11 @@ class FailoverOptions:
         faults = [Fault(self.fail_s, element) for element in elements]
         faults += [Fault(self.restore_s, element, restores=True) for element in elements]
         if self.kill_controller:
-            faults.append(Fault(self.fail_s - 0.5, CONTROLLER))
-            # Back before anything else is: a switch that returns without rules needs somebody to fill it.
-            back_s = self.fail_s + 0.8 if elements else self.restore_s + 1.0
-            faults.append(Fault(back_s, CONTROLLER, restores=True))
+            # Gone before anything else is, so that it cannot help, and back before anything else: a switch
+            # that returns without rules needs somebody to fill it.
+            gone_s = self.fail_s - 0.5 if elements else self.fail_s
+            back_s = self.fail_s + 0.8 if elements else self.restore_s
+            faults += [Fault(gone_s, CONTROLLER), Fault(back_s, CONTROLLER, restores=True)]
         return tuple(sorted(faults, key=lambda fault: fault.time_s))
 
 
@@ -214,7 +215,8 @@ def _probe_schedule(
         ProbeStream(tuple(affected[chosen].tolist()), FAST_NS),
         ProbeStream(tuple(slow.tolist()), slow_ns),
     )
-    return ProbeSchedule(count, streams, round(options.end_s * 1e9)), len(affected)
+    affected_pairs = len(affected) if failure.breaks_something else 0
+    return ProbeSchedule(count, streams, round(options.end_s * 1e9)), affected_pairs
 
 
 class _Probes:

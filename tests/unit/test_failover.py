@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.failover import _Probes, _repaired_by, busiest_link
+from experiments.failover import FailoverOptions, _Probes, _repaired_by, busiest_link
 from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.failover_plots import plot_failover
 from experiments.records import RunDirectory
@@ -98,3 +98,11 @@ def test_a_damaged_folder_is_told(tmp_path):
     directory.write_csv(EVENTS, EVENT_COLUMNS, [(0.0, "fail link:s1-s2")])
     with pytest.raises(ParameterError, match="damaged, or of another version"):
         plot_failover(tmp_path / "demo")
+
+
+def test_a_controller_that_fails_alone_is_gone_in_the_very_phase_that_is_told_of():
+    options = FailoverOptions(kill_controller=True)
+    assert [(fault.time_s, fault.line.split()[1]) for fault in options.schedule(())] == [
+        (options.fail_s, "fail"),
+        (options.restore_s, "restore"),
+    ]
