@@ -195,6 +195,8 @@ def make_job(
 
 def path_delay_ns(fabric: LiveFabric) -> int:
     """Returns how long packets are on their way on links alone, at most."""
+    if not fabric.options.impairment.delay_ms:  # nearly always, and distances of all pairs are many
+        return 0
     hops = int(fabric.plan.hop_bound(host_distances(fabric)).max()) + fabric.plan.repair_hops
     return round(hops * fabric.options.impairment.delay_ms * 1e6)
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,10 +38,10 @@ PATIENCE = float(os.environ.get("POLARLAB_TEST_PATIENCE", "1"))
 TIMEOUT_S = 120 * PATIENCE
 
 
-def polarlab(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """Runs the command to its end."""
+def completed(argv: Sequence[str], **options: object) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end, without input, and keeps what it prints."""
     return subprocess.run(
-        [POLARLAB, *words],
+        argv,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -49,6 +49,11 @@ def polarlab(*words: str, **options: object) -> subprocess.CompletedProcess[str]
         stdin=subprocess.DEVNULL,
         **options,
     )
+
+
+def polarlab(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """Runs the command to its end."""
+    return completed([POLARLAB, *words], **options)
 
 
 def start_polarlab(*words: str) -> subprocess.Popen[str]:

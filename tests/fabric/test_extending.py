@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import TIMEOUT_S
+from conftest import completed
 from documents import ROOT, blocks, command_lines, polarlab_words
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -39,16 +39,8 @@ LINES = [line for block in blocks(PAGE) if block.kind == "sh" for line in comman
 
 @pytest.mark.parametrize("line", LINES)
 def test_every_command_of_the_page_does_what_it_should(line, extended):
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, *polarlab_words(line)],
-        cwd=extended,
-        env={**os.environ, "PYTHONPATH": str(extended)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    command = [sys.executable, "-c", COMMAND, *polarlab_words(line)]
+    done = completed(command, cwd=extended, env={**os.environ, "PYTHONPATH": str(extended)})
     assert done.returncode == 0, done.stderr
     if "verify" in line:
         assert re.search(r"^ok +yes$", done.stdout, re.MULTILINE)

@@ -3,10 +3,17 @@
 import json
 import pwd
 import shutil
-import subprocess
 
 import pytest
-from conftest import PATIENCE, TIMEOUT_S, needs_kernel_datapath, polarlab, start_polarlab, wait_for_line
+from conftest import (
+    PATIENCE,
+    TIMEOUT_S,
+    completed,
+    needs_kernel_datapath,
+    polarlab,
+    start_polarlab,
+    wait_for_line,
+)
 
 pytestmark = [needs_kernel_datapath, pytest.mark.usefixtures("no_leftovers")]
 
@@ -60,6 +67,6 @@ def test_who_logs_in_runs_fabrics_with_sudo(tmp_path):
     tmp_path.chmod(0o755)
     command = "cd && sudo polarlab run polarfly --q 2 --link-rate 200kbit --load 0.1 --duration 2 --json"
     login = ["su", "vagrant", "-c", command]
-    done = subprocess.run(login, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    done = completed(login)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["loss"] == 0
