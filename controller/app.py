@@ -29,8 +29,10 @@ _REPORT_EVERY_S = 1.0
 _LOOK_EVERY_S = 0.005
 # When no switch was ready for so long since the last, those that are missing are taken for lost.
 _LATE_AFTER_S = 5.0
-# The same where others hold rules of a controller before us: those call again every second at the latest.
-_GONE_AFTER_S = 1.5
+# The same where others hold rules of a controller before us. One whose neighbours see it up will call: Open
+# vSwitch waits for a busy controller's greeting, then before it calls again, for up to 8 s unless it is set;
+# to plan without it too soon would cut its hosts off. One that nobody sees any more is not waited for.
+_SEEN_LATE_AFTER_S, _UNSEEN_LATE_AFTER_S = 10.0, 1.5
 
 Handler = Callable[["PlanApp", Any], None]
 
@@ -113,11 +115,11 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         """
         missing = self._installer.missing()
         taking_over = self._installer.count(Stage.TOLD) > 0
-        patience_s = _GONE_AFTER_S if taking_over else _LATE_AFTER_S
-        late = self._last_news_s is not None and now_s - self._last_news_s > patience_s
-        if not taking_over and not (late and missing):
-            return
-        if missing and not late:
+        if missing:
+            patience_s = self._patience_s(missing) if taking_over else _LATE_AFTER_S
+            if self._last_news_s is None or now_s - self._last_news_s <= patience_s:
+                return
+        elif not taking_over:
             return
         health = self._recovery.health
         for number in sorted(missing):
@@ -127,6 +129,11 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         if health.failure().breaks_something:
             self._plan_again(now_s)  # for the switches that hold the whole fabric's plan already
         self._follow(self._installer.go_ahead())
+
+    def _patience_s(self, missing: frozenset[int]) -> float:
+        absent = {router_of(number) for number in missing}
+        seen = any(self._recovery.health.seen(router, absent) for router in absent)
+        return _SEEN_LATE_AFTER_S if seen else _UNSEEN_LATE_AFTER_S
 
     def _announce(self, event: str, **details: Any) -> None:
         self._announced = True

@@ -11,6 +11,7 @@ Pure: it is told what happens and the time, and answers with the ports to be set
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from controller.failures import Failure
@@ -155,6 +156,11 @@ class FabricHealth:
         return commands
 
     # ---- what follows ----
+
+    def seen(self, router: int, absent: Collection[int]) -> bool:
+        """Returns whether a neighbour that is not absent has its port towards a router up."""
+        others = (end for record in self._of(router) for end in record.ends if end not in record.down_ends)
+        return any(other != router and other not in absent for other, _ in others)
 
     def failure(self) -> Failure:
         """Returns everything that does not work."""

@@ -1,5 +1,6 @@
 """A fault campaign: links, switches and controllers die and return under real packets."""
 
+import signal
 import time
 
 import numpy as np
@@ -173,6 +174,25 @@ def test_the_controller_is_killed_and_started_again_and_no_packet_is_lost(er3_al
         lines = er3_alive.network[name].dpctl("dump-flows").splitlines()
         durations = [float(line.split("duration=")[1].split("s")[0]) for line in lines if "duration=" in line]
         assert min(durations) > 4.5
+
+
+def test_a_new_controller_waits_for_a_switch_that_lives_and_calls_late(er3_alive, faults):
+    controller, vswitch = er3_alive.controller, er3_alive.network["s10"].vswitch
+    plans = len(controller.replans)
+    controller.stop()
+    daemon = vswitch.processes[-1]
+    daemon.send_signal(signal.SIGSTOP)  # as one whose call a busy controller did not answer in time
+    try:
+        er3_alive.start_controller_again(QUIET)
+        controller.wait_until_listening()
+        time.sleep(4)
+    finally:
+        daemon.send_signal(signal.SIGCONT)
+    controller.wait_until_in_charge()
+    settle(0.5)
+    controller.catch_up()
+    assert [report["failed"] for report in controller.replans[plans:]] == []
+    assert probe_all_pairs(er3_alive) == ([], 2)
 
 
 def test_a_new_controller_takes_over_failures_that_happened_meanwhile(er3_alive, faults):

@@ -190,3 +190,18 @@ def test_a_port_that_is_told_of_again_does_not_begin_a_new_wait():
     other = GRAPH.link_list[5]
     health.port_changed(other.a, other.port_a, up=True, now_s=10.0 + 0.9 * SETTLE_S)
     assert health.plan_due(10.0 + 1.1 * SETTLE_S)
+
+
+def test_a_switch_is_seen_while_a_neighbour_that_is_there_has_its_port_up():
+    health = FabricHealth(GRAPH)
+    towards = [
+        next(end for end in link.ends if end[0] != 0) for link in GRAPH.link_list if 0 in (link.a, link.b)
+    ]
+    assert health.seen(0, {0})
+    assert not health.seen(0, {0, *(router for router, _ in towards)})
+    for router, port in towards[:-1]:
+        health.port_changed(router, port, up=False, now_s=0.0)
+    assert health.seen(0, {0})
+    assert not health.seen(0, {0, towards[-1][0]})
+    health.port_changed(*towards[-1], up=False, now_s=0.0)
+    assert not health.seen(0, {0})
