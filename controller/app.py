@@ -27,12 +27,12 @@ from topology.addressing import dpid, router_of, switch_name
 ADAPTATION_XID = 0xFFFFFFFE
 _REPORT_EVERY_S = 1.0
 _LOOK_EVERY_S = 0.005
-# When no switch was ready for so long since the last, those that are missing are taken for lost.
+# When no switch was ready for so long since the last, those that are missing are taken for lost. Open vSwitch
+# waits up to 2 s for a busy controller's greeting and up to 2 s before it calls again: to plan too soon
+# without a switch that lives would cut its hosts off.
 _LATE_AFTER_S = 5.0
-# The same where others hold rules of a controller before us. One whose neighbours see it up will call: Open
-# vSwitch waits for a busy controller's greeting, then before it calls again, for up to 8 s unless it is set;
-# to plan without it too soon would cut its hosts off. One that nobody sees any more is not waited for.
-_SEEN_LATE_AFTER_S, _UNSEEN_LATE_AFTER_S = 10.0, 1.5
+# The same for those that a controller before us had filled and that no neighbour sees any more.
+_UNSEEN_LATE_AFTER_S = 1.5
 
 Handler = Callable[["PlanApp", Any], None]
 
@@ -116,7 +116,9 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         missing = self._installer.missing()
         taking_over = self._installer.count(Stage.TOLD) > 0
         if missing:
-            patience_s = self._patience_s(missing) if taking_over else _LATE_AFTER_S
+            patience_s = _LATE_AFTER_S
+            if taking_over and not self._seen(missing):
+                patience_s = _UNSEEN_LATE_AFTER_S
             if self._last_news_s is None or now_s - self._last_news_s <= patience_s:
                 return
         elif not taking_over:
@@ -130,10 +132,9 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
             self._plan_again(now_s)  # for the switches that hold the whole fabric's plan already
         self._follow(self._installer.go_ahead())
 
-    def _patience_s(self, missing: frozenset[int]) -> float:
+    def _seen(self, missing: frozenset[int]) -> bool:
         absent = {router_of(number) for number in missing}
-        seen = any(self._recovery.health.seen(router, absent) for router in absent)
-        return _SEEN_LATE_AFTER_S if seen else _UNSEEN_LATE_AFTER_S
+        return any(self._recovery.health.seen(router, absent) for router in absent)
 
     def _announce(self, event: str, **details: Any) -> None:
         self._announced = True

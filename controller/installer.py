@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from controller.plan import COOKIE_MARK, FINGERPRINT_BITS, Group, RoutePlan, Rule, SwitchPlan, Table, match
 from controller.updates import Gone, Round
@@ -188,7 +188,10 @@ class Installer:
         if progress.stage is Stage.READY and datapath_id in self._awaited:
             self._awaited.discard(datapath_id)
             progress.sent.clear()
-            return self._next_round()
+            # One that refused something holds neither plan: what it holds is to be found out.
+            asked = {datapath_id: self._ask(progress)} if progress.refusals else {}
+            passed = self._next_round()
+            return replace(passed, messages={**asked, **passed.messages})
         if progress.stage is Stage.ABSENT:  # it had been given up, and answers after all
             return Passed(messages={datapath_id: self._ask(progress)})
         if progress.stage is not Stage.SENT:
@@ -271,6 +274,7 @@ class Installer:
             for router, changes in self._rounds.pop(0).items():
                 progress = self._switches[dpid(router)]
                 if progress.stage is Stage.READY:
+                    progress.refusals.clear()
                     commands = [progress.message(self._put(change, exists=True)) for change in changes]
                     messages[dpid(router)] = [*commands, progress.message(Barrier())]
             if messages:

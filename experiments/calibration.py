@@ -1,14 +1,16 @@
 """`--link-rate auto`: the highest link rate at which this machine carries a fabric and its traffic.
 
-Short runs of the very traffic, each at the rate that the last one's CPU load suggests. What counts in a
-result is the fraction of a link's capacity: any rate will do at which the machine keeps up, and higher ones
-have more packets to count.
+Short runs of the very traffic, the first at the rate that a rule of thumb gives, each other at the one that
+the CPU load of those before suggests. What counts in a result is the fraction of a link's capacity: any rate
+will do at which the machine keeps up, and higher ones have more packets to count.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
+from emulation.doctor import link_rate_bps
 from emulation.network import FabricNetwork
 from emulation.shaping import MAX_RATE_BPS, MIN_RATE_BPS
 from experiments.fabric import LiveFabric, controlled
@@ -25,8 +27,9 @@ _WARMUP_QUEUES, _LEAST_WARMUP_S, _MOST_WARMUP_S = 3, 1.0, 8.0
 _DURATION_S = 4.0
 # The idle share aimed at, and the least that is accepted: a longer run has worse seconds than a short one.
 _AIM_IDLE, _ACCEPT_IDLE = MIN_IDLE + 0.16, MIN_IDLE + 0.1
-_CLOSE = 0.06  # no further trial when the idle share is so near what is aimed at
+_MOST_ACCEPT_IDLE = _AIM_IDLE + 0.1  # no further trial when the idle share is at most this
 _MOST_STEP = 4.0
+_NOISE = 0.03  # of an idle share: no slope is taken from two that differ by less
 
 
 def with_settled_rate(
@@ -39,31 +42,74 @@ def with_settled_rate(
     """
     if not options.calibrate:
         return options
-    trials: dict[int, float] = {}
-    rate_bps = options.shape.rate_bps
     hosts = options.topology.routers * options.hosts
-    while len(trials) < _TRIALS and rate_bps not in trials:
+    most_bps = MAX_PACKETS_PER_S * traffic.frame_bytes * 8 / (hosts * traffic.load)
+    search = RateSearch(link_rate_bps(hosts, traffic.load, traffic.frame_bytes), most_bps)
+    while (rate_bps := search.next_bps()) is not None:
         trial = replace(options, shape=replace(options.shape, rate_bps=rate_bps))
-        if network.started:
-            network.reshape(trial.shape)
         # A controller of its own: what adapts to the links goes by their rate.
         with controlled(trial, network, Progress(quiet=True)) as fabric:
-            idle = trials[rate_bps] = _least_idle(fabric, traffic)
+            network.reshape(trial.shape)
+            idle = _least_idle(fabric, traffic)
+        search.tried(rate_bps, idle)
         progress(f"calibrating: {idle:.0%} of the CPU idle at {rate_bps / 1e6:g} Mbit/s")
-        if abs(idle - _AIM_IDLE) < _CLOSE:
-            break
-        highest = MAX_PACKETS_PER_S * traffic.frame_bytes * 8 / (hosts * traffic.load)
-        rate_bps = _next_rate(rate_bps, idle, min(MAX_RATE_BPS, highest))
-    carried = [rate for rate, idle in trials.items() if idle >= _ACCEPT_IDLE]
-    if not carried:
+    if search.highest_carried is None:
         raise MachineError(
             f"this machine is too slow for {hosts} hosts at a load of {traffic.load:g}; "
             "choose a smaller fabric, fewer --hosts or a lower --load"
         )
-    shape = replace(options.shape, rate_bps=max(carried))
+    shape = replace(options.shape, rate_bps=search.highest_carried)
     network.reshape(shape)
     progress(f"links of {shape.rate_bps / 1e6:g} Mbit/s")
     return replace(options, shape=shape, calibrate=False)
+
+
+class RateSearch:
+    """Which rates to try, and what the trials came to."""
+
+    def __init__(self, first_bps: float, most_bps: float) -> None:
+        """Begins with a guess; no rate is above `most_bps`."""
+        self._first_bps = first_bps
+        self._most_bps = min(most_bps, MAX_RATE_BPS)
+        self._idle: dict[int, float] = {}  # by rate, in order of trial
+
+    def tried(self, rate_bps: int, idle: float) -> None:
+        """Notes which share of the CPU was idle at a rate."""
+        self._idle[rate_bps] = idle
+
+    @property
+    def highest_carried(self) -> int | None:
+        """The highest rate that left the CPU idle enough, if any did."""
+        return max((rate for rate, idle in self._idle.items() if idle >= _ACCEPT_IDLE), default=None)
+
+    def next_bps(self) -> int | None:
+        """Returns the rate to try next, or None when no further trial is of use."""
+        if not self._idle:
+            return self._allowed(self._first_bps)
+        last_idle = list(self._idle.values())[-1]
+        if len(self._idle) == _TRIALS or _ACCEPT_IDLE <= last_idle <= _MOST_ACCEPT_IDLE:
+            return None
+        rate_bps = self._allowed(self._suggested_bps())
+        return None if rate_bps in self._idle else rate_bps
+
+    def _suggested_bps(self) -> float:
+        """Returns the rate at which the load should be as aimed at, were it linear in the rate."""
+        aim = 1 - _AIM_IDLE
+        loads = {rate: 1 - idle for rate, idle in self._idle.items()}
+        # At how much more than it can do a machine is all busy is not known: the lowest such rate counts.
+        near, *others = sorted(loads, key=lambda rate: (abs(loads[rate] - aim), rate))
+        others = [rate for rate in others if loads[rate] < 1 - _NOISE]
+        slope = max(loads[near], _NOISE) / near
+        if others and abs(loads[near] - loads[others[0]]) >= _NOISE:
+            # A machine that sends nothing has a load, too: two trials tell more than the last alone.
+            slope = (loads[near] - loads[others[0]]) / (near - others[0])
+        wanted = near + (aim - loads[near]) / slope if slope > 0 else near / 2
+        too_high = min((rate for rate, idle in self._idle.items() if idle < _ACCEPT_IDLE), default=math.inf)
+        return min(max(wanted, near / _MOST_STEP), near * _MOST_STEP, 0.9 * too_high)
+
+    def _allowed(self, rate_bps: float) -> int:
+        rounded = float(f"{rate_bps:.2g}")
+        return round(max(min(rounded, self._most_bps), MIN_RATE_BPS))
 
 
 def _least_idle(fabric: LiveFabric, traffic: TrafficOptions) -> float:
@@ -79,11 +125,3 @@ def _least_idle(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     if lag_ms is None or lag_ms > packet_s * 1e3:
         return 0.0
     return min(cpu.samples.between(begin_s, begin_s + _DURATION_S), default=0.0)
-
-
-def _next_rate(rate_bps: int, idle: float, highest_bps: float) -> int:
-    """Returns the rate at which the idle share should be as aimed at, were the load proportional to it."""
-    factor = (1 - _AIM_IDLE) / max(1 - idle, 0.01)
-    wanted = rate_bps * min(max(factor, 1 / _MOST_STEP), _MOST_STEP)
-    rounded = float(f"{wanted:.2g}")
-    return round(min(max(rounded, MIN_RATE_BPS), highest_bps))

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.collective_results import COLLECTIVE_SERIES, ITERATION_COLUMNS
-from experiments.figures import DARK, LIGHT, heading, new_figure
+from experiments.figures import DARK, LIGHT, heading, new_figure, plain_log_labels
 from experiments.records import read_csv
 
 
@@ -46,6 +46,7 @@ def draw_collective(folder: Path, summary: dict[str, Any]) -> Figure:
         label="an iteration",
     )
     right.set(ylabel="completion time in ms", yscale="log")
+    plain_log_labels(right.yaxis)
     right.legend(loc="best")
     for axes in (left, right):
         size_axis(axes, places)

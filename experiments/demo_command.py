@@ -17,11 +17,12 @@ _NAME, _Q, _LINK_RATE = "polarfly", 5, "20Mbit"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab demo`."""
-    from experiments.fabric_options import add_fabric_arguments, add_routing_argument
+    from experiments.fabric_options import WHOLE_LINKS, add_fabric_arguments, add_routing_argument
     from experiments.option_values import output_path
 
     parser.add_argument("what", choices=("failover",), help="failover")
     add_fabric_arguments(parser, _NAME, _LINK_RATE)
+    parser.set_defaults(**WHOLE_LINKS)  # probes that a link loses would be taken for the failure's
     add_routing_argument(parser)
     parser.add_argument(
         "--fail",
@@ -45,7 +46,7 @@ def demo(arguments: argparse.Namespace) -> Status:
     from experiments.fabric_options import read_fabric
     from experiments.option_values import DEFAULT_RESULTS, check_seed
     from experiments.records import plain_name
-    from topology.faults import CONTROLLER, parse_elements
+    from topology.faults import CONTROLLER, Kind, parse_elements
 
     if arguments.name == _NAME and not hasattr(arguments, "q"):
         arguments.q = _Q
@@ -53,8 +54,6 @@ def demo(arguments: argparse.Namespace) -> Status:
     check_seed(arguments.seed)
     if fabric.calibrate:
         raise UsageError("--link-rate auto needs a run's traffic to go by; give a rate")
-    if fabric.impairment:
-        raise UsageError("a failover is measured on links without delay and loss; `run --faults` takes both")
     fail = arguments.fail
     elements = () if fail is None else parse_elements(fail, fabric.topology, arguments.seed)
     if CONTROLLER in elements:
@@ -69,7 +68,9 @@ def demo(arguments: argparse.Namespace) -> Status:
     progress = Progress()
     options = FailoverOptions(elements, arguments.kill_controller)
     if elements and arguments.kill_controller:  # the new one is to have taken over before they come back
-        options = replace(options, restore_s=8.0, end_s=12.0)
+        # It waits for a switch that its neighbours see up, and then plans without it.
+        hung_s = 4.0 if any(element.kind is Kind.HANG for element in elements) else 0.0
+        options = replace(options, restore_s=8.0 + hung_s, end_s=12.0 + hung_s)
     summary = run_failover(fabric, options, out, progress)
     progress.drawn(plot_failover(out))
     if arguments.json:

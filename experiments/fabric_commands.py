@@ -17,9 +17,14 @@ if TYPE_CHECKING:
 
 def up_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab up`."""
-    from experiments.fabric_options import add_fabric_arguments, add_routing_argument
+    from experiments.fabric_options import (
+        add_fabric_arguments,
+        add_impairment_arguments,
+        add_routing_argument,
+    )
 
     add_fabric_arguments(parser)
+    add_impairment_arguments(parser)
     add_routing_argument(parser)
     parser.add_argument(
         "--exec",
@@ -58,11 +63,16 @@ def up(arguments: argparse.Namespace) -> Status:
 def run_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab run`."""
     from experiments.collective_options import add_collective_arguments
-    from experiments.fabric_options import add_fabric_arguments, add_routing_argument
+    from experiments.fabric_options import (
+        add_fabric_arguments,
+        add_impairment_arguments,
+        add_routing_argument,
+    )
     from experiments.option_values import output_path
     from experiments.traffic_options import add_faults_argument, add_strict_argument, add_traffic_arguments
 
     add_fabric_arguments(parser)
+    add_impairment_arguments(parser)
     add_routing_argument(parser)
     add_traffic_arguments(parser)
     add_collective_arguments(parser)
@@ -129,12 +139,13 @@ def _print_summary(arguments: argparse.Namespace, summary: dict[str, Any]) -> No
 
 def sweep_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab sweep`."""
-    from experiments.fabric_options import add_fabric_arguments
+    from experiments.fabric_options import add_fabric_arguments, add_impairment_arguments
     from experiments.option_values import output_path
     from experiments.sweep_options import add_sweep_arguments
     from experiments.traffic_options import add_faults_argument, add_strict_argument
 
     add_fabric_arguments(parser)
+    add_impairment_arguments(parser)
     add_sweep_arguments(parser)
     add_faults_argument(parser)
     parser.add_argument(

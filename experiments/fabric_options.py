@@ -18,7 +18,8 @@ from topology.graph import Topology
 from topology.registry import FAMILIES, make_topology
 
 AUTO_RATE = "auto"
-FIRST_TRIAL_BPS = 300_000
+WHOLE_LINKS = {"link_delay": 0.0, "link_loss": 0.0}
+UNCALIBRATED_BPS = 300_000  # while a fabric starts whose rate is still to be found
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def add_topology_arguments(parser: argparse.ArgumentParser, default: str | None 
 def add_fabric_arguments(
     parser: argparse.ArgumentParser, default: str | None = None, link_rate: str = "2Mbit"
 ) -> None:
-    """Adds what a fabric is launched with, but for the routing.
+    """Adds what a fabric is launched with, but for the routing and what links do to packets.
 
     Args:
         parser: what to add it to.
@@ -101,6 +102,17 @@ def add_fabric_arguments(
     parser.add_argument(
         "--mtu", type=int, default=DEFAULT_MTU, help=f"of every port, in bytes (default {DEFAULT_MTU})"
     )
+    parser.add_argument("--datapath", default="auto", help="auto, kernel or user (default auto)")
+    parser.add_argument(
+        "--occupancy",
+        default=NETLINK,
+        help=f"what adaptive routings go by: {' or '.join(SOURCES)} (default {NETLINK})",
+    )
+    add_local_repair_argument(parser)
+
+
+def add_impairment_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the delay and the loss of links; a command that has neither sets `WHOLE_LINKS` as defaults."""
     parser.add_argument(
         "--link-delay",
         type=float,
@@ -115,13 +127,6 @@ def add_fabric_arguments(
         metavar="SHARE",
         help="chance of a packet to be lost on every link between routers, as 0.01 (default 0)",
     )
-    parser.add_argument("--datapath", default="auto", help="auto, kernel or user (default auto)")
-    parser.add_argument(
-        "--occupancy",
-        default=NETLINK,
-        help=f"what adaptive routings go by: {' or '.join(SOURCES)} (default {NETLINK})",
-    )
-    add_local_repair_argument(parser)
 
 
 def add_local_repair_argument(parser: argparse.ArgumentParser) -> None:
@@ -168,7 +173,7 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
     if arguments.occupancy not in SOURCES:
         raise UsageError(f"unknown occupancy {arguments.occupancy!r}; there are: {', '.join(SOURCES)}")
     calibrate = arguments.link_rate == AUTO_RATE
-    rate_bps = FIRST_TRIAL_BPS if calibrate else parse_rate_bps(arguments.link_rate)
+    rate_bps = UNCALIBRATED_BPS if calibrate else parse_rate_bps(arguments.link_rate)
     shape = PortShape(rate_bps, arguments.queue, arguments.mtu)
     return FabricOptions(
         arguments.name,

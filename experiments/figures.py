@@ -10,7 +10,9 @@ import matplotlib
 
 matplotlib.use("Agg")  # files, not windows
 
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from experiments.exports import check_new, write_new
 from experiments.printing import parameters
@@ -25,6 +27,17 @@ DARK, LIGHT = "#1f3b57", "#a8bccf"
 def new_figure(inches: tuple[float, float]) -> Figure:
     """Returns an empty figure that lays itself out."""
     return Figure(figsize=inches, layout="constrained")
+
+
+class _PlainLogFormatter(LogFormatter):
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:g}" if super().__call__(x, pos) else ""
+
+
+def plain_log_labels(axis: Axis) -> None:
+    """Labels a logarithmic axis with 480, not with 4.8 x 10^2."""
+    axis.set_major_formatter(_PlainLogFormatter())
+    axis.set_minor_formatter(_PlainLogFormatter())
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:

@@ -281,7 +281,7 @@ def _pattern(
     capacity_bps = len(fabric.hosts) * fabric.options.shape.rate_bps
 
     def tell(live: Live) -> None:
-        if live.seconds > 0:
+        if live.seconds >= 1:  # before, what is on its way would be told as lost
             progress.steadily(_live_line(live, capacity_bps))
 
     return run_measured_traffic(fabric, options, tell, player.start)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from experiments.figures import new_figure, printable, save_figure
+from experiments.figures import new_figure, plain_log_labels, printable, save_figure
 from experiments.printing import parameters
 from experiments.records import MANIFEST, damage_told, read_csv, read_csv_text, read_json
 from experiments.sweep_points import COLUMNS, LATER_COLUMNS, POINTS, SETTINGS
@@ -25,6 +25,8 @@ _STYLES = {
     "compact-valiant": ("v", "#8c6d1f"),
 }
 _OTHER_STYLE = ("x", "0.3")
+# The bars show a load that is alone, through which no line goes.
+_PREDICTED: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2, "marker": "_", "markersize": 11}
 _PANEL_INCHES = 3.1
 # The simulator's links pass a flit per cycle.
 _FLITS_PER_PACKET = 4
@@ -82,11 +84,12 @@ def _draw(table: dict[str, list[str]], settings: Any) -> Any:
             delays = [(point.offered, point.latency_packets * packet_ms) for point in simulated]
             _line(latency, delays, hollow)
             predicted = _curve(table, routing, pattern, "predicted_accepted")
-            _line(accepted, predicted, {"linestyle": ":", "color": color, "linewidth": 1.2})
+            _line(accepted, predicted, {**_PREDICTED, "color": color})
         accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
         accepted.set_title(printable(pattern), parse_math=False)
         accepted.set(xlim=(0, 1.03), ylim=(0, 1.03))
         latency.set(xlabel="offered", yscale="log")
+        plain_log_labels(latency.yaxis)
     panels[0][0].set_ylabel("accepted")
     panels[1][0].set_ylabel("mean latency in ms")
     is_simulated = any(simulated_curve(settings, r, p) for r in routings for p in patterns)
@@ -110,7 +113,7 @@ def _legend(routings: Sequence[str], is_simulated: bool) -> list[Line2D]:
         [], [], color="0.3", marker="o", markersize=9, markerfacecolor="none", linestyle="none"
     )
     simulated.set_label("hollow: the authors' simulator")
-    predicted = Line2D([], [], color="0.3", linestyle=":", label="dotted: fluid model")
+    predicted = Line2D([], [], color="0.3", **_PREDICTED, label="dotted, bars: fluid model")
     return [*handles, *([simulated] if is_simulated else []), predicted]
 
 

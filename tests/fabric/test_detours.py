@@ -1,11 +1,28 @@
-"""Detours with real packets: tags pushed, followed and popped, and no packet lost on the way."""
+"""Detours with real packets: tags pushed, followed and popped, taken under load, by what tells of queues."""
 
 import json
+from dataclasses import replace
 
 import pytest
-from conftest import polarlab
+from conftest import QUIET, polarlab
+
+from controller.occupancy import NETLINK, PORT_STATISTICS
+from emulation.shaping import PortShape
+from experiments import fabric as fabric_module
+from experiments.fabric import live_fabric
+from experiments.fabric_options import FabricOptions
+from experiments.progress import Progress
+from experiments.runner import checked_pairs, measure
+from experiments.summaries import manifest
+from experiments.traffic_options import TrafficOptions
+from topology.registry import make_topology
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+TOPOLOGY = make_topology("polarfly", {"q": 3})
+ADAPTIVE = FabricOptions("polarfly", {"q": 3}, TOPOLOGY, 3, PortShape(500_000, 32), "ugal-pf", "auto")
+PERMUTATION = TrafficOptions("random-permutation", 0.5, 1000, 64, warmup_s=4.0, duration_s=5.0, seed=1)
+LEAST_ACCEPTED = 0.34  # minimal routing accepts 0.308 of this permutation, fixed splits up to 0.41
 
 
 @pytest.mark.parametrize("routing", ["valiant", "compact-valiant"])
@@ -26,37 +43,47 @@ def test_packets_take_detours_and_all_arrive(tmp_path, routing):
     assert summary["predicted"]["accepted"] == pytest.approx(0.2)
 
 
-def adaptive_run(tmp_path, load):
-    done = polarlab(
-        *(
-            "run",
-            "polarfly",
-            "--q",
-            "3",
-            "--hosts",
-            "3",
-            "--routing",
-            "ugal-pf",
-            "--pattern",
-            "random-permutation",
-        ),
-        *("--link-rate", "500kbit", "--load", load, "--duration", "6", "--warmup", "4"),
-        *("--out", str(tmp_path / "run"), "--json"),
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_under_load_traffic_moves_to_detours_and_more_gets_through(tmp_path):
-    """Minimal routing accepts 0.308 of this permutation; fixed splits up to 0.41."""
-    summary = adaptive_run(tmp_path, "0.5")
+def test_port_statistics_alone_move_traffic_to_detours():
+    with live_fabric(replace(ADAPTIVE, occupancy=PORT_STATISTICS), QUIET) as fabric:
+        summary = measure(fabric, PERMUTATION, checked_pairs(fabric, QUIET), QUIET).summary
+    assert summary["adaptation"]["occupancy"] == PORT_STATISTICS
     assert summary["adaptation"]["groups_modified"] > 0
-    assert summary["accepted"] > 0.34
-    assert set(summary["hops"]) > {"1", "2"}
+    assert summary["adaptation"]["warnings"] == []
+    assert summary["accepted"] > LEAST_ACCEPTED
 
 
-def test_without_congestion_no_group_is_modified(tmp_path):
-    summary = adaptive_run(tmp_path, "0.1")
+def test_without_netlink_port_statistics_take_over_and_it_is_said(monkeypatch, capsys):
+    def refused(*_arguments):
+        raise PermissionError(1, "Operation not permitted")
+
+    assert ADAPTIVE.occupancy == NETLINK
+    monkeypatch.setattr(fabric_module, "open_queues", refused)
+    with live_fabric(ADAPTIVE, Progress()) as fabric:
+        assert fabric.occupancy == PORT_STATISTICS
+        written = manifest(fabric, PERMUTATION.settings(), PERMUTATION.seed)
+        assert (written["occupancy"], written["occupancy_asked"]) == (PORT_STATISTICS, NETLINK)
+    said = capsys.readouterr().err
+    assert said.count("cannot be read over netlink") == 1
+
+
+@pytest.fixture(scope="module")
+def adaptive():
+    """A fabric whose routing adapts, and its check of all pairs; up until the module's end."""
+    with live_fabric(ADAPTIVE, QUIET) as fabric:
+        yield fabric, checked_pairs(fabric, QUIET)
+
+
+def test_without_congestion_no_group_is_modified(adaptive):
+    fabric, check = adaptive
+    summary = measure(fabric, replace(PERMUTATION, load=0.1), check, QUIET).summary
     assert summary["adaptation"]["groups_modified"] == 0
     assert summary["loss"] == 0
     assert summary["hops_as_distances"]
+
+
+def test_under_load_traffic_moves_to_detours_and_more_gets_through(adaptive):
+    fabric, check = adaptive
+    summary = measure(fabric, PERMUTATION, check, QUIET).summary
+    assert summary["adaptation"]["groups_modified"] > 0
+    assert summary["accepted"] > LEAST_ACCEPTED
+    assert set(summary["hops"]) > {"1", "2"}

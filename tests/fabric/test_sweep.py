@@ -1,23 +1,11 @@
-"""Sweeps, strictness, calibration, and where occupancies come from, as users run them."""
+"""Sweeps, strictness and calibration, as users run them."""
 
 import csv
 import json
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from conftest import TIMEOUT_S, one_line, polarlab, start_polarlab, wait_for_line
-
-from controller.occupancy import NETLINK, PORT_STATISTICS
-from emulation.shaping import PortShape
-from experiments import fabric as fabric_module
-from experiments.fabric import live_fabric
-from experiments.fabric_options import FabricOptions
-from experiments.progress import Progress
-from experiments.runner import checked_pairs, measure
-from experiments.summaries import manifest
-from experiments.traffic_options import TrafficOptions
-from topology.registry import make_topology
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -104,34 +92,3 @@ def test_a_prompt_has_no_traffic_to_calibrate_by():
     done = polarlab("up", "polarfly", "--q", "2", "--link-rate", "auto")
     assert done.returncode == 2
     assert "needs traffic to go by" in one_line(done.stderr)
-
-
-ER3 = FabricOptions(
-    "polarfly", {"q": 3}, make_topology("polarfly", {"q": 3}), 3, PortShape(500_000, 32), "ugal-pf", "auto"
-)
-PERMUTATION = TrafficOptions("random-permutation", 0.5, 1000, 64, 6.0, 6.0, 1)
-
-
-def test_port_statistics_alone_move_traffic_to_detours():
-    """Minimal routing accepts 0.308 of this permutation."""
-    with live_fabric(replace(ER3, occupancy=PORT_STATISTICS), Progress(quiet=True)) as fabric:
-        check = checked_pairs(fabric, Progress(quiet=True))
-        summary = measure(fabric, PERMUTATION, check, Progress(quiet=True)).summary
-    assert summary["adaptation"]["occupancy"] == PORT_STATISTICS
-    assert summary["adaptation"]["groups_modified"] > 0
-    assert summary["adaptation"]["warnings"] == []
-    assert summary["accepted"] > 0.34
-
-
-def test_without_netlink_port_statistics_take_over_and_it_is_said(monkeypatch, capsys):
-    def refused(*_arguments):
-        raise PermissionError(1, "Operation not permitted")
-
-    assert ER3.occupancy == NETLINK
-    monkeypatch.setattr(fabric_module, "open_queues", refused)
-    with live_fabric(ER3, Progress()) as fabric:
-        assert fabric.occupancy == PORT_STATISTICS
-        written = manifest(fabric, PERMUTATION.settings(), PERMUTATION.seed)
-        assert (written["occupancy"], written["occupancy_asked"]) == (PORT_STATISTICS, NETLINK)
-    said = capsys.readouterr().err
-    assert said.count("cannot be read over netlink") == 1

@@ -338,3 +338,22 @@ def test_a_switch_that_answers_after_it_was_given_up_is_asked_again(installer):
     assert slow not in installer.ready()
     late = installer.barrier_passed(slow, messages[-1].xid)
     assert [message.command for message in late.messages[slow]] == [AskGroups(), AskRules()]
+
+
+def test_a_switch_that_refuses_part_of_an_update_is_asked_what_it_holds_and_mended(installed):
+    passed = installed.retarget(BROKEN, ROUNDS)
+    stubborn, messages = next(iter(passed.messages.items()))
+    others = {number: sent for number, sent in passed.messages.items() if number != stubborn}
+    assert "reports EPERM for" in installed.refused(stubborn, messages[0].xid, "EPERM")
+    asked = installed.barrier_passed(stubborn, messages[-1].xid)
+    assert [message.command for message in asked.messages[stubborn]] == [AskGroups(), AskRules()]
+    assert stubborn not in installed.ready()
+    passed = pass_barriers(installed, others)
+    while not passed.updated:  # the others go on without it
+        assert stubborn not in passed.messages
+        passed = pass_barriers(installed, passed.messages)
+    assert installed.groups_told(stubborn, {}, more=False) == []
+    mending = installed.rules_told(stubborn, [], more=False)
+    rules = [message.command.rule for message in mending if isinstance(message.command, PutRule)]
+    assert rules == list(BROKEN.switches[stubborn - 1].rules)
+    assert installed.barrier_passed(stubborn, mending[-1].xid).ready

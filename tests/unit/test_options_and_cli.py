@@ -11,7 +11,12 @@ import pytest
 import emulation.machine
 from experiments import cli, entry
 from experiments.errors import Status, Terminated, known_status
-from experiments.fabric_options import add_fabric_arguments, add_routing_argument, read_fabric
+from experiments.fabric_options import (
+    add_fabric_arguments,
+    add_impairment_arguments,
+    add_routing_argument,
+    read_fabric,
+)
 from experiments.sweep_options import parse_loads
 from experiments.traffic_options import (
     TrafficOptions,
@@ -309,6 +314,7 @@ def test_signals_end_the_command_as_interrupted(capsys, monkeypatch, number):
 def parsed(arguments: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     add_fabric_arguments(parser)
+    add_impairment_arguments(parser)
     add_routing_argument(parser)
     add_traffic_arguments(parser)
     add_faults_argument(parser)
