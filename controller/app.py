@@ -11,14 +11,8 @@ from controller import ryu_adapter as ryu
 from controller.adaptive_loop import AdaptiveLoop
 from controller.events import die, report
 from controller.health import SetPort
-from controller.installer import (
-    AskPortStatistics,
-    Installer,
-    Message,
-    Passed,
-    PutGroup,
-    Stage,
-)
+from controller.installer import Installer, Passed, Stage
+from controller.messages import AskPortStatistics, Message, PutGroup
 from controller.port_statistics import PortCounters, PortStatisticsOccupancy
 from controller.recovery import Recovery, Replan
 from topology.addressing import dpid, router_of, switch_name

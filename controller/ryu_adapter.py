@@ -46,7 +46,7 @@ from ryu.ofproto.ofproto_protocol import ProtocolDesc
 
 from controller import plan
 from controller.events import report
-from controller.installer import (
+from controller.messages import (
     AskGroups,
     AskPortStatistics,
     AskRules,

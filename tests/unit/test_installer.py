@@ -5,16 +5,8 @@ import zlib
 import pytest
 
 from controller.failures import link_failures
-from controller.installer import (
-    AskGroups,
-    AskRules,
-    Barrier,
-    DropRules,
-    Installer,
-    PutGroup,
-    PutRule,
-    Stage,
-)
+from controller.installer import Installer, Stage
+from controller.messages import AskGroups, AskRules, Barrier, DropRules, PutGroup, PutRule
 from controller.minimal import minimal_plan
 from controller.plan import COOKIE_MARK
 from controller.remaining_plan import remaining_plan
