@@ -186,3 +186,12 @@ def _tell_plan(controller: ControllerProcess, progress: Progress) -> None:
         f"plan proven: {proven['pairs']} pairs of hosts, at most {proven['max_hops']} hops, "
         f"{planned['flows']} rules, {planned['groups']} groups"
     )
+
+
+def told_drops(network: FabricNetwork, progress: Progress) -> dict[str, int]:
+    """Returns what `FabricNetwork.dropped_at_ingress` does, and says so if there is anything."""
+    dropped = network.dropped_at_ingress()
+    if dropped:
+        hosts = ", ".join(f"{host} {packets}" for host, packets in dropped.items())
+        progress(f"packets that hosts may not send were dropped at their switches' ports: {hosts}")
+    return dropped

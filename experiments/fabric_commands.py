@@ -12,7 +12,7 @@ from experiments.progress import Progress
 from topology.errors import UsageError
 
 if TYPE_CHECKING:
-    from experiments.runner import RunOptions
+    from experiments.measurement import RunOptions
 
 
 def up_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +45,7 @@ def up(arguments: argparse.Namespace) -> Status:
         raise UsageError("--link-rate auto needs traffic to go by, and `up` runs none; give a rate")
     require_emulation()
     from emulation.prompt import open_prompt, run_lines
-    from experiments.fabric import live_fabric
-    from experiments.runner import told_drops
+    from experiments.fabric import live_fabric, told_drops
 
     progress = Progress()
     with live_fabric(options, progress) as fabric:

@@ -24,9 +24,9 @@ from experiments.fabric import LiveFabric, live_fabric
 from experiments.fabric_options import FabricOptions
 from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES, STREAMS
 from experiments.fault_player import DoneFault, FaultPlayer
+from experiments.measurement import checked_pairs
 from experiments.progress import Progress
 from experiments.records import MANIFEST, SUMMARY, RunDirectory, kept_directory
-from experiments.runner import checked_pairs
 from experiments.summaries import manifest
 from experiments.traffic_jobs import make_job
 from topology.errors import NegativeResult

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from controller.routings import routing
 from emulation.capture import capture, require_capture
 from emulation.machine import require_emulation
 from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
 from experiments.collective_options import CollectiveOptions
-from experiments.collective_results import collective_troubles
-from experiments.fabric import LiveFabric, controlled, prepared_network
+from experiments.fabric import LiveFabric, controlled, prepared_network, told_drops
 from experiments.fabric_options import FabricOptions
-from experiments.fault_player import FaultPlayer
-from experiments.fidelity import CpuSampler, CpuSamples
-from experiments.link_sampler import LinkLog, LinkSampler
+from experiments.measurement import Measurement, RunOptions, checked_pairs, repeated
 from experiments.progress import Progress
 from experiments.records import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
 from experiments.repeats import combine
 from experiments.series import write_series
-from experiments.summaries import distrust, manifest, summarise
-from experiments.traffic_jobs import (
-    PairCheck,
-    check_all_pairs,
-    run_collective_traffic,
-    run_measured_traffic,
-)
-from experiments.traffic_options import TrafficOptions
+from experiments.summaries import manifest
 from topology.addressing import hosts_of
-from topology.errors import NegativeResult, ParameterError, PolarLabError
-from traffic.engine import TrafficInterrupted, TrafficResult
-from traffic.live import Live, Told
-from traffic.processes import TrafficError
-
-RunOptions = TrafficOptions | CollectiveOptions
+from topology.errors import ParameterError
 
 
 def run_experiment(
@@ -100,26 +80,6 @@ def run_experiment(
     return summary
 
 
-def repeated(
-    fabric: LiveFabric,
-    options: RunOptions,
-    repeat: int,
-    check: PairCheck,
-    progress: Progress,
-    others_ended: Callable[[], list[str]] = list,
-) -> Iterator[Measurement]:
-    """Yields the runs of an experiment, each with a seed of its own, until one does not end as it should."""
-    for seed in range(options.seed, options.seed + repeat):
-        if seed > options.seed:
-            fabric.begin_anew()
-        if repeat > 1:
-            progress(f"seed {seed}, run {seed - options.seed + 1} of {repeat}")
-        measured = measure(fabric, replace(options, seed=seed), check, progress, others_ended)
-        yield measured
-        if measured.result.interrupted or measured.troubles:
-            return
-
-
 def _write(directory: RunDirectory, fabric: LiveFabric, measured: Measurement, progress: Progress) -> None:
     try:
         directory.write_json(SUMMARY, measured.summary)
@@ -129,183 +89,9 @@ def _write(directory: RunDirectory, fabric: LiveFabric, measured: Measurement, p
         raise
 
 
-def told_drops(network: FabricNetwork, progress: Progress) -> dict[str, int]:
-    """Returns what `FabricNetwork.dropped_at_ingress` does, and says so if there is anything."""
-    dropped = network.dropped_at_ingress()
-    if dropped:
-        hosts = ", ".join(f"{host} {packets}" for host, packets in dropped.items())
-        progress(f"packets that hosts may not send were dropped at their switches' ports: {hosts}")
-    return dropped
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One run of traffic on a live fabric: its summary, all of its counts, and what went wrong, in words."""
-
-    summary: dict[str, Any]
-    result: TrafficResult
-    cpu: CpuSamples
-    links: LinkLog | None
-    troubles: list[str]
-
-    def raise_if_negative(self) -> None:
-        """Raises what the run came to, if it did not end as it should.
-
-        Raises:
-            KeyboardInterrupt: it was interrupted.
-            NegativeResult: packets took other ways than planned, or a part of the fabric ended.
-        """
-        if self.result.interrupted:
-            raise KeyboardInterrupt
-        if self.troubles:
-            raise NegativeResult(self.troubles[0])
-        _check_paths(self.summary)
-
-
 def _settled(
     network: FabricNetwork, fabric: FabricOptions, traffic: RunOptions, progress: Progress
 ) -> FabricOptions:
     if isinstance(traffic, CollectiveOptions):  # which has a rate that was asked for
         return fabric
     return with_settled_rate(network, fabric, traffic, progress)
-
-
-@contextlib.contextmanager
-def _deaths_told(fabric: LiveFabric) -> Iterator[None]:
-    """Says of a traffic process that failed because a part of the fabric is gone that this is why."""
-    try:
-        yield
-    except TrafficError:
-        for part in fabric.ended_parts():
-            raise NegativeResult(f"{part} ended") from None
-        raise
-
-
-def checked_pairs(fabric: LiveFabric, progress: Progress) -> PairCheck:
-    """Checks all pairs of hosts, says so, and notes the time; errors as `check_all_pairs`."""
-    endpoints = len(fabric.hosts)
-    started = time.monotonic()
-    progress(f"sending one probe for each of {endpoints * (endpoints - 1)} pairs of hosts")
-    with _deaths_told(fabric):
-        check = check_all_pairs(fabric, progress.live)
-    fabric.bringup_s["verify"] = time.monotonic() - started
-    progress(f"all arrived, within the routing's bounds (at most {check.longest} hops)")
-    return check
-
-
-def measure(
-    fabric: LiveFabric,
-    options: RunOptions,
-    check: PairCheck,
-    progress: Progress,
-    others_ended: Callable[[], list[str]] = list,
-) -> Measurement:
-    """Runs traffic on a fabric whose pairs were checked and returns all that was observed.
-
-    Args:
-        fabric: the fabric.
-        options: the traffic.
-        check: what the check of its pairs told.
-        progress: is told of every step.
-        others_ended: returns what else, in words, should run and does not.
-    """
-    fabric.controller.catch_up()
-    modified, warned = fabric.controller.groups_modified, len(fabric.controller.warnings)
-    with FaultPlayer(fabric, options.faults, progress) as player:
-        with CpuSampler() as cpu, LinkSampler(fabric, options.frame_bytes) as links:
-            with _deaths_told(fabric):
-                result = _traffic(fabric, options, progress, player)
-            player.end()
-            if len(player.done) < len(options.faults):
-                late = len(options.faults) - len(player.done)
-                progress(f"{late} of the {len(options.faults)} faults were to come after the traffic's end")
-            troubles = [
-                f"{part} ended while the traffic ran" for part in fabric.ended_parts() + others_ended()
-            ]
-        try:
-            troubles += player.mended()
-            with contextlib.suppress(PolarLabError):  # if it ended, that is among the troubles
-                fabric.controller.catch_up()
-        except KeyboardInterrupt:  # what was measured is there, and kept
-            result = replace(result, interrupted=True)
-    warnings = fabric.controller.warnings[warned:]
-    for text in warnings:
-        progress(f"the controller says: {text}")
-    adaptation = {
-        "groups_modified": fabric.controller.groups_modified - modified,
-        "warnings": warnings,
-    }
-    if result.outcome:  # a rank that died says more than that its shell ended
-        troubles = collective_troubles(result.outcome) + troubles
-    summary = summarise(fabric, options, check, result, cpu.samples, links.log, adaptation)
-    if options.faults:
-        summary["faults"] = player.told(result.clock)
-    distrust(summary, *troubles)
-    return Measurement(summary, result, cpu.samples, links.log, troubles)
-
-
-def _traffic(
-    fabric: LiveFabric, options: RunOptions, progress: Progress, player: FaultPlayer
-) -> TrafficResult:
-    try:
-        if isinstance(options, CollectiveOptions):
-            return _collective(fabric, options, progress, player)
-        return _pattern(fabric, options, progress, player)
-    except TrafficInterrupted as interruption:
-        progress("interrupted; keeping what was measured")
-        return interruption.result
-
-
-def _collective(
-    fabric: LiveFabric, options: CollectiveOptions, progress: Progress, player: FaultPlayer
-) -> TrafficResult:
-    progress(f"{options.pattern} of {options.ranks} ranks, {options.placement} placement")
-    capacity_bps = options.ranks * fabric.options.shape.rate_bps
-
-    def tell(seconds: float, told: Told) -> None:
-        if seconds > 0:
-            progress.steadily(
-                f"{seconds:.1f} s: {told.packets} segments received, by {told.rate_bps() / capacity_bps:.3f} "
-                f"of the ranks' capacity, p99 {_ms(told.p99_ms)}"
-            )
-
-    return run_collective_traffic(fabric, options, tell, player.start)
-
-
-def _pattern(
-    fabric: LiveFabric, options: TrafficOptions, progress: Progress, player: FaultPlayer
-) -> TrafficResult:
-    total_s = options.warmup_s + options.duration_s
-    most = "at most " if options.steady else ""
-    progress(f"{options.pattern} traffic at {options.load:g} of the injection capacity, {most}{total_s:g} s")
-    capacity_bps = len(fabric.hosts) * fabric.options.shape.rate_bps
-
-    def tell(live: Live) -> None:
-        if live.seconds >= 1:  # before, what is on its way would be told as lost
-            progress.steadily(_live_line(live, capacity_bps))
-
-    return run_measured_traffic(fabric, options, tell, player.start)
-
-
-def _live_line(live: Live, capacity_bps: float) -> str:
-    loss = "-" if live.loss is None else f"{live.loss:.2%}"
-    return (
-        f"{live.seconds:.1f} s: offered {live.offered_bps / capacity_bps:.3f}, accepted "
-        f"{live.accepted_bps / capacity_bps:.3f}, loss {loss}, p99 {_ms(live.p99_ms)}"
-    )
-
-
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g} ms"
-
-
-def _check_paths(summary: dict[str, Any]) -> None:
-    """Raises NegativeResult if packets went where they should not."""
-    packets = summary["packets"]
-    if packets["misdelivered"] or packets["damaged"]:
-        raise NegativeResult(
-            f"{packets['misdelivered']} packets reached a wrong host, {packets['damaged']} were damaged"
-        )
-    detours = "faults" in summary or not routing(summary["routing"]).shortest
-    if not detours and not summary["hops_as_distances"]:
-        raise NegativeResult(f"packets took other paths than planned: hops {summary['hops']}")

@@ -19,11 +19,11 @@ from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
 from experiments.fabric import LiveFabric, controlled, prepared_network
 from experiments.fabric_options import FabricOptions
+from experiments.measurement import checked_pairs, repeated
 from experiments.prediction import router_demand
 from experiments.progress import Progress
 from experiments.records import MANIFEST, RunDirectory, kept_directory, read_json
 from experiments.repeats import combine
-from experiments.runner import checked_pairs, repeated
 from experiments.summaries import manifest
 from experiments.sweep_options import SweepOptions
 from experiments.sweep_points import (

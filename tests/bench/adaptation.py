@@ -19,8 +19,8 @@ from emulation.network import FabricNetwork
 from emulation.shaping import PortShape
 from experiments.fabric import LiveFabric, controlled, open_queues, prepared_network
 from experiments.fabric_options import FabricOptions
+from experiments.measurement import checked_pairs, measure
 from experiments.progress import Progress
-from experiments.runner import checked_pairs, measure
 from experiments.sweep_plots import simulated_curve
 from experiments.traffic_jobs import make_job
 from experiments.traffic_options import TrafficOptions

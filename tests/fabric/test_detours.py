@@ -11,8 +11,8 @@ from emulation.shaping import PortShape
 from experiments import fabric as fabric_module
 from experiments.fabric import live_fabric
 from experiments.fabric_options import FabricOptions
+from experiments.measurement import checked_pairs, measure
 from experiments.progress import Progress
-from experiments.runner import checked_pairs, measure
 from experiments.summaries import manifest
 from experiments.traffic_options import TrafficOptions
 from topology.registry import make_topology
