@@ -290,45 +290,6 @@ def test_a_directory_with_another_run_is_not_overwritten(tmp_path):
     assert (tmp_path / "summary.json").read_text() == "{}"
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 17 MiB."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=17m", "none", str(tmp_path)], check=True)
-    yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)
-
-
-def test_a_full_disk_is_told_before_anything_is_built(small_disk):
-    (small_disk / "filler").write_bytes(bytes(10 << 20))
-    status, line = run_into(small_disk / "run")
-    assert status == 3
-    assert "no room on the disk" in line
-    assert not (small_disk / "run").exists()
-
-
-def test_a_disk_that_fills_up_during_a_run_does_not_lose_the_result(small_disk):
-    process = start_polarlab(*SMALL_RUN, "--duration", "2", "--out", str(small_disk / "run"))
-    wait_for_line(process, "uniform traffic")
-    with open(small_disk / "filler", "wb", buffering=0) as filler:
-        try:
-            while filler.write(bytes(1 << 16)):
-                pass
-        except OSError:
-            pass
-    _, errors = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 3
-    assert "no room left to write" in one_line(errors)
-    assert '"accepted"' in errors
-    assert not (small_disk / "run" / ".summary.json.partial").exists()
-
-
-def test_a_results_folder_that_cannot_be_written(small_disk):
-    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    status, line = run_into(small_disk / "run")
-    assert status == 3
-    assert "cannot be written" in line
-
-
 def test_a_machine_without_open_vswitch(tmp_path):
     for name in ("mnexec", "ip", "tc", "ethtool", "setpriv"):
         found = subprocess.run(["which", name], capture_output=True, text=True, check=True)

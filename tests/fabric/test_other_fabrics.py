@@ -35,7 +35,7 @@ TORUS = str(Path(__file__).parents[2] / "examples" / "torus-3x3.edges")
 @pytest.mark.parametrize("routing", ["min", "ugal"])
 def test_all_pairs_and_a_run(tmp_path, words, routers, hops, routing):
     out = ("--out", str(tmp_path / "run"), "--json")
-    traffic = ("--load", "0.1", "--duration", "2", "--warmup", "0.5", "--link-rate", "1Mbit")
+    traffic = ("--load", "0.1", "--duration", "1", "--warmup", "0.2", "--link-rate", "1Mbit")
     done = polarlab("run", *words, "--routing", routing, *traffic, *out)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
@@ -47,7 +47,7 @@ def test_all_pairs_and_a_run(tmp_path, words, routers, hops, routing):
 DOUBLE = "1 2\n1 2\n2 3\n3 4\n4 1\n"
 FABRICS = [
     ("polarstar", {"q": 2, "degree": 0}, 5),
-    ("polarstar", {"q": 2, "degree": 3}, 60),
+    ("polarstar", {"q": 2, "degree": 3}, 90),
     ("slimfly", {"q": 3}, 9),
     ("graph", {"from": TORUS}, 3),
 ]
@@ -121,9 +121,3 @@ def counters(fabric, switch):
     """The frames that a switch has sent, by port."""
     said = fabric.network[switch].dpctl("dump-ports")
     return {int(port): int(sent) for port, sent in re.findall(r"-eth(\d+)\W+rx.*\n +tx pkts=(\d+)", said)}
-
-
-def test_a_polarstar_of_56_routers_comes_up():
-    done = polarlab("up", "polarstar", "--q", "2", "--degree", "3", "--exec", "h1_1 ping -c 1 -W 2 h56_1")
-    assert done.returncode == 0, done.stderr
-    assert "1 received" in done.stdout

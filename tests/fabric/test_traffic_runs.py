@@ -1,4 +1,4 @@
-"""Runs of traffic as users start them: warm-up, repeats, what is told meanwhile, and a disk that is full."""
+"""Runs of traffic as users start them: warm-up, repeats, what is told meanwhile."""
 
 import csv
 import json
@@ -8,9 +8,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import POLARLAB, TIMEOUT_S, one_line, polarlab, start_polarlab, wait_for_line
-
-from experiments.records import NEEDED_BYTES
+from conftest import POLARLAB, polarlab
 
 ER2 = ["run", "polarfly", "--q", "2", "--link-rate", "500kbit"]
 
@@ -37,13 +35,13 @@ def test_a_warm_up_ends_when_the_traffic_is_steady(tmp_path, no_leftovers):
 
 def test_repeated_runs_have_a_mean_an_interval_and_a_folder_each(tmp_path, no_leftovers):
     out = tmp_path / "run"
-    done = polarlab(*ER2, "--warmup", "0.5", "--duration", "1", "--repeat", "3", "--json", "--out", str(out))
+    done = polarlab(*ER2, "--warmup", "0.5", "--duration", "1", "--repeat", "2", "--json", "--out", str(out))
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    each = [json.loads((out / f"seed-{n}" / "summary.json").read_text()) for n in (1, 2, 3)]
-    assert told["repeat"]["seeds"] == [one["seed"] for one in each] == [1, 2, 3]
+    each = [json.loads((out / f"seed-{n}" / "summary.json").read_text()) for n in (1, 2)]
+    assert told["repeat"]["seeds"] == [one["seed"] for one in each] == [1, 2]
     assert told["repeat"]["accepted"]["values"] == [one["accepted"] for one in each]
-    assert told["accepted"] == pytest.approx(sum(one["accepted"] for one in each) / 3, abs=1e-5)
+    assert told["accepted"] == pytest.approx(sum(one["accepted"] for one in each) / 2, abs=1e-5)
     assert len({one["packets"]["sent"] for one in each}) > 1
     assert told["repeat"]["accepted"]["ci95"] > 0
     assert (out / "seed-2" / "links.png").exists()
@@ -72,7 +70,7 @@ def test_a_terminal_shows_what_goes_on(no_leftovers, tmp_path):
 
 def test_series_tell_of_links_and_pairs(tmp_path, no_leftovers):
     out = tmp_path / "run"
-    words = ["--pattern", "tornado", "--load", "0.5", "--warmup", "1", "--duration", "4", "--json"]
+    words = ["--pattern", "tornado", "--load", "0.5", "--warmup", "1", "--duration", "3", "--json"]
     done = polarlab(*ER2, *words, "--out", str(out))
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -81,45 +79,7 @@ def test_series_tell_of_links_and_pairs(tmp_path, no_leftovers):
     assert max(loads.values()) == pytest.approx(told["links"]["load_max"], abs=1e-5)
     # All routers' traffic in the links: a hop's worth of bytes for each packet.
     hops = sum(int(count) * packets for count, packets in told["hops"].items())
-    assert sum(loads.values()) * 500_000 * 4 / 8000 == pytest.approx(hops, rel=0.1)
+    assert sum(loads.values()) * 500_000 * 3 / 8000 == pytest.approx(hops, rel=0.1)
     series = table(out / "links.csv")
     assert {(row["link"], row["port"]) for row in series} == set(loads)
     assert sum(int(row["tx_bytes"]) for row in series) > 0
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system with little more room than a run asks for."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    size = NEEDED_BYTES + (1 << 20)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], check=True)
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-def fill(folder, left_bytes):
-    """Takes all room of a file system but some."""
-    with (folder / "other").open("wb") as file:
-        room = os.statvfs(folder)
-        file.write(bytes(max(0, room.f_bavail * room.f_frsize - left_bytes)))
-
-
-@pytest.mark.parametrize("left_bytes", [0, 24 << 10])
-def test_a_disk_that_is_full_loses_no_result(small_disk, left_bytes, no_leftovers):
-    out = small_disk / "run"
-    process = start_polarlab(*ER2, "--warmup", "0.5", "--duration", "3", "--out", str(out))
-    wait_for_line(process, "of the injection capacity")
-    fill(small_disk, left_bytes)
-    _, said = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 3
-    assert "no room left to write" in one_line(said)
-    kept = re.search(r"it was (\{.*\})", said)
-    assert json.loads(kept[1])["packets"]["sent"] > 0
-    # What is there is whole.
-    for path in out.glob("*.json"):
-        json.loads(path.read_text())
-    for path in out.glob("*.csv"):
-        assert path.read_text().endswith("\n")
-        assert len({line.count(",") for line in path.read_text().splitlines()}) == 1
-    assert not list(out.glob(".*"))

@@ -1,0 +1,74 @@
+"""Disks that are full, fill up during a run, or may not be written to: nothing measured is lost."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from conftest import TIMEOUT_S, one_line, polarlab, start_polarlab, wait_for_line
+
+from experiments.records import NEEDED_BYTES
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+ER2 = ["run", "polarfly", "--q", "2", "--link-rate", "500kbit"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system with little more room than a run asks for."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    size = NEEDED_BYTES + (1 << 20)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def run_into(folder):
+    """Runs into a folder and returns the status and the last line that was said."""
+    done = polarlab(*ER2, "--duration", "1", "--out", str(folder))
+    return done.returncode, one_line(done.stderr)
+
+
+def test_a_full_disk_is_told_before_anything_is_built(small_disk):
+    fill(small_disk, NEEDED_BYTES // 2)
+    status, line = run_into(small_disk / "run")
+    assert status == 3
+    assert "no room on the disk" in line
+    assert not (small_disk / "run").exists()
+
+
+def test_a_results_folder_that_cannot_be_written(small_disk):
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    status, line = run_into(small_disk / "run")
+    assert status == 3
+    assert "cannot be written" in line
+
+
+def fill(folder, left_bytes):
+    """Takes all room of a file system but some."""
+    with (folder / "other").open("wb") as file:
+        room = os.statvfs(folder)
+        file.write(bytes(max(0, room.f_bavail * room.f_frsize - left_bytes)))
+
+
+@pytest.mark.parametrize("left_bytes", [0, 24 << 10])
+def test_a_disk_that_is_full_loses_no_result(small_disk, left_bytes):
+    out = small_disk / "run"
+    process = start_polarlab(*ER2, "--warmup", "0.2", "--duration", "2", "--out", str(out))
+    wait_for_line(process, "of the injection capacity")
+    fill(small_disk, left_bytes)
+    _, said = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 3
+    assert "no room left to write" in one_line(said)
+    kept = re.search(r"it was (\{.*\})", said)
+    assert json.loads(kept[1])["packets"]["sent"] > 0
+    # What is there is whole.
+    for path in out.glob("*.json"):
+        json.loads(path.read_text())
+    for path in out.glob("*.csv"):
+        assert path.read_text().endswith("\n")
+        assert len({line.count(",") for line in path.read_text().splitlines()}) == 1
+    assert not list(out.glob(".*"))
