@@ -9,7 +9,16 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import POLARLAB, TIMEOUT_S, marked_processes, one_line, polarlab, start_polarlab, wait_for_line
+from conftest import (
+    PATIENCE,
+    POLARLAB,
+    TIMEOUT_S,
+    marked_processes,
+    one_line,
+    polarlab,
+    start_polarlab,
+    wait_for_line,
+)
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -263,7 +272,7 @@ def test_a_fabric_comes_up_over_the_leftovers_of_another():
 
 
 def test_a_second_fabric_is_refused_and_the_first_goes_on():
-    first = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 5")
+    first = start_polarlab("up", "polarfly", "--q", "2", "--exec", f"h1_1 sleep {5 * PATIENCE:.0f}")
     wait_for_line(first, "all switches hold")
     second = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 true")
     assert second.returncode == 3
