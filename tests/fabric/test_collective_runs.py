@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import signal
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from conftest import (
     er_options,
     one_line,
     polarlab,
+    settle,
     start_polarlab,
     wait_for_line,
 )
@@ -67,7 +67,7 @@ def test_a_rank_that_dies_is_named_and_what_was_measured_is_kept(tmp_path, no_le
     words = ["run", "polarfly", "--q", "2", "--pattern", "allreduce", "--iterations", "1000"]
     process = start_polarlab(*words, "--message-bytes", "8KiB", "--link-rate", "5Mbit", "--out", str(out))
     wait_for_line(process, "ranks, linear placement")
-    time.sleep(2)
+    settle(2)
     os.kill(shell_of("h3_1"), signal.SIGKILL)
     _, error = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1
