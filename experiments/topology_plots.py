@@ -58,7 +58,7 @@ def draw_fabric(
     if shades is None:
         axes.add_collection(LineCollection(lines, colors="0.35", linewidths=thin, alpha=0.6, zorder=2))
     else:
-        order = np.argsort(shades)  # what is dark lies above
+        order = np.argsort(shades, kind="stable")  # what is dark lies above, on every machine alike
         width = np.clip(60 / topology.links**0.5, 0.6, 3.5) * (0.3 + 0.7 * shades[order])
         shaded = LineCollection(
             [lines[place] for place in order],
