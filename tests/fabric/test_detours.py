@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from conftest import QUIET, polarlab
+from conftest import PATIENCE, QUIET, polarlab
 
 from controller.occupancy import NETLINK, PORT_STATISTICS
 from emulation.shaping import PortShape
@@ -20,8 +20,11 @@ from topology.registry import make_topology
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 TOPOLOGY = make_topology("polarfly", {"q": 3})
-ADAPTIVE = FabricOptions("polarfly", {"q": 3}, TOPOLOGY, 3, PortShape(500_000, 32), "ugal-pf", "auto")
-PERMUTATION = TrafficOptions("random-permutation", 0.5, 1000, 64, warmup_s=4.0, duration_s=5.0, seed=1)
+# An emulated machine passes fewer packets a second: there links are slower, and queues take longer to fill.
+SLOWER = PATIENCE**0.5
+SHAPE = PortShape(round(500_000 / SLOWER), 32)
+ADAPTIVE = FabricOptions("polarfly", {"q": 3}, TOPOLOGY, 3, SHAPE, "ugal-pf", "auto")
+PERMUTATION = TrafficOptions("random-permutation", 0.5, 1000, 64, 4.0 * SLOWER, 5.0 * SLOWER, seed=1)
 LEAST_ACCEPTED = 0.34  # minimal routing accepts 0.308 of this permutation, fixed splits up to 0.41
 
 
