@@ -131,10 +131,18 @@ def test_the_prompt_answers_and_exits():
     assert "1 received" in done.stdout
 
 
-def test_a_run_accepts_what_is_offered_and_writes_everything_down(tmp_path):
-    out = tmp_path / "run"
-    done = polarlab(*SMALL_RUN, "--duration", "3", "--warmup", "1", "--out", str(out), "--json",
-                    "--pcap", "h1_1")  # fmt: skip
+MEASURED = (*SMALL_RUN, "--duration", "2", "--warmup", "1", "--seed", "5")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run that is done: what it said, and its folder."""
+    out = tmp_path_factory.mktemp("finished") / "run"
+    return polarlab(*MEASURED, "--out", str(out), "--json", "--pcap", "h1_1"), out
+
+
+def test_a_run_accepts_what_is_offered_and_writes_everything_down(finished):
+    done, out = finished
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary.keys() >= SUMMARY_KEYS
@@ -154,15 +162,12 @@ def test_a_run_accepts_what_is_offered_and_writes_everything_down(tmp_path):
     assert (out / "throughput.png").stat().st_size > 10_000
 
 
-def test_a_capture_holds_the_probes_that_scapy_reads(tmp_path):
+def test_a_capture_holds_the_probes_that_scapy_reads(finished):
     from scapy.utils import rdpcap
 
     from traffic.frames import Probe
 
-    out = tmp_path / "run"
-    words = ("--duration", "1", "--warmup", "0", "--pcap", "h1_1")
-    done = polarlab(*SMALL_RUN, *words, "--out", str(out), "--json")
-    assert done.returncode == 0, done.stderr
+    _, out = finished
     probes = [packet for packet in rdpcap(str(out / "h1_1.pcap")) if Probe in packet]
     assert any(packet["IP"].src == "10.0.0.1" for packet in probes)
     received = [packet for packet in probes if packet["IP"].dst == "10.0.0.1"]
@@ -172,13 +177,12 @@ def test_a_capture_holds_the_probes_that_scapy_reads(tmp_path):
     }
 
 
-def test_the_same_seed_offers_the_same_packets(tmp_path):
+def test_the_same_seed_offers_the_same_packets(finished, tmp_path):
+    again = tmp_path / "again"
+    assert polarlab(*MEASURED, "--out", str(again)).returncode == 0
     sent = []
-    for name in ("a", "b"):
-        out = tmp_path / name
-        words = ("--duration", "1", "--warmup", "0", "--seed", "5", "--out", str(out))
-        assert polarlab(*SMALL_RUN, *words).returncode == 0
-        with open(out / "pairs.csv") as file:
+    for folder in (finished[1], again):
+        with open(folder / "pairs.csv") as file:
             sent.append(sum(int(row["sent_frames"]) for row in csv.DictReader(file)))
     assert sent[0] == pytest.approx(sent[1], abs=3)  # a packet may leave just before or after an edge
 

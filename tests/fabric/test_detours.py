@@ -24,7 +24,7 @@ TOPOLOGY = make_topology("polarfly", {"q": 3})
 SLOWER = PATIENCE**0.5
 SHAPE = PortShape(round(500_000 / SLOWER), 32)
 ADAPTIVE = FabricOptions("polarfly", {"q": 3}, TOPOLOGY, 3, SHAPE, "ugal-pf", "auto")
-PERMUTATION = TrafficOptions("random-permutation", 0.5, 1000, 64, 4.0 * SLOWER, 5.0 * SLOWER, seed=1)
+PERMUTATION = TrafficOptions("random-permutation", 0.5, 1000, 64, 4.0 * SLOWER, 4.0 * SLOWER, seed=1)
 LEAST_ACCEPTED = 0.34  # minimal routing accepts 0.308 of this permutation, fixed splits up to 0.41
 
 
@@ -32,7 +32,7 @@ LEAST_ACCEPTED = 0.34  # minimal routing accepts 0.308 of this permutation, fixe
 def test_packets_take_detours_and_all_arrive(tmp_path, routing):
     done = polarlab(
         *("run", "polarfly", "--q", "3", "--hosts", "2", "--routing", routing, "--pattern", "perm1hop"),
-        *("--link-rate", "1Mbit", "--load", "0.2", "--duration", "3", "--warmup", "0.5"),
+        *("--link-rate", "1Mbit", "--load", "0.2", "--duration", "2", "--warmup", "0.2"),
         *("--out", str(tmp_path / "run"), "--json"),
     )
     assert done.returncode == 0, done.stderr
@@ -78,7 +78,7 @@ def adaptive():
 
 def test_without_congestion_no_group_is_modified(adaptive):
     fabric, check = adaptive
-    summary = measure(fabric, replace(PERMUTATION, load=0.1), check, QUIET).summary
+    summary = measure(fabric, replace(PERMUTATION, load=0.1, warmup_s=1.0), check, QUIET).summary
     assert summary["adaptation"]["groups_modified"] == 0
     assert summary["loss"] == 0
     assert summary["hops_as_distances"]

@@ -24,16 +24,19 @@ pytestmark = pytest.mark.usefixtures("no_leftovers")
 TORUS = str(Path(__file__).parents[2] / "examples" / "torus-3x3.edges")
 
 
+SLIMFLY = ("slimfly", "--q", "3")
+
+
 @pytest.mark.parametrize(
-    ("words", "routers", "hops"),
+    ("words", "routing", "routers", "hops"),
     [
-        (("polarstar", "--q", "2", "--degree", "0"), 14, 3),
-        (("slimfly", "--q", "3"), 18, 2),
-        (("graph", "--from", TORUS), 9, 2),
+        (("polarstar", "--q", "2", "--degree", "0"), "ugal", 14, 3),
+        (SLIMFLY, "min", 18, 2),
+        (SLIMFLY, "ugal", 18, 2),
+        (("graph", "--from", TORUS), "ugal", 9, 2),
     ],
 )
-@pytest.mark.parametrize("routing", ["min", "ugal"])
-def test_all_pairs_and_a_run(tmp_path, words, routers, hops, routing):
+def test_all_pairs_and_a_run(tmp_path, words, routing, routers, hops):
     out = ("--out", str(tmp_path / "run"), "--json")
     traffic = ("--load", "0.1", "--duration", "1", "--warmup", "0.2", "--link-rate", "1Mbit")
     done = polarlab("run", *words, "--routing", routing, *traffic, *out)
