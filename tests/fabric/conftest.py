@@ -36,6 +36,9 @@ POLARLAB = str(Path(sys.executable).with_name("polarlab"))
 # How many times longer than on a real machine things may take: an emulated one is slow.
 PATIENCE = float(os.environ.get("POLARLAB_TEST_PATIENCE", "1"))
 TIMEOUT_S = 120 * PATIENCE
+measures_a_failover = pytest.mark.skipif(
+    PATIENCE > 2, reason="an emulated machine does not pass thousands of probes a second"
+)
 
 
 def completed(argv: Sequence[str], **options: object) -> subprocess.CompletedProcess[str]:

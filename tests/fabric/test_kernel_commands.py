@@ -6,9 +6,9 @@ import shutil
 
 import pytest
 from conftest import (
-    PATIENCE,
     TIMEOUT_S,
     completed,
+    measures_a_failover,
     needs_kernel_datapath,
     polarlab,
     start_polarlab,
@@ -41,7 +41,7 @@ def test_the_userspace_datapath_can_still_be_asked_for():
     assert json.loads(done.stdout)["hops_as_distances"]
 
 
-@pytest.mark.skipif(PATIENCE > 2, reason="an emulated machine does not pass thousands of probes a second")
+@measures_a_failover
 def test_failover_is_measured():
     done = polarlab("demo", "failover", "polarfly", "--q", "2", "--datapath", "kernel", "--json")
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import POLARLAB, completed
+from conftest import POLARLAB, completed, measures_a_failover
 from documents import ROOT, blocks, command_lines
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -40,6 +40,7 @@ def test_the_tutorial_leaves_the_results_that_it_names(folder):
         assert (folder / "results" / name).stat().st_size > 0
 
 
+@measures_a_failover
 def test_the_tutorials_failover_tells_what_a_cut_cost(folder):
     out = folder / "results" / "failover"
     summary = json.loads((out / "summary.json").read_text())
