@@ -264,6 +264,7 @@ def test_a_switch_that_refuses_a_rule_is_reported_with_the_rule(er3):
         service.communicate()
         switch.cmd(f"ovs-vsctl --db={database} clear Bridge s3 flow_tables")
         switch.cmd(f"ovs-vsctl --db={database} set-controller s3 {er3.network.controller_target}")
+    eventually(lambda: probe_all_pairs(er3) == ([], 2))
 
 
 def test_a_switch_of_no_fabric_is_left_alone(er3):
