@@ -167,7 +167,8 @@ def test_a_capture_holds_the_probes_that_scapy_reads(finished):
 
     from traffic.frames import Probe
 
-    _, out = finished
+    done, out = finished
+    assert done.returncode == 0, done.stderr
     probes = [packet for packet in rdpcap(str(out / "h1_1.pcap")) if Probe in packet]
     assert any(packet["IP"].src == "10.0.0.1" for packet in probes)
     received = [packet for packet in probes if packet["IP"].dst == "10.0.0.1"]

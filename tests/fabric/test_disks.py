@@ -64,6 +64,7 @@ def test_a_disk_that_is_full_loses_no_result(small_disk, left_bytes):
     assert process.returncode == 3
     assert "no room left to write" in one_line(said)
     kept = re.search(r"it was (\{.*\})", said)
+    assert "accepted" in json.loads(kept[1])
     assert json.loads(kept[1])["packets"]["sent"] > 0
     # What is there is whole.
     for path in out.glob("*.json"):
