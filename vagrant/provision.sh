@@ -17,6 +17,9 @@ python=/usr/bin/python3
 packages="openvswitch-switch mininet iproute2 ethtool iputils-ping openssl iperf3 tcpdump procps kmod
     net-tools util-linux python3-venv make git"
 
+# Debian's plain `su` keeps a user's path, with which packages cannot be installed.
+PATH=$PATH:/usr/sbin:/sbin
+
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 3; }
 
@@ -29,6 +32,16 @@ case $kind in
     *) say "there is no '$kind'; there are: tests, vm-test, guest"; exit 2 ;;
 esac
 
+# A machine that has just booted may be updating itself: that is waited for, five minutes at most.
+update_lists() {
+    for _ in $(seq 30); do
+        said=$(LC_ALL=C apt-get -q update 2>&1) && return 0
+        case $said in *"get lock"*) sleep 10 ;; *) break ;; esac
+    done
+    printf '%s\n' "$said" >&2
+    return 1
+}
+
 install_packages() {
     missing=
     for package in $packages; do
@@ -39,9 +52,9 @@ install_packages() {
     command -v apt-get >/dev/null || die "this is no Debian: please install$missing by other means"
     say "installing$missing"
     export DEBIAN_FRONTEND=noninteractive
-    apt-get -q update >&2 || die "apt-get update failed; is a package mirror reachable?"
+    update_lists || die "apt-get update failed; is a package mirror reachable?"
     # shellcheck disable=SC2086  # a list of words
-    apt-get -q install -y --no-install-recommends $missing >&2 || die "apt-get could not install$missing"
+    apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $missing >&2 || die "apt-get could not install$missing"
 }
 
 # Open vSwitch's own service is only needed by Mininet's stock switches (`mn --custom`); PolarLab starts
@@ -66,7 +79,7 @@ fingerprint() {
 
 install_python_packages() {
     stamp=$venv/.provisioned
-    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint)" ] && return 0
+    [ -x "$venv/bin/polarlab" ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint)" ] && return 0
     "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
         die "$python is older than 3.11; Debian 12 or newer is needed"
     say "building $venv"
