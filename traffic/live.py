@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -62,9 +64,23 @@ class Told:
         return self.lines[-1][1] if self.lines else 0
 
     @property
+    def until_s(self) -> float:
+        """When it told the last line."""
+        return self.lines[-1][0] if self.lines else 0.0
+
+    @property
     def p99_ms(self) -> float | None:
         """The last 99th percentile."""
         return self.lines[-1][3] if self.lines else None
+
+    def packets_until(self, time_s: float) -> float:
+        """Returns how many until a time, between two lines by interpolation."""
+        if not self.lines:
+            return 0.0
+        place = bisect_right(self.lines, time_s, key=itemgetter(0))
+        before = self.lines[place - 1] if place else (self.lines[0][0] - _EVERY_S, 0)
+        after = self.lines[min(place, len(self.lines) - 1)]
+        return float(np.interp(time_s, (before[0], after[0]), (before[1], after[1])))
 
     def rate_bps(self) -> float:
         """Returns the rate in the last second or so."""
@@ -82,7 +98,7 @@ class Live(NamedTuple):
     Attributes:
         seconds: since the schedule's start.
         offered_bps, accepted_bps: in the last second or so.
-        loss: share of the packets sent so far that did not arrive yet; None before the first.
+        loss: share of the packets that had time to arrive and did not; None before the first.
         p99_ms: 99th percentile of the latencies since the last time.
     """
 
@@ -95,7 +111,9 @@ class Live(NamedTuple):
     @classmethod
     def of(cls, seconds: float, sender: Told, collector: Told) -> Live:
         """Returns it from what the two processes told."""
-        sent = sender.packets
+        # What is still on its way is not lost. A collector that gets nothing tells nothing.
+        heard_s = max(collector.until_s, sender.until_s - 2 * _EVERY_S)
+        sent = sender.packets_until(heard_s - (collector.p99_ms or 0.0) / 1e3)
         loss = max(0.0, 1 - collector.packets / sent) if sent else None
         return cls(seconds, sender.rate_bps(), collector.rate_bps(), loss, collector.p99_ms)
 

@@ -10,12 +10,12 @@ from traffic.live import Live, LiveCounts, SteadyState, Told
 MS = 1_000_000
 
 
-def told_of(rates, step_s=0.25, packet_bytes=1000):
+def told_of(rates, step_s=0.25, packet_bytes=1000, begin_s=0.0, p99_ms=None):
     """Returns what a process told whose packets per second were these, one after another."""
     told = Told()
     packets = 0
     for number, rate in enumerate(rates):
-        told.hear(json.dumps([number * step_s, packets, packets * packet_bytes, None]))
+        told.hear(json.dumps([begin_s + number * step_s, packets, packets * packet_bytes, p99_ms]))
         packets += round(rate * step_s)
     return told
 
@@ -41,6 +41,21 @@ def test_the_live_line_has_the_rates_of_the_last_second():
 
 def test_before_anything_was_sent_there_is_no_loss():
     assert Live.of(0.0, Told(), Told()) == Live(0.0, 0.0, 0.0, None, None)
+
+
+@pytest.mark.parametrize("late_s", [0.05, 0.4])
+def test_what_is_on_its_way_is_not_lost(late_s):
+    """The two processes do not tell at the same time, and packets take a while."""
+    sender = told_of([100] * 9)
+    collector = told_of([100] * 8, begin_s=late_s, p99_ms=1e3 * late_s)
+    assert Live.of(2.0, sender, collector).loss == pytest.approx(0.0, abs=1e-9)
+
+
+def test_where_nothing_arrives_any_more_the_loss_grows():
+    sender = told_of([100] * 21)
+    collector = told_of([100] * 9)
+    assert Live.of(5.0, sender, collector).loss == pytest.approx(1 - 200 / 450)
+    assert Live.of(5.0, sender, Told()).loss == 1.0
 
 
 STEADY = SteadyState(span_s=2.0, most_s=60.0, duration_ns=1)
