@@ -143,9 +143,6 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
                 self._send(self._datapaths[number], messages)
                 verb = "down" if command.down else "up"
                 report("port", switch=switch_name(command.router), port=command.port, set=verb)
-            elif number not in self._datapaths and not command.down:
-                # Its switch is away: it is set up when that is back, though its note may be lost by then.
-                self._recovery.health.adopt(command.router, command.port)
 
     def _follow(self, passed: Passed) -> None:
         if passed.messages:

@@ -126,7 +126,7 @@ class FabricHealth:
         for record in self._of(router):
             if router in record.held_for:
                 record.held_for.discard(router)
-                commands += _release(record)
+                commands += self._release(record)
         self._note(now_s)
         return commands
 
@@ -137,8 +137,8 @@ class FabricHealth:
             record.set_down.add((router, port))
 
     def release_adopted(self) -> list[SetPort]:
-        """All switches were heard, or are known to be lost: what nothing holds any more may be used."""
-        return [command for record in self._records for command in _release(record)]
+        """What nothing holds any more may be used, once all switches were heard or are known to be lost."""
+        return [command for record in self._records for command in self._release(record)]
 
     def tick(self, now_s: float) -> list[SetPort]:
         """Time passes: switches that are silent for long are lost, links held for long enough released."""
@@ -151,7 +151,7 @@ class FabricHealth:
                 record.held_until_s = None
                 # On probation: one more time down, and it is held again, for longer.
                 record.went_down_s = [now_s] * (FLAPS - 1)
-                commands += _release(record)
+                commands += self._release(record)
                 self._note(now_s)
         return commands
 
@@ -194,6 +194,18 @@ class FabricHealth:
         record.hold_s = min(2 * record.hold_s, LONGEST_HOLD_S)
         return _hold_again(record)
 
+    def _release(self, record: _LinkRecord) -> list[SetPort]:
+        """Sets up what we set down of a link, if nothing holds it any more.
+
+        A switch whose connection is gone cannot be told, and may come back without its note of the port: that
+        is set up when it is back.
+        """
+        if record.held:
+            return []
+        ends = sorted(end for end in record.set_down if end[0] not in self._silent_s)
+        record.set_down.difference_update(ends)
+        return [SetPort(*end, down=False) for end in ends]
+
     def _of(self, router: int) -> list[_LinkRecord]:
         return [record for record in self._records if router in (record.link.a, record.link.b)]
 
@@ -220,12 +232,3 @@ def _hold_again(record: _LinkRecord) -> list[SetPort]:
         return []
     record.set_down.add(end)
     return [SetPort(*end, down=True)]
-
-
-def _release(record: _LinkRecord) -> list[SetPort]:
-    """Sets up what we set down of a link, if nothing holds it any more."""
-    if record.held:
-        return []
-    ends = sorted(record.set_down)
-    record.set_down.clear()
-    return [SetPort(*end, down=False) for end in ends]

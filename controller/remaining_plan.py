@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +33,7 @@ from topology.errors import NegativeResult
 Mask = npt.NDArray[np.bool_]
 
 
-def remaining_plan(whole: RoutePlan, failure: Failure) -> RoutePlan:
+def remaining_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int] | None = None) -> RoutePlan:
     """Returns a plan that was proven to deliver whatever can be delivered in what a failure leaves.
 
     Packets of pairs whose minimal route has changed, or whose detours lead into something broken, go
@@ -42,6 +42,7 @@ def remaining_plan(whole: RoutePlan, failure: Failure) -> RoutePlan:
     Args:
         whole: the plan while nothing is broken.
         failure: everything that is broken.
+        toward: it is only about packets to these routers, and proven for no others.
 
     Raises:
         NegativeResult: the plan fails its proof, or its routes are longer than packets live.
@@ -50,10 +51,10 @@ def remaining_plan(whole: RoutePlan, failure: Failure) -> RoutePlan:
         return whole
     plan, displaced = _rerouted(whole, remains(whole.topology, failure))
     plan = _without_detours(plan, np.argwhere(displaced).tolist())
-    proof = prove(plan, [failure], every_host=False)
+    proof = prove(plan, [failure], every_host=False, toward=toward)
     if proof.undelivered:
         plan = _without_detours(plan, sorted(proof.undelivered))
-        proof = prove(plan, [failure], every_host=False)
+        proof = prove(plan, [failure], every_host=False, toward=toward)
     if proof.undelivered:
         raise NegativeResult(f"the plan without {failure.name} fails its proof: {proof.faults[0]}")
     if proof.max_hops >= INITIAL_TTL:

@@ -7,7 +7,7 @@ listening, connected, ready, installed, incomplete, taking over, adapted, restor
 warning, refused, disconnected, foreign or fatal); logs go to standard error. An adaptive routing's
 controller reads the queues that are handed to it, or, told the links' rate, asks the switches for their
 ports' statistics. Exit status as everywhere: 1 the plan fails its proof and nothing is installed, 2 wrong
-use, 4 an internal error.
+use, 4 an internal error, 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import ipaddress
 import logging
+import signal
 import socket
 import sys
 import time
@@ -163,6 +164,9 @@ def parse_params(name: str, words: list[str]) -> dict[str, int | str]:
             params[key] = types.get(key, str)(value)
         except ValueError:
             raise ParameterError(f"{key} must be a whole number, got {value!r}") from None
+    missing = [p.name for p in family(name).parameters if p.required and p.name not in params]
+    if missing:
+        raise ParameterError(f"{name} needs {missing[0]}=VALUE")
     return params
 
 
@@ -196,6 +200,8 @@ def main() -> int:
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
         serve(arguments)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     except PolarLabError as error:
         report("fatal", text=str(error))
         print(f"controller: {error}", file=sys.stderr)

@@ -68,8 +68,9 @@ class SwitchModel:
         self._groups = {group.number: group for group in plan.groups}
         if len(self._groups) < len(plan.groups):
             raise PlanError(f"two groups of one number on {switch_name(plan.router)}")
+        sound: set[int] = set()  # whose chains were followed to their ends
         for group in plan.groups:
-            self._check_chain(group, ())
+            self._check_chain(group, (), sound)
         rules: list[list[Rule]] = [[] for _ in Table]
         checked: set[int] = set()  # of actions, which many rules share
         for rule in plan.rules:
@@ -81,7 +82,9 @@ class SwitchModel:
         # The ports whose state mattered to what was processed, until somebody empties it.
         self.consulted: set[int] = set()
 
-    def _check_chain(self, group: Group, before: tuple[int, ...]) -> None:
+    def _check_chain(self, group: Group, before: tuple[int, ...], sound: set[int]) -> None:
+        if group.number in sound:
+            return
         if group.number in before:
             raise PlanError(f"groups hand on in a circle: {(*before, group.number)}")
         for bucket in (*group.buckets, *group.alternatives):
@@ -89,7 +92,8 @@ class SwitchModel:
                 if isinstance(action, ToGroup):
                     if action.group not in self._groups:
                         raise PlanError(f"a bucket names group {action.group}, which does not exist: {group}")
-                    self._check_chain(self._groups[action.group], (*before, group.number))
+                    self._check_chain(self._groups[action.group], (*before, group.number), sound)
+        sound.add(group.number)
 
     def _check(self, rule: Rule) -> None:
         if rule.goto is not None and rule.goto <= rule.table:

@@ -12,7 +12,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -73,7 +73,13 @@ class _Verdict:
 
 
 @no_collection()
-def prove(plan: RoutePlan, failures: Iterable[Failure] = (NO_FAILURE,), *, every_host: bool = True) -> Proof:
+def prove(
+    plan: RoutePlan,
+    failures: Iterable[Failure] = (NO_FAILURE,),
+    *,
+    every_host: bool = True,
+    toward: Collection[int] | None = None,
+) -> Proof:
     """Walks a plan for every ordered pair of hosts under each of `failures`.
 
     Under a failure, packets may take so many hops more as the plan's repairs need.
@@ -83,21 +89,25 @@ def prove(plan: RoutePlan, failures: Iterable[Failure] = (NO_FAILURE,), *, every
         failures: the scenarios.
         every_host: else packets between the first hosts of all routers only, which share all rules but
             those of their own ports with the others.
+        toward: only packets to hosts of these routers.
 
     Raises:
         PlanError: the plan is no valid content for its switches.
     """
     space = StateSpace(plan)
     hosts = [host for host in space.hosts if every_host or host.index == 0]
+    destinations = [host for host in hosts if toward is None or host.router in toward]
     scenarios = [(failure, parts(plan.topology, failure)) for failure in failures]
     proof = Proof(scenarios=len(scenarios))
     for failure, _ in scenarios:
-        alive = sum(host.router not in failure.dead_routers for host in hosts)
-        proof.pairs = max(proof.pairs, alive * (alive - 1))
+        sources, reached = (
+            sum(host.router not in failure.dead_routers for host in some) for some in (hosts, destinations)
+        )
+        proof.pairs = max(proof.pairs, reached * (sources - 1))
     everyone = np.arange(plan.topology.routers)
     starts = [(source, space.start(source)) for source in hosts]
     only_unbroken = not any(failure.breaks_something for failure, _ in scenarios)
-    for destination in hosts:
+    for destination in destinations:
         bounds = plan.hop_bound(plan.topology.distances(everyone, destination.router)).tolist()
         walk = _DestinationWalk(space, starts, destination, bounds, plan.repair_hops)
         if not only_unbroken:

@@ -45,12 +45,14 @@ def test_remote_addresses_need_tls(host):
 
 def test_parameters_are_read_by_their_types():
     assert parse_params("polarfly", ["q=7"]) == {"q": 7}
-    assert parse_params("polarfly", []) == {}
+    assert parse_params("polarstar", ["radix=7", "supernode=iq"]) == {"radix": 7, "supernode": "iq"}
 
 
 def test_parameters_of_a_wrong_type_or_topology_are_refused():
     with pytest.raises(ParameterError, match="q must be a whole number, got 'x'"):
         parse_params("polarfly", ["q=x"])
+    with pytest.raises(ParameterError, match="polarfly needs q=VALUE"):
+        parse_params("polarfly", [])
     with pytest.raises(UsageError, match="unknown topology 'torus'"):
         parse_params("torus", ["q=7"])
 

@@ -144,6 +144,20 @@ def test_neighbours_of_a_lost_switch_set_their_ports_down_until_it_is_filled():
     assert health.failure().dead_routers == frozenset()
 
 
+def test_a_port_of_a_switch_that_is_away_is_set_up_when_that_is_back():
+    """Else the command is lost, and the link down for good where the switch forgets that it was ours."""
+    health = FabricHealth(GRAPH)
+    lost, away = LINK.a, LINK.b
+    health.switch_lost(lost, 0.0)
+    health.switch_silent(away, 1.0)
+    up = health.switch_filled(lost, 1.0)
+    assert up
+    assert away not in {command.router for command in up}
+    health.switch_heard(away)
+    assert health.release_adopted() == [SetPort(away, LINK.port_b, down=False)]
+    assert health.release_adopted() == []
+
+
 def test_a_port_of_no_link_does_not_matter():
     health = FabricHealth(GRAPH)
     assert health.port_changed(0, 200, up=False, now_s=0.0) == []
