@@ -16,7 +16,15 @@ MARK_VARIABLE = "POLARLAB_FABRIC"
 
 
 class CommandError(PolarLabError):
-    """A program failed or took too long; the text has the command and what it said."""
+    """A program failed or took too long; the text has the command and what it said.
+
+    Attributes:
+        said: what the program said, in a line; empty where none did.
+    """
+
+    def __init__(self, text: str, said: str = "") -> None:
+        super().__init__(text)
+        self.said = said
 
 
 def marked_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -64,10 +72,11 @@ def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float 
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        raise CommandError(f"`{command}` was not done after {timeout_s:g} s") from None
+        said = f"not done after {timeout_s:g} s"
+        raise CommandError(f"`{command}` was {said}", said) from None
     if process.returncode:
         said = " ".join((errors or output).split())
-        raise CommandError(f"`{command}` failed with status {process.returncode}: {said}")
+        raise CommandError(f"`{command}` failed with status {process.returncode}: {said}", said)
     return output
 
 

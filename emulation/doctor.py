@@ -6,16 +6,19 @@ import importlib.metadata
 import os
 import platform
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from emulation.commands import run
 from emulation.machine import (
+    CAPABILITIES,
     HOST_MEMORY_BYTES,
     KERNEL_WITH_ALL,
     PROGRAMS,
     SWITCH_MEMORY_BYTES,
     available_memory_bytes,
     kernel_datapath_available,
+    namespaces_problem,
     qdisc_available,
 )
 
@@ -43,6 +46,7 @@ class Finding:
         needed: whether fabrics cannot be launched without it.
         said: which version, or how much.
         remedy: how to get it, where it is missing.
+        known: whether it could be found out; what was not is not said to be missing.
     """
 
     name: str
@@ -50,14 +54,24 @@ class Finding:
     needed: bool
     said: str = ""
     remedy: str = ""
+    known: bool = True
+
+    @property
+    def missing(self) -> bool:
+        """Whether fabrics cannot be launched for want of this."""
+        return self.needed and self.known and not self.there
 
 
 def examine() -> list[Finding]:
     """Returns everything that was looked at."""
-    root = os.geteuid() == 0
+    root = Finding("root", os.geteuid() == 0, needed=True, remedy="run it with sudo")
+    programs = [_program(name, package) for name, package in PROGRAMS.items()]
+    namespaces = _namespaces(_first_lacking([root, *programs]))
+    untried = _first_lacking([root, *programs, namespaces])
     return [
-        Finding("root", root, needed=True, remedy="run it with sudo"),
-        *(_program(name, package) for name, package in PROGRAMS.items()),
+        root,
+        *programs,
+        namespaces,
         _open_vswitch(),
         Finding(
             "datapath kernel",
@@ -66,7 +80,7 @@ def examine() -> list[Finding]:
             said="openvswitch module",
             remedy=f"only the userspace datapath is here. {KERNEL_WITH_ALL}",
         ),
-        *(_qdisc(kind, root) for kind in _QDISCS),
+        *(_qdisc(kind, untried) for kind in _QDISCS),
         _mininet(),
         *(_package(name) for name in ("ryu", "scapy", "networkx", "numpy")),
         Finding("cores", there=True, needed=True, said=str(os.cpu_count())),
@@ -90,9 +104,26 @@ def link_rate_bps(hosts: int, load: float, frame_bytes: int) -> float:
 
 
 def _program(name: str, package: str) -> Finding:
-    path, elsewhere = shutil.which(name), shutil.which(name, path="/usr/sbin:/sbin")
-    remedy = f"it is {elsewhere}, which PATH does not lead to" if elsewhere else f"apt-get install {package}"
-    return Finding(name, path is not None, needed=True, said=path or "", remedy=remedy)
+    path = shutil.which(name)
+    return Finding(name, path is not None, needed=True, said=path or "", remedy=f"apt-get install {package}")
+
+
+def _first_lacking(findings: Sequence[Finding]) -> Finding | None:
+    return next((one for one in findings if not one.there), None)
+
+
+def _namespaces(lacking: Finding | None) -> Finding:
+    name = "namespaces, links"
+    if lacking:
+        return _untried(name, lacking)
+    problem = namespaces_problem()
+    return Finding(name, problem is None, needed=True, remedy=f"{problem}; {CAPABILITIES}")
+
+
+def _untried(name: str, lacking: Finding, *, needed: bool = True) -> Finding:
+    return Finding(
+        name, there=False, needed=needed, remedy=f"cannot be tried without {lacking.name}", known=False
+    )
 
 
 def _open_vswitch() -> Finding:
@@ -103,11 +134,11 @@ def _open_vswitch() -> Finding:
     return Finding("Open vSwitch", there=True, needed=True, said=f"{said}; datapath user")
 
 
-def _qdisc(kind: str, root: bool) -> Finding:
+def _qdisc(kind: str, lacking: Finding | None) -> Finding:
     remedy = f"this kernel has no sch_{kind}. {KERNEL_WITH_ALL}"
     needed = kind in _NEEDED_QDISCS
-    if not root:
-        return Finding(f"qdisc {kind}", there=False, needed=needed, remedy="only root can tell")
+    if lacking:
+        return _untried(f"qdisc {kind}", lacking, needed=needed)
     uses = {"netem": "--link-delay, --link-loss, and Mininet's delay, loss and max_queue_size"}.get(kind, "")
     return Finding(f"qdisc {kind}", qdisc_available(_QDISCS[kind]), needed, said=uses, remedy=remedy)
 

@@ -7,7 +7,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from emulation.commands import require_programs, run
+from emulation.commands import CommandError, require_programs, run
 from topology.errors import MachineError, UsageError
 
 DATAPATHS = ("auto", "kernel", "user")
@@ -27,6 +27,8 @@ PROGRAMS = {
     "ethtool": "ethtool",
 }
 
+CAPABILITIES = "a container needs the capabilities SYS_ADMIN, NET_ADMIN and NET_RAW (docker run --privileged)"
+
 # Resident memory of one switch (ovsdb-server and ovs-vswitchd, and the shell that holds its namespace)
 # and of one host (its shell), measured on ER_7, with a third on top.
 SWITCH_MEMORY_BYTES = 24 << 20
@@ -43,6 +45,19 @@ def require_emulation() -> None:
     """Raises MachineError, naming what is missing, unless fabrics can be launched here."""
     require_root()
     require_programs(PROGRAMS)
+    problem = namespaces_problem()
+    if problem:
+        raise MachineError(f"root may not make network namespaces and links here ({problem}); {CAPABILITIES}")
+
+
+def namespaces_problem() -> str | None:
+    """Returns what keeps us from making a node and its links, or None: it is tried as fabrics do it."""
+    link = ["ip", "link", "add", "polarlab-a", "type", "veth", "peer", "name", "polarlab-b"]
+    try:
+        run(["mnexec", "-n", *link])
+    except CommandError as error:
+        return error.said
+    return None
 
 
 def kernel_datapath_available() -> bool:

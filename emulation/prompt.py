@@ -8,7 +8,7 @@ import select
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mininet.cli import CLI
 from mininet.log import lg, output
@@ -32,11 +32,18 @@ def open_prompt(network: Any) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def run_lines(network: Any, lines: Sequence[str]) -> int:
+class FailedLine(NamedTuple):
+    """A line that failed: the exit status of its node's command, or 1 where Mininet reported an error."""
+
+    line: str
+    status: int
+
+
+def run_lines(network: Any, lines: Sequence[str]) -> FailedLine | None:
     """Runs lines as if typed at the prompt, until one fails or leaves the prompt.
 
     Returns:
-        0, or the exit status of the node command that failed, or 1 where Mininet reported an error.
+        The line that failed, if one did.
 
     Raises:
         ShellEnded: a line ended the shell that it ran in.
@@ -51,12 +58,12 @@ def run_lines(network: Any, lines: Sequence[str]) -> int:
                 prompt.status = 0
                 left = prompt.onecmd(prompt.precmd(line))
                 if prompt.status or errors.count:
-                    return prompt.status or 1
+                    return FailedLine(line, prompt.status or 1)
                 if left:
                     break
     finally:
         lg.removeHandler(errors)
-    return 0
+    return None
 
 
 class _ErrorCounter(logging.Handler):

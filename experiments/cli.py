@@ -24,10 +24,13 @@ def run(arguments: Sequence[str]) -> Status:
     """Parses a command line and does what it says."""
     parser = _parser()
     if "_ARGCOMPLETE" in os.environ:  # a shell asks what could come next
-        import argcomplete
+        from experiments.completion import complete
 
-        argcomplete.autocomplete(parser)
-    parsed = parser.parse_args(arguments)
+        complete(parser)
+    parsed, unknown = parser.parse_known_args(arguments)
+    if unknown:  # what follows an unknown option may be its value, or have been meant for something else
+        options = [word for word in unknown if word.startswith("-")]
+        parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}")
     command: Callable[[argparse.Namespace], Status] = parsed.command
     return command(parsed)
 
@@ -49,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_arguments(subparser)
-        subparser.set_defaults(command=command.run)
+        subparser.set_defaults(command=command.run, parser=subparser)
     return parser
 
 

@@ -20,6 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from experiments.fabric_options import WHOLE_LINKS, add_fabric_arguments, add_routing_argument
     from experiments.option_values import output_path
 
+    parser.description = f"Demonstrates a failover; on {_NAME} --q {_Q} where no topology is given."
     parser.add_argument("what", choices=("failover",), help="failover")
     add_fabric_arguments(parser, _NAME, _LINK_RATE)
     parser.set_defaults(**WHOLE_LINKS)  # probes that a link loses would be taken for the failure's

@@ -16,6 +16,7 @@ from experiments.errors import Status, Terminated, internal_text, known_status
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
     _open_closed_streams()
+    _lead_to_administration()
     for number in END_SIGNALS:
         signal.signal(number, _end)
     try:
@@ -55,6 +56,13 @@ def _open_closed_streams() -> None:
                 os.dup2(opened, descriptor)
                 os.close(opened)
             setattr(sys, name, os.fdopen(descriptor, mode, closefd=False))
+
+
+def _lead_to_administration() -> None:
+    """Has PATH lead to ovs-vswitchd, ip and tc: Debian's plain `su` leaves the user's, which does not."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    folders += [folder for folder in ("/usr/sbin", "/sbin") if folder not in folders]
+    os.environ["PATH"] = os.pathsep.join(folders)
 
 
 def _explain(error: BaseException) -> int:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
-
 from controller.failures import NO_FAILURE, Failure, failure_of
 from controller.plan import RoutePlan
 from controller.remaining_plan import remaining_plan
 from controller.routings import make_plan, routing
 from controller.states import StateSpace
 from controller.ways import Way, ways
+from experiments.places import lines_between
 from topology.addressing import switch_name
 from topology.errors import ParameterError
 from topology.faults import parse_elements
 from topology.graph import Topology
-from topology.polarfly import PolarFly
 
 _MOST_LISTED = 12
 
@@ -32,9 +30,10 @@ def explain(topology: Topology, name: str, source: int, destination: int) -> dic
         destination: another.
 
     Returns:
-        `geometry`: lines about vectors (PolarFly only); `ways`: those that packets take; `alternatives`:
-        those that the controller may choose; `failures`: for each link of the first way, what packets do
-        when it dies, by the switches' own repair and after the controller has planned again.
+        `geometry`: lines about where both are; `shortest`: whether the routing takes no detours; `ways`:
+        those that packets take; `alternatives`: those that the controller may choose; `failures`: for each
+        link of the first way, what packets do when it dies, by the switches' own repair and after the
+        controller has planned again.
 
     Raises:
         ParameterError: both routers are the same.
@@ -46,10 +45,11 @@ def explain(topology: Topology, name: str, source: int, destination: int) -> dic
     taken, possible = _both(space, source, destination, NO_FAILURE)
     first = taken[0].routers
     return {
-        "geometry": _geometry(topology, source, destination) if isinstance(topology, PolarFly) else [],
+        "geometry": lines_between(topology, source, destination),
         "routing": f"{name}: {routing(name).summary}",
         "ways": _listed(taken),
         "alternatives": _listed(possible),
+        "shortest": routing(name).shortest,
         "failures": [_failed(plan, space, source, destination, (a, b)) for a, b in itertools.pairwise(first)],
     }
 
@@ -80,37 +80,9 @@ def _failed(
     name = f"link:{switch_name(low)}-{switch_name(high)}" + (".1" if parallel else "")
     failure = failure_of(topology, parse_elements(name, topology, 1))
     repaired, _ = _both(space, source, destination, failure)
-    planned, _ = _both(StateSpace(remaining_plan(plan, failure)), source, destination, failure)
+    left = remaining_plan(plan, failure, toward=[destination])
+    planned, _ = _both(StateSpace(left), source, destination, failure)
     return {"failed": name, "switches_alone": _listed(repaired), "planned_again": _listed(planned)}
-
-
-def _geometry(topology: PolarFly, source: int, destination: int) -> list[str]:
-    """Returns the cross product in words (PolarFly, section IV-D)."""
-    q = topology.q
-    s, d = topology.vectors(source), topology.vectors(destination)
-    names = switch_name(source), switch_name(destination)
-    product = int(topology.dot(source, destination))
-    lines = [
-        f"In ER_{q}, {names[0]} is the point {_text(s)} of the projective plane over GF({q}), "
-        f"{names[1]} the point {_text(d)}."
-    ]
-    for name, router in zip(names, (source, destination), strict=True):
-        if int(topology.dot(router, router)) == 0:
-            lines.append(f"{name} is a quadric: its dot product with itself is 0.")
-    if product == 0:
-        return [*lines, "Their dot product is 0: they are adjacent."]
-    cross = topology.cross(source, destination)
-    middle = int(topology.indices(cross))
-    return [
-        *lines,
-        f"Their dot product is {product}, not 0: they are not adjacent.",
-        f"Their cross product is {_text(cross)}, which is the point {_text(topology.vectors(middle))}: "
-        f"{switch_name(middle)}, the only switch that is adjacent to both.",
-    ]
-
-
-def _text(vector: np.ndarray[Any, Any]) -> str:
-    return "(" + ", ".join(map(str, vector.tolist())) + ")"
 
 
 def lines_of(told: dict[str, Any]) -> list[str]:
@@ -123,7 +95,7 @@ def lines_of(told: dict[str, Any]) -> list[str]:
         lines += ["", f"When {failure['failed']} dies, the switches by themselves send packets"]
         lines += _way_lines(failure["switches_alone"])
         again = "and after the controller has planned again"
-        if len(failure["planned_again"]) == 1 < len(told["ways"]):
+        if len(failure["planned_again"]) == 1 < len(told["ways"]) and not told["shortest"]:
             again += ", minimally until all works again,"
         lines += [again, *_way_lines(failure["planned_again"])]
     return lines

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from experiments.new_files import write_new
 from topology.errors import UsageError
 from topology.graph import Topology
 
@@ -32,35 +32,6 @@ def check_format(format_: str) -> None:
     """Raises UsageError unless there is such a format."""
     if format_ not in FORMATS:
         raise UsageError(f"unknown format {format_!r}; there are: {', '.join(sorted(FORMATS))}")
-
-
-def check_new(path: Path) -> None:
-    """Raises UsageError if a file exists, or has no folder to be in."""
-    if os.path.lexists(path):
-        raise UsageError(f"{path} exists already; choose another file")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is no folder to write {path.name} into")
-
-
-def write_new(path: Path, content: bytes) -> None:
-    """Writes a file that does not exist yet, whole or not at all.
-
-    Raises:
-        UsageError: it exists, or its folder does not.
-        OSError: it cannot be written.
-    """
-    try:
-        with path.open("xb") as file:
-            try:
-                file.write(content)
-                file.flush()
-            except OSError:  # the disk is full: half a graph is none
-                path.unlink()
-                raise
-    except FileExistsError:
-        raise UsageError(f"{path} exists already; choose another file") from None
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise UsageError(f"{path.parent} is no folder to write {path.name} into") from None
 
 
 def _graphml(topology: Topology, _hosts: int) -> str:

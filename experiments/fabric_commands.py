@@ -51,7 +51,10 @@ def up(arguments: argparse.Namespace) -> Status:
     with live_fabric(options, progress) as fabric:
         status = Status.DONE
         if arguments.lines:
-            status = Status.DONE if run_lines(fabric.network, arguments.lines) == 0 else Status.NEGATIVE
+            failed = run_lines(fabric.network, arguments.lines)
+            if failed:
+                progress(f"`{failed.line}` failed with status {failed.status}")
+                status = Status.NEGATIVE
         else:
             progress("Mininet's prompt; `help` lists its commands, `exit` takes the fabric down")
             open_prompt(fabric.network)

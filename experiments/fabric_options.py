@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.occupancy import NETLINK, SOURCES
-from controller.routings import routing
+from controller.routings import ROUTINGS, routing
 from emulation.impairment import NO_IMPAIRMENT, Impairment
 from emulation.machine import check_datapath
 from emulation.shaping import DEFAULT_MTU, PortShape, parse_rate_bps
@@ -146,7 +146,7 @@ def add_hosts_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_routing_argument(parser: argparse.ArgumentParser) -> None:
     """Adds --routing."""
-    parser.add_argument("--routing", default="min", help="the routing (default min)")
+    parser.add_argument("--routing", default="min", help=f"{', '.join(ROUTINGS)} (default min)")
 
 
 def read_topology(arguments: argparse.Namespace) -> tuple[dict[str, int | str], Topology]:

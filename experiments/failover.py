@@ -8,13 +8,11 @@ long a pair was silent, is known probe by probe.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from controller.failures import Failure, failure_of, link_failures, parts
 from controller.remaining_routes import crossing_pairs
@@ -22,7 +20,8 @@ from emulation.commands import marked_environment
 from emulation.machine import require_emulation
 from experiments.fabric import LiveFabric, live_fabric
 from experiments.fabric_options import FabricOptions
-from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES, STREAMS
+from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
+from experiments.failover_probes import Probes, milliseconds
 from experiments.fault_player import DoneFault, FaultPlayer
 from experiments.measurement import checked_pairs
 from experiments.progress import Progress
@@ -33,7 +32,7 @@ from topology.errors import NegativeResult
 from topology.faults import CONTROLLER, Element, Fault, link_element
 from topology.graph import Topology
 from traffic.codec import HEADER_BYTES
-from traffic.engine import TrafficInterrupted, TrafficResult, run_traffic
+from traffic.engine import TrafficInterrupted, run_traffic
 from traffic.job import Clock
 from traffic.schedule import ProbeSchedule, ProbeStream
 
@@ -43,7 +42,6 @@ FAST_NS, SLOW_NS = 1_000_000, 100_000_000
 PROBES_PER_S = 6_000
 SLOW_SHARE = 1 / 3
 _RUN_ID = 200
-_STEP_S = 0.01  # of the series
 
 
 @dataclass(frozen=True)
@@ -160,7 +158,7 @@ def observe_failure(
             checked_pairs(fabric, progress)
         except NegativeResult as error:
             troubles.append(str(error))
-    observation = _observation(fabric, options, _Probes(schedule, result), player, result.clock)
+    observation = _observation(fabric, options, Probes(schedule, result), player, result.clock)
     summary = {
         **observation.summary,
         "pairs_affected": affected,
@@ -219,83 +217,8 @@ def _probe_schedule(
     return ProbeSchedule(count, streams, round(options.end_s * 1e9)), affected_pairs
 
 
-class _Probes:
-    """All probes of a run: when each was sent, and when it arrived, if it did.
-
-    Attributes:
-        streams: who was probed how often; a stream's number is its probes' flow.
-        sent_s, pair, flow: of every probe, in order of time (arrays of one length).
-        arrived: whether it arrived.
-        arrived_s, hops: when, and by how many hops; of those that arrived.
-    """
-
-    def __init__(self, schedule: ProbeSchedule, result: TrafficResult) -> None:
-        self.streams = schedule.streams
-        chunks = list(schedule.chunks())
-        source = np.concatenate([events.source for events in chunks])
-        sequence = np.concatenate([events.sequence for events in chunks])
-        destination = np.concatenate([events.destination for events in chunks])
-        self.sent_s = np.concatenate([events.time_ns for events in chunks]) / 1e9
-        self.flow = np.concatenate([events.flow for events in chunks])
-        self.pair = source * schedule.hosts + destination
-        log = result.received.log
-        keys = log["source"].astype(np.int64) << 40 | log["sequence"].astype(np.int64)
-        wanted = source << 40 | sequence
-        order = np.argsort(keys, kind="stable")
-        place = np.minimum(np.searchsorted(keys[order], wanted), max(0, len(order) - 1))
-        self.arrived = keys[order][place] == wanted if len(order) else np.zeros(len(wanted), bool)
-        found = order[place] if len(order) else np.zeros(len(wanted), np.int64)
-        self.arrived_s = np.where(self.arrived, log["arrived_ns"][found] / 1e9, np.inf)
-        self.hops = np.where(self.arrived, log["hops"][found], 0)
-        if result.interrupted:
-            self._forget_after(result.sent.seconds)
-
-    def _forget_after(self, end_s: float) -> None:
-        kept = self.sent_s < end_s
-        for name, values in vars(self).items():
-            if isinstance(values, np.ndarray):
-                setattr(self, name, values[kept])
-
-    def within(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
-        """Returns which probes were sent from one time to before another."""
-        return (self.sent_s >= begin_s) & (self.sent_s < end_s)
-
-    def longest_silence_s(self, begin_s: float, end_s: float) -> float:
-        """Returns the longest time between two arrivals of a watched pair, of probes sent in a time."""
-        chosen = self.within(begin_s, end_s) & (self.flow == 0)
-        if not chosen.any():
-            return 0.0
-        pairs = self.pair[chosen]
-        times = np.where(self.arrived[chosen], self.arrived_s[chosen], np.nan)
-        longest = 0.0
-        for pair in np.unique(pairs):
-            arrivals = np.sort(times[(pairs == pair)])
-            arrivals = arrivals[~np.isnan(arrivals)]
-            edges = np.concatenate(
-                [[begin_s], arrivals, [max(end_s, arrivals[-1] if len(arrivals) else end_s)]]
-            )
-            longest = max(longest, float(np.diff(edges).max()))
-        return longest
-
-    def all_heard_again_s(self, begin_s: float, end_s: float) -> float | None:
-        """Returns when the last watched pair was heard again after its last loss in a time.
-
-        That is the time's beginning where nothing was lost, and None where a pair stayed silent.
-        """
-        chosen = self.within(begin_s, end_s) & (self.flow == 0)
-        latest_s = begin_s
-        for pair in np.unique(self.pair[chosen & ~self.arrived]):
-            mine = chosen & (self.pair == pair)
-            last_lost_s = self.sent_s[mine & ~self.arrived].max()
-            heard = self.arrived_s[mine & self.arrived & (self.sent_s > last_lost_s)]
-            if not len(heard):
-                return None
-            latest_s = max(latest_s, float(heard.min()))
-        return latest_s
-
-
 def _observation(
-    fabric: LiveFabric, options: FailoverOptions, probes: _Probes, player: FaultPlayer, clock: Clock
+    fabric: LiveFabric, options: FailoverOptions, probes: Probes, player: FaultPlayer, clock: Clock
 ) -> Observation:
     done, replans = player.done, player.replans(clock)
     fails = [d for d in done if not d.fault.restores and d.fault.element != CONTROLLER]
@@ -313,10 +236,7 @@ def _observation(
         "failed": (fail_s, restore_s),
         "restored": (restore_s, options.end_s),
     }
-    table = {name: _phase(probes, *times) for name, times in phases.items()}
-    # Pairs that were silent at the very end of the failure: neither switches nor controller had helped.
-    last = probes.within(restore_s - 0.5, restore_s) & (probes.flow == 0)
-    silent = set(probes.pair[last].tolist()) - set(probes.pair[last & probes.arrived].tolist())
+    table = {name: probes.phase(*times) for name, times in phases.items()}
     fast, slow = probes.streams
     summary = {
         "name": fabric.options.name,
@@ -328,14 +248,17 @@ def _observation(
         "pairs_watched": len(fast.pairs),
         "packets_sent": len(probes.sent_s),
         "packets_lost": int((~probes.arrived).sum()),
-        "gap_ms": _ms(probes.longest_silence_s(fail_s, restore_s)) if fails else 0.0,
+        "gap_ms": milliseconds(probes.longest_silence_s(fail_s, restore_s)),
         "probe_interval_ms": fast.interval_ns / 1e6,
         "all_pairs_interval_ms": slow.interval_ns / 1e6,
         "repaired_by": _repaired_by(heard_s, min(acted, default=None), fails),
-        "repaired_ms": None if heard_s is None else _ms(heard_s - fail_s),
-        "controller_converged_ms": None if converged_s is None or not fails else _ms(converged_s - fail_s),
+        "repaired_ms": None if heard_s is None else milliseconds(heard_s - fail_s),
+        "controller_converged_ms": None
+        if converged_s is None or not fails
+        else milliseconds(converged_s - fail_s),
         "cut_off_pairs": failures[-1][1]["cut_off_pairs"] if failures else 0,
-        "silent_pairs": len(silent),
+        # At the very end of the failure: neither switches nor controller had helped.
+        "silent_pairs": probes.silent_pairs(restore_s - 0.5, restore_s),
         "faults": player.told(clock),
         "lost_at_restore": table["restored"]["lost"],
         "phases": table,
@@ -344,7 +267,7 @@ def _observation(
     if heard_s is not None:
         events.append((heard_s, "all watched pairs heard again"))
     events += [(time_s, _replanned(report["failed"])) for time_s, report in replans]
-    return Observation(summary, list(_series(probes, options.end_s)), sorted(events))
+    return Observation(summary, list(probes.series(options.end_s)), sorted(events))
 
 
 def _replanned(failed: str) -> str:
@@ -355,19 +278,6 @@ def _replanned(failed: str) -> str:
     )
 
 
-def _phase(probes: _Probes, begin_s: float, end_s: float) -> dict[str, Any]:
-    inside = probes.within(begin_s, end_s)
-    arrived = inside & probes.arrived & (probes.flow == 0)
-    hops = probes.hops[arrived]
-    return {
-        "sent": int(inside.sum()),
-        "lost": int((inside & ~probes.arrived).sum()),
-        "longest_silence_ms": _ms(probes.longest_silence_s(begin_s, end_s)),
-        "hops_mean": round(float(hops.mean()), 3) if len(hops) else None,
-        "hops_max": int(hops.max()) if len(hops) else None,
-    }
-
-
 def _repaired_by(heard_s: float | None, acted_s: float | None, fails: list[DoneFault]) -> str:
     if not fails:
         return "nothing was broken"
@@ -376,24 +286,6 @@ def _repaired_by(heard_s: float | None, acted_s: float | None, fails: list[DoneF
     if acted_s is not None and heard_s > acted_s:
         return "controller"
     return "switches"
-
-
-def _series(probes: _Probes, end_s: float) -> Iterator[tuple[Any, ...]]:
-    edges = np.arange(0.0, end_s + _STEP_S / 2, _STEP_S)
-    for flow, name in enumerate(STREAMS):
-        chosen = probes.flow == flow
-        steps = np.digitize(probes.sent_s[chosen], edges) - 1
-        arrived, hops = probes.arrived[chosen], probes.hops[chosen]
-        for step in range(len(edges) - 1):
-            here = steps == step
-            got = hops[here & arrived]
-            mean, most = (round(float(got.mean()), 3), int(got.max())) if len(got) else ("", "")
-            lost = int((here & ~arrived).sum())
-            yield round(float(edges[step]), 3), name, int(here.sum()), lost, mean, most
-
-
-def _ms(seconds: float) -> float:
-    return round(1e3 * seconds, 3)
 
 
 def _write(directory: RunDirectory, observed: Observation, progress: Progress) -> None:

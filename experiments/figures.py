@@ -14,7 +14,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from experiments.exports import check_new, write_new
+from experiments.new_files import check_new, write_new
 from experiments.printing import parameters
 from topology.errors import UsageError
 

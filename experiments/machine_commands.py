@@ -18,7 +18,7 @@ def doctor(arguments: argparse.Namespace) -> Status:
     from emulation.doctor import examine, largest_fabric_routers, link_rate_bps
 
     findings = examine()
-    missing = [finding for finding in findings if finding.needed and not finding.there]
+    missing = [finding for finding in findings if finding.missing]
     fabrics = []
     for name, q, hosts in _EXAMPLES:
         routers = q * q + q + 1
@@ -39,7 +39,7 @@ def doctor(arguments: argparse.Namespace) -> Status:
     rows = [
         {
             "what": one.name,
-            "here": "yes" if one.there else ("NO" if one.needed else "no"),
+            "here": "yes" if one.there else "?" if not one.known else "NO" if one.needed else "no",
             "": one.said if one.there else one.remedy,
         }
         for one in findings

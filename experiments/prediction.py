@@ -34,11 +34,13 @@ class Prediction:
     """A steady state of the fluid model.
 
     Attributes:
-        accepted: what arrives, as a fraction of all hosts' injection capacity.
+        offered: what hosts inject, as a fraction of all hosts' injection capacity; idle ones inject nothing.
+        accepted: what arrives, likewise.
         offered_loads: float64, one per directed link: what it is offered, over its capacity.
         carried_loads: the same for what it passes on.
     """
 
+    offered: float
     accepted: float
     offered_loads: Loads
     carried_loads: Loads
@@ -97,7 +99,8 @@ def predict(paths: PathShares, links: int, demand: Loads, hosts_per_router: int,
         raise PredictionError("the fluid model found no steady state")
     delivered = float((flow * paths.delivered).sum()) + float(np.trace(demand)) * load
     capacity = len(demand) * hosts_per_router
-    return Prediction(delivered / capacity, offered, offered * pass_on)
+    hosts_offer = float(demand.sum()) * load / capacity
+    return Prediction(hosts_offer, delivered / capacity, offered, offered * pass_on)
 
 
 def _injected(paths: PathShares, rates: Loads) -> Loads:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.exports import check_new, write_new
+from experiments.new_files import check_new, write_new
 from experiments.printing import parameters, readable
 from experiments.records import MANIFEST, SUMMARY, damage_told, read_json
 from experiments.run_plots import plot_run

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controller.routings import routing
+from controller.routings import ROUTINGS, routing
 from experiments.option_values import words_of
 from experiments.sweep_points import Point
 from experiments.traffic_options import add_frame_arguments, add_seed_argument
@@ -34,8 +34,14 @@ class SweepOptions:
 
 def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds what a sweep goes over, instead of one routing, pattern and load; and its traffic."""
-    parser.add_argument("--routings", default="min,ugal-pf", help="one or more (default min,ugal-pf)")
-    parser.add_argument("--patterns", default="uniform,tornado", help="one or more (default uniform,tornado)")
+    parser.add_argument(
+        "--routings", default="min,ugal-pf", help=f"of {', '.join(ROUTINGS)} (default min,ugal-pf)"
+    )
+    parser.add_argument(
+        "--patterns",
+        default="uniform,tornado",
+        help="`polarlab patterns` lists them (default uniform,tornado)",
+    )
     parser.add_argument(
         "--loads", default="0.1:0.9:0.2", help="as 0.1,0.5 or FIRST:LAST:STEP (default 0.1:0.9:0.2)"
     )

@@ -35,8 +35,9 @@ def topology(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab topology` is for."""
     import numpy as np
 
-    from experiments.exports import check_format, check_new, export
+    from experiments.exports import check_format, export
     from experiments.fabric_options import read_topology
+    from experiments.new_files import check_new
     from topology.addressing import check_hosts
 
     if arguments.list or arguments.designs:
@@ -244,7 +245,7 @@ def predict_arguments(parser: argparse.ArgumentParser) -> None:
 
 def predict(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab predict` is for."""
-    from controller.routings import make_plan
+    from controller.routings import ROUTINGS, make_plan, routing
     from experiments.fabric_options import read_topology
     from experiments.option_values import check_seed
     from experiments.prediction import predict_pattern
@@ -254,6 +255,11 @@ def predict(arguments: argparse.Namespace) -> Status:
     params, topology = read_topology(arguments)
     check_load(arguments.load)
     check_seed(arguments.seed)
+    if not routing(arguments.routing).oblivious:
+        known = ", ".join(sorted(name for name, one in ROUTINGS.items() if one.oblivious))
+        raise UsageError(
+            f"{arguments.routing} adapts to the traffic, which this model does not know; there are: {known}"
+        )
     plan = make_plan(topology, arguments.hosts, arguments.routing)
     pattern = make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)
     prediction = predict_pattern(plan, pattern, arguments.load)
@@ -268,7 +274,8 @@ def predict(arguments: argparse.Namespace) -> Status:
         "routing": arguments.routing,
         "pattern": arguments.pattern,
         "hosts": arguments.hosts,
-        "offered": arguments.load,
+        "load": arguments.load,
+        "offered": round(prediction.offered, 6),
         "accepted": round(prediction.accepted, 6),
         "seed": arguments.seed,
         "link_load_max": round(float(prediction.offered_loads.max()), 6),
@@ -340,7 +347,7 @@ def rules(arguments: argparse.Namespace) -> Status:
     from controller.routings import make_plan
     from experiments.fabric_options import read_topology
     from topology.addressing import switch_router
-    from topology.faults import parse_elements
+    from topology.faults import Kind, parse_elements
 
     params, topology = read_topology(arguments)
     router = switch_router(arguments.switch, topology.routers)
@@ -348,7 +355,12 @@ def rules(arguments: argparse.Namespace) -> Status:
     plan = make_plan(topology, arguments.hosts, arguments.routing, local_repair=repair)
     if arguments.without is not None:
         broken = parse_elements(arguments.without, topology, 1)
-        plan = remaining_plan(plan, failure_of(topology, broken))
+        if any(element.kind not in (Kind.LINK, Kind.SWITCH) for element in broken):
+            raise UsageError(f"--without is for links and switches, got {arguments.without}")
+        failure = failure_of(topology, broken)
+        if router in failure.dead_routers:
+            raise UsageError(f"{arguments.switch} is what is to be left out; choose another switch")
+        plan = remaining_plan(plan, failure)
     description = describe(plan.switches[router])
     if arguments.json:
         heading = {"name": arguments.name, "params": params, "routing": arguments.routing}

@@ -47,6 +47,7 @@ def test_a_line_that_fails_ends_with_status_1():
     done = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 false", "--exec", "h1_1 echo later")
     assert done.returncode == 1
     assert "later" not in done.stdout
+    assert "`h1_1 false` failed with status 1" in done.stderr
 
 
 @pytest.mark.parametrize("line", ["h99_1 ping h1_1", "link s1 nowhere down", "switch s99 stop"])

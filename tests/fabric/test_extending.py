@@ -13,6 +13,7 @@ from documents import ROOT, blocks, command_lines, polarlab_words
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 PAGE = ROOT / "docs" / "extending.md"
+PACKAGES = ("topology", "controller", "emulation", "traffic", "experiments")
 COMMAND = "import sys; from experiments.entry import main; sys.exit(main())"
 
 
@@ -20,8 +21,10 @@ COMMAND = "import sys; from experiments.entry import main; sys.exit(main())"
 def extended(tmp_path_factory):
     """A copy of the project with what the page adds."""
     copy = tmp_path_factory.mktemp("extended")
-    for part in ("topology", "controller", "emulation", "traffic", "experiments"):
-        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+    for part in (*PACKAGES, "tests", "docs", "examples", "vagrant"):
+        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__", ".vagrant"))
+    for file in ("setup.cfg", "pyproject.toml", "README.md", "Makefile"):
+        shutil.copy(ROOT / file, copy)
     for block in blocks(PAGE):
         named = re.findall(r"`([\w/]+\.py)`:$", block.before)
         if block.kind == "python":
@@ -50,6 +53,15 @@ def test_every_command_of_the_page_does_what_it_should(line, extended):
 def test_what_the_page_adds_is_as_the_project_wants_it(extended):
     ruff = [sys.executable, "-m", "ruff"]
     for words in (["check"], ["format", "--check"]):
-        subprocess.run(
-            [*ruff, *words, "--config", str(ROOT / "pyproject.toml"), "."], cwd=extended, check=True
-        )
+        subprocess.run([*ruff, *words, *PACKAGES], cwd=extended, check=True)
+
+
+def test_the_projects_own_tests_hold_for_what_the_page_adds(extended):
+    """Those that are made for every name in a registry, and those that list the names."""
+    modules = [
+        f"tests/unit/test_{name}.py" for name in ("local_repair", "routings", "options_and_cli", "patterns")
+    ]
+    chosen = ["-k", "misroute or hypercube or transpose or unknown"]
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *modules, *chosen]
+    done = completed(words, cwd=extended, env={**os.environ, "PYTHONPATH": str(extended)})
+    assert done.returncode == 0, done.stdout

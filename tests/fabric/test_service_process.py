@@ -120,6 +120,21 @@ def test_it_ends_when_it_is_asked_to(service):
     assert service.wait(timeout=10) in (-signal.SIGTERM, 0, 143)
 
 
+def test_ctrl_c_ends_it_without_a_traceback():
+    with listening("--listen", f"unix:{UNIX}", stderr=subprocess.PIPE) as process:
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert errors == ""
+
+
+def test_a_parameter_that_is_missing_is_named_as_this_program_takes_it():
+    words = [*SERVICE[:-1], "--listen", f"unix:{UNIX}"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "controller: polarfly needs q=VALUE\n"
+
+
 def make_certificates(folder, authority):
     """Makes an authority, and a key and a certificate that it signed."""
 

@@ -1,6 +1,9 @@
 """What a machine is told to have, to lack, and to carry."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -25,12 +28,35 @@ def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch, capsys):
     assert "missing: " in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_program_that_the_path_does_not_lead_to_is_told_from_one_that_is_missing(monkeypatch, tmp_path):
+def test_programs_are_found_where_the_path_is_a_users(monkeypatch, capsys):
+    """Debian's plain `su` keeps it."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    entry.main(["doctor", "--json"])
+    told = {one["name"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert told["tc"]["said"] in ("/usr/sbin/tc", "/sbin/tc")
+
+
+def test_what_cannot_be_tried_is_not_said_to_be_missing(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert found("tc").remedy.startswith("it is /usr/sbin/tc") or found("tc").remedy.startswith(
-        "it is /sbin/tc"
-    )
-    assert not found("qdisc tbf").there  # and no crash where there is no `unshare`
+    assert found("tc").missing
+    queue = found("qdisc tbf")
+    assert not queue.known
+    assert not queue.missing
+    assert queue.remedy.startswith("cannot be tried without ")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="whoever is not root has no capabilities to lose")
+def test_a_root_that_may_not_make_namespaces_is_told_so(capfd):
+    """As in a container that was given no capabilities."""
+    less = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
+    command = [sys.executable, "-c", "import sys; from experiments.entry import main; sys.exit(main())"]
+    for words in (["doctor"], ["up", "polarfly", "--q", "2", "--exec", "h1_1 true"]):
+        given = [*less, *command, *words]
+        done = subprocess.run(given, check=False, capture_output=True, text=True, timeout=60)
+        assert done.returncode == Status.MACHINE
+        told = (done.stdout + done.stderr).splitlines()
+        assert any("capabilities SYS_ADMIN" in line for line in told)
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_python_packages_are_there_with_their_versions():
@@ -45,7 +71,7 @@ def test_a_package_that_is_missing_is_set_up(monkeypatch):
 def test_without_root_queues_cannot_be_tried(monkeypatch):
     monkeypatch.setattr(doctor.os, "geteuid", lambda: 1000)
     assert not found("root").there
-    assert found("qdisc tbf").remedy == "only root can tell"
+    assert found("qdisc tbf").remedy == "cannot be tried without root"
 
 
 def test_how_much_it_carries_follows_from_memory_and_cores(monkeypatch):

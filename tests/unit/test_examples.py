@@ -70,15 +70,34 @@ def test_what_examples_break_is_there(line):
 
 
 @pytest.mark.parametrize(
-    ("line", "wanted"), [("polarlab topo", "topology"), ("polarlab run --warm", "--warmup")]
+    ("line", "wanted"),
+    [
+        ("polarlab topo", "topology"),
+        ("polarlab run --warm", "--warmup"),
+        ("polarlab topology pol", "polarfly"),
+        ("polarlab run polarfly --routing uga", "ugal-pf"),
+        ("polarlab run polarfly --pattern tor", "tornado"),
+        ("polarlab sweep polarfly --routings min,va", "min,valiant"),
+        ("polarlab plot set", "setup.cfg"),
+    ],
 )
 def test_a_shell_is_told_what_could_come_next(line, wanted):
+    assert wanted in completions(line)
+
+
+def test_a_shell_is_told_of_no_files_where_names_are_asked_for():
+    assert completions("polarlab verify polarfly --failures ") == ["none", "links", "switches"]
+    assert completions("polarlab run polarfly --hosts ") == []
+
+
+def completions(line):
     told = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line))}
     reading, writing = os.pipe()
     program = str(Path(sys.executable).with_name("polarlab"))
     # The shell listens on descriptor 8.
     script = f"exec 8>&{writing} 9>/dev/null; exec {program}"
-    subprocess.run(["bash", "-c", script], env={**os.environ, **told}, pass_fds=[writing], check=False)
+    environment = {**os.environ, **told}
+    subprocess.run(["bash", "-c", script], env=environment, pass_fds=[writing], cwd=ROOT, check=False)
     os.close(writing)
     with os.fdopen(reading) as answers:
-        assert wanted in [answer.strip() for answer in answers.read().split("\n")]
+        return [answer.strip() for answer in answers.read().split("\n") if answer.strip()]

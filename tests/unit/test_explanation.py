@@ -5,8 +5,10 @@ import json
 
 import numpy as np
 import pytest
+from documents import ROOT
 
 from controller.failures import link_failures
+from controller.remaining_plan import remaining_plan
 from controller.routings import make_plan
 from controller.states import StateSpace
 from controller.ways import ways
@@ -99,10 +101,44 @@ def test_adaptive_routings_have_alternatives_and_others_none():
     assert np.all([len(way["switches"]) == 4 for way in detours])
 
 
-def test_a_graph_without_vectors_is_told_without_them():
+def test_a_graph_without_vectors_is_told_by_its_shortest_paths():
     told = explain(make_topology("slimfly", {"q": 3}), "min", 0, 8)
-    assert told["geometry"] == []
-    assert lines_of(told)[1] == "Under min: the shortest path"
+    assert told["geometry"] == ["They are 2 links apart, with one shortest path."]
+    assert lines_of(told)[2] == "Under min: the shortest path"
+    torus = make_topology("graph", {"from": str(ROOT / "examples" / "torus-3x3.edges")})
+    told = explain(torus, "min", 0, 8)
+    assert told["geometry"][-1] == "They are 2 links apart, with 2 shortest paths."
+    assert "minimally until" not in "\n".join(lines_of(told))
+    assert explain(torus, "min", 0, 1)["geometry"][-1] == "They are adjacent, with one shortest path."
+
+
+def test_routers_of_polarstar_are_told_by_their_supernodes():
+    """Between two supernodes that are not adjacent packets go through that at their cross product."""
+    topology = make_topology("polarstar", {"q": 2, "supernode": "iq", "degree": 3})
+    structure = PolarFly(2)
+    far = next(v for v in range(7) if structure.distances(0, v) == 2)
+    text = "\n".join(explain(topology, "min", 3, far * 8)["geometry"])
+    assert "s4 is vertex 3 of the supernode at the point (" in text
+    first = int(structure.next_hops(0, far)) * 8 + 1
+    assert "adjacent to both is their cross product's, at " in text
+    assert f"(s{first} to s{first + 7})" in text
+    assert "the same supernode" in explain(topology, "min", 0, 5)["geometry"][1]
+    near = int(structure.neighbours(0)[0])
+    assert "supernodes are adjacent" in explain(topology, "min", 0, near * 8)["geometry"][1]
+
+
+def test_the_plan_after_a_failure_is_the_same_for_one_destination_as_for_all():
+    topology = PolarFly(3)
+    hosts = hosts_of(topology, 1)
+    for name in ("min", "ugal-pf", "compact-valiant"):
+        plan = make_plan(topology, 1, name)
+        for failure in list(link_failures(topology))[::5]:
+            whole = StateSpace(remaining_plan(plan, failure))
+            for destination in (2, 7, 12):
+                alone = StateSpace(remaining_plan(plan, failure, toward=[destination]))
+                for source in (0, 5, 9):
+                    ends = hosts[source], hosts[destination], failure
+                    assert ways(alone, *ends) == ways(whole, *ends)
 
 
 def test_the_command(capsys):

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.failover import FailoverOptions, _Probes, _repaired_by, busiest_link
+from experiments.failover import FailoverOptions, _repaired_by, busiest_link
 from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.failover_plots import plot_failover
+from experiments.failover_probes import Probes
 from experiments.records import RunDirectory
 from topology.errors import ParameterError
 from topology.faults import Kind
@@ -34,7 +35,7 @@ def probes(lost=lambda time_s, pair: False, interrupted_s=None):
         interrupted=interrupted_s is not None,
         sent=SimpleNamespace(seconds=interrupted_s),
     )
-    return _Probes(SCHEDULE, result)
+    return Probes(SCHEDULE, result)
 
 
 def cut(begin_s, end_s, pairs=(1, 5)):

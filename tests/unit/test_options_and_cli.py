@@ -85,7 +85,7 @@ def prints_json(capsys, arguments: str, status: int = 0) -> dict:
         ("", "COMMAND"),
         ("fly", "invalid choice: 'fly'"),
         ("topology", "polarlab topology --list"),
-        ("topology torus --q 3", "unknown topology 'torus'; there are: graph, polarfly, polarstar, slimfly"),
+        ("topology torus --q 3", f"unknown topology 'torus'; there are: {', '.join(sorted(FAMILIES))}"),
         ("topology polarfly", "polarfly needs --q, as in: polarfly --q 7"),
         ("topology polarfly --q 6", "q = 6 is no prime power; the nearest possible orders are 5 and 7"),
         ("topology polarfly --q 1", "q = 1 is no prime power; the nearest possible order is 2"),
@@ -143,7 +143,11 @@ def prints_json(capsys, arguments: str, status: int = 0) -> dict:
         ("run polarfly --q 3 --seed -1", "--seed must be 0 to"),
         ("plot", "RESULTS"),
         ("plot nowhere", "nowhere is no folder of results"),
-        ("clean --all", "unrecognized arguments: --all"),
+        ("clean --all", "unrecognized arguments: --all (see `polarlab clean --help`)"),
+        ("explain polarfly --q 7 --hosts 3 s1 s2", "unrecognized arguments: --hosts (see `polarlab explain"),
+        ("patterns all", "unrecognized arguments: all"),
+        ("rules polarfly --q 3 --without controller s1", "--without is for links and switches"),
+        ("rules polarfly --q 3 --without switch:s1 s1", "s1 is what is to be left out"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(capsys, arguments, message):

@@ -104,3 +104,18 @@ def test_the_command_prints_the_prediction(capsys):
 def test_a_load_that_cannot_be_is_refused(capsys):
     assert main(["predict", "polarfly", "--q", "3", "--load", "2"]) == 2
     assert "a load must be over 0 and at most 1" in capsys.readouterr().err
+
+
+def test_idle_hosts_offer_nothing(capsys):
+    """8 of 13 hosts: the largest power of two."""
+    words = ["predict", "polarfly", "--q", "3", "--pattern", "bit-complement", "--load", "0.5", "--json"]
+    assert main(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["load"] == 0.5
+    assert told["offered"] == told["accepted"] == pytest.approx(0.5 * 8 / 13)
+
+
+@pytest.mark.parametrize("name", ["ugal", "ugal-pf"])
+def test_what_adapts_is_not_predicted(name, capsys):
+    assert main(["predict", "polarfly", "--q", "3", "--routing", name]) == 2
+    assert f"{name} adapts to the traffic" in capsys.readouterr().err

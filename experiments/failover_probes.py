@@ -1,0 +1,127 @@
+"""What probes tell of a failure: which arrived, when, over how many hops, and who was silent for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.failover_files import STREAMS
+from traffic.engine import TrafficResult
+from traffic.schedule import ProbeSchedule
+
+_STEP_S = 0.01  # of the series
+
+
+class Probes:
+    """All probes of a run: when each was sent, and when it arrived, if it did.
+
+    Attributes:
+        streams: who was probed how often; a stream's number is its probes' flow.
+        sent_s, pair, flow: of every probe, in order of time (arrays of one length).
+        arrived: whether it arrived.
+        arrived_s, hops: when, and by how many hops; of those that arrived.
+    """
+
+    def __init__(self, schedule: ProbeSchedule, result: TrafficResult) -> None:
+        self.streams = schedule.streams
+        chunks = list(schedule.chunks())
+        source = np.concatenate([events.source for events in chunks])
+        sequence = np.concatenate([events.sequence for events in chunks])
+        destination = np.concatenate([events.destination for events in chunks])
+        self.sent_s = np.concatenate([events.time_ns for events in chunks]) / 1e9
+        self.flow = np.concatenate([events.flow for events in chunks])
+        self.pair = source * schedule.hosts + destination
+        log = result.received.log
+        keys = log["source"].astype(np.int64) << 40 | log["sequence"].astype(np.int64)
+        wanted = source << 40 | sequence
+        order = np.argsort(keys, kind="stable")
+        place = np.minimum(np.searchsorted(keys[order], wanted), max(0, len(order) - 1))
+        self.arrived = keys[order][place] == wanted if len(order) else np.zeros(len(wanted), bool)
+        found = order[place] if len(order) else np.zeros(len(wanted), np.int64)
+        self.arrived_s = np.where(self.arrived, log["arrived_ns"][found] / 1e9, np.inf)
+        self.hops = np.where(self.arrived, log["hops"][found], 0)
+        if result.interrupted:
+            self._forget_after(result.sent.seconds)
+
+    def _forget_after(self, end_s: float) -> None:
+        kept = self.sent_s < end_s
+        for name, values in vars(self).items():
+            if isinstance(values, np.ndarray):
+                setattr(self, name, values[kept])
+
+    def within(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
+        """Returns which probes were sent from one time to before another."""
+        return (self.sent_s >= begin_s) & (self.sent_s < end_s)
+
+    def longest_silence_s(self, begin_s: float, end_s: float) -> float:
+        """Returns the longest time between two arrivals of a watched pair, of probes sent in a time."""
+        chosen = self.within(begin_s, end_s) & (self.flow == 0)
+        if not chosen.any():
+            return 0.0
+        pairs = self.pair[chosen]
+        times = np.where(self.arrived[chosen], self.arrived_s[chosen], np.nan)
+        longest = 0.0
+        for pair in np.unique(pairs):
+            arrivals = np.sort(times[(pairs == pair)])
+            arrivals = arrivals[~np.isnan(arrivals)]
+            edges = np.concatenate(
+                [[begin_s], arrivals, [max(end_s, arrivals[-1] if len(arrivals) else end_s)]]
+            )
+            longest = max(longest, float(np.diff(edges).max()))
+        return longest
+
+    def all_heard_again_s(self, begin_s: float, end_s: float) -> float | None:
+        """Returns when the last watched pair was heard again after its last loss in a time.
+
+        That is the time's beginning where nothing was lost, and None where a pair stayed silent.
+        """
+        chosen = self.within(begin_s, end_s) & (self.flow == 0)
+        latest_s = begin_s
+        for pair in np.unique(self.pair[chosen & ~self.arrived]):
+            mine = chosen & (self.pair == pair)
+            last_lost_s = self.sent_s[mine & ~self.arrived].max()
+            heard = self.arrived_s[mine & self.arrived & (self.sent_s > last_lost_s)]
+            if not len(heard):
+                return None
+            latest_s = max(latest_s, float(heard.min()))
+        return latest_s
+
+    def silent_pairs(self, begin_s: float, end_s: float) -> int:
+        """Returns how many watched pairs lost all probes that were sent in a time."""
+        chosen = self.within(begin_s, end_s) & (self.flow == 0)
+        return len(set(self.pair[chosen].tolist()) - set(self.pair[chosen & self.arrived].tolist()))
+
+    def phase(self, begin_s: float, end_s: float) -> dict[str, Any]:
+        """Returns counts of all probes sent in a time, and silence and hops of the watched pairs."""
+        inside = self.within(begin_s, end_s)
+        arrived = inside & self.arrived & (self.flow == 0)
+        hops = self.hops[arrived]
+        return {
+            "sent": int(inside.sum()),
+            "lost": int((inside & ~self.arrived).sum()),
+            "longest_silence_ms": milliseconds(self.longest_silence_s(begin_s, end_s)),
+            "hops_mean": round(float(hops.mean()), 3) if len(hops) else None,
+            "hops_max": int(hops.max()) if len(hops) else None,
+        }
+
+    def series(self, end_s: float) -> Iterator[tuple[Any, ...]]:
+        """Yields rows of PROBE_COLUMNS, for each stream and hundredth of a second."""
+        edges = np.arange(0.0, end_s + _STEP_S / 2, _STEP_S)
+        for flow, name in enumerate(STREAMS):
+            chosen = self.flow == flow
+            steps = np.digitize(self.sent_s[chosen], edges) - 1
+            arrived, hops = self.arrived[chosen], self.hops[chosen]
+            for step in range(len(edges) - 1):
+                here = steps == step
+                got = hops[here & arrived]
+                mean, most = (round(float(got.mean()), 3), int(got.max())) if len(got) else ("", "")
+                lost = int((here & ~arrived).sum())
+                yield round(float(edges[step]), 3), name, int(here.sum()), lost, mean, most
+
+
+def milliseconds(seconds: float) -> float:
+    """Returns seconds in milliseconds, to the microsecond."""
+    return round(1e3 * seconds, 3)
