@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.commands import CommandError, finish, in_namespaces_of, marked_environment, run, start
-from emulation.send_buffers import enlarge_send_buffers
 from emulation.shaping import PortShape
+from emulation.socket_buffers import enlarge_buffers
 from topology.errors import MachineError
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
@@ -143,11 +143,11 @@ class VSwitch:
         frame = f"in_port=controller packet={_FIRST_FRAME} actions=output:{port}"
         return self.start_command("packet-out", frame)
 
-    def enlarge_send_buffer(self) -> None:
-        """Gives the socket by which it sends room for all of its ports' queues."""
+    def enlarge_buffers(self) -> None:
+        """Gives the socket by which it sends room for all its ports' queues, and those of its ports more."""
         shape = self.settings.shape
         frames = len(self.settings.ports) * (shape.queue_packets + _FRAMES_BEYOND_QUEUE)
-        enlarge_send_buffers(self.processes[-1].pid, frames, shape.max_frame_bytes)
+        enlarge_buffers(self.processes[-1].pid, frames, shape.max_frame_bytes)
 
     @property
     def database_ready(self) -> bool:
@@ -242,7 +242,7 @@ def _ready_to_send(switches: Sequence[VSwitch]) -> None:
     for switch, sending in [(switch, switch.send_first_frame()) for switch in switches]:
         if sending:
             finish(sending)
-            switch.enlarge_send_buffer()
+            switch.enlarge_buffers()
 
 
 def kill_all(switches: Iterable[VSwitch]) -> None:

@@ -3,9 +3,11 @@
 import itertools
 import json
 import re
+import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 
 import numpy as np
@@ -195,6 +197,42 @@ def test_full_queues_take_nothing_from_the_other_ports_of_their_switch(er3):
     assert dropped > 1000
     # What a shared socket takes from free ports is a quarter; a busy machine's collector misses some.
     assert lost == pytest.approx(dropped, rel=0.05)
+
+
+def test_a_switch_without_a_processor_for_a_moment_loses_nothing(er3):
+    """What arrives meanwhile waits in its packet socket; Linux gives that room for 90 such frames."""
+    source, near = er3.hosts[0], er3.options.topology.neighbours(0).tolist()
+    destinations = [h for h in er3.hosts if h.index == 1 and h.router in near] + [er3.hosts[1]]
+    each = 30  # over all ports, so that no queue is ever full
+    frames = [
+        build_probe(source, destination, frame_bytes=1000, run=11, sequence=number)
+        for number in range(each)
+        for destination in destinations
+    ]
+    first, held_up = frames[: len(destinations)], frames[len(destinations) :]
+    daemon = er3.network["s1"].vswitch.processes[-1]
+    with ExitStack() as opened:
+        receivers = []
+        with sockets.namespaces():
+            for host in destinations:
+                sockets.enter(er3.network[host.name].pid)
+                receivers.append(opened.enter_context(sockets.open_receiver(f"{host.name}-eth0", 11)))
+            sockets.enter(er3.network[source.name].pid)
+            sender = opened.enter_context(sockets.open_sender(f"{source.name}-eth0"))
+        for frame in first:  # a kernel's datapath asks the program about these
+            sender.send(frame)
+        time.sleep(0.3)
+        daemon.send_signal(signal.SIGSTOP)
+        try:
+            for frame in held_up:
+                sender.send(frame)
+                time.sleep(0.001)  # the host's own link has a queue, too
+        finally:
+            daemon.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+        buffer = sockets.ReceiveBuffer(64)
+        received = [buffer.receive(receiver.fileno(), 0, 64) for receiver in receivers]
+    assert received == [each] * len(destinations)
 
 
 def wait_for_event(process, name):
