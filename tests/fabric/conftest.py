@@ -21,6 +21,7 @@ from emulation.shaping import PortShape
 from experiments.collective_options import CollectiveOptions
 from experiments.fabric import LiveFabric, live_fabric
 from experiments.fabric_options import FabricOptions
+from experiments.failover import DISTURBED_FROM_MS
 from experiments.progress import Progress
 from experiments.traffic_jobs import make_job, run_collective_traffic
 from topology.registry import make_topology
@@ -69,6 +70,12 @@ def start_polarlab(*words: str) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+def excuse_losses(lost: int, stolen_ms: float) -> None:
+    """Skips a test that lost packets while the machine below took the processors."""
+    if lost and stolen_ms >= DISTURBED_FROM_MS:
+        pytest.skip(f"{lost} packets lost while the machine below took {stolen_ms:.0f} ms of the processors")
 
 
 def settle(seconds: float) -> None:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.failover import FailoverOptions, _repaired_by, busiest_link
+from experiments.failover import FailoverOptions, _negative, _repaired_by, busiest_link
 from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.failover_plots import plot_failover
 from experiments.failover_probes import Probes
@@ -82,6 +82,15 @@ def test_who_repaired_follows_from_what_came_first(heard_s, converged_s, who):
 
 def test_without_a_fault_nobody_had_to_repair():
     assert _repaired_by(None, None, []) == "nothing was broken"
+
+
+@pytest.mark.parametrize(("stolen_ms", "excuse"), [(10, False), (310, True)])
+def test_who_lost_packets_to_the_machine_below_is_told_so(stolen_ms, excuse):
+    seen = {"silent_pairs": 0, "pairs_affected": 0, "packets_lost": 59, "cpu_stolen_ms": stolen_ms}
+    told = _negative(seen, [])
+    assert told.startswith("59 probes were lost")
+    assert ("310 ms of its processors' time" in told) is excuse
+    assert _negative({**seen, "packets_lost": 0}, []) is None
 
 
 def test_the_busiest_link_is_one_of_a_quadric():
