@@ -100,7 +100,7 @@ def run_failover(
         observed = observe_failure(fabric, options, progress)
         directory.write_json(MANIFEST, manifest(fabric, options.settings(), 0))
         _write(directory, observed, progress)
-    progress(f"written to {out}")
+    progress.written(out, interrupted=observed.summary["interrupted"])
     if observed.summary["interrupted"]:
         raise KeyboardInterrupt
     return observed.summary

@@ -28,6 +28,10 @@ class Progress:
             seconds = time.monotonic() - self._started
             print(f"[{seconds:6.1f} s] {step}", file=sys.stderr, flush=True)
 
+    def written(self, out: Path, *, interrupted: bool) -> None:
+        """Tells where the results are, and how those of an interrupted run get figures."""
+        self(f"written to {out}" + (f"; `polarlab plot {out}` draws it" if interrupted else ""))
+
     def live(self, text: str) -> None:
         """Replaces the live line, where standard error is a terminal."""
         if not self._quiet and sys.stderr.isatty():

@@ -72,7 +72,7 @@ def run_experiment(
         summary["dropped_at_ingress"] = told_drops(fabric.network, progress)
         directory.write_json(SUMMARY, summary)
         progress("taking the fabric down")
-    progress(f"written to {out}")
+    progress.written(out, interrupted="interrupted" in summary)
     for reason in summary["fidelity"]["reasons"]:
         progress(f"do not trust this run: {reason}")
     for run in runs:

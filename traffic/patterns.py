@@ -271,7 +271,11 @@ def split_name(name: str) -> tuple[str, str]:
     if pattern in COLLECTIVES:
         raise UsageError(f"{pattern} is a collective, which `polarlab run` runs and nothing else")
     if pattern not in PATTERNS:
-        raise UsageError(f"unknown pattern {pattern!r}; there are: {', '.join(sorted(NAMES))}")
+        collectives = ", ".join(sorted(COLLECTIVES))
+        raise UsageError(
+            f"unknown pattern {pattern!r}; there are: {', '.join(sorted(NAMES))}, "
+            f"and for `polarlab run` the collectives {collectives}"
+        )
     wanted = PATTERNS[pattern].argument
     if colon and not wanted:
         raise UsageError(f"the pattern {pattern} takes nothing after a colon, got {argument!r}")

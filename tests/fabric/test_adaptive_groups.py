@@ -1,5 +1,6 @@
 """Adaptive groups in real switches: how flows divide over buckets, and what moves with a bucket."""
 
+import functools
 import re
 import time
 
@@ -18,7 +19,7 @@ from traffic import sockets
 from traffic.codec import SOURCE_PORT_BASE, read_headers
 from traffic.frames import build_probe
 
-FLOWS = 1024
+FLOWS, RUN = 1024, 200
 
 
 def options():
@@ -41,17 +42,23 @@ def far_pair(adaptive_er3):
     return source, next(h for h in adaptive_er3.hosts if topology.distances(source.router, h.router) == 2)
 
 
-def hops_of_flows(fabric, source, destination, run):
+@functools.cache
+def probes_of_flows(source, destination):
+    return [build_probe(source, destination, frame_bytes=100, run=RUN, flow=flow) for flow in range(FLOWS)]
+
+
+def hops_of_flows(fabric, source, destination):
     """Sends one probe of each flow and returns flow -> hops."""
+    probes = probes_of_flows(source, destination)
     with sockets.namespaces():
         sockets.enter(fabric.network[source.name].pid)
         sender = sockets.open_sender(f"{source.name}-eth0")
         sockets.enter(fabric.network[destination.name].pid)
-        receiver = sockets.open_receiver(f"{destination.name}-eth0", run)
+        receiver = sockets.open_receiver(f"{destination.name}-eth0", RUN)
     buffer = sockets.ReceiveBuffer(2 * FLOWS)
     with sender, receiver:
-        for flow in range(FLOWS):
-            sender.send(build_probe(source, destination, frame_bytes=100, run=run, flow=flow))
+        for probe in probes:
+            sender.send(probe)
             time.sleep(0.001)
         time.sleep(0.5)
         count = buffer.receive(receiver.fileno(), 0, 2 * FLOWS)
@@ -83,7 +90,7 @@ def point(fabric, source, destination, detoured):
 @pytest.mark.parametrize("detoured", [0, 16, 32, 64])
 def test_flows_divide_as_buckets_do(adaptive_er3, far_pair, detoured):
     point(adaptive_er3, *far_pair, detoured)
-    hops = hops_of_flows(adaptive_er3, *far_pair, run=200 + detoured)
+    hops = hops_of_flows(adaptive_er3, *far_pair)
     assert len(hops) == FLOWS
     assert set(hops.values()) <= {2, 3}
     # 64 buckets of about 16 flows each: four standard deviations.
@@ -94,10 +101,10 @@ def test_flows_divide_as_buckets_do(adaptive_er3, far_pair, detoured):
 
 def test_re_pointing_one_bucket_moves_a_64th_of_the_flows_and_no_other(adaptive_er3, far_pair):
     point(adaptive_er3, *far_pair, 16)
-    before = hops_of_flows(adaptive_er3, *far_pair, run=301)
-    assert before == hops_of_flows(adaptive_er3, *far_pair, run=302)
+    before = hops_of_flows(adaptive_er3, *far_pair)
+    assert before == hops_of_flows(adaptive_er3, *far_pair)
     point(adaptive_er3, *far_pair, 17)
-    after = hops_of_flows(adaptive_er3, *far_pair, run=303)
+    after = hops_of_flows(adaptive_er3, *far_pair)
     moved = [flow for flow in before if after[flow] != before[flow]]
     assert 0 < len(moved) < 3 * FLOWS / BUCKETS
     assert {(before[flow], after[flow]) for flow in moved} == {(2, 3)}

@@ -217,11 +217,14 @@ def test_what_was_measured_before_ctrl_c_is_kept(tmp_path):
     wait_for_line(process, "uniform traffic")
     time.sleep(3)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=TIMEOUT_S)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     summary = json.loads((out / "summary.json").read_text())
     assert summary["interrupted"]
     assert summary["packets"]["received"] > 0
+    assert f"written to {out}; `polarlab plot {out}` draws it" in errors
+    assert polarlab("plot", str(out)).returncode == 0
+    assert (out / "links.png").exists()
 
 
 def test_nothing_is_left_of_a_run_in_which_nothing_was_measured(tmp_path):
