@@ -96,7 +96,8 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
 
     def _plan_again(self, now_s: float) -> None:
         self._replan_began_s = now_s
-        self._replanned = self._recovery.plan_again()
+        # Switches that nobody answers for some seconds close their connections.
+        self._replanned = self._recovery.plan_again(ryu.in_a_thread)
         if self._replanned.problem:
             report("warning", text=self._replanned.problem)
         self._follow(self._installer.retarget(self._replanned.plan, self._replanned.rounds))

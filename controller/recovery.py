@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import scipy.sparse.csgraph  # noqa: F401  now, with the controller, and not when the first link dies
@@ -53,30 +54,39 @@ class Recovery:
         self._original = plan
         self._plan = plan
 
-    def plan_again(self) -> Replan:
-        """Returns the plan for what is left, proven; the one before where it fails its proof."""
-        started = time.monotonic()
+    def plan_again(self, call: Callable[..., Replan] = lambda function, *given: function(*given)) -> Replan:
+        """Returns the plan for what is left, proven; the one before where it fails its proof.
+
+        Args:
+            call: calls the function that it is given first, which takes long, with the other arguments. The
+                health may change meanwhile: what changes is due to be planned for afterwards.
+        """
         failure = self.health.failure()
-        before = self._plan
-        problem = None
-        try:
-            plan = remaining_plan(self._original, failure)
-        except NegativeResult as error:  # to go on with what holds is better than not to go on
-            plan, problem = before, str(error)
-        rounds = update_rounds(before, plan, failure)
-        self._plan = plan
         self.health.planned()
-        cut_off = _cut_off(plan, failure)
-        return Replan(
-            failure,
-            plan,
-            rounds,
-            sum(len(changes) for changed in rounds for changes in changed.values()),
-            cut_off[:_NAMED],
-            len(cut_off),
-            time.monotonic() - started,
-            problem,
-        )
+        replan = call(_replan, self._original, self._plan, failure)
+        self._plan = replan.plan
+        return replan
+
+
+def _replan(original: RoutePlan, before: RoutePlan, failure: Failure) -> Replan:
+    started = time.monotonic()
+    problem = None
+    try:
+        plan = remaining_plan(original, failure)
+    except NegativeResult as error:  # to go on with what holds is better than not to go on
+        plan, problem = before, str(error)
+    rounds = update_rounds(before, plan, failure)
+    cut_off = _cut_off(plan, failure)
+    return Replan(
+        failure,
+        plan,
+        rounds,
+        sum(len(changes) for changed in rounds for changes in changed.values()),
+        cut_off[:_NAMED],
+        len(cut_off),
+        time.monotonic() - started,
+        problem,
+    )
 
 
 def _cut_off(plan: RoutePlan, failure: Failure) -> list[str]:

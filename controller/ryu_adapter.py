@@ -21,6 +21,7 @@ from typing import Any
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # eventlet announces its own retirement at every import
     import eventlet.wsgi
+    from eventlet import tpool
 
     # Ryu 4.34 imports this name, which eventlet dropped in 0.33; it marks handled WebSocket requests,
     # of which there are none here.
@@ -193,6 +194,11 @@ def listen(path: str | None, host: str, port: int) -> Any:
 
 spawn = hub.spawn
 sleep = hub.sleep
+
+
+def in_a_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Returns what a function does, in a thread of the system; the event loop goes on meanwhile."""
+    return tpool.execute(function, *arguments)
 
 
 def run(listener: Any, context: ssl.SSLContext | None, application_class: type[Any], *arguments: Any) -> None:

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from experiments.records import give_to_caller
 
 _TELL_EVERY_S = 5.0
+_LONG_S = 3.0
+
+
+@contextmanager
+def told_if_long() -> Iterator[None]:
+    """Tells once, after a moment, that something without steps of its own goes on; also a decorator."""
+    timer = threading.Timer(_LONG_S, Progress(), ["still at it; with many switches this takes a while"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Progress:

@@ -10,6 +10,7 @@ from typing import Any
 
 from experiments.errors import Status
 from experiments.printing import add_json, parameters, print_result, print_rows, print_table
+from experiments.progress import told_if_long
 from topology.errors import UsageError
 
 
@@ -31,6 +32,7 @@ def topology_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+@told_if_long()
 def topology(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab topology` is for."""
     import numpy as np
@@ -141,6 +143,7 @@ def verify_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+@told_if_long()
 def verify(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab verify` is for."""
     from controller.failures import NO_FAILURE, link_failures, switch_failures
@@ -243,6 +246,7 @@ def predict_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+@told_if_long()
 def predict(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab predict` is for."""
     from controller.routings import ROUTINGS, make_plan, routing
@@ -303,6 +307,7 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+@told_if_long()
 def explain(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab explain` is for."""
     from experiments.explanation import explain, lines_of
@@ -339,6 +344,7 @@ def rules_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+@told_if_long()
 def rules(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab rules` is for."""
     from controller.failures import failure_of
