@@ -65,5 +65,6 @@ def test_the_tutorials_failover_tells_what_a_cut_cost(folder):
 def test_nothing_is_lost_while_the_tutorials_controller_is_gone(folder):
     summary = json.loads((folder / "results" / "without-controller" / "summary.json").read_text())
     assert summary["failed"] == ["controller"]
+    assert summary["faults"]["replanned"] == []  # what the machine below takes excuses no decision of ours
     excuse_losses(summary["packets_lost"], summary["cpu_stolen_ms"])
     assert summary["packets_lost"] == 0
