@@ -20,7 +20,6 @@ import errno
 import os
 import socket
 import stat
-from pathlib import Path
 
 from topology.errors import MachineError
 
@@ -47,7 +46,7 @@ def enlarge_buffers(pid: int, frames: int, frame_bytes: int) -> None:
     except OSError as error:
         raise MachineError(f"a switch's buffers cannot be enlarged ({error.strerror})") from error
     try:
-        found = sum(_enlarge(process, pid, int(name), send_bytes) for name in os.listdir(f"/proc/{pid}/fd"))
+        found = sum(_enlarge(process, int(name), send_bytes) for name in os.listdir(f"/proc/{pid}/fd"))
     except OSError as error:
         raise MachineError(f"a switch's buffers cannot be enlarged ({error.strerror})") from error
     finally:
@@ -56,17 +55,15 @@ def enlarge_buffers(pid: int, frames: int, frame_bytes: int) -> None:
         raise MachineError("a switch has no packet socket to enlarge the buffers of")
 
 
-def _enlarge(process: int, pid: int, descriptor: int, send_bytes: int) -> bool:
+def _enlarge(process: int, descriptor: int, send_bytes: int) -> bool:
     """Returns whether a descriptor is a packet socket's; then its buffers are enlarged."""
     try:
-        if not os.readlink(Path(f"/proc/{pid}/fd/{descriptor}")).startswith("socket:"):
-            return False
         copy = _copy_of(process, descriptor)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.EBADF):  # closed meanwhile
+        if error.errno == errno.EBADF:  # closed meanwhile
             return False
         raise
-    if not stat.S_ISSOCK(os.fstat(copy).st_mode):  # its number is that of something else by now
+    if not stat.S_ISSOCK(os.fstat(copy).st_mode):
         os.close(copy)
         return False
     with socket.socket(fileno=copy) as opened:

@@ -64,8 +64,13 @@ class CpuSampler:
 
 def _cpu_times() -> tuple[int, int]:
     """Returns (idle, total) ticks of all cores since boot."""
-    fields = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-    return fields[3] + fields[4], sum(fields)
+    ticks = _cpu_ticks()
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+def _cpu_ticks() -> list[int]:
+    """Returns the ticks of all cores since boot by what they went into, up to "steal" (proc(5))."""
+    return [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
 
 
 def cpu_stolen_s() -> float:
@@ -73,7 +78,7 @@ def cpu_stolen_s() -> float:
 
     The machine below had given it to others: proc(5), "steal". Packets that came meanwhile may be lost.
     """
-    return int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8]) / os.sysconf("SC_CLK_TCK")
+    return _cpu_ticks()[7] / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
