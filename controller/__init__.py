@@ -1,1 +1,1 @@
-"""Route plans and their proof, and the Ryu application that installs them."""
+"""Control plane: the Ryu application that installs, adapts and repairs plans on switches."""

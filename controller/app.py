@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from controller import ryu_adapter as ryu
-from controller.adaptive_loop import AdaptiveLoop
-from controller.events import die, report
-from controller.health import SetPort
+from controller.adaptation_loop import AdaptiveLoop
+from controller.fabric_state import SetPort
 from controller.installer import Installer, Passed, Stage
-from controller.messages import AskPortStatistics, Message, PutGroup
-from controller.port_statistics import PortCounters, PortStatisticsOccupancy
-from controller.recovery import Recovery, Replan
+from controller.occupancy.port_statistics import PortCounters, PortStatisticsOccupancy
+from controller.openflow import runtime as ryu
+from controller.openflow.commands import AskPortStatistics, Message, PutGroup
+from controller.replanner import Recovery, Replan
+from controller.reports import die, report
 from topology.addressing import dpid, router_of, switch_name
 
 # What the adaptation's messages carry; beyond all numbers that the installer gives.

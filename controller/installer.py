@@ -6,7 +6,7 @@ data. `controller.app` translates both ways.
 A switch that connects is asked what it holds and sent only what differs from its plan; it is ready when the
 barrier behind the last message came back and no error did. Ours are the rules whose cookie carries our
 mark and the rule's fingerprint; others are left alone. From one plan to the next the ready switches go
-together, round by round (`controller.updates`), each round behind the barriers of the last.
+together, round by round (`routing.replan.update_order`), each round behind the barriers of the last.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from controller.messages import (
+from controller.openflow.commands import (
     AskGroups,
     AskRules,
     Barrier,
@@ -27,8 +27,8 @@ from controller.messages import (
     PutRule,
     SetPortState,
 )
-from controller.plan import COOKIE_MARK, FINGERPRINT_BITS, Group, RoutePlan, Rule, SwitchPlan, Table, match
-from controller.updates import Gone, Round
+from routing.plan.model import COOKIE_MARK, FINGERPRINT_BITS, Group, RoutePlan, Rule, SwitchPlan, Table, match
+from routing.replan.update_order import Gone, Round
 from topology.addressing import dpid, switch_name
 
 COOKIE_MASK = 0xFFFF << FINGERPRINT_BITS

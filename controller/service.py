@@ -22,16 +22,16 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
-from controller.adaptive_loop import AdaptiveLoop, step_s
-from controller.events import die, report
-from controller.handover import Queues, asked_to_restore, receive_queues
+from controller.adaptation_loop import AdaptiveLoop, step_s
 from controller.installer import Installer
-from controller.occupancy import NetlinkOccupancy, OccupancySource
-from controller.plan import RoutePlan
-from controller.port_statistics import PortStatisticsOccupancy
-from controller.recovery import Recovery
-from controller.routings import make_plan, routing
-from controller.walk import prove
+from controller.occupancy.port_statistics import PortStatisticsOccupancy
+from controller.occupancy.queue_handoff import Queues, asked_to_restore, receive_queues
+from controller.occupancy.source import NetlinkOccupancy, OccupancySource
+from controller.replanner import Recovery
+from controller.reports import die, report
+from routing.plan.model import RoutePlan
+from routing.registry import make_plan, routing
+from routing.verification.verifier import prove
 from topology.addressing import dpid
 from topology.errors import NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.registry import family, make_topology
@@ -109,7 +109,8 @@ def serve(arguments: argparse.Namespace) -> None:
     loop = None if routing(plan.routing).oblivious else _adaptive_loop(arguments, plan)
 
     # Only now: Ryu takes most of a second to import, and replaces the standard library's sockets.
-    from controller import app, ryu_adapter
+    from controller import app
+    from controller.openflow import runtime as ryu_adapter
 
     try:
         context = ryu_adapter.Certificates(*files).context() if address.tls else None

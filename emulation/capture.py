@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from emulation.commands import (
+from emulation.subprocesses import (
     CommandError,
     in_namespaces_of,
     marked_environment,

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from emulation.commands import CommandError
+from emulation.subprocesses import CommandError
 from topology.errors import ParameterError
 
 MAX_DELAY_MS = 10_000.0

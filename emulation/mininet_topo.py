@@ -13,7 +13,7 @@ from typing import Any
 from mininet.topo import Topo
 
 from topology.addressing import NETWORK_PREFIX, colons, dotted, dpid, hosts_of, switch_name
-from topology.graph import Topology
+from topology.base import Topology
 from topology.registry import FAMILIES, make_topology
 
 

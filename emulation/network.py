@@ -15,21 +15,22 @@ from typing import Any
 
 from mininet.net import Mininet
 
-from emulation import leftovers, machine
-from emulation.commands import (
+from emulation import cleanup as leftovers
+from emulation import requirements as machine
+from emulation.impairment import NO_IMPAIRMENT, Impairment, check_impairment
+from emulation.mininet_topo import FabricTopo
+from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
+from emulation.open_vswitch import VSwitch, kill_all
+from emulation.shaping import PortShape, check_shaping, reshaping_commands, shaping_commands
+from emulation.subprocesses import (
     MARK_VARIABLE,
     finish,
     in_namespaces_of,
     run,
     start,
 )
-from emulation.impairment import NO_IMPAIRMENT, Impairment, check_impairment
-from emulation.mininet_topo import FabricTopo
-from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
-from emulation.open_vswitch import VSwitch, kill_all
-from emulation.shaping import PortShape, check_shaping, reshaping_commands, shaping_commands
 from topology.addressing import hosts_of, switch_name
-from topology.graph import Topology
+from topology.base import Topology
 
 CONTROLLER_SOCKET = "controller"
 _OPEN_FILES = 65536

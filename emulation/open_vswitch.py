@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.commands import CommandError, finish, in_namespaces_of, marked_environment, run, start
 from emulation.shaping import PortShape
 from emulation.socket_buffers import enlarge_buffers
+from emulation.subprocesses import CommandError, finish, in_namespaces_of, marked_environment, run, start
 from topology.errors import MachineError
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")

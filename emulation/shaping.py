@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from emulation.commands import CommandError
 from emulation.impairment import NO_IMPAIRMENT, Impairment
+from emulation.subprocesses import CommandError
 from topology.errors import ParameterError
 
 MIN_RATE_BPS = 10_000

@@ -1,1 +1,1 @@
-"""What composes the other parts: the command line, the runner, records and figures."""
+"""Experiments: one run or many on a live fabric, their results, theory and figures."""

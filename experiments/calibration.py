@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from emulation.doctor import link_rate_bps
 from emulation.network import FabricNetwork
 from emulation.shaping import MAX_RATE_BPS, MIN_RATE_BPS
-from experiments.fabric import LiveFabric, controlled
-from experiments.fabric_options import FabricOptions
-from experiments.fidelity import MIN_IDLE, CpuSampler
-from experiments.progress import Progress
+from experiments.doctor import link_rate_bps
+from experiments.events import Progress
+from experiments.live_fabric import LiveFabric, controlled
+from experiments.results.validity import MIN_IDLE, CpuSampler
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.traffic import MAX_PACKETS_PER_S, TrafficOptions
 from experiments.traffic_jobs import path_delay_ns, run_measured_traffic
-from experiments.traffic_options import MAX_PACKETS_PER_S, TrafficOptions
 from topology.errors import MachineError
 
 _TRIALS = 6

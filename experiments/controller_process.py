@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from controller.handover import Queues, ask_to_restore, channel, send_queues
-from controller.routings import routing as routing_named
-from emulation.commands import marked_environment
+from controller.occupancy.queue_handoff import Queues, ask_to_restore, channel, send_queues
+from emulation.subprocesses import marked_environment
+from routing.registry import routing as routing_named
 from topology.errors import NegativeResult, PolarLabError
 
 _START_TIMEOUT_S = 120.0

@@ -14,28 +14,28 @@ from typing import Any
 
 import numpy as np
 
-from controller.failures import Failure, failure_of, link_failures, parts
-from controller.remaining_routes import crossing_pairs
-from emulation.commands import marked_environment
-from emulation.machine import require_emulation
-from experiments.fabric import LiveFabric, live_fabric
-from experiments.fabric_options import FabricOptions
-from experiments.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
+from emulation.requirements import require_emulation
+from emulation.subprocesses import marked_environment
+from experiments.events import Progress
 from experiments.failover_probes import Probes, milliseconds
-from experiments.fault_player import DoneFault, FaultPlayer
-from experiments.fidelity import cpu_stolen_s
+from experiments.fault_injector import DoneFault, FaultPlayer
+from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.measurement import checked_pairs
-from experiments.progress import Progress
-from experiments.records import MANIFEST, SUMMARY, RunDirectory, kept_directory
-from experiments.summaries import manifest
+from experiments.results.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
+from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory
+from experiments.results.summaries import manifest
+from experiments.results.validity import cpu_stolen_s
+from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import make_job
+from routing.replan.surviving_graph import crossing_pairs
+from topology.base import Topology
 from topology.errors import NegativeResult
+from topology.failures import Failure, failure_of, link_failures, parts
 from topology.faults import CONTROLLER, Element, Fault, link_element
-from topology.graph import Topology
-from traffic.codec import HEADER_BYTES
-from traffic.engine import TrafficInterrupted, run_traffic
-from traffic.job import Clock
-from traffic.schedule import ProbeSchedule, ProbeStream
+from traffic.engine.engine import TrafficInterrupted, run_traffic
+from traffic.engine.job import Clock
+from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 FAST_NS, SLOW_NS = 1_000_000, 100_000_000
 # How many probes a second leave the machine enough time for its switches to answer a failure at once. Where

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.failover_files import STREAMS
-from traffic.engine import TrafficResult
-from traffic.schedule import ProbeSchedule
+from experiments.results.failover_files import STREAMS
+from traffic.engine.engine import TrafficResult
+from traffic.workload.schedule import ProbeSchedule
 
 _STEP_S = 0.01  # of the series
 

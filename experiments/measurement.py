@@ -8,26 +8,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.routings import routing
-from experiments.collective_options import CollectiveOptions
-from experiments.collective_results import collective_troubles
-from experiments.fabric import LiveFabric
-from experiments.fault_player import FaultPlayer
-from experiments.fidelity import CpuSampler, CpuSamples
-from experiments.link_sampler import LinkLog, LinkSampler
-from experiments.progress import Progress
-from experiments.summaries import distrust, summarise
+from experiments.events import Progress
+from experiments.fault_injector import FaultPlayer
+from experiments.link_monitor import LinkLog, LinkSampler
+from experiments.live_fabric import LiveFabric
+from experiments.results.collective import collective_troubles
+from experiments.results.summaries import distrust, summarise
+from experiments.results.validity import CpuSampler, CpuSamples
+from experiments.spec.collective import CollectiveOptions
+from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import (
     PairCheck,
     check_all_pairs,
     run_collective_traffic,
     run_measured_traffic,
 )
-from experiments.traffic_options import TrafficOptions
+from routing.registry import routing
 from topology.errors import NegativeResult, PolarLabError
-from traffic.engine import TrafficInterrupted, TrafficResult
-from traffic.live import Live, Told
-from traffic.processes import TrafficError
+from traffic.engine.engine import TrafficInterrupted, TrafficResult
+from traffic.engine.processes import TrafficError
+from traffic.engine.telemetry import Live, Told
 
 RunOptions = TrafficOptions | CollectiveOptions
 

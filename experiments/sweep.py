@@ -14,19 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from controller.routings import make_plan, routing
 from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
-from experiments.fabric import LiveFabric, controlled, prepared_network
-from experiments.fabric_options import FabricOptions
+from experiments.events import Progress
+from experiments.live_fabric import LiveFabric, controlled, prepared_network
 from experiments.measurement import checked_pairs, repeated
-from experiments.prediction import router_demand
-from experiments.progress import Progress
-from experiments.records import MANIFEST, RunDirectory, kept_directory, read_json
-from experiments.repeats import combine
-from experiments.summaries import manifest
-from experiments.sweep_options import SweepOptions
-from experiments.sweep_points import (
+from experiments.results.replications import combine
+from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory, read_json
+from experiments.results.summaries import manifest
+from experiments.results.tables import (
     COLUMNS,
     POINTS,
     SETTINGS,
@@ -35,10 +31,14 @@ from experiments.sweep_points import (
     measured_points,
     row_of,
 )
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.sweep import SweepOptions
+from experiments.spec.traffic import TrafficOptions
+from experiments.theory.fluid_model import router_demand
 from experiments.traffic_jobs import PairCheck
-from experiments.traffic_options import TrafficOptions
+from routing.registry import make_plan, routing
 from topology.errors import ParameterError
-from traffic.patterns import make_pattern
+from traffic.workload.patterns import make_pattern
 
 
 def run_sweep(

@@ -9,25 +9,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from controller.routings import routing
-from emulation.commands import marked_environment
-from experiments.collective_options import CollectiveOptions
-from experiments.fabric import LiveFabric
-from experiments.traffic_options import TrafficOptions
+from emulation.subprocesses import marked_environment
+from experiments.live_fabric import LiveFabric
+from experiments.spec.collective import CollectiveOptions
+from experiments.spec.traffic import TrafficOptions
+from routing.registry import routing
 from topology.addressing import Host
 from topology.errors import NegativeResult
-from traffic.codec import HEADER_BYTES
-from traffic.collective_engine import run_collective
-from traffic.collective_job import CollectiveJob
-from traffic.collective_worker import ACKNOWLEDGE_EVERY
-from traffic.collectives import split_collective
-from traffic.engine import TrafficResult, run_traffic
-from traffic.frames import build_probe, build_segment_head
-from traffic.job import Clock, HostSocket, TrafficJob
-from traffic.live import Live, SteadyState, Told
-from traffic.patterns import make_pattern
-from traffic.placement import place_ranks
-from traffic.schedule import AllPairsSchedule, PatternSchedule, Schedule
+from traffic.engine.collective_engine import run_collective
+from traffic.engine.collective_job import CollectiveJob
+from traffic.engine.collective_worker import ACKNOWLEDGE_EVERY
+from traffic.engine.engine import TrafficResult, run_traffic
+from traffic.engine.job import Clock, HostSocket, TrafficJob
+from traffic.engine.telemetry import Live, SteadyState, Told
+from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.wire.probe_frame import build_probe, build_segment_head
+from traffic.workload.collectives.algorithms import split_collective
+from traffic.workload.patterns import make_pattern
+from traffic.workload.placement import place_ranks
+from traffic.workload.schedule import AllPairsSchedule, PatternSchedule, Schedule
 
 _NS = 1_000_000_000
 _CHECK_ATTEMPTS, _MOST_FALSE_ALARMS = 3, 1e-6

@@ -1,1 +1,1 @@
-"""Graphs and their mathematics, importing none of the other parts; of the outside it reads files only."""
+"""Graph families and their mathematics: links, port numbers, routes by formula, faults. Pure."""

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from topology.base import Topology
 from topology.errors import ParameterError
-from topology.graph import Topology
 
 NETWORK = 10 << 24
 NETWORK_PREFIX = 8

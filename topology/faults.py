@@ -1,4 +1,4 @@
-"""Faults of a fabric: what breaks, what comes back, and when. Pure data; `emulation.faults` does it.
+"""Faults of a fabric: what breaks, what comes back, and when. Pure data; `emulation.fault_injection` does it.
 
 A fault schedule is a text of lines like
 
@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from topology.addressing import switch_name, switch_router
+from topology.base import Link, Topology
 from topology.errors import ParameterError
-from topology.graph import Link, Topology
 
 
 class Kind(enum.Enum):

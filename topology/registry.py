@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from topology.base import Topology
 from topology.errors import ParameterError, UsageError
-from topology.graph import Topology
-from topology.imported import Imported
-from topology.polarfly import PolarFly
-from topology.polarstar import PolarStar
-from topology.slimfly import SlimFly
-from topology.supernodes import KINDS
+from topology.families.graph_file import Imported
+from topology.families.polarfly import PolarFly
+from topology.families.polarstar import PolarStar
+from topology.families.slimfly import SlimFly
+from topology.families.supernodes import KINDS
 
 
 @dataclass(frozen=True)

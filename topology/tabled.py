@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from topology.graph import Routers, Topology
+from topology.base import Routers, Topology
 
 
 class TabledTopology(Topology):

@@ -1,1 +1,1 @@
-"""Who sends what when, and the processes that send and collect it as real packets."""
+"""Traffic: workloads and metrics (pure), and the real packets that carry them."""

@@ -12,23 +12,23 @@ from typing import Any
 
 from rows import Row
 
-from controller.netlink_queues import QueueReader
-from controller.routings import make_plan
-from emulation.commands import marked_environment
+from controller.occupancy.queues import QueueReader
 from emulation.network import FabricNetwork
 from emulation.shaping import PortShape
-from experiments.fabric import LiveFabric, controlled, open_queues, prepared_network
-from experiments.fabric_options import FabricOptions
+from emulation.subprocesses import marked_environment
+from experiments.events import Progress
+from experiments.figures.sweep import simulated_curve
+from experiments.live_fabric import LiveFabric, controlled, open_queues, prepared_network
 from experiments.measurement import checked_pairs, measure
-from experiments.progress import Progress
-from experiments.sweep_plots import simulated_curve
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import make_job
-from experiments.traffic_options import TrafficOptions
-from topology.polarfly import PolarFly
+from routing.registry import make_plan
+from topology.families.polarfly import PolarFly
 from topology.registry import make_topology
-from traffic.engine import run_traffic
-from traffic.patterns import make_pattern
-from traffic.schedule import ConsecutiveSchedule, PatternSchedule
+from traffic.engine.engine import run_traffic
+from traffic.workload.patterns import make_pattern
+from traffic.workload.schedule import ConsecutiveSchedule, PatternSchedule
 
 PERMUTATIONS = ("tornado", "random-permutation", "perm1hop", "perm2hop")
 SHAPE = PortShape(500_000, 32)

@@ -14,14 +14,14 @@ from pathlib import Path
 from rows import Row
 
 from emulation.shaping import PortShape
-from experiments.fabric import LiveFabric, live_fabric
-from experiments.fabric_options import FabricOptions
-from experiments.progress import Progress
+from experiments.events import Progress
+from experiments.live_fabric import LiveFabric, live_fabric
+from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import check_all_pairs, make_job
 from topology.registry import make_topology
-from traffic.engine import run_traffic
-from traffic.patterns import Pattern
-from traffic.schedule import PatternSchedule
+from traffic.engine.engine import run_traffic
+from traffic.workload.patterns import Pattern
+from traffic.workload.schedule import PatternSchedule
 
 _POLARLAB = str(Path(sys.executable).with_name("polarlab"))
 _RATES_BPS = (500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000)

@@ -13,20 +13,20 @@ from pathlib import Path
 import numpy as np
 from rows import Row
 
-from emulation.faults import NetworkFaults
-from emulation.leftovers import marked_processes
+from emulation.cleanup import marked_processes
+from emulation.fault_injection import NetworkFaults
 from emulation.shaping import PortShape
-from experiments.fabric import LiveFabric, live_fabric
-from experiments.fabric_options import FabricOptions
+from experiments.events import Progress
 from experiments.failover import DISTURBED_FROM_MS, FailoverOptions, Observation, observe_failure
-from experiments.fault_player import FaultPlayer
-from experiments.progress import Progress
+from experiments.fault_injector import FaultPlayer
+from experiments.live_fabric import LiveFabric, live_fabric
+from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import check_all_pairs, make_job
+from topology.families.polarfly import PolarFly
 from topology.faults import CONTROLLER, Element, Fault, Kind, link_element
-from topology.polarfly import PolarFly
-from traffic.codec import HEADER_BYTES
-from traffic.engine import run_traffic
-from traffic.schedule import ProbeSchedule, ProbeStream
+from traffic.engine.engine import run_traffic
+from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 TRIALS = 20
 _QUIET = Progress(quiet=True)

@@ -13,11 +13,11 @@ from rows import Row, best_of
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
-from controller.failures import NO_FAILURE, link_failures
-from controller.routings import make_plan
-from controller.walk import prove
-from topology.polarfly import PolarFly
-from topology.polarstar import PolarStar
+from routing.registry import make_plan
+from routing.verification.verifier import prove
+from topology.failures import NO_FAILURE, link_failures
+from topology.families.polarfly import PolarFly
+from topology.families.polarstar import PolarStar
 from topology.registry import make_topology
 
 
@@ -94,8 +94,8 @@ def next_hops_polarstar() -> list[Row]:
 
 _ER127 = """
 import json, resource, time
-from topology.polarfly import PolarFly
-from topology.polarstar import PolarStar
+from topology.families.polarfly import PolarFly
+from topology.families.polarstar import PolarStar
 from topology.registry import make_topology
 started = time.perf_counter()
 hops = PolarFly(127).all_next_hops()

@@ -14,17 +14,17 @@ from scapy.config import conf
 from scapy.layers.l2 import Ether
 from scapy.sendrecv import sendp
 
-from emulation.commands import run
+from emulation.subprocesses import run
 from topology.addressing import Host, colons
-from traffic import sockets
-from traffic.engine import TrafficResult, run_traffic
-from traffic.frames import build_probe
-from traffic.job import Clock, HostSocket, Sent, TrafficJob
-from traffic.live import LiveCounts
-from traffic.patterns import Pattern
-from traffic.schedule import PatternSchedule
-from traffic.sender import Sender
-from traffic.window import Window
+from traffic.engine import sockets
+from traffic.engine.engine import TrafficResult, run_traffic
+from traffic.engine.job import Clock, HostSocket, Sent, TrafficJob
+from traffic.engine.sender import Sender
+from traffic.engine.telemetry import LiveCounts
+from traffic.metrics.window import Window
+from traffic.wire.probe_frame import build_probe
+from traffic.workload.patterns import Pattern
+from traffic.workload.schedule import PatternSchedule
 
 _NS = 1_000_000_000
 _SECONDS = 3
@@ -215,7 +215,7 @@ def _resident_mib() -> dict[int, float]:
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if b"traffic.worker" in (folder / "cmdline").read_bytes():
+            if b"traffic.engine.worker" in (folder / "cmdline").read_bytes():
                 status = (folder / "status").read_text()
                 kib = int(status.partition("VmHWM:")[2].split()[0])
                 found[int(folder.name)] = kib / 1024

@@ -12,23 +12,23 @@ import numpy as np
 import numpy.typing as npt
 from rows import Row
 
-from emulation.commands import marked_environment
 from emulation.shaping import PortShape
-from experiments.collective_options import CollectiveOptions
-from experiments.collective_results import collective_summary
-from experiments.fabric import LiveFabric, live_fabric
-from experiments.fabric_options import FabricOptions
-from experiments.link_history import directed_links, link_loads
-from experiments.link_sampler import LinkSampler
-from experiments.progress import Progress
+from emulation.subprocesses import marked_environment
+from experiments.events import Progress
+from experiments.link_monitor import LinkSampler
+from experiments.live_fabric import LiveFabric, live_fabric
+from experiments.results.collective import collective_summary
+from experiments.results.link_loads import directed_links, link_loads
+from experiments.spec.collective import CollectiveOptions
+from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import make_job, run_collective_traffic
-from topology.polarfly import PolarFly
+from topology.families.polarfly import PolarFly
 from topology.registry import make_topology
-from traffic import sockets
-from traffic.codec import HEADER_BYTES, intact, read_headers
-from traffic.engine import run_traffic
-from traffic.patterns import PATTERNS, make_pattern
-from traffic.schedule import PatternSchedule
+from traffic.engine import sockets
+from traffic.engine.engine import run_traffic
+from traffic.wire.probe_codec import HEADER_BYTES, intact, read_headers
+from traffic.workload.patterns import PATTERNS, make_pattern
+from traffic.workload.schedule import PatternSchedule
 
 _QUIET = Progress(quiet=True)
 _NS = 1_000_000_000

@@ -15,19 +15,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emulation.leftovers import RUN_DIR, marked_processes
-from emulation.machine import kernel_datapath_available
+from emulation.cleanup import RUN_DIR, marked_processes
+from emulation.requirements import kernel_datapath_available
 from emulation.shaping import PortShape
-from experiments.collective_options import CollectiveOptions
-from experiments.fabric import LiveFabric, live_fabric
-from experiments.fabric_options import FabricOptions
+from experiments.events import Progress
 from experiments.failover import DISTURBED_FROM_MS
-from experiments.progress import Progress
+from experiments.live_fabric import LiveFabric, live_fabric
+from experiments.spec.collective import CollectiveOptions
+from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import make_job, run_collective_traffic
 from topology.registry import make_topology
-from traffic.codec import HEADER_BYTES
-from traffic.engine import run_traffic
-from traffic.schedule import AllPairsSchedule
+from traffic.engine.engine import run_traffic
+from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.workload.schedule import AllPairsSchedule
 
 needs_kernel_datapath = pytest.mark.skipif(
     os.geteuid() != 0 or not kernel_datapath_available(), reason="this kernel has no openvswitch module"

@@ -6,18 +6,18 @@ import time
 
 import pytest
 
-from controller.adaptation import BUCKETS
-from controller.occupancy import NETLINK
-from controller.router_view import Block, group_number
+from controller.occupancy.source import NETLINK
 from emulation.shaping import PortShape
-from experiments.fabric import live_fabric
-from experiments.fabric_options import FabricOptions
-from experiments.progress import Progress
+from experiments.events import Progress
+from experiments.live_fabric import live_fabric
+from experiments.spec.fabric import FabricOptions
+from routing.algorithms.bucket_control import BUCKETS
+from routing.plan.groups import Block, group_number
 from topology.addressing import INITIAL_TTL
 from topology.registry import make_topology
-from traffic import sockets
-from traffic.codec import SOURCE_PORT_BASE, read_headers
-from traffic.frames import build_probe
+from traffic.engine import sockets
+from traffic.wire.probe_codec import SOURCE_PORT_BASE, read_headers
+from traffic.wire.probe_frame import build_probe
 
 FLOWS, RUN = 1024, 200
 

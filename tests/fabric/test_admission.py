@@ -12,7 +12,7 @@ from scapy.all import ARP, IP, UDP, Dot1Q, Ether, IPv6, Raw
 
 from emulation.network import FabricNetwork
 from topology.addressing import colons, dotted
-from traffic import sockets
+from traffic.engine import sockets
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

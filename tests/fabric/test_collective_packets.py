@@ -6,10 +6,10 @@ import time
 import pytest
 from conftest import KIB, collective_options, complete_collective
 
-from emulation.faults import NetworkFaults
-from experiments.collective_results import collective_summary, collective_troubles
+from emulation.fault_injection import NetworkFaults
+from experiments.results.collective import collective_summary, collective_troubles
 from topology.faults import parse_elements
-from traffic.collectives import COLLECTIVES
+from traffic.workload.collectives.algorithms import COLLECTIVES
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ from conftest import (
 )
 
 from emulation.shaping import PortShape
-from experiments.collective_results import collective_troubles
-from experiments.fabric import live_fabric
-from experiments.progress import Progress
+from experiments.events import Progress
+from experiments.live_fabric import live_fabric
+from experiments.results.collective import collective_troubles
 
 
 def table(path):

@@ -166,7 +166,7 @@ def test_a_run_accepts_what_is_offered_and_writes_everything_down(finished):
 def test_a_capture_holds_the_probes_that_scapy_reads(finished):
     from scapy.utils import rdpcap
 
-    from traffic.frames import Probe
+    from traffic.wire.probe_frame import Probe
 
     done, out = finished
     assert done.returncode == 0, done.stderr

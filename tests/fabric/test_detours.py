@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 from conftest import PATIENCE, QUIET, polarlab
 
-from controller.occupancy import NETLINK, PORT_STATISTICS
+from controller.occupancy.source import NETLINK, PORT_STATISTICS
 from emulation.shaping import PortShape
-from experiments import fabric as fabric_module
-from experiments.fabric import live_fabric
-from experiments.fabric_options import FabricOptions
+from experiments import live_fabric as fabric_module
+from experiments.events import Progress
+from experiments.live_fabric import live_fabric
 from experiments.measurement import checked_pairs, measure
-from experiments.progress import Progress
-from experiments.summaries import manifest
-from experiments.traffic_options import TrafficOptions
+from experiments.results.summaries import manifest
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.traffic import TrafficOptions
 from topology.registry import make_topology
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import TIMEOUT_S, one_line, polarlab, start_polarlab, wait_for_line
 
-from experiments.records import NEEDED_BYTES
+from experiments.results.run_directory import NEEDED_BYTES
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 PAGE = ROOT / "docs" / "extending.md"
 PACKAGES = ("topology", "controller", "emulation", "traffic", "experiments")
-COMMAND = "import sys; from experiments.entry import main; sys.exit(main())"
+COMMAND = "import sys; from polarlab.cli.main import main; sys.exit(main())"
 
 
 @pytest.fixture(scope="module")

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from conftest import QUIET, er_options, excuse_losses, next_run, probe_all_pairs, settle
 
-from emulation.faults import NetworkFaults
-from experiments.fabric import live_fabric
-from experiments.fault_player import FaultPlayer
-from experiments.fidelity import cpu_stolen_s
+from emulation.fault_injection import NetworkFaults
+from experiments.fault_injector import FaultPlayer
+from experiments.live_fabric import live_fabric
+from experiments.results.validity import cpu_stolen_s
 from experiments.traffic_jobs import make_job
 from topology.addressing import interface_name
 from topology.faults import CONTROLLER, Element, Fault, Kind, link_element
-from traffic.codec import HEADER_BYTES
-from traffic.engine import run_traffic
-from traffic.schedule import ProbeSchedule, ProbeStream
+from traffic.engine.engine import run_traffic
+from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

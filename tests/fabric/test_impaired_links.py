@@ -6,7 +6,7 @@ import json
 import pytest
 from conftest import one_line, polarlab
 
-from emulation.machine import qdisc_available
+from emulation.requirements import qdisc_available
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

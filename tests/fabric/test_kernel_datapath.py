@@ -3,9 +3,9 @@
 import pytest
 from conftest import PATIENCE, QUIET, er_options, needs_kernel_datapath, probe_all_pairs
 
-from emulation.commands import in_namespaces_of, run
-from emulation.faults import NetworkFaults
-from experiments.fabric import live_fabric
+from emulation.fault_injection import NetworkFaults
+from emulation.subprocesses import in_namespaces_of, run
+from experiments.live_fabric import live_fabric
 from topology.faults import Element, Kind, link_element
 
 WAIT_S = 10 * PATIENCE

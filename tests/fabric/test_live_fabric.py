@@ -16,17 +16,17 @@ from conftest import PATIENCE, eventually, excuse_losses, probe_all_pairs
 from scapy.layers.l2 import ARP, Ether
 
 from controller.installer import COOKIE_MASK
-from controller.plan import COOKIE_MARK, Table
-from controller.routings import make_plan
 from experiments.controller_process import ControllerProcess
-from experiments.fidelity import cpu_stolen_s
+from experiments.results.validity import cpu_stolen_s
 from experiments.traffic_jobs import check_all_pairs, host_distances, make_job
+from routing.plan.model import COOKIE_MARK, Table
+from routing.registry import make_plan
 from topology.addressing import colons, dotted, interface_name
-from traffic import sockets
-from traffic.engine import run_traffic
-from traffic.frames import build_probe
-from traffic.patterns import Pattern
-from traffic.schedule import PatternSchedule
+from traffic.engine import sockets
+from traffic.engine.engine import run_traffic
+from traffic.wire.probe_frame import build_probe
+from traffic.workload.patterns import Pattern
+from traffic.workload.schedule import PatternSchedule
 
 
 def flows(fabric, switch):

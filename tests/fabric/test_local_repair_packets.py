@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 from conftest import QUIET, er_options, probe_all_pairs, settle
 
-from emulation.faults import NetworkFaults
-from experiments.fabric import live_fabric
+from emulation.fault_injection import NetworkFaults
+from experiments.live_fabric import live_fabric
 from topology.addressing import interface_name
 from topology.faults import link_element
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from conftest import QUIET, fabric_options, next_run, polarlab, probe_all_pairs, settle
 
-from controller.failures import failure_of
-from controller.remaining_routes import remains
-from controller.walk import prove
-from emulation.faults import NetworkFaults
-from experiments.fabric import live_fabric
+from emulation.fault_injection import NetworkFaults
+from experiments.live_fabric import live_fabric
 from experiments.traffic_jobs import make_job
+from routing.replan.surviving_graph import remains
+from routing.verification.verifier import prove
+from topology.failures import failure_of
 from topology.faults import Element, Kind, link_element
-from traffic.codec import HEADER_BYTES
-from traffic.engine import run_traffic
-from traffic.patterns import Pattern
-from traffic.schedule import PatternSchedule
+from traffic.engine.engine import run_traffic
+from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.workload.patterns import Pattern
+from traffic.workload.schedule import PatternSchedule
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

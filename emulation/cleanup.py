@@ -1,0 +1,180 @@
+"""The one fabric of a machine: its lock, its run directory, and the removal of what a crash left.
+
+Every process of a fabric carries a mark in its environment (`emulation.subprocesses`). What is marked while
+nobody holds the lock was left behind; that, and the run directory, is all that is ever removed.
+Namespaces and interfaces have no names outside their processes and vanish with them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation.subprocesses import MARK_VARIABLE
+from topology.errors import MachineError
+
+STATE_DIR = Path("/run/polarlab")
+RUN_DIR = STATE_DIR / "fabric"
+_LOCK_FILE = STATE_DIR / "lock"
+_END_TIMEOUT_S = 10.0
+
+
+class FabricRunning(MachineError):
+    """A fabric runs on this machine already."""
+
+
+@dataclass(frozen=True)
+class MarkedProcess:
+    """A process that a fabric started."""
+
+    pid: int
+    command: str
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What a clean-up removed."""
+
+    processes: tuple[MarkedProcess, ...]
+    run_dir: bool
+
+
+@contextlib.contextmanager
+def only_fabric() -> Iterator[Path]:
+    """Holds the machine's lock for fabrics, and gives an empty run directory that goes with it.
+
+    What an earlier fabric left behind is removed first, and whatever still runs at the end too.
+
+    Raises:
+        FabricRunning: another fabric holds the lock.
+        MachineError: the state directory cannot be made.
+    """
+    with _locked():
+        remove_leftovers()
+        RUN_DIR.mkdir(mode=0o700)
+        try:
+            yield RUN_DIR
+        finally:
+            with uninterrupted():
+                remove_leftovers()
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Lets Ctrl-C and its like wait until the end of what is done inside."""
+    # Blocking them is not enough: another thread would take them, and this one be told all the same.
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda signalled, _frame: came.append(signalled))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for signalled in came[:1]:
+            signal.raise_signal(signalled)
+
+
+def clean() -> Removed:
+    """Removes what a crashed fabric left; errors as `only_fabric`."""
+    with _locked():
+        return remove_leftovers()
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[None]:
+    try:
+        STATE_DIR.mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(_LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        reason = error.strerror
+        raise MachineError(f"{STATE_DIR} cannot be written ({reason}); root is needed") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
+            raise FabricRunning(
+                f"another fabric runs on this machine (process {owner}); only one can at a time"
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers() -> Removed:
+    """Ends every marked process and removes the run directory; the caller holds the lock."""
+    ended: dict[int, MarkedProcess] = {}
+    deadline = time.monotonic() + _END_TIMEOUT_S
+    # A marked process may start another one while it is being ended: until none is left.
+    while (found := marked_processes()) and time.monotonic() < deadline:
+        for process in found:
+            ended[process.pid] = process
+            _kill(process.pid)
+        time.sleep(0.01)
+    there = RUN_DIR.exists()
+    shutil.rmtree(RUN_DIR, ignore_errors=True)
+    return Removed(tuple(ended.values()), there)
+
+
+def marked_processes() -> list[MarkedProcess]:
+    """Returns the processes that a fabric started, less those that this one descends from."""
+    ours = _ancestors()
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal() and int(entry) not in ours and _is_marked(int(entry)):
+            command = _read(int(entry), "cmdline").replace(b"\0", b" ").decode(errors="replace")
+            found.append(MarkedProcess(int(entry), command.strip()))
+    return found
+
+
+def _is_marked(pid: int) -> bool:
+    return any(
+        variable.startswith(MARK_VARIABLE.encode() + b"=") for variable in _read(pid, "environ").split(b"\0")
+    )
+
+
+def _kill(pid: int) -> None:
+    """Kills a marked process, whoever has its number by now being left alone."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        if _is_marked(pid):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(handle)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _ancestors() -> frozenset[int]:
+    pids = set()
+    pid = os.getpid()
+    while pid > 0 and pid not in pids:
+        pids.add(pid)
+        # The parent is the second field after the command, which may itself have blanks and brackets.
+        fields = _read(pid, "stat").rpartition(b")")[2].split()
+        pid = int(fields[1]) if len(fields) > 1 else 0
+    return frozenset(pids)
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path("/proc", str(pid), name).read_bytes()
+    except OSError:  # it has ended, or is a kernel thread's
+        return b""

@@ -1,0 +1,151 @@
+"""What this machine has: root, programs, datapaths, queueing disciplines, memory. Detect, never assume."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+from emulation.subprocesses import CommandError, require_programs, run
+from topology.errors import MachineError, UsageError
+
+DATAPATHS = ("auto", "kernel", "user")
+_ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+KERNEL_WITH_ALL = (
+    f"Debian's cloud kernel has it (apt-get install linux-image-cloud-{_ARCHITECTURE}), and so has the VM "
+    "(vagrant/)"
+)
+
+PROGRAMS = {
+    "ovs-vswitchd": "openvswitch-switch",
+    "ovsdb-server": "openvswitch-switch",
+    "ovs-vsctl": "openvswitch-switch",
+    "mnexec": "mininet",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "ethtool": "ethtool",
+}
+
+CAPABILITIES = "a container needs the capabilities SYS_ADMIN, NET_ADMIN and NET_RAW (docker run --privileged)"
+
+# Resident memory of one switch (ovsdb-server and ovs-vswitchd, and the shell that holds its namespace)
+# and of one host (its shell), measured on ER_7, with a third on top.
+SWITCH_MEMORY_BYTES = 24 << 20
+HOST_MEMORY_BYTES = 4 << 20
+
+
+def mininet_version() -> str | None:
+    """Returns Mininet's version, or None if it cannot be imported."""
+    try:
+        from mininet.net import VERSION
+    except ImportError:
+        return None
+    return str(VERSION)
+
+
+def require_root() -> None:
+    """Raises MachineError unless we are root."""
+    if os.geteuid() != 0:
+        raise MachineError("emulating a network needs root; try again with sudo")
+
+
+def require_emulation() -> None:
+    """Raises MachineError, naming what is missing, unless fabrics can be launched here."""
+    require_root()
+    require_programs(PROGRAMS)
+    problem = namespaces_problem()
+    if problem:
+        raise MachineError(f"root may not make network namespaces and links here ({problem}); {CAPABILITIES}")
+
+
+def namespaces_problem() -> str | None:
+    """Returns what keeps us from making a node and its links, or None: it is tried as fabrics do it."""
+    link = ["ip", "link", "add", "polarlab-a", "type", "veth", "peer", "name", "polarlab-b"]
+    try:
+        run(["mnexec", "-n", *link])
+    except CommandError as error:
+        return error.said
+    return None
+
+
+def kernel_datapath_available() -> bool:
+    """Returns whether the kernel has the openvswitch module, loading it where possible."""
+    if Path("/sys/module/openvswitch").exists():
+        return True
+    try:
+        subprocess.run(["modprobe", "-q", "openvswitch"], check=False, timeout=20, capture_output=True)
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return False
+    return Path("/sys/module/openvswitch").exists()
+
+
+def qdisc_available(words: str) -> bool:
+    """Returns whether the kernel takes a queueing discipline, by `tc`'s words, in a namespace made for it."""
+    script = f"ip link set lo up && tc qdisc add dev lo root {words}"
+    try:
+        done = subprocess.run(["unshare", "-n", "sh", "-c", script], check=False, capture_output=True)
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0
+
+
+def require_netem() -> None:
+    """Raises MachineError unless links can delay and lose packets here."""
+    if not qdisc_available("netem delay 1ms"):
+        raise MachineError(
+            "this kernel has no netem, which delays and loses packets on links; " + KERNEL_WITH_ALL
+        )
+
+
+def check_datapath(asked: str) -> None:
+    """Raises UsageError unless `asked` is one of DATAPATHS."""
+    if asked not in DATAPATHS:
+        raise UsageError(f"unknown datapath {asked!r}; there are: {', '.join(DATAPATHS)}")
+
+
+def choose_datapath(asked: str) -> str:
+    """Returns `kernel` or `user` for what was asked for: the kernel's where there is one.
+
+    Raises:
+        UsageError: `asked` is not one of DATAPATHS.
+        MachineError: the kernel's datapath was asked for and this kernel has none.
+    """
+    check_datapath(asked)
+    if asked == "user":
+        return "user"
+    if kernel_datapath_available():
+        return "kernel"
+    if asked == "kernel":
+        raise MachineError(
+            "this kernel has no openvswitch module; use --datapath user, or a kernel that has it"
+        )
+    return "user"
+
+
+def available_memory_bytes() -> int:
+    """Returns how much memory can still be used, as the kernel estimates it."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == "MemAvailable":
+            return int(value.split()[0]) << 10
+    raise MachineError("/proc/meminfo tells no MemAvailable; Linux 3.14 or newer is needed")
+
+
+def require_memory(routers: int, hosts: int) -> None:
+    """Raises MachineError if a fabric of that many routers and hosts will not fit into memory."""
+    needed = routers * SWITCH_MEMORY_BYTES + hosts * HOST_MEMORY_BYTES
+    available = available_memory_bytes()
+    if needed > available:
+        raise MachineError(
+            f"{routers} switches and {hosts} hosts need about {needed >> 20} MiB of memory, and "
+            f"{available >> 20} MiB are free; try a smaller fabric"
+        )
+
+
+def emulation_versions() -> dict[str, str]:
+    """Returns the versions of Mininet and Open vSwitch."""
+    from mininet.net import VERSION
+
+    said = run(["ovs-vswitchd", "--version"]).split()
+    return {"mininet": VERSION, "openvswitch": said[said.index("vSwitch)") + 1]}

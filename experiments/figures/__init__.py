@@ -1,0 +1,1 @@
+"""Figures of topologies and results, drawn by matplotlib."""

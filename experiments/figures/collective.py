@@ -1,0 +1,71 @@
+"""A collective's bandwidth and completion time over message size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.figures.style import DARK, LIGHT, heading, new_figure, plain_log_labels
+from experiments.results.collective import COLLECTIVE_SERIES, ITERATION_COLUMNS
+from experiments.results.run_directory import read_csv
+
+
+def draw_collective(folder: Path, summary: dict[str, Any]) -> Figure:
+    """Draws bandwidths and every iteration's completion time; errors as `read_csv`."""
+    told = summary["collective"]
+    sizes = sorted(
+        (size for size in told["sizes"] if size["iterations"]), key=lambda size: size["message_bytes"]
+    )
+    figure = new_figure((11, 4.4))
+    left, right = figure.subplots(1, 2)
+    places = [size["message_bytes"] for size in sizes]
+    for key, label, marker, color in (
+        ("bus_bandwidth_bps", "bus bandwidth", "o", DARK),
+        ("algorithm_bandwidth_bps", "algorithm bandwidth", "s", LIGHT),
+    ):
+        rates = [size[key] / 1e6 for size in sizes]
+        left.plot(places, rates, marker=marker, color=color, markeredgecolor=DARK, label=label)
+    rate = summary["link_rate_bps"] / 1e6
+    left.axhline(rate, color="0.5", linestyle=":", label="a link's rate")
+    highest = max([rate, *(size["algorithm_bandwidth_bps"] / 1e6 for size in sizes)])
+    left.set(ylabel="Mbit/s", ylim=(0, highest * 1.15))
+    left.legend(loc="best")
+    table = read_csv(folder / COLLECTIVE_SERIES, ITERATION_COLUMNS)
+    counted = np.array(table["iteration"], int) >= 0
+    right.plot(
+        np.array(table["message_bytes"], float)[counted],
+        np.array(table["completion_ms"], float)[counted],
+        linestyle="none",
+        marker="o",
+        markerfacecolor="none",
+        color=DARK,
+        label="an iteration",
+    )
+    right.set(ylabel="completion time in ms", yscale="log")
+    plain_log_labels(right.yaxis)
+    right.legend(loc="best")
+    for axes in (left, right):
+        size_axis(axes, places)
+    figure.suptitle(
+        f"{heading(summary)}\n{told['ranks']} ranks, {summary['placement']} placement", parse_math=False
+    )
+    return figure
+
+
+def size_axis(axes: Axes, sizes: list[int]) -> None:
+    """Gives axes message sizes in bytes to the right, by powers of two."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [_size(size) for size in sizes], rotation=30)
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("message size")
+
+
+def _size(message_bytes: int) -> str:
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if message_bytes >= unit:
+            return f"{message_bytes / unit:g} {name}"
+    return f"{message_bytes} B"

@@ -1,0 +1,172 @@
+"""Drawings of fabrics, laid out as their families say (`Topology.layout`); readable in grey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Circle, Polygon
+
+from experiments.figures.style import check_figure, new_figure, printable, save_new_figure
+from topology.addressing import switch_name
+from topology.base import Topology
+from topology.layout import Layout
+
+_FILLS = ("#1f3b57", "#7f9db9", "#ffffff")
+_EDGE = "#1f3b57"
+# From light to black, by way of orange: it darkens all the way, so that grey tells the same.
+HEAT = LinearSegmentedColormap.from_list("heat", ("0.88", "#f0b77f", "#c2571a", "#5a1e00", "black"))
+_MOST_NAMED = 70
+_LONGEST_LABEL = 24
+
+
+def draw_topology(topology: Topology, title: str, path: Path) -> None:
+    """Draws a fabric into a file that does not exist yet, PNG or SVG by its ending.
+
+    Raises:
+        UsageError: another ending, the file exists, or its folder does not.
+        OSError: it cannot be written.
+    """
+    format_ = check_figure(path)
+    layout = topology.layout()
+    width, height = np.ptp(layout.positions, axis=0)
+    figure = new_figure((10, float(np.clip(10 * height / max(width, 1e-9), 4.5, 10)) + 0.8))
+    axes = figure.subplots()
+    draw_fabric(axes, topology, layout)
+    # A title may have the name of a file in it, and that anything.
+    axes.set_title(printable(title), pad=14, parse_math=False)
+    figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=8)
+    save_new_figure(figure, path, format_)
+
+
+def draw_fabric(
+    axes: Axes, topology: Topology, layout: Layout, shades: npt.NDArray[np.float64] | None = None
+) -> None:
+    """Draws links, routers and clusters, labelled for a legend.
+
+    `shades` of the links, in their order, from 0 (light and thin) to 1 (black and thick), stand for
+    something.
+    """
+    size = float(np.clip(9000 / topology.routers, 4, 160))
+    _outline(axes, layout)
+    thin = float(np.clip(20 / topology.links**0.5, 0.08, 1.0))
+    lines = link_lines(topology, layout)
+    if shades is None:
+        axes.add_collection(LineCollection(lines, colors="0.35", linewidths=thin, alpha=0.6, zorder=2))
+    else:
+        order = np.argsort(shades, kind="stable")  # what is dark lies above, on every machine alike
+        width = np.clip(60 / topology.links**0.5, 0.6, 3.5) * (0.3 + 0.7 * shades[order])
+        shaded = LineCollection(
+            [lines[place] for place in order],
+            colors=HEAT(shades[order]),
+            linewidths=width,
+            zorder=2,
+        )
+        axes.add_collection(shaded)
+    for place, name in enumerate(layout.kinds):
+        chosen = layout.positions[layout.kind == place]
+        label = f"{len(chosen)} {name}"
+        fill = _FILLS[place % len(_FILLS)] if len(layout.kinds) > 1 else _FILLS[1]
+        axes.scatter(
+            chosen[:, 0],
+            chosen[:, 1],
+            s=size,
+            c=fill,
+            edgecolors=_EDGE,
+            linewidths=0.6,
+            zorder=3,
+            label=label,
+        )
+    if layout.marked:
+        router, what = layout.marked
+        spot = layout.positions[router]
+        axes.scatter(
+            spot[0],
+            spot[1],
+            s=3 * size,
+            facecolors="none",
+            edgecolors="black",
+            linewidths=1.4,
+            zorder=4,
+            clip_on=False,
+            label=f"{switch_name(router)}, {what}",
+        )
+    if topology.routers <= _MOST_NAMED:
+        for router, (x, y) in enumerate(layout.positions):
+            dark = len(layout.kinds) > 1 and layout.kind[router] == 0
+            color = "white" if dark else "black"
+            axes.text(x, y, str(router + 1), fontsize=6, ha="center", va="center", color=color, zorder=5)
+            if topology.labels and topology.labels[router] != str(router + 1):
+                label = printable(topology.labels[router][:_LONGEST_LABEL])
+                axes.annotate(
+                    label,
+                    (x, y),
+                    xytext=(0, -(size**0.5)),
+                    textcoords="offset points",
+                    ha="center",
+                    va="top",
+                    fontsize=6,
+                    parse_math=False,
+                )
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.margins(0.03)
+    axes.autoscale_view()
+    # Routers in a line need some height, too.
+    least = 0.3 * float(np.ptp(layout.positions, axis=0).max())
+    for limits, set_limits in ((axes.get_xlim(), axes.set_xlim), (axes.get_ylim(), axes.set_ylim)):
+        if limits[1] - limits[0] < least:
+            middle = (limits[0] + limits[1]) / 2
+            set_limits(middle - least / 2, middle + least / 2)
+
+
+def link_lines(topology: Topology, layout: Layout) -> list[npt.NDArray[np.float64]]:
+    """Returns the points of each link's line, in the order of the topology's links.
+
+    Links within a row bend away from it, the longer the further; parallel links bend to either side.
+    """
+    lines = []
+    along = np.linspace(0, 1, 16)[:, None]
+    for link in topology.link_list:
+        a, b = layout.positions[link.a], layout.positions[link.b]
+        in_row = layout.rows and a[1] == b[1]
+        bend = -0.16 if in_row else 0.0
+        if link.copy:
+            bend += 0.06 * (link.copy // 2) * (-1) ** link.copy
+        if not bend:
+            lines.append(np.stack([a, b]))
+            continue
+        across = np.array([a[1] - b[1], b[0] - a[0]]) * (np.sign(b[0] - a[0]) if in_row else 1)
+        lines.append(a + (b - a) * along + across * bend * 4 * along * (1 - along))
+    return lines
+
+
+def _outline(axes: Axes, layout: Layout) -> None:
+    """Outlines the clusters: rings around points on a circle, bands around those in columns."""
+    for number, cluster in enumerate(layout.clusters):
+        points = layout.positions[list(cluster)]
+        label = f"{len(layout.clusters)} {layout.cluster_name}" if number == 0 else None
+        shape: Polygon | Circle
+        if layout.rows:
+            shape = Polygon(_hull(points, 0.4, 0.03 * float(np.ptp(layout.positions[:, 0]))), closed=True)
+        else:
+            centre = points.mean(axis=0)
+            radius = 1.25 * float(np.hypot(*(points - centre).T).max())
+            shape = Circle((float(centre[0]), float(centre[1])), radius)
+        shape.set(facecolor=("0.94", "0.88")[number % 2], edgecolor="0.7", zorder=1, label=label)
+        axes.add_patch(shape)
+
+
+def _hull(points: npt.NDArray[np.float64], beside: float, beyond: float) -> npt.NDArray[np.float64]:
+    """Returns the corners of a band around points in rows: as wide at its ends as they are there."""
+    x, y = points.T
+    corners = []
+    for height, sign in ((y.max(), 1), (y.min(), -1)):
+        here = x[y == height]
+        left, right = here.min() - beside, here.max() + beside
+        corners += [(edge, height + sign * beyond) for edge in ((left, right), (right, left))[sign < 0]]
+    return np.array(corners)

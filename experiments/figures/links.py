@@ -1,0 +1,91 @@
+"""How a run loaded the links between routers: on the fabric's drawing, and sorted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from experiments.figures.fabric import HEAT, draw_fabric
+from experiments.figures.style import DARK, heading, new_figure
+from experiments.results.link_loads import directed_links, jain
+from experiments.results.run_directory import LINK_LOAD_COLUMNS, LINK_LOADS, read_csv
+from topology.base import Topology
+from topology.errors import ParameterError, UsageError
+from topology.registry import make_topology
+
+_MOST_DRAWN = 4000  # links; more are a black disc
+
+
+def draw_links(folder: Path, summary: dict[str, Any]) -> Figure:
+    """Draws a heat map of the links, the busier direction of each, and all directions' loads, sorted.
+
+    Without the map where the fabric cannot be made again: its graph was in a file that is gone or has
+    changed.
+
+    Raises:
+        ParameterError: the table is damaged.
+    """
+    table = read_csv(folder / LINK_LOADS, LINK_LOAD_COLUMNS)
+    loads = np.array(table["load"], float)
+    if not len(loads) or not np.isfinite(loads).all():
+        raise ParameterError(f"{folder / LINK_LOADS} is damaged")
+    topology = _topology(summary, table["link"])
+    figure = new_figure((12.5, 6.0) if topology else (7, 4.5))
+    if topology:
+        left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+        _map(figure, left, topology, loads)
+    else:
+        right = figure.subplots()
+    _bars(right, loads)
+    figure.suptitle(heading(summary), parse_math=False)
+    return figure
+
+
+def _topology(summary: dict[str, Any], names: list[str]) -> Topology | None:
+    try:
+        topology = make_topology(summary["name"], summary["params"])
+    except UsageError:
+        return None
+    same = [link.name for link in directed_links(topology)] == names
+    return topology if same and topology.links <= _MOST_DRAWN else None
+
+
+def _map(figure: Figure, axes: Axes, topology: Topology, loads: npt.NDArray[np.float64]) -> None:
+    place = {(link.source, link.port): number for number, link in enumerate(directed_links(topology))}
+    busier = np.array(
+        [
+            max(loads[place[link.a, link.port_a]], loads[place[link.b, link.port_b]])
+            for link in topology.link_list
+        ]
+    )
+    top = max(1.0, float(busier.max()))
+    draw_fabric(axes, topology, topology.layout(), np.clip(busier / top, 0, 1))
+    scale = ScalarMappable(Normalize(0, top), HEAT)
+    figure.colorbar(
+        scale,
+        ax=axes,
+        location="bottom",
+        shrink=0.6,
+        label="load of the busier direction, of the link's capacity",
+    )
+
+
+def _bars(axes: Axes, loads: npt.NDArray[np.float64]) -> None:
+    ordered = np.sort(loads)[::-1]
+    axes.bar(np.arange(len(ordered)), ordered, width=1.0, color=DARK)
+    mean = float(loads.mean())
+    axes.axhline(mean, color="0.45", linestyle="--", linewidth=1.2, label=f"mean {mean:.3f}")
+    axes.plot([], [], " ", label=f"max {ordered[0]:.3f}")
+    fairness = jain(loads)
+    axes.plot([], [], " ", label="Jain's index " + ("-" if fairness is None else f"{fairness:.3f}"))
+    axes.set(xlabel="directed links, by load", ylabel="load, of the link's capacity")
+    axes.set_xlim(-0.5, len(ordered) - 0.5)
+    axes.set_ylim(0, max(1.05, 1.05 * float(ordered[0])))
+    axes.legend(loc="upper right", handlelength=1.5)

@@ -1,0 +1,135 @@
+"""Readings of all queues of a fabric while traffic runs: real rates of saturated links, drops and losses.
+
+All queues are read again and again. A queue that held, at one reading, more than its link can send until the
+next was never empty in between, so that what the link sent meanwhile is its real rate: no assumption about
+the traffic is needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from controller.occupancy.queues import QueueReader, QueueState
+from experiments.live_fabric import LiveFabric, open_queues
+from experiments.results.link_loads import LinkHistory
+from topology.errors import MachineError
+
+# Readings per time that a full queue takes to drain; more than one, so that a third full is enough.
+_READINGS_PER_QUEUE = 3
+_LEAST_INTERVAL_S, _MOST_INTERVAL_S = 0.02, 0.5
+# Reading may take at most this share of the time.
+_MOST_SHARE = 1 / 40
+# A rate is told of a link that was saturated for so many frames' time, and a second at least.
+_LEAST_FRAMES, _LEAST_S = 50, 1.0
+
+Link = tuple[int, int]  # datapath id, port
+
+
+@dataclass
+class LinkLog:
+    """What was seen of the links.
+
+    Attributes:
+        busy_s: link -> the time for which it was surely saturated.
+        busy_bytes: link -> what it sent in that time.
+        dropped_packets: by all switches' queues.
+        lost_packets: by links that were asked to lose some.
+        observable: whether queues drain slowly enough to be seen full twice.
+        history: what all queues said now and then.
+    """
+
+    busy_s: dict[Link, float] = field(default_factory=dict)
+    busy_bytes: dict[Link, int] = field(default_factory=dict)
+    dropped_packets: int = 0
+    lost_packets: int = 0
+    observable: bool = True
+    history: LinkHistory = field(default_factory=LinkHistory)
+
+    def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
+        """Takes two readings of a link's queue, `seconds` apart."""
+        self.dropped_packets += after.dropped_packets - before.dropped_packets
+        self.lost_packets += after.lost_packets - before.lost_packets
+        if before.waiting_bytes * 8 >= rate_bps * seconds:
+            self.busy_s[link] = self.busy_s.get(link, 0.0) + seconds
+            sent = after.sent_bytes - before.sent_bytes
+            self.busy_bytes[link] = self.busy_bytes.get(link, 0) + sent
+
+    def rate_errors(self, rate_bps: int, frame_bytes: int) -> dict[Link, float]:
+        """Returns link -> its real rate over the asked one, less one, of links saturated for long enough."""
+        least_s = max(_LEAST_S, _LEAST_FRAMES * frame_bytes * 8 / rate_bps)
+        return {
+            link: self.busy_bytes[link] * 8 / seconds / rate_bps - 1
+            for link, seconds in self.busy_s.items()
+            if seconds >= least_s
+        }
+
+
+class LinkSampler:
+    """Watches a fabric's links while used as a context manager; without netlink it sees nothing."""
+
+    def __init__(self, fabric: LiveFabric, frame_bytes: int) -> None:
+        shape = fabric.options.shape
+        self._drain_s = shape.queue_packets * frame_bytes * 8 / shape.rate_bps
+        self._interval_s = min(max(self._drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
+        self._rate_bps = shape.rate_bps
+        self._readers: dict[int, QueueReader] = {}
+        with contextlib.suppress(OSError, MachineError), contextlib.ExitStack() as opened:
+            for number, queues in open_queues(fabric.network, opened).items():
+                own = replace(queues, descriptor=os.dup(queues.descriptor))
+                self._readers[number] = QueueReader(own)
+        self._last: dict[int, tuple[float, dict[int, QueueState]]] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.log: LinkLog | None = LinkLog() if self._readers else None
+
+    def __enter__(self) -> LinkSampler:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        for reader in self._readers.values():
+            reader.close()
+
+    def _run(self) -> None:
+        seconds = self._timed(self._read)
+        while not self._stop.wait(self._pause_s(seconds)):
+            seconds = self._timed(self._read)
+        if self.log:
+            self.log.history.keep_next()
+        self._read()  # the drops until now
+
+    def _pause_s(self, seconds: float) -> float:
+        interval_s = max(self._interval_s, seconds / _MOST_SHARE)
+        if self.log and interval_s > self._drain_s:
+            self.log.observable = False
+        return interval_s - seconds
+
+    @staticmethod
+    def _timed(action: Callable[[], None]) -> float:
+        """Returns what an action takes of a core; on a busy machine it may take longer by the clock."""
+        started = time.thread_time()
+        action()
+        return time.thread_time() - started
+
+    def _read(self) -> None:
+        for number, reader in self._readers.items():
+            try:
+                queues = reader.read()
+            except OSError:  # that switch's namespace is gone
+                continue
+            now = time.monotonic()
+            if self.log:
+                self.log.history.note(number, now, queues)
+            if number in self._last and self.log:
+                then, before = self._last[number]
+                for port in queues.keys() & before.keys():
+                    link = (number, port)
+                    self.log.note(link, before[port], queues[port], now - then, self._rate_bps)
+            self._last[number] = (now, queues)

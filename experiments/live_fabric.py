@@ -1,0 +1,197 @@
+"""A fabric that is up: the emulated network with its controller, its plan proven and installed."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from controller.occupancy.queue_handoff import Queues
+from controller.occupancy.queues import SwitchQueues
+from controller.occupancy.source import NETLINK, PORT_STATISTICS
+from emulation.network import FabricNetwork, FabricSettings, launched
+from emulation.requirements import choose_datapath
+from experiments.controller_process import ControllerProcess
+from experiments.events import Progress
+from experiments.spec.fabric import FabricOptions
+from routing.plan.model import RoutePlan
+from routing.registry import make_plan, routing
+from topology.addressing import Host, hosts_of
+from topology.errors import MachineError
+from traffic.engine import sockets
+
+
+@dataclass(frozen=True)
+class LiveFabric:
+    """A fabric that is up.
+
+    Attributes:
+        options: what was asked for.
+        datapath: the datapath that it got, `kernel` or `user`.
+        occupancy: how an adaptive routing's controller learns how full the ports are: `netlink` or
+            `port-statistics`; None where the routing does not adapt.
+        plan: what its switches hold.
+        network: its Mininet network.
+        controller: its controller.
+        hosts: all hosts, router by router.
+        bringup_s: seconds to build it, to have all switches connected, and to install the plan.
+    """
+
+    options: FabricOptions
+    datapath: str
+    occupancy: str | None
+    plan: RoutePlan
+    network: FabricNetwork
+    controller: ControllerProcess
+    hosts: tuple[Host, ...]
+    bringup_s: dict[str, float]
+
+    def begin_anew(self) -> None:
+        """Has a measurement begin as on a new fabric: without detours, and with empty caches."""
+        if self.occupancy is not None:
+            self.controller.take_detours_back()
+        self.network.forget_decisions()
+
+    def start_controller_again(self, progress: Progress) -> None:
+        """Starts the controller after it was stopped; it takes charge by itself. Errors as at first."""
+        self.network.forget_controller()
+        self.controller.start()
+        if self.occupancy is not None:
+            with _queues(self.options, self.network, progress) as queues:
+                self.controller.hand_over(queues)
+
+    def ended_parts(self) -> list[str]:
+        """Returns the processes that should run and do not, in words."""
+        ended = [] if self.controller.running or self.controller.stopped else ["the controller"]
+        return ended + self.network.ended_parts()
+
+
+@contextlib.contextmanager
+def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabric]:
+    """Gives a fabric that is up, and takes it down at the end, however that comes.
+
+    Raises:
+        MachineError: the machine lacks something.
+        NegativeResult: the plan fails its proof; nothing was installed.
+        CommandError, ControllerError: a part could not be started.
+    """
+    with prepared_network(options, progress) as network, controlled(options, network, progress) as fabric:
+        yield fabric
+        progress("taking the fabric down")
+
+
+@contextlib.contextmanager
+def prepared_network(options: FabricOptions, progress: Progress) -> Iterator[FabricNetwork]:
+    """Gives a network for `controlled` to build and start, and takes it down at the end; errors as above."""
+    datapath = choose_datapath(options.datapath)
+    settings = FabricSettings(options.topology, options.hosts, options.shape, datapath, options.impairment)
+    with launched(settings, progress) as network:
+        yield network
+
+
+@contextlib.contextmanager
+def controlled(options: FabricOptions, network: FabricNetwork, progress: Progress) -> Iterator[LiveFabric]:
+    """Gives a network with a controller and its plan installed; at the end the controller is gone.
+
+    One network can be used for one routing after another: what its switches hold of the last is removed.
+    Errors as `live_fabric`.
+    """
+    hosts = hosts_of(options.topology, options.hosts)
+    started = time.monotonic()
+    if network.started:
+        network.clear()
+    with _controller(options, network) as controller:  # plans and proves while the network is built
+        repair = options.local_repair
+        plan = make_plan(options.topology, options.hosts, options.routing, local_repair=repair)
+        if not network.built:
+            network.build()
+        occupancy = None
+        if not routing(options.routing).oblivious:
+            with _queues(options, network, progress) as queues:
+                controller.hand_over(queues)
+                occupancy = NETLINK if queues.switches else PORT_STATISTICS
+        controller.wait_until_listening()
+        _tell_plan(controller, progress)
+        if not network.started:
+            network.start()
+        built = time.monotonic()
+        controller.wait_until_installed(options.topology.routers, progress.live)
+        told = controller.installation
+        bringup_s = {
+            "build": built - started,
+            "connect": max(0.0, told.connected_at - built),
+            "install": told.installed_at - max(built, told.connected_at),
+        }
+        progress(f"all switches hold their rules, {sum(bringup_s.values()):.1f} s after the start")
+        datapath = network.settings.datapath
+        yield LiveFabric(options, datapath, occupancy, plan, network, controller, hosts, bringup_s)
+
+
+def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerProcess:
+    return ControllerProcess(
+        options.name,
+        options.params,
+        options.hosts,
+        options.routing,
+        network.controller_target,
+        network.run_dir / "controller.log",
+        local_repair=options.local_repair,
+    )
+
+
+@contextlib.contextmanager
+def _queues(options: FabricOptions, network: FabricNetwork, progress: Progress) -> Iterator[Queues]:
+    """Gives the queues that the controller is to read, or none where it must ask the switches."""
+    shape = options.shape
+    with contextlib.ExitStack() as opened:
+        switches: dict[int, SwitchQueues] = {}
+        if options.occupancy == NETLINK:
+            try:
+                switches = open_queues(network, opened)
+            except (OSError, MachineError) as error:
+                progress(f"the queues cannot be read over netlink ({error}); adapting by port statistics")
+        yield Queues(switches, shape.queue_packets, shape.rate_bps)
+
+
+def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[int, SwitchQueues]:
+    """Opens a netlink socket in every switch's namespace, to read its queues through.
+
+    Args:
+        network: the fabric's network, built.
+        opened: what closes the sockets.
+
+    Returns:
+        Datapath id -> its queues, of the ports to other switches and to hosts.
+
+    Raises:
+        OSError, MachineError: the machine does not let us.
+    """
+    switches = {}
+    with sockets.namespaces():
+        for switch in network.switches:
+            settings = switch.settings()
+            sockets.enter(settings.namespace_pid)
+            ports = {socket.if_nametoindex(name): number for name, number in settings.ports}
+            netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+            opened.enter_context(netlink)
+            switches[settings.dpid] = SwitchQueues(netlink.fileno(), ports)
+    return switches
+
+
+def _tell_plan(controller: ControllerProcess, progress: Progress) -> None:
+    planned, proven = controller.installation.planned, controller.installation.proven
+    progress(
+        f"plan proven: {proven['pairs']} pairs of hosts, at most {proven['max_hops']} hops, "
+        f"{planned['flows']} rules, {planned['groups']} groups"
+    )
+
+
+def told_drops(network: FabricNetwork, progress: Progress) -> dict[str, int]:
+    """Returns what `FabricNetwork.dropped_at_ingress` does, and says so if there is anything."""
+    dropped = network.dropped_at_ingress()
+    if dropped:
+        hosts = ", ".join(f"{host} {packets}" for host, packets in dropped.items())
+        progress(f"packets that hosts may not send were dropped at their switches' ports: {hosts}")
+    return dropped

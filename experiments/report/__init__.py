@@ -1,0 +1,1 @@
+"""Reports: one page of HTML for a run or a sweep."""

@@ -1,0 +1,24 @@
+"""Values of results as text for people, in tables, headings and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def readable(value: Any) -> str:
+    """Returns a value as it is printed for people."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {readable(entry)}" for key, entry in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(readable, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def parameters(params: Mapping[str, Any]) -> str:
+    """Returns a topology's parameters for a heading, as `q = 3, degree = 3`."""
+    return ", ".join(f"{name} = {value}" for name, value in params.items())

@@ -1,0 +1,1 @@
+"""Theory: the fluid model, explanations of paths, exports of graphs."""

@@ -1,0 +1,101 @@
+"""Graphs as files that other programs read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from experiments.results.new_files import write_new
+from topology.base import Topology
+from topology.errors import UsageError
+
+
+def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
+    """Writes a graph to a file that does not exist yet.
+
+    Args:
+        topology: the graph.
+        hosts: per router, for the formats that have them.
+        format_: one of FORMATS.
+        path: the file.
+
+    Raises:
+        UsageError: there is no such format, it cannot hold this graph, or the file exists.
+        OSError: it cannot be written.
+    """
+    check_format(format_)
+    write_new(path, FORMATS[format_](topology, hosts).encode())
+
+
+def check_format(format_: str) -> None:
+    """Raises UsageError unless there is such a format."""
+    if format_ not in FORMATS:
+        raise UsageError(f"unknown format {format_!r}; there are: {', '.join(sorted(FORMATS))}")
+
+
+def _graphml(topology: Topology, _hosts: int) -> str:
+    import networkx as nx
+
+    graph = nx.MultiGraph() if _has_parallel_links(topology) else nx.Graph()
+    for router in range(topology.routers):
+        graph.add_node(router, **({"label": topology.labels[router]} if topology.labels else {}))
+    for link in topology.link_list:
+        graph.add_edge(link.a, link.b, port_a=link.port_a, port_b=link.port_b)
+    return "\n".join(nx.generate_graphml(graph)) + "\n"
+
+
+def _has_parallel_links(topology: Topology) -> bool:
+    ends = {(link.a, link.b) for link in topology.link_list}
+    return len(ends) < topology.links
+
+
+def _adjacency_list(topology: Topology, _hosts: int) -> str:
+    """Returns a line per router: itself and its neighbours of higher index, as networkx reads it."""
+    lines = []
+    for router in range(topology.routers):
+        later = [n for n in topology.neighbours(router).tolist() if n > router]
+        lines.append(" ".join(map(str, [router, *later])))
+    return "\n".join(lines) + "\n"
+
+
+def _json(topology: Topology, _hosts: int) -> str:
+    links = [[link.a, link.b, link.port_a, link.port_b] for link in topology.link_list]
+    content = {
+        "name": topology.name,
+        "params": dict(topology.params),
+        "routers": topology.routers,
+        **({"labels": list(topology.labels)} if topology.labels else {}),
+        "link_fields": ["a", "b", "port_a", "port_b"],
+        "links": links,
+    }
+    return json.dumps(content) + "\n"
+
+
+def _booksim(topology: Topology, hosts: int) -> str:
+    """Returns BookSim's `anynet` format: a line per router, its nodes and its neighbours of higher index.
+
+    A link is told once and goes both ways; nodes are numbered router by router.
+    """
+    if _has_parallel_links(topology):
+        raise UsageError("BookSim's anynet format has no parallel links; try graphml or json")
+    lines = []
+    for router in range(topology.routers):
+        nodes = [f"node {router * hosts + index}" for index in range(hosts)]
+        later = [f"router {n}" for n in topology.neighbours(router).tolist() if n > router]
+        lines.append(" ".join([f"router {router}", *nodes, *later]))
+    return "\n".join(lines) + "\n"
+
+
+def _edge_list(topology: Topology, _hosts: int) -> str:
+    """Returns a line per link, the two routers, for SST Merlin's `anytopo`; parallel links are repeated."""
+    return "".join(f"{link.a} {link.b}\n" for link in topology.link_list)
+
+
+FORMATS: Mapping[str, Callable[[Topology, int], str]] = {
+    "adjlist": _adjacency_list,
+    "booksim": _booksim,
+    "graphml": _graphml,
+    "json": _json,
+    "sst": _edge_list,
+}

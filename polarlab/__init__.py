@@ -1,0 +1,1 @@
+"""PolarLab: low-diameter networks, emulated with real packets, proven and measured."""

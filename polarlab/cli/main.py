@@ -1,0 +1,78 @@
+"""Where the `polarlab` command starts: statuses, signals, and no traceback on a user's screen."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+
+from experiments.errors import Status, Terminated, internal_text, known_status
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit status."""
+    _open_closed_streams()
+    _lead_to_administration()
+    for number in END_SIGNALS:
+        signal.signal(number, _end)
+    try:
+        for stream in (sys.stdout, sys.stderr):  # names of files need not be text
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        # Imported here, so that Ctrl-C during an import is handled like any other.
+        from polarlab.cli.parser import run
+
+        status = int(run(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # Whoever read our output has enough (`polarlab ... | head`): nothing more can be said there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Status.DONE
+    except (Exception, KeyboardInterrupt, Terminated) as error:  # the command's outermost boundary
+        return _explain(error)
+
+
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _end(*_arguments: object) -> None:
+    """Makes the first signal end us in good order, and that order undisturbed by those that follow."""
+    for number in END_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    raise Terminated
+
+
+def _open_closed_streams() -> None:
+    """Gives us standard streams where we were started without (`polarlab ... <&-`)."""
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(descriptor, mode, closefd=False))
+
+
+def _lead_to_administration() -> None:
+    """Has PATH lead to ovs-vswitchd, ip and tc: Debian's plain `su` leaves the user's, which does not."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    folders += [folder for folder in ("/usr/sbin", "/sbin") if folder not in folders]
+    os.environ["PATH"] = os.pathsep.join(folders)
+
+
+def _explain(error: BaseException) -> int:
+    known = known_status(error)
+    if known:
+        status, line = known
+        # What users name may have anything in it; it is told in one line all the same.
+        print(f"polarlab: {' '.join(line.splitlines())}", file=sys.stderr)
+        return status
+    with tempfile.NamedTemporaryFile("w", prefix="polarlab-error-", suffix=".log", delete=False) as log:
+        traceback.print_exception(error, file=log)
+    print(f"polarlab: {internal_text(error)} (details in {log.name})", file=sys.stderr)
+    return Status.INTERNAL

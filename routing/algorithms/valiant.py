@@ -1,0 +1,47 @@
+"""Valiant routing (`valiant`): every packet goes to a random router first, and from there minimally.
+
+Source: L. G. Valiant, "A scheme for fast parallel communication" (SIAM J. Comput. 11, 1982); in
+PolarFly, section V-B. The intermediate router is chosen by the hash of a packet's flow, so that a flow
+keeps its path.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.compiler import SourcePart, assemble, by_way_of
+from routing.plan.groups import Block, RouterView, group_number
+from routing.plan.model import Group, GroupKind, RoutePlan, Rule, Table, ToGroup
+from routing.plan.tables import PRIORITY_ROUTER
+from routing.reroute.base import Repair
+from topology.base import Topology
+
+NAME = "valiant"
+# One group for all destinations. Open vSwitch divides a group of n equal buckets evenly up to n = 256.
+GROUP = group_number(Block.CHOICE_ANY)
+MOST_INTERMEDIATES = 256
+
+
+def valiant_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
+    """Returns the plan in which a packet takes at most twice the diameter in hops.
+
+    Where there are over 256 other routers, a source uses every so many-th of them. Arguments and errors
+    as `assemble`.
+    """
+    diameter = topology.diameter
+
+    def bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
+        return np.where(distances == 0, 0, 2 * diameter).astype(np.int16)
+
+    return assemble(topology, hosts_per_router, NAME, bound, _any_router_first)
+
+
+def _any_router_first(view: RouterView, repair: Repair) -> SourcePart:
+    others = view.others()
+    chosen = np.linspace(0, len(others) - 1, min(len(others), MOST_INTERMEDIATES)).round()
+    buckets = tuple(by_way_of(repair, others[int(index)]) for index in chosen)
+    rules = tuple(
+        Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(GROUP),)) for other in others
+    )
+    return SourcePart(rules, (Group(GROUP, GroupKind.SELECT, buckets),))

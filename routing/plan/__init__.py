@@ -1,0 +1,1 @@
+"""The plan of a fabric as plain data: rules, groups, tables, and their text."""

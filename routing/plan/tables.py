@@ -1,0 +1,145 @@
+"""The parts of a switch's tables that every routing shares: ingress, ARP, tags and delivery.
+
+    table 0  ingress   a host's packets, if they are that host's own; a fabric port's to table 2
+    table 1  source    ARP is answered here; own hosts are delivered; the rest is the routing's
+    table 2  transit   no tag: to table 3; own tag: popped, to table 3; other tags are the routing's
+    table 3  minimal   own hosts are delivered; repaired packets to table 4; the rest is the routing's
+    table 4  marked    the routing's, without any repair
+
+What a host may send is its own MAC and IP address, no VLAN tag, IPv4 to one address of the fabric, or ARP
+requests. Everything else is dropped by one of two rules of its port, in tables 0 and 1, which count it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from routing.plan.model import (
+    ETH_TYPE_ARP,
+    ETH_TYPE_IPV4,
+    NO_VLAN,
+    PORT_INGRESS,
+    REPAIRED_DSCP,
+    VLAN_PRESENT,
+    CopyBits,
+    LoadBits,
+    Match,
+    Output,
+    PopVlan,
+    Rule,
+    SetField,
+    Table,
+    match,
+)
+from topology.addressing import MAC_PREFIX, NETWORK, ROUTER_MASK, Host, router_ip
+from topology.base import Topology
+
+PRIORITY_EXCEPTION = 300
+PRIORITY_HOST = 200
+PRIORITY_MARKED = 150
+PRIORITY_UNDETOURED = 150  # at a source: routers to which packets go minimally for the time being
+PRIORITY_ROUTER = 100
+PRIORITY_BLOCK = 50  # of routers
+PRIORITY_DROP = 1
+
+ARP_REQUEST, ARP_REPLY = 1, 2
+MOST_TAGS = 4094
+NETWORK_MASK = 0xFF000000
+TO_ANY_HOST = match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(NETWORK, NETWORK_MASK))
+# The upper two bytes of every host's MAC address.
+_ANY_HOST = (MAC_PREFIX << 32, 0xFFFF << 32)
+
+
+def shared_rules(
+    topology: Topology, router: int, hosts: tuple[Host, ...], *, tag: bool = True, marks: bool = True
+) -> Iterator[Rule]:
+    """Yields the rules of one switch that do not depend on the routing.
+
+    Args:
+        topology: the fabric's graph.
+        router: whose switch.
+        hosts: the hosts of that router.
+        tag: whether any packet has a tag that names this router.
+        marks: whether packets may be marked as repaired.
+    """
+    yield from _ingress(topology, router, hosts)
+    yield _arp_responder()
+    yield Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=NO_VLAN), goto=Table.MINIMAL)
+    if tag:
+        own_tag = match(vlan_vid=tag_of(router))
+        yield Rule(Table.TRANSIT, PRIORITY_HOST, own_tag, (PopVlan(),), goto=Table.MINIMAL)
+    for host in hosts:
+        port = topology.host_port(router, host.index)
+        for table in (Table.SOURCE, Table.MINIMAL):
+            yield Rule(table, PRIORITY_HOST, to_host(host), (Output(port),))
+    if marks:
+        marked = match(eth_type=ETH_TYPE_IPV4, ip_dscp=REPAIRED_DSCP)
+        yield Rule(Table.MINIMAL, PRIORITY_MARKED, marked, goto=Table.MARKED)
+
+
+def to_host(host: Host) -> Match:
+    """Returns the match of IPv4 packets for one host."""
+    return match(eth_type=ETH_TYPE_IPV4, ipv4_dst=host.ip)
+
+
+def to_router(topology: Topology, router: int, low_bits: int = 0) -> Match:
+    """Returns the match of IPv4 packets for all hosts of one router.
+
+    Or of all routers whose numbers differ in the lowest `low_bits` bits only.
+    """
+    mask = ROUTER_MASK << low_bits & 0xFFFFFFFF
+    address = router_ip(topology.router_number(router)) & mask
+    return match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(address, mask))
+
+
+def tag_of(router: int) -> int:
+    """Returns vlan_vid of the tag that sends a packet by way of `router` first."""
+    return VLAN_PRESENT | (router + 1)
+
+
+def router_of_tag(vlan_vid: int) -> int:
+    """Returns the router that a tag names."""
+    return (vlan_vid & ~VLAN_PRESENT) - 1
+
+
+def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterator[Rule]:
+    for host in hosts:
+        port = topology.host_port(router, host.index)
+        own = match(in_port=port, eth_src=host.mac, vlan_vid=NO_VLAN)
+        # No broadcast or multicast: what is for one host is for no other.
+        ipv4 = own + match(eth_dst=_ANY_HOST, eth_type=ETH_TYPE_IPV4, ipv4_src=host.ip)
+        yield Rule(Table.INGRESS, PRIORITY_HOST, ipv4, goto=Table.SOURCE)
+        # A host's own packet is not one that was repaired, whatever it says.
+        marked = ipv4 + match(ip_dscp=REPAIRED_DSCP)
+        yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, marked, (SetField("ip_dscp", 0),), goto=Table.SOURCE)
+        arp = own + match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_sha=host.mac, arp_spa=host.ip)
+        yield Rule(Table.INGRESS, PRIORITY_HOST, arp, goto=Table.SOURCE)
+        # A gratuitous request asks for the sender's own address: an answer would claim it is taken.
+        gratuitous = arp + match(arp_tpa=host.ip)
+        yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, gratuitous)
+        for table in (Table.INGRESS, Table.SOURCE, Table.MINIMAL):
+            yield Rule(table, PRIORITY_DROP, match(in_port=port))
+    for port in range(1, int(topology.degrees[router]) + 1):
+        yield Rule(Table.INGRESS, PRIORITY_HOST, match(in_port=port), goto=Table.TRANSIT)
+
+
+def _arp_responder() -> Rule:
+    """Returns the rule that turns a request for any address of the fabric into its answer.
+
+    A host's MAC address is 02:00 and its IP address, so that the answer follows from the question.
+    """
+    asked = match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_tpa=(NETWORK, NETWORK_MASK))
+    answer = (
+        SetField("arp_op", ARP_REPLY),
+        CopyBits("eth_src", "eth_dst", 48),
+        CopyBits("arp_sha", "arp_tha", 48),
+        LoadBits("eth_src", 32, 16, MAC_PREFIX),
+        CopyBits("arp_tpa", "eth_src", 32),
+        CopyBits("eth_src", "arp_sha", 48),
+        # The two protocol addresses change places by way of a register.
+        CopyBits("arp_spa", "reg0", 32),
+        CopyBits("arp_tpa", "arp_spa", 32),
+        CopyBits("reg0", "arp_tpa", 32),
+        Output(PORT_INGRESS),
+    )
+    return Rule(Table.SOURCE, PRIORITY_EXCEPTION, asked, answer)

@@ -1,0 +1,82 @@
+"""The routings by their names on the command line: one line for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from routing.algorithms import compact_valiant, minimal, ugal, ugal_pf, valiant
+from routing.algorithms.bucket_control import Law
+from routing.compiler import check_lifetime
+from routing.garbage import no_collection
+from routing.plan.model import RoutePlan
+from routing.reroute.base import without_local_repair
+from topology.base import Topology
+from topology.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Routing:
+    """A routing.
+
+    Attributes:
+        make_plan: (topology, hosts per router) -> its plan.
+        summary: what it does, in a line.
+        make_law: datapath id -> the law by which that switch adapts to the traffic; None for an oblivious
+            routing.
+        shortest: whether its packets take exactly the pair's distance in hops.
+    """
+
+    make_plan: Callable[[Topology, int], RoutePlan]
+    summary: str
+    make_law: Callable[[int], Law] | None = None
+    shortest: bool = False
+
+    @property
+    def oblivious(self) -> bool:
+        """Whether its choices do not depend on the traffic, so that theory can tell what it accepts."""
+        return self.make_law is None
+
+
+ROUTINGS: Mapping[str, Routing] = {
+    minimal.NAME: Routing(minimal.minimal_plan, "the shortest path", shortest=True),
+    valiant.NAME: Routing(valiant.valiant_plan, "by way of a random router"),
+    compact_valiant.NAME: Routing(
+        compact_valiant.compact_valiant_plan, "by way of a random neighbour (polarfly)"
+    ),
+    ugal.NAME: Routing(
+        ugal.ugal_plan, "minimal, or by way of a random router, by occupancy times hops", ugal.ugal_law
+    ),
+    ugal_pf.NAME: Routing(
+        ugal_pf.ugal_pf_plan,
+        "minimal, or a compact Valiant detour where it is full (polarfly)",
+        lambda _datapath_id: ugal_pf.ugal_pf_law,
+    ),
+}
+
+
+def routing(name: str) -> Routing:
+    """Returns the routing called `name`.
+
+    Raises:
+        UsageError: there is none; those that exist are named.
+    """
+    if name not in ROUTINGS:
+        raise UsageError(f"unknown routing {name!r}; there are: {', '.join(sorted(ROUTINGS))}")
+    return ROUTINGS[name]
+
+
+@no_collection()
+def make_plan(
+    topology: Topology, hosts_per_router: int, name: str, *, local_repair: bool = True
+) -> RoutePlan:
+    """Returns the plan of a routing for a fabric, with ways around dead links in its switches or without.
+
+    Raises:
+        UsageError: there is no such routing, it cannot route this fabric, or packets would not live as long.
+    """
+    plan = routing(name).make_plan(topology, hosts_per_router)
+    if not local_repair:
+        return without_local_repair(plan)
+    check_lifetime(topology, plan.hop_bound, plan.repair_hops)
+    return plan

@@ -1,0 +1,1 @@
+"""Plans for a surviving graph, and the order in which switches are updated to them."""

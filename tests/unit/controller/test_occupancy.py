@@ -1,0 +1,109 @@
+"""Occupancies: queues read over netlink, estimates from port statistics, and what is said when they fail."""
+
+import os
+import socket
+
+import pytest
+
+from controller.occupancy.port_statistics import EVERY_S, LATE_S, PortCounters, PortStatisticsOccupancy
+from controller.occupancy.queues import SwitchQueues
+from controller.occupancy.source import NetlinkOccupancy
+
+RATE_BPS, QUEUE = 500_000, 32
+SECOND = RATE_BPS // 8  # the bytes of a busy second
+
+
+def source():
+    return PortStatisticsOccupancy({1: frozenset({1, 2}), 2: frozenset({1})}, RATE_BPS, QUEUE)
+
+
+def answered(asked, utilisation, dropped=0, seconds=2.0):
+    """Lets switch 1 answer for `seconds` with one utilisation of port 1, port 2 idle; returns occupancies."""
+    steps = int(seconds / EVERY_S)
+    for step in range(steps + 1):
+        now = step * EVERY_S
+        assert 1 in asked.wanted([1], now)
+        sent = PortCounters(int(SECOND * utilisation * now), dropped * (step == steps))
+        asked.replied(1, now, {1: sent, 2: PortCounters(0, 0)})
+    return asked.read().get(1)
+
+
+@pytest.mark.parametrize(("utilisation", "packets"), [(0.0, 0), (0.5, 0.25), (0.9, 4.05), (0.95, 9.025)])
+def test_an_occupancy_is_the_mean_queue_at_the_ports_utilisation(utilisation, packets):
+    assert answered(source(), utilisation)[1] == pytest.approx(packets / QUEUE, rel=0.01)
+
+
+def test_a_port_that_drops_or_is_always_busy_is_full():
+    assert answered(source(), 0.5, dropped=1) == {1: 1.0, 2: 0.0}
+    assert answered(source(), 1.0) == {1: 1.0, 2: 0.0}
+
+
+def test_nothing_is_estimated_from_a_moment():
+    assert answered(source(), 1.0, seconds=2 * EVERY_S) is None
+
+
+def test_a_switch_is_asked_again_only_when_it_answered_or_is_late():
+    asked = source()
+    assert asked.wanted([1, 2], 0.0) == [1, 2]
+    assert asked.wanted([1, 2], EVERY_S) == []
+    asked.replied(1, EVERY_S, {1: PortCounters(0, 0), 2: PortCounters(0, 0)})
+    assert asked.wanted([1, 2], EVERY_S) == [1]
+    assert asked.wanted([1, 2], LATE_S + 0.1) == [2]
+    assert asked.complaints() == ["s2 does not answer for its ports' statistics"]
+    assert asked.wanted([1, 2], 3 * LATE_S)
+    assert not [text for text in asked.complaints() if "s2" in text]
+
+
+def test_a_late_answer_counts_and_is_said_once():
+    asked = source()
+    for step in range(3):
+        now = step * 2 * LATE_S
+        asked.wanted([1], now)
+        asked.replied(1, now + 1.5 * LATE_S, {1: PortCounters(step * SECOND, 0), 2: PortCounters(0, 0)})
+    assert asked.read()[1][1] < 1
+    assert asked.complaints() == ["s1 answers late for its ports' statistics"]
+
+
+def test_a_port_that_is_gone_is_left_out_and_said_once():
+    asked = source()
+    for step in range(10):
+        asked.wanted([1], step * EVERY_S)
+        asked.replied(1, step * EVERY_S, {1: PortCounters(0, 0), 0xFFFFFFFE: PortCounters(9, 9)})
+    assert asked.read() == {1: {1: 0.0}}
+    assert asked.complaints() == ["s1 tells nothing of port 2"]
+
+
+def test_counters_that_begin_anew_are_not_compared_with_those_before():
+    asked = source()
+    answered(asked, 0.5)
+    asked.wanted([1], 3.0)
+    asked.replied(1, 3.0, {1: PortCounters(10, 0), 2: PortCounters(0, 0)})
+    assert asked.read() == {}
+
+
+def test_an_answer_of_a_switch_of_no_fabric_is_ignored():
+    asked = source()
+    asked.replied(77, 0.0, {1: PortCounters(0, 0)})
+    assert asked.read() == {}
+
+
+def test_a_socket_that_is_no_netlink_socket_is_said_once_and_the_others_are_read():
+    dead, other = socket.socketpair()
+    other.close()
+    occupancy = NetlinkOccupancy({7: SwitchQueues(os.dup(dead.fileno()), {5: 1})}, QUEUE)
+    dead.close()
+    assert occupancy.read() == {}
+    assert occupancy.read() == {}
+    occupancy.close()
+    (said,) = occupancy.complaints()
+    assert said.startswith("the queues of s7 cannot be read")
+
+
+def test_a_port_whose_interface_is_gone_is_said_once():
+    netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    occupancy = NetlinkOccupancy({7: SwitchQueues(netlink.detach(), {99_999: 4})}, QUEUE)
+    assert occupancy.read() == {7: {}}
+    assert occupancy.read() == {7: {}}
+    occupancy.close()
+    assert occupancy.complaints() == ["s7 has no queue at port 4 any more"]
+    assert occupancy.complaints() == []

@@ -1,0 +1,72 @@
+"""The words that start a controller, and its plan before it listens."""
+
+import json
+
+import pytest
+
+from controller import service
+from controller.service import ListenAddress, parse_listen, parse_params, proven_plan
+from routing.verification.verifier import Proof
+from topology.errors import NegativeResult, ParameterError, UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("unix:/run/polarlab/controller", ListenAddress("/run/polarlab/controller", "", 0)),
+        ("tcp:127.0.0.1:6653", ListenAddress(None, "127.0.0.1", 6653)),
+        ("tcp:[::1]:6653", ListenAddress(None, "::1", 6653)),
+    ],
+)
+def test_addresses_to_listen_on(text, address):
+    assert parse_listen(text) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "unix:", "tcp:", "tcp:127.0.0.1", "tcp:127.0.0.1:0", "tcp:127.0.0.1:65536", "udp:127.0.0.1:1"],
+)
+def test_other_forms_are_refused(text):
+    with pytest.raises(ParameterError, match=r"cannot listen on .*; use unix:PATH, tcp:HOST:PORT or ssl:"):
+        parse_listen(text)
+
+
+def test_names_are_no_addresses():
+    with pytest.raises(ParameterError, match=r"'localhost' is no IP address; use tcp:127\.0\.0\.1:6653"):
+        parse_listen("tcp:localhost:6653")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1"])
+def test_remote_addresses_need_tls(host):
+    with pytest.raises(ParameterError, match=f"{host} is not a loopback address: use ssl:{host}:6653"):
+        parse_listen(f"tcp:{host}:6653")
+    assert parse_listen(f"ssl:{host}:6653") == ListenAddress(None, host, 6653, tls=True)
+
+
+def test_parameters_are_read_by_their_types():
+    assert parse_params("polarfly", ["q=7"]) == {"q": 7}
+    assert parse_params("polarstar", ["radix=7", "supernode=iq"]) == {"radix": 7, "supernode": "iq"}
+
+
+def test_parameters_of_a_wrong_type_or_topology_are_refused():
+    with pytest.raises(ParameterError, match="q must be a whole number, got 'x'"):
+        parse_params("polarfly", ["q=x"])
+    with pytest.raises(ParameterError, match="polarfly needs q=VALUE"):
+        parse_params("polarfly", [])
+    with pytest.raises(UsageError, match="unknown topology 'torus'"):
+        parse_params("torus", ["q=7"])
+
+
+def test_a_proven_plan_is_reported_step_by_step(capsys):
+    plan = proven_plan("polarfly", {"q": 2}, 1, "min")
+    assert plan.routing == "min"
+    planned, proven = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (planned["event"], proven["event"]) == ("planned", "proven")
+    assert planned["groups"] == 3 * 18
+    assert (proven["pairs"], proven["max_hops"]) == (42, 2)
+
+
+def test_a_plan_that_fails_its_proof_is_not_handed_out(monkeypatch):
+    monkeypatch.setattr(service, "prove", lambda _plan: Proof(loops=1, faults=["h1_1 to h2_1: loop"]))
+    with pytest.raises(NegativeResult, match="fails its proof and is not installed: h1_1 to h2_1: loop"):
+        proven_plan("polarfly", {"q": 2}, 1, "min")

@@ -1,0 +1,118 @@
+"""What probes tell of a failure: losses, silences, and who repaired it; on made-up arrivals."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from experiments.failover import FailoverOptions, _negative, _repaired_by, busiest_link
+from experiments.failover_probes import Probes
+from experiments.figures.failover import plot_failover
+from experiments.results.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
+from experiments.results.run_directory import RunDirectory
+from topology.errors import ParameterError
+from topology.families.polarfly import PolarFly
+from topology.faults import Kind
+from traffic.engine.job import ARRIVAL
+from traffic.workload.schedule import ProbeSchedule, ProbeStream
+
+SCHEDULE = ProbeSchedule(3, (ProbeStream((1, 5), 1_000_000), ProbeStream((1, 5, 7), 10_000_000)), 100_000_000)
+HOP_S = 0.0001
+
+
+def probes(lost=lambda time_s, pair: False, interrupted_s=None):
+    """Probes that take 0.1 ms each, but for those that are lost."""
+    rows = []
+    for events in SCHEDULE.chunks():
+        columns = (events.time_ns, events.source, events.destination, events.flow, events.sequence)
+        rows += [
+            (source, destination, sequence, flow, 2, time, time + int(HOP_S * 1e9))
+            for time, source, destination, flow, sequence in zip(*(c.tolist() for c in columns), strict=True)
+            if not lost(time / 1e9, source * 3 + destination)
+        ]
+    result = SimpleNamespace(
+        received=SimpleNamespace(log=np.array(rows[::-1], ARRIVAL)),
+        interrupted=interrupted_s is not None,
+        sent=SimpleNamespace(seconds=interrupted_s),
+    )
+    return Probes(SCHEDULE, result)
+
+
+def cut(begin_s, end_s, pairs=(1, 5)):
+    return lambda time_s, pair: begin_s <= time_s < end_s and pair in pairs
+
+
+def test_where_nothing_is_lost_the_silence_is_the_interval():
+    seen = probes()
+    assert seen.arrived.all()
+    assert seen.longest_silence_s(0.01, 0.09) == pytest.approx(0.001, abs=HOP_S * 1.01)
+    assert seen.all_heard_again_s(0.02, 0.06) == 0.02
+
+
+def test_a_silence_is_as_long_as_the_time_between_two_arrivals():
+    seen = probes(cut(0.03, 0.05, pairs=(5,)))
+    # 20 intervals of the fast stream, and what the slow one would have sent in between.
+    assert (~seen.arrived).sum() == 20 + 2
+    assert seen.longest_silence_s(0.02, 0.08) == pytest.approx(0.021, abs=HOP_S)
+    assert seen.all_heard_again_s(0.02, 0.08) == pytest.approx(0.0505 + HOP_S)
+
+
+def test_a_pair_that_stays_silent_is_silent_to_the_end_of_the_time():
+    seen = probes(cut(0.03, 1.0))
+    assert seen.longest_silence_s(0.03, 0.08) == pytest.approx(0.05, abs=1e-3)
+    assert seen.all_heard_again_s(0.03, 0.08) is None
+
+
+def test_what_was_not_sent_before_an_interruption_is_not_lost():
+    assert len(probes(interrupted_s=0.05).sent_s) == pytest.approx(0.5 * len(probes().sent_s), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("heard_s", "converged_s", "who"),
+    [
+        (2.01, 2.2, "switches"),
+        (2.01, None, "switches"),
+        (2.3, 2.2, "controller"),
+        (None, 2.2, "nobody"),
+    ],
+)
+def test_who_repaired_follows_from_what_came_first(heard_s, converged_s, who):
+    assert _repaired_by(heard_s, converged_s, ["a fault"]) == who
+
+
+def test_without_a_fault_nobody_had_to_repair():
+    assert _repaired_by(None, None, []) == "nothing was broken"
+
+
+@pytest.mark.parametrize(("stolen_ms", "excuse"), [(10, False), (310, True)])
+def test_who_lost_packets_to_the_machine_below_is_told_so(stolen_ms, excuse):
+    seen = {"silent_pairs": 0, "pairs_affected": 0, "packets_lost": 59, "cpu_stolen_ms": stolen_ms}
+    told = _negative(seen, [])
+    assert told.startswith("59 probes were lost")
+    assert ("310 ms of its processors' time" in told) is excuse
+    assert _negative({**seen, "packets_lost": 0}, []) is None
+
+
+def test_the_busiest_link_is_one_of_a_quadric():
+    """Minimal paths of 2q pairs cross it in each direction; those of 2q - 1 any other."""
+    graph = PolarFly(5)
+    element = busiest_link(graph)
+    assert element.kind is Kind.LINK
+    assert min(graph.degrees[list(element.routers)]) == 5
+
+
+def test_a_damaged_folder_is_told(tmp_path):
+    directory = RunDirectory(tmp_path / "demo")
+    directory.write_json("summary.json", {"name": "polarfly"})
+    directory.write_csv(PROBES, PROBE_COLUMNS, [(0.0, "watched", 1, 0, 2, 2), (0.01, "watched", 1, 0, 2, 2)])
+    directory.write_csv(EVENTS, EVENT_COLUMNS, [(0.0, "fail link:s1-s2")])
+    with pytest.raises(ParameterError, match="damaged, or of another version"):
+        plot_failover(tmp_path / "demo")
+
+
+def test_a_controller_that_fails_alone_is_gone_in_the_very_phase_that_is_told_of():
+    options = FailoverOptions(kill_controller=True)
+    assert [(fault.time_s, fault.line.split()[1]) for fault in options.schedule(())] == [
+        (options.fail_s, "fail"),
+        (options.restore_s, "restore"),
+    ]

@@ -1,0 +1,73 @@
+"""The check of all pairs: who is missing is tried again, and waited for longer."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from emulation.shaping import PortShape
+from experiments import traffic_jobs
+from experiments.spec.fabric import FabricOptions
+from routing.registry import make_plan
+from topology.addressing import hosts_of
+from topology.errors import NegativeResult
+from topology.families.polarfly import PolarFly
+from traffic.workload.schedule import AllPairsSchedule
+
+
+@pytest.fixture
+def fabric():
+    """What the check needs of a fabric of ER_2 with links of 1 Mbit/s."""
+    topology = PolarFly(2)
+    options = FabricOptions("polarfly", {"q": 2}, topology, 1, PortShape(1_000_000, 32), "min", "user")
+    hosts = hosts_of(topology, 1)
+    network = SimpleNamespace(run_dir=None, namespace_pids=lambda: {host.name: 1 for host in hosts})
+    return SimpleNamespace(options=options, hosts=hosts, plan=make_plan(topology, 1, "min"), network=network)
+
+
+def arrivals(monkeypatch, answer):
+    """Has probes arrive as `answer` says of every attempt (hosts x hosts), and returns the jobs that ran."""
+    jobs = []
+
+    def run_traffic(job, _environment, _folder):
+        jobs.append(job)
+        frames = answer(len(jobs))
+        distances = PolarFly(2).distances(np.arange(7)[:, None], np.arange(7)[None, :])
+        return SimpleNamespace(received=SimpleNamespace(frames=frames, hops_max=distances.astype(np.uint8)))
+
+    monkeypatch.setattr(traffic_jobs, "run_traffic", run_traffic)
+    return jobs
+
+
+def arrivals_of_one_attempt(fabric, monkeypatch):
+    """Returns the jobs of a check in which all probes arrive at once."""
+    jobs = arrivals(monkeypatch, lambda _attempt: np.ones((7, 7), int))
+    traffic_jobs.check_all_pairs(fabric, lambda _text: None)
+    return jobs
+
+
+def test_probes_that_are_late_are_waited_for_longer_the_next_time(fabric, monkeypatch):
+    jobs = arrivals(monkeypatch, lambda attempt: np.full((7, 7), attempt >= 3, int))
+    check = traffic_jobs.check_all_pairs(fabric, lambda _text: None)
+    assert (check.delivered, check.repeated) == (42, 84)
+    waits_s = [job.quiet_ns / 1e9 for job in jobs]
+    assert waits_s[1] > waits_s[0] + 0.5
+    assert waits_s[2] > waits_s[1] + 2
+
+
+def test_a_probe_that_is_sent_late_counts(fabric, monkeypatch):
+    """A machine that sends a round late sends the last round after the schedule's end."""
+    [job] = arrivals_of_one_attempt(fabric, monkeypatch)
+    assert job.window_ns[0] == 0
+    assert job.window_ns[1] > AllPairsSchedule(7, 10**9).end_ns + 60 * 10**9
+
+
+def test_pairs_that_never_reach_each_other_are_named(fabric, monkeypatch):
+    reached = np.ones((7, 7), int)
+    reached[2, 5] = 0
+    arrivals(monkeypatch, lambda _attempt: reached)
+    with pytest.raises(
+        NegativeResult, match=re.escape("1 pairs of hosts do not reach each other, h3_1 to h6_1")
+    ):
+        traffic_jobs.check_all_pairs(fabric, lambda _text: None)

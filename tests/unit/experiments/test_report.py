@@ -1,0 +1,144 @@
+"""Reports: one page, complete in itself, that a real browser shows and sorts."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from experiments.errors import Status
+from experiments.report.page import write_report
+from experiments.results.run_directory import RunDirectory
+from experiments.results.tables import COLUMNS, POINTS, Point, row_of
+from polarlab.cli import main as entry
+from topology.errors import ParameterError, UsageError
+
+BROWSER = shutil.which("chromium")
+SETTINGS = {
+    "name": "polarfly",
+    "params": {"q": 5},
+    "hosts": 3,
+    "link_rate_bps": 500_000,
+    "queue_packets": 32,
+    "frame_bytes": 1000,
+}
+
+
+def summary(accepted, valid):
+    return {
+        "offered": 0.5,
+        "accepted": accepted,
+        "loss": 0.1,
+        "out_of_order": 3,
+        "seed": 1,
+        "latency_ms": {"mean": 2.0, "p50": 1.0, "p99": 9.0},
+        "fidelity": {
+            "valid": valid,
+            "reasons": [] if valid else ["<slow>"],
+            "cpu_idle": 0.5,
+            "generator_lag_ms_p99": 0.2,
+            "link_rate_error": None,
+            "lost_outside_queues": 0.0,
+        },
+    }
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    directory = RunDirectory(tmp_path / "sweep", go_on=True)
+    manifest = {name: SETTINGS[name] for name in ("name", "params", "hosts")}
+    directory.write_json("manifest.json", {**manifest, "kernel": "6.1", "sweep": SETTINGS})
+    for routing, load, accepted, valid in (
+        ("ugal-pf", 0.5, 0.49, True),
+        ("min", 0.5, 0.3, False),
+        ("min", 1.0, 0.28, True),
+    ):
+        point = Point(routing, "tornado", load)
+        directory.write_json(f"points/{point.name}.json", summary(accepted, valid))
+        directory.append_row(POINTS, COLUMNS, row_of(point, summary(accepted, valid)))
+    return directory.path
+
+
+def test_a_report_asks_no_server_for_anything(sweep):
+    page = write_report(sweep).read_text()
+    assert not re.search(r"(src|href)=[\"'](?!data:)", page)
+    assert "@import" not in page
+    assert "url(" not in page
+    assert page.count("data:image/svg+xml;base64,") == 1
+
+
+def test_what_is_in_the_files_cannot_become_markup(sweep):
+    page = write_report(sweep).read_text()
+    assert "<slow>" not in page
+    assert html.escape("<slow>") in page
+
+
+def test_it_goes_where_it_is_told_and_overwrites_nothing_else(sweep, tmp_path):
+    assert write_report(sweep) == sweep / "report.html"
+    assert write_report(sweep) == sweep / "report.html"
+    other = tmp_path / "page.html"
+    write_report(sweep, other)
+    with pytest.raises(UsageError, match="exists already"):
+        write_report(sweep, other)
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "no json"])
+def test_a_foreign_folder_is_told(tmp_path, content):
+    (tmp_path / "summary.json").write_text(content)
+    with pytest.raises(ParameterError, match=r"damaged|holds no run"):
+        write_report(tmp_path)
+    with pytest.raises(ParameterError, match="no folder of results"):
+        write_report(tmp_path / "nowhere")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_damaged_manifest_is_told(sweep):
+    content = json.loads((sweep / "manifest.json").read_text())
+    del content["hosts"]
+    (sweep / "manifest.json").write_text(json.dumps(content))
+    with pytest.raises(ParameterError, match="damaged"):
+        write_report(sweep)
+
+
+def test_the_command_tells_the_file(sweep, capsys):
+    assert entry.main(["report", str(sweep), "--json"]) == Status.DONE
+    assert json.loads(capsys.readouterr().out) == {"report": str(sweep / "report.html")}
+
+
+def shown(page, tmp_path, fragment=""):
+    """Returns the document as a browser has it, after its script ran."""
+    words = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
+    words += ["--disable-background-networking", "--disable-component-update", "--disable-quic"]
+    done = subprocess.run(
+        [
+            BROWSER,
+            *words,
+            f"--user-data-dir={tmp_path / 'browser'}",
+            "--dump-dom",
+            f"file://{page}{fragment}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=True,
+    )
+    return done.stdout
+
+
+def column(document, name):
+    head, body = re.search(r"<thead>(.*?)</thead>\s*<tbody>(.*?)</tbody>", document, re.S).groups()
+    place = [re.sub("<.*?>", "", cell) for cell in re.findall(r"<th.*?</th>", head)].index(name)
+    rows = [re.findall(r"<td.*?>(.*?)</td>", row) for row in re.findall(r"<tr.*?</tr>", body, re.S)]
+    return [row[place] for row in rows]
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs chromium; `make test` installs it")
+def test_a_browser_shows_and_sorts_it(sweep, tmp_path):
+    page = write_report(sweep)
+    assert column(shown(page, tmp_path), "accepted") == ["0.3", "0.28", "0.49"]
+    assert column(shown(page, tmp_path, "#accepted"), "accepted") == ["0.28", "0.3", "0.49"]
+    document = shown(page, tmp_path, "#-accepted")
+    assert column(document, "accepted") == ["0.49", "0.3", "0.28"]
+    assert 'aria-sort="descending"' in document

@@ -1,0 +1,184 @@
+"""What a run leaves on the disk: never overwritten, written whole, and checked when it is read."""
+
+import errno
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from experiments.results.run_directory import RunDirectory, plain_name, read_csv, read_json
+from topology.errors import MachineError, ParameterError
+
+# ---- the directory ----
+
+
+@pytest.mark.parametrize("name", ["new", "a/b/c"])
+def test_directory_is_made_with_its_parents(tmp_path, name):
+    assert RunDirectory(tmp_path / name).path == tmp_path / name
+    assert (tmp_path / name).is_dir()
+
+
+def test_an_empty_directory_is_taken(tmp_path):
+    RunDirectory(tmp_path)
+
+
+def test_a_directory_that_holds_something_is_refused_and_left_alone(tmp_path):
+    old = tmp_path / "summary.json"
+    old.write_text("precious")
+    with pytest.raises(ParameterError, match="is not empty; choose another --out, nothing is overwritten"):
+        RunDirectory(tmp_path)
+    assert old.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [old]
+
+
+@pytest.mark.parametrize("name", ["file", "file/below"])
+def test_a_file_in_the_way_is_refused(tmp_path, name):
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(ParameterError, match="is no directory; choose another --out"):
+        RunDirectory(tmp_path / name)
+    assert (tmp_path / "file").read_text() == "precious"
+
+
+def test_a_full_disk_is_told_before_the_run_and_nothing_stays(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=15 << 20))
+    with pytest.raises(MachineError, match=r"no room on the disk .*15 MiB are free, 16 MiB needed"):
+        RunDirectory(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_directory_without_write_permission_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda _path, _mode: False)  # root may write anywhere
+    with pytest.raises(MachineError, match=r"cannot be written \(it is read-only\)"):
+        RunDirectory(tmp_path / "out")
+
+
+def test_a_directory_is_discarded_until_it_has_a_summary(tmp_path):
+    unused, used = RunDirectory(tmp_path / "a" / "b" / "unused"), RunDirectory(tmp_path / "used")
+    for directory in (unused, used):
+        directory.write_json("manifest.json", {})
+    used.write_json("summary.json", {})
+    unused.discard()
+    used.discard()
+    assert [path.name for path in tmp_path.iterdir()] == ["used"]
+    assert len(list((tmp_path / "used").iterdir())) == 2
+
+
+def test_a_directory_that_was_there_is_emptied_and_stays(tmp_path):
+    directory = RunDirectory(tmp_path)
+    directory.write_json("manifest.json", {})
+    directory.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_occupied_directory_is_left_as_it_is(tmp_path):
+    (tmp_path / "theirs").write_text("x")
+    with pytest.raises(ParameterError, match="is not empty"):
+        RunDirectory(tmp_path)
+    assert (tmp_path / "theirs").read_text() == "x"
+
+
+def test_what_sudo_wrote_belongs_to_its_caller(tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(
+        "os.chown", lambda path, user, group, **_options: given.append((path.name, user, group))
+    )
+    monkeypatch.setenv("SUDO_UID", "1000")
+    monkeypatch.setenv("SUDO_GID", "1001")
+    directory = RunDirectory(tmp_path / "results" / "run")
+    directory.write_json("summary.json", {})
+    directory.give_to_caller()
+    assert {(name, 1000, 1001) for name in ("results", "run", "summary.json")} == set(given)
+
+
+# ---- files ----
+
+
+def test_json_is_read_as_it_was_written(tmp_path):
+    content = {"q": 3, "nested": {"list": [1, 2.5, None, "é"]}}
+    RunDirectory(tmp_path).write_json("summary.json", content)
+    assert read_json(tmp_path / "summary.json") == content
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
+
+
+def test_a_write_that_breaks_off_leaves_the_old_file(tmp_path, monkeypatch):
+    directory = RunDirectory(tmp_path)
+    directory.write_json("summary.json", {"old": 1})
+
+    def write_half(path: Path, text: str) -> None:
+        path.write_bytes(text[: len(text) // 2].encode())
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", write_half)
+    with pytest.raises(OSError, match="No space left"):
+        directory.write_json("summary.json", {"new": 2})
+    assert json.loads((tmp_path / "summary.json").read_text()) == {"old": 1}
+
+
+def test_csv_is_read_by_its_columns(tmp_path):
+    RunDirectory(tmp_path).write_csv("t.csv", ("time_s", "host"), [(0.5, "h1_1"), (1.0, "h2_1")])
+    assert (tmp_path / "t.csv").read_text() == "time_s,host\n0.5,h1_1\n1.0,h2_1\n"
+    assert read_csv(tmp_path / "t.csv", ("host", "time_s")) == {
+        "host": ["h1_1", "h2_1"],
+        "time_s": ["0.5", "1.0"],
+    }
+
+
+def test_csv_may_have_more_columns_and_no_rows(tmp_path):
+    (tmp_path / "more.csv").write_text("a,b,c\n1,2,3\n")
+    assert read_csv(tmp_path / "more.csv", ("b",)) == {"b": ["2"]}
+    (tmp_path / "none.csv").write_text("a,b\n")
+    assert read_csv(tmp_path / "none.csv", ("a", "b")) == {"a": [], "b": []}
+
+
+def test_missing_json_means_no_run(tmp_path):
+    with pytest.raises(ParameterError, match=r"holds no run: summary\.json is missing"):
+        read_json(tmp_path / "summary.json")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"3", b'"text"', b"\xff\xfe\x00", b"{} {}"])
+def test_damaged_json_is_told(tmp_path, content):
+    (tmp_path / "summary.json").write_bytes(content)
+    with pytest.raises(ParameterError, match=r"summary\.json is damaged or not of PolarLab"):
+        read_json(tmp_path / "summary.json")
+
+
+def test_a_folder_in_place_of_json_is_told(tmp_path):
+    with pytest.raises(ParameterError, match="is damaged or not of PolarLab"):
+        read_json(tmp_path)
+
+
+def test_missing_csv_means_no_complete_run(tmp_path):
+    with pytest.raises(ParameterError, match=r"is no complete run: t\.csv is missing"):
+        read_csv(tmp_path / "t.csv", ("a",))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"a\n1\n", b"a\n", b"x,y\n1,2\n", b"a,b\n1\n", b"a,b\n1,2\n3\n", b"a,b\n1,2,3\n"],
+    ids=["empty", "one column", "one column, no rows", "others", "short row", "later short row", "long row"],
+)
+def test_csv_without_its_columns_is_damaged(tmp_path, content):
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(ParameterError, match=r"t\.csv is damaged: it should have the columns a, b"):
+        read_csv(tmp_path / "t.csv", ("a", "b"))
+
+
+def test_csv_that_is_no_text_is_damaged(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x80\n")
+    with pytest.raises(ParameterError, match="is damaged"):
+        read_csv(tmp_path / "t.csv", ("a",))
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("polarfly", 7, "min", "uniform"), "polarfly-7-min-uniform"),
+        (("graph", "/tmp/a b/g.edges", "matrix:../d.csv"), "graph-tmp-a-b-g.edges-matrix-..-d.csv"),
+        (("x" * 500, "end"), "x" * 116 + "-end"),
+    ],
+)
+def test_whatever_is_named_a_results_folder_is_one_folder(words, name):
+    assert plain_name(*words) == name

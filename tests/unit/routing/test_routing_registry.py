@@ -1,0 +1,190 @@
+"""The routings that take detours: their proofs, their detours, and what a switch holds for them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from routing.algorithms.valiant import MOST_INTERMEDIATES
+from routing.plan.groups import Block
+from routing.plan.model import GroupKind, PushVlan, SetField, Table, ToGroup
+from routing.plan.tables import to_router
+from routing.registry import ROUTINGS, make_plan, routing
+from routing.verification.verifier import prove
+from topology.base import Adjacency, Topology
+from topology.errors import UsageError
+from topology.families.polarfly import PolarFly
+from topology.families.polarfly_detours import far_detours, near_detours
+
+PROVEN = [
+    *[("compact-valiant", q) for q in (2, 3, 4, 5, 7)],
+    *[("valiant", q) for q in (2, 3, 4, 5)],
+    *[("ugal", q) for q in (2, 3, 4, 5)],
+    *[("ugal-pf", q) for q in (2, 3, 4, 5, 7)],
+]
+
+
+@pytest.mark.parametrize(("name", "q"), PROVEN)
+def test_every_choice_of_every_group_delivers_within_the_bound(name, q):
+    proof = prove(make_plan(PolarFly(q), 1, name))
+    assert proof.ok, proof.faults
+    assert proof.delivered == proof.pairs
+    assert proof.max_hops <= 4
+
+
+@pytest.mark.parametrize("name", sorted(ROUTINGS))
+def test_two_hosts_a_router_are_told_apart(name):
+    proof = prove(make_plan(PolarFly(3), 2, name))
+    assert proof.ok
+    assert proof.pairs == 26 * 25
+
+
+@pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9, 11])
+def test_the_neighbours_of_a_far_detour_are_two_hops_from_the_destination(q):
+    graph = PolarFly(q)
+    everyone = np.arange(graph.routers)
+    for source in range(0, graph.routers, 1 + graph.routers // 30):
+        hops = graph.next_hops(source, everyone)
+        for destination in np.flatnonzero(graph.distances(source, everyone) == 2):
+            detours = far_detours(graph, source, int(hops[destination]))
+            assert len(detours) == graph.degrees[source] - 1
+            onward = graph.next_hops(detours, destination)
+            assert (graph.distances(detours, destination) == 2).all()
+            assert (onward != source).all()
+
+
+@pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9])
+def test_near_detours_exist_for_every_adjacent_pair_and_never_come_back(q):
+    graph = PolarFly(q)
+    plain, tagged = [], []
+    for link in graph.link_list:
+        for source, destination in ((link.a, link.b), (link.b, link.a)):
+            detours = near_detours(graph, source, destination)
+            assert detours
+            plain += [(d.first, destination) for d in detours if d.tagged is None]
+            tagged += [(source, d.first, d.tagged, destination) for d in detours if d.tagged is not None]
+    assert (graph.distances(*np.array(plain).T) == 1).all()
+    source, first, middle, destination = np.array(tagged).T
+    paths = np.array([source, first, middle, graph.next_hops(middle, destination), destination])
+    assert (np.diff(np.sort(paths, axis=0), axis=0) > 0).all()  # five routers, all different
+    assert (graph.distances(paths[:-1], paths[1:]) == 1).all()
+
+
+@pytest.mark.parametrize("q", [3, 4, 5])
+def test_a_triangle_is_used_wherever_no_end_is_a_quadric(q):
+    graph = PolarFly(q)
+    for link in graph.link_list:
+        quadric = q in (graph.degrees[link.a], graph.degrees[link.b])
+        triangles = [d for d in near_detours(graph, link.a, link.b) if d.tagged is None]
+        assert len(triangles) == (0 if quadric else 1)
+
+
+def test_valiant_uses_every_other_router_as_an_intermediate():
+    plan = make_plan(PolarFly(5), 1, "valiant")
+    for switch in plan.switches:
+        (group,) = [g for g in switch.groups if g.kind is GroupKind.SELECT]
+        tags = {a.value & 0xFFF for b in group.buckets for a in b.actions if isinstance(a, SetField)}
+        assert tags == set(range(1, 32)) - {switch.router + 1}
+
+
+def test_valiant_has_at_most_256_buckets_whatever_the_size():
+    plan = make_plan(PolarFly(17), 1, "valiant")
+    groups = [g for g in plan.switches[5].groups if g.kind is GroupKind.SELECT]
+    assert [len(g.buckets) for g in groups] == [MOST_INTERMEDIATES]
+    assert len({bucket.actions for bucket in groups[0].buckets}) == MOST_INTERMEDIATES
+
+
+def test_compact_valiant_has_two_groups_a_port_and_no_path_of_one_hop():
+    graph = PolarFly(5)
+    plan = make_plan(graph, 1, "compact-valiant")
+    for switch in plan.switches:
+        select = [g for g in switch.groups if g.kind is GroupKind.SELECT]
+        assert len(select) == 2 * graph.degrees[switch.router]
+        for group in select:
+            minimal_port = group.number & 0xFFF
+            for bucket in group.buckets:
+                (onward,) = [a.group for a in bucket.actions if isinstance(a, ToGroup)]
+                assert onward & 0xFFF != minimal_port
+                if any(isinstance(a, PushVlan) for a in bucket.actions):
+                    assert (group.number >> 12, onward >> 12) == (Block.CHOICE_NEAR, Block.TAGGED)
+
+
+@pytest.mark.parametrize("name", ["valiant", "compact-valiant"])
+def test_tags_are_followed_by_every_switch(name):
+    plan = make_plan(PolarFly(3), 1, name)
+    for switch in plan.switches:
+        tagged = [rule for rule in switch.rules if rule.table is Table.TRANSIT]
+        assert len(tagged) == 1 + plan.topology.routers
+
+
+class Ring(Topology):
+    """A ring of five routers."""
+
+    name = "ring"
+    params = {}  # noqa: RUF012  # as every family has
+
+    @property
+    def adjacency(self):
+        neighbours = [sorted(((r - 1) % 5, (r + 1) % 5)) for r in range(5)]
+        return Adjacency(np.arange(0, 11, 2), np.array(neighbours, np.int32).ravel())
+
+    def distances(self, sources, destinations):
+        apart = np.abs(np.asarray(sources) - np.asarray(destinations))
+        return np.minimum(apart, 5 - apart).astype(np.int8)
+
+    def next_hops(self, sources, destinations):
+        s, d = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
+        ahead = (d - s) % 5
+        return np.where(ahead == 0, s, (s + np.where(ahead <= 2, 1, -1)) % 5).astype(np.int32)
+
+    def pairs_by_distance(self):
+        return {1: 10, 2: 10}
+
+
+def hops_of(graph, path):
+    return sum(int(graph.distances(a, b)) for a, b in itertools.pairwise(path))
+
+
+def test_ugal_goes_by_way_of_all_routers_that_lead_elsewhere_and_knows_their_hops():
+    graph = PolarFly(4)
+    plan = make_plan(graph, 1, "ugal")
+    for switch in plan.switches:
+        for group in (g for g in switch.groups if g.kind is GroupKind.SELECT):
+            taken = [rule.match for rule in switch.rules if rule.actions == (ToGroup(group.number),)]
+            ends = [d for d in range(graph.routers) if to_router(graph, d) in taken]
+            (first,) = {int(graph.next_hops(switch.router, d)) for d in ends}
+            (distance,) = {int(graph.distances(switch.router, d)) for d in ends}
+            assert group.hops[0] == distance
+            for bucket, hops in zip(group.alternatives[1:], group.hops[1:], strict=True):
+                (tag,) = {a.value & 0xFFF for a in bucket.actions if isinstance(a, SetField)}
+                assert graph.next_hops(switch.router, tag - 1) != first
+                taken = [hops_of(graph, (switch.router, tag - 1, end)) for end in ends]
+                assert hops == pytest.approx(np.mean(taken))
+                assert min(taken) > distance
+
+
+@pytest.mark.parametrize("q", [3, 4, 5, 7, 8, 9, 11, 13])
+def test_the_adaptive_state_of_a_switch_is_of_order_q(q):
+    graph = PolarFly(q)
+    plan = make_plan(graph, 1, "ugal-pf")
+    for switch in plan.switches[:: 1 + graph.routers // 20]:
+        select = [g for g in switch.groups if g.kind is GroupKind.SELECT]
+        assert len(select) == 2 * graph.degrees[switch.router]
+        assert {len(g.buckets) for g in select} == {64}
+        assert len(switch.groups) <= 6 * (q + 1)
+
+
+@pytest.mark.parametrize("name", ["min", "valiant", "ugal"])
+def test_a_topology_of_ones_own_is_routed_and_proven(name):
+    proof = prove(make_plan(Ring(), 2, name))
+    assert proof.ok, proof.faults
+    assert proof.max_hops == (2 if name == "min" else 4)
+
+
+def test_compact_valiant_is_for_polarfly_only():
+    with pytest.raises(UsageError, match="compact-valiant is a routing for polarfly, not for ring"):
+        make_plan(Ring(), 1, "compact-valiant")
+
+
+def test_only_min_promises_shortest_paths():
+    assert [name for name in ROUTINGS if routing(name).shortest] == ["min"]

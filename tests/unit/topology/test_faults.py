@@ -1,0 +1,132 @@
+"""Fault schedules: what their lines mean, and what is wrong with others."""
+
+import numpy as np
+import pytest
+
+from topology.errors import ParameterError
+from topology.failures import failure_of, link_failures
+from topology.families.polarfly import PolarFly
+from topology.faults import (
+    CONTROLLER,
+    Element,
+    Fault,
+    Kind,
+    link_element,
+    parse_elements,
+    parse_schedule,
+)
+from topology.shortest_paths import SearchedTopology, from_links
+
+GRAPH = PolarFly(3)
+FIRST = GRAPH.link_list[0]
+LINK = f"link:s{FIRST.a + 1}-s{FIRST.b + 1}"
+
+
+@pytest.mark.parametrize(
+    ("text", "element"),
+    [
+        (LINK, Element(Kind.LINK, (FIRST.a, FIRST.b))),
+        (f"link:s{FIRST.b + 1}-s{FIRST.a + 1}", Element(Kind.LINK, (FIRST.a, FIRST.b))),
+        ("switch:s4", Element(Kind.SWITCH, (3,))),
+        ("hang:s13", Element(Kind.HANG, (12,))),
+        ("controller", CONTROLLER),
+    ],
+)
+def test_an_element_is_what_its_name_says(text, element):
+    assert parse_elements(text, GRAPH, 1) == (element,)
+
+
+def test_an_elements_name_means_the_element():
+    for text in (LINK, "switch:s4", "hang:s2", "controller"):
+        assert parse_elements(text, GRAPH, 1)[0].name == text
+
+
+def test_random_links_are_different_and_the_same_for_a_seed():
+    three = parse_elements("random:3", GRAPH, 5)
+    assert len(set(three)) == 3
+    assert three == parse_elements("random:3", GRAPH, 5)
+    assert three != parse_elements("random:3", GRAPH, 6)
+    assert len(parse_elements(f"random:{GRAPH.links}", GRAPH, 1)) == GRAPH.links
+
+
+def test_several_elements_are_told_once_each():
+    assert parse_elements(f"switch:s4, {LINK},switch:s4", GRAPH, 1) == (
+        Element(Kind.SWITCH, (3,)),
+        Element(Kind.LINK, (FIRST.a, FIRST.b)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("link:s1-s1", "there is no such link"),
+        ("link:s1", "cannot break 'link:s1'"),
+        ("switch:s14", "no switch 's14'; the switches are s1 to s13"),
+        ("hang:", "no switch ''"),
+        ("random:0", "there are 24 links"),
+        ("random:25", "there are 24 links"),
+        ("random:x", "cannot break 'random:x'"),
+        ("host:h1_1", "cannot break 'host:h1_1'"),
+        ("", "cannot break ''"),
+    ],
+)
+def test_what_there_is_not_cannot_break(text, said):
+    with pytest.raises(ParameterError, match=said):
+        parse_elements(text, GRAPH, 1)
+
+
+def test_a_schedule_is_read_in_order_of_time():
+    text = f"""
+    # a cable
+    3.5 restore {LINK}   # comes back
+    .5 fail {LINK}
+    1 fail controller
+    """
+    link = Element(Kind.LINK, (FIRST.a, FIRST.b))
+    assert parse_schedule(text, GRAPH) == (
+        Fault(0.5, link),
+        Fault(1.0, CONTROLLER),
+        Fault(3.5, link, restores=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1 break switch:s1", "a fault is TIME fail|restore WHAT"),
+        ("-1 fail switch:s1", "a fault is TIME"),
+        ("fail switch:s1", "a fault is TIME"),
+        ("99999 fail switch:s1", "no time within a day"),
+        ("1 fail switch:s99", "no switch"),
+    ],
+)
+def test_a_wrong_line_is_named(line, said):
+    with pytest.raises(ParameterError, match=r"^line 2: ") as raised:
+        parse_schedule(f"1 fail switch:s1\n{line}\n", GRAPH)
+    assert said in str(raised.value)
+
+
+def test_a_faults_line_means_the_fault():
+    fault = Fault(2.5, Element(Kind.HANG, (3,)), restores=True)
+    assert parse_schedule(fault.line, GRAPH) == (fault,)
+
+
+def test_one_of_several_links_has_a_name_of_its_own_and_both_have_another():
+    graph = SearchedTopology(from_links(3, np.array([[0, 1], [0, 1], [1, 2]])))
+    names = [link_element(link).name for link in graph.link_list]
+    assert names == ["link:s1-s2.1", "link:s1-s2.2", "link:s2-s3"]
+    for name, ends in (
+        ("link:s1-s2.2", {(0, 2), (1, 2)}),
+        ("link:s2-s1", {(0, 1), (0, 2), (1, 1), (1, 2)}),
+        ("link:s2-s3.1", {(1, 3), (2, 1)}),
+    ):
+        failure = failure_of(graph, parse_elements(name, graph, 1))
+        assert failure.dead_ends == ends
+    assert [failure.name for failure in link_failures(graph)] == [
+        "link s1-s2.1",
+        "link s1-s2.2",
+        "link s2-s3",
+    ]
+    for wrong in ("link:s1-s2.3", "link:s1-s2.x", "link:s2-s3.2"):
+        with pytest.raises(ParameterError, match="there is no such link"):
+            parse_elements(wrong, graph, 1)

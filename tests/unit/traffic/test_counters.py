@@ -1,0 +1,251 @@
+"""What the collector counts, fed with frames from memory instead of sockets."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from topology.addressing import Host
+from traffic.engine.collector import ProbeCounts
+from traffic.engine.job import (
+    Clock,
+    HostSocket,
+    Sent,
+    TrafficJob,
+    job_from_dict,
+    load_received,
+    load_sent,
+    store,
+)
+from traffic.metrics.histogram import LogHistogram
+from traffic.metrics.window import Window
+from traffic.wire.probe_codec import FrameBuffer
+from traffic.wire.probe_frame import build_probe
+from traffic.workload.patterns import Pattern
+from traffic.workload.schedule import PatternSchedule
+
+HOSTS = (Host(9, 0, 9), Host(0, 0, 0), Host(4, 1, 4))  # not in the order of their addresses
+STRANGER = Host(70, 0, 70)
+CLOCK = Clock(monotonic_ns=5, epoch_ns=1_700_000_000_000_000_000)
+MS = 1_000_000
+WINDOW = (100 * MS, 200 * MS)
+JOB = TrafficJob(
+    hosts=tuple(HostSocket(host.name, host.ip, f"{host.name}-eth0", 1) for host in HOSTS),
+    schedule=PatternSchedule(Pattern("uniform", 3), 100.0, 400 * MS, 4, 1).to_dict(),
+    template=build_probe(HOSTS[0], HOSTS[1], frame_bytes=120, run=3),
+    run=3,
+    flows=4,
+    window_ns=WINDOW,
+    quiet_ns=0,
+    interval_ns=50 * MS,
+)
+
+
+@dataclass
+class Packet:
+    """One packet; times since the schedule's start. `at` is the host that gets it: its own by default."""
+
+    source: int = 0
+    destination: int = 1
+    sequence: int = 0
+    flow: int = 0
+    sent_ns: int = 150 * MS
+    took_ns: int = 2 * MS
+    hops: int = 1
+    at: int | None = None
+    source_ip: int | None = None
+    damaged: bool = False
+    length: int = 120
+
+
+class MemoryBuffer:
+    """Stands in for sockets.ReceiveBuffer: the frames of packets as they were received."""
+
+    def __init__(self, packets: list[Packet]) -> None:
+        frames = FrameBuffer(JOB.template, len(packets))
+        ips = [host.ip for host in HOSTS]
+        frames.fill(
+            np.array([ips[p.source] if p.source_ip is None else p.source_ip for p in packets], np.uint32),
+            np.array([ips[p.destination] for p in packets], np.uint32),
+            np.array([p.flow for p in packets]),
+            np.array([p.sequence for p in packets]),
+        )
+        for index, packet in enumerate(packets):
+            frames.stamp(index, index + 1, CLOCK.epoch_ns + packet.sent_ns)
+            frames.views[index][22] = 64 - packet.hops  # the time to live
+            frames.views[index][93] ^= packet.damaged
+        self.frames = np.frombuffer(b"".join(frames.views), np.uint8).reshape(len(packets), -1)
+        self._packets = packets
+
+    def arrivals_ns(self, count: int) -> np.ndarray:
+        return np.array([CLOCK.epoch_ns + p.sent_ns + p.took_ns for p in self._packets[:count]])
+
+    def lengths(self, count: int) -> np.ndarray:
+        return np.array([p.length for p in self._packets[:count]])
+
+
+def received(*batches: list[Packet]):
+    """What is counted when the packets arrive, one look at the sockets per batch."""
+    counts = ProbeCounts(JOB, Window(JOB.window_ns), 400 * MS)
+    for packets in batches:
+        receivers = np.array([p.destination if p.at is None else p.at for p in packets])
+        counts.add(MemoryBuffer(packets), receivers, CLOCK)
+    return counts.result()
+
+
+def test_nothing_received_counts_nothing():
+    result = received()
+    assert result.frames.sum() == result.bytes.sum() == result.misdelivered == result.damaged == 0
+    assert np.all(result.hops_min == 255)
+    assert np.all(result.hops_max == 0)
+
+
+def test_packets_are_counted_by_pair():
+    result = received([Packet(0, 1), Packet(1, 0), Packet(0, 1, 1), Packet(2, 1)], [Packet(0, 2, 2)])
+    assert result.frames.tolist() == [[0, 2, 1], [1, 0, 0], [0, 1, 0]]
+
+
+def test_latencies_add_up_by_pair_and_in_the_histogram():
+    result = received([Packet(0, 1, took_ns=2 * MS), Packet(0, 1, 1, took_ns=5 * MS), Packet(1, 2)])
+    assert result.latency_sum_ns[0, 1] == 7 * MS
+    assert result.latency_sum_ns[1, 2] == 2 * MS
+    assert result.latency.count == 3
+    assert result.latency.mean_ms() == 3.0
+
+
+def test_hops_are_what_is_missing_of_the_time_to_live():
+    result = received([Packet(0, 1, 0, hops=2), Packet(0, 1, 1, hops=4), Packet(2, 0, hops=0)])
+    assert np.flatnonzero(result.hops).tolist() == [0, 2, 4]
+    assert (result.hops_min[0, 1], result.hops_max[0, 1]) == (2, 4)
+    assert (result.hops_min[2, 0], result.hops_max[2, 0]) == (0, 0)
+
+
+# ---- the measured window ----
+
+
+@pytest.mark.parametrize(
+    ("sent_ns", "inside"),
+    [(WINDOW[0] - 1, 0), (WINDOW[0], 1), (WINDOW[1] - 1, 1), (WINDOW[1], 0)],
+)
+def test_packets_count_if_they_were_sent_in_the_window(sent_ns, inside):
+    result = received([Packet(sent_ns=sent_ns)])
+    assert result.frames.sum() == result.latency.count == result.hops.sum() == inside
+    assert result.hops_max[0, 1] == 1, "extremes are of all packets"
+
+
+@pytest.mark.parametrize(
+    ("arrival_ns", "counted"),
+    [(WINDOW[0] - 1, 0), (WINDOW[0], 120), (WINDOW[1] - 1, 120), (WINDOW[1], 0)],
+)
+def test_window_bytes_count_if_they_arrived_in_the_window(arrival_ns, counted):
+    result = received([Packet(sent_ns=arrival_ns - MS, took_ns=MS)])
+    assert result.window_bytes.tolist() == [0, counted, 0]
+
+
+def test_bytes_are_counted_by_time_of_arrival_with_their_full_length():
+    result = received(
+        [Packet(0, 1, sent_ns=0, length=1000), Packet(0, 1, sent_ns=49 * MS), Packet(1, 2, sent_ns=390 * MS)]
+    )
+    assert result.bytes[0].tolist() == [0, 1000, 0]
+    assert result.bytes[1].tolist() == [0, 120, 0]
+    assert result.bytes[7].tolist() == [0, 0, 120]
+    assert result.bytes.sum() == 1240
+
+
+def test_arrivals_outside_the_series_go_into_its_ends():
+    result = received([Packet(sent_ns=-10 * MS), Packet(sent_ns=10_000 * MS)])
+    assert (result.bytes[0, 1], result.bytes[-1, 1], result.bytes.sum()) == (120, 120, 240)
+
+
+# ---- reordering ----
+
+
+@pytest.mark.parametrize(
+    ("sequences", "late"),
+    [
+        ([0, 1, 2, 3], 0),
+        ([0, 2, 5, 9], 0),
+        ([0, 2, 1, 3], 1),
+        ([3, 0, 1, 2], 3),
+        ([3, 2, 1, 0], 3),
+        ([0, 5, 1, 6, 2], 2),
+    ],
+)
+@pytest.mark.parametrize("split", [False, True], ids=["at once", "one by one"])
+def test_a_packet_after_a_later_one_of_its_flow_is_out_of_order(sequences, late, split):
+    packets = [Packet(sequence=n) for n in sequences]
+    result = received(*[[p] for p in packets]) if split else received(packets)
+    assert result.out_of_order.tolist() == [[0, late, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def test_order_is_judged_flow_by_flow():
+    mixed = [Packet(0, 1, 9), Packet(0, 2, 3), Packet(1, 2, 0), Packet(0, 1, 4, flow=1), Packet(0, 2, 5)]
+    assert received(mixed).out_of_order.sum() == 0
+    result = received(mixed, [Packet(0, 1, 8), Packet(0, 1, 5, flow=1), Packet(0, 2, 4)])
+    assert result.out_of_order.tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
+
+
+def test_the_late_packet_of_a_mixed_batch_is_the_right_one():
+    result = received([Packet(0, 1, 5), Packet(1, 2, 0), Packet(0, 1, 4)])
+    assert result.out_of_order.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def test_a_late_packet_from_before_the_window_is_not_counted_but_remembered():
+    early = WINDOW[0] - 1
+    packets = [Packet(sequence=5, sent_ns=early), Packet(sequence=4, sent_ns=early), Packet(sequence=3)]
+    result = received(packets)
+    assert result.out_of_order.sum() == 1
+
+
+# ---- what should not be ----
+
+
+def test_misdelivered_packets_are_told_apart():
+    result = received([Packet(0, 1, at=2), Packet(0, 1, 1)])
+    assert (result.misdelivered, result.frames.sum(), result.damaged) == (1, 1, 0)
+    assert result.bytes.sum() == 120
+
+
+def test_damaged_packets_and_those_of_strangers_are_told_apart():
+    result = received([Packet(damaged=True), Packet(source_ip=STRANGER.ip), Packet(sequence=1)])
+    assert (result.damaged, result.misdelivered, result.frames.sum()) == (2, 0, 1)
+
+
+def test_a_damaged_packet_does_not_disturb_the_order():
+    result = received([Packet(sequence=1000, damaged=True), Packet(sequence=1)])
+    assert result.out_of_order.sum() == 0
+
+
+def test_a_port_outside_the_flows_is_taken_for_the_last():
+    assert received([Packet(flow=4000)]).frames.sum() == 1
+
+
+# ---- the job and its results on their way between processes ----
+
+
+def test_job_survives_its_way_to_another_process():
+    again = job_from_dict(json.loads(json.dumps(JOB.to_dict())))
+    assert again == JOB
+
+
+def test_received_survives_the_disk(tmp_path):
+    result = received([Packet(0, 1), Packet(1, 0, at=2)])
+    store(result, tmp_path / "received.npz")
+    again = load_received(tmp_path / "received.npz")
+    for name, value in vars(result).items():
+        if name == "latency":
+            assert again.latency.counts.tolist() == value.counts.tolist()
+            assert again.latency.total_ns == value.total_ns
+        else:
+            assert np.array_equal(getattr(again, name), value)
+
+
+def test_sent_survives_the_disk(tmp_path):
+    lag = LogHistogram()
+    lag.add(np.array([1000, 2000]))
+    store(Sent(np.eye(2, dtype=np.int64), np.ones((3, 2), np.int64), 7, lag, 1.25), tmp_path / "sent.npz")
+    again = load_sent(tmp_path / "sent.npz")
+    assert (again.refused, again.seconds, again.lag.mean_ms()) == (7, 1.25, 0.0015)
+    assert again.frames.tolist() == [[1, 0], [0, 1]]
+    assert again.bytes.shape == (3, 2)

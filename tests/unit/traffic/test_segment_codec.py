@@ -1,0 +1,47 @@
+"""Segments on the wire, as scapy reads them."""
+
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+
+from topology.addressing import Host, colons, dotted
+from traffic.wire.probe_codec import DESTINATION_PORT, SEGMENT_MAGIC
+from traffic.wire.probe_frame import build_segment_head
+from traffic.wire.segment_codec import DATA, HEAD, SEGMENT_BYTES, Head, Heads, Writer
+
+A, B, C = Host(0, 0, 0), Host(300, 1, 300), Host(7, 3, 7)
+
+
+def frame_of(payload, source=A, destination=C):
+    writer = Writer(Heads(build_segment_head(A, B, 9)), 1514)
+    return bytes(writer.write(source.ip, destination.ip, 20_003, (7, 8, 9, DATA), 12345, payload))
+
+
+def test_a_segment_is_an_ip_packet_between_the_two_hosts():
+    frame = frame_of(b"abc" * 100)
+    packet = Ether(frame)
+    assert (packet.src, packet.dst) == (colons(A.mac), colons(C.mac))
+    assert (packet[IP].src, packet[IP].dst) == (dotted(A.ip), dotted(C.ip))
+    assert packet[IP].len == len(frame) - 14
+    assert packet[IP].ttl == 64
+    right = packet[IP].copy()
+    del right.chksum
+    assert IP(bytes(right)).chksum == packet[IP].chksum
+    assert (packet[TCP].sport, packet[TCP].dport) == (20_003, DESTINATION_PORT)
+
+
+def test_no_kernel_answers_a_segment():
+    assert Ether(frame_of(b""))[TCP].flags == "R"
+
+
+def test_what_is_written_is_read():
+    frame = frame_of(b"x" * 1000)
+    head = Head(*HEAD.unpack_from(frame))
+    assert head == Head(64, A.ip, 20_003, 7, 8, 9, 1000, DATA, 12345)
+    assert frame[SEGMENT_BYTES:] == b"x" * 1000
+    assert frame[54:58] == SEGMENT_MAGIC.to_bytes(4, "big")
+    assert frame[58:62] == (9).to_bytes(4, "big")
+
+
+def test_a_frame_is_as_long_as_its_payload_needs():
+    assert len(frame_of(b"")) == SEGMENT_BYTES
+    assert len(frame_of(b"1234")) == SEGMENT_BYTES + 4

@@ -1,0 +1,264 @@
+"""PolarFly: the Erdos-Renyi polarity graph ER_q, and its routes from cross products over GF(q).
+
+Vertices are the points of the projective plane over GF(q), written as left-normalised vectors (the
+first non-zero component is 1). Two points are adjacent when their dot product is 0; a point with
+v . v = 0 is a quadric, and its self-loop is dropped. Any two points that are not adjacent have exactly
+one common neighbour, their cross product, so that minimal routes need no search.
+
+Source: "PolarFly: A Cost-Effective and Flexible Low-Diameter Topology" (SC22), sections IV and V-A.
+Equation (2) there misprints the first two components; what is used here is the ordinary cross product.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.addressing import switch_name
+from topology.base import Adjacency, Routers, Topology
+from topology.finite_fields.field import finite_field
+from topology.layout import Layout, in_rows
+
+# Entries of the next-hop matrix that are computed at once: their 32-bit keys stay in a core's cache.
+_BLOCK_ENTRIES = 1 << 17
+
+
+class VertexClasses(NamedTuple):
+    """The vertices of ER_q by their relation to the quadrics (PolarFly, section IV-D, Property 1).
+
+    Attributes:
+        quadrics: W, q + 1 vertices with v . v = 0.
+        adjacent: V1, the non-quadrics with a quadric neighbour: q (q + 1) / 2 for odd q, q^2 for even q.
+        remote: V2, the others: q (q - 1) / 2 for odd q, none for even q.
+    """
+
+    quadrics: Routers
+    adjacent: Routers
+    remote: Routers
+
+
+class PolarFly(Topology):
+    """ER_q for a prime power q: q^2 + q + 1 routers of network radix q + 1, diameter 2.
+
+    Router order: (1, a, b) has index a q + b; (0, 1, a) has index q^2 + a; (0, 0, 1) has index q^2 + q.
+    """
+
+    name = "polarfly"
+
+    def __init__(self, q: int) -> None:
+        """Makes ER_q.
+
+        Args:
+            q: a prime power from 2 to 128.
+
+        Raises:
+            ParameterError: q is no prime power or over 128; the nearest valid ones are named.
+        """
+        self.field = finite_field(q)
+        self.q = q
+        self.params = {"q": q}
+
+    @property
+    def routers(self) -> int:
+        """N = q^2 + q + 1."""
+        return self.q**2 + self.q + 1
+
+    # ---- vectors ----
+
+    def vectors(self, routers: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+        """Returns the left-normalised vectors of `routers`: uint8 array, shape + (3,)."""
+        index = np.asarray(routers)
+        q = self.q
+        vector = np.zeros((*index.shape, 3), np.uint8)
+        affine = index < q**2
+        line = ~affine & (index < q**2 + q)
+        vector[..., 0] = affine
+        vector[..., 1] = np.where(affine, index // q, line)
+        vector[..., 2] = np.where(affine, index % q, np.where(line, index - q**2, 1))
+        return vector
+
+    def indices(self, vectors: npt.ArrayLike) -> Routers:
+        """Returns the routers of `vectors` (shape + (3,)), which need not be normalised.
+
+        The zero vector is no point: where one is given the result is -1.
+        """
+        vector = np.asarray(vectors)
+        x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
+        leading = np.where(x != 0, x, np.where(y != 0, y, z))
+        scale = self.field.inverse[leading]
+        y, z = self.field.product[scale, y], self.field.product[scale, z]
+        q = self.q
+        affine = y.astype(np.int32) * q + z
+        beyond = np.where(y != 0, q**2 + z.astype(np.int32), q**2 + q)
+        return np.where(x != 0, affine, np.where(leading != 0, beyond, -1)).astype(np.int32)
+
+    def dot(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+        """Returns the dot products of the routers' vectors; 0 means adjacent, or a quadric and itself."""
+        s, d = self.vectors(sources), self.vectors(destinations)
+        times, plus = self.field.product, self.field.sum
+        terms = [times[s[..., i], d[..., i]] for i in range(3)]
+        return plus[plus[terms[0], terms[1]], terms[2]]
+
+    def cross(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+        """Returns the cross products s x d of the routers' vectors, not normalised, shape + (3,)."""
+        s, d = self.vectors(sources), self.vectors(destinations)
+        times, minus = self.field.product, self.field.difference
+
+        def component(i: int, j: int) -> npt.NDArray[np.uint8]:
+            return minus(times[s[..., i], d[..., j]], times[s[..., j], d[..., i]])
+
+        return np.stack([component(1, 2), component(2, 0), component(0, 1)], axis=-1)
+
+    # ---- the graph ----
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Neighbour lists, each the q + 1 points of the line v . u = 0 less v itself; no N x N matrix."""
+        points = self._polar_lines()
+        others = points != np.arange(self.routers, dtype=np.int32)[:, None]
+        starts = np.concatenate([[0], np.cumsum(others.sum(axis=1))]).astype(np.int64)
+        return Adjacency(starts, points[others])
+
+    def _polar_lines(self) -> Routers:
+        """Returns the points u with v . u = 0 for every v: int32 array, N x (q + 1), ascending."""
+        q, field = self.q, self.field
+        vector = self.vectors(np.arange(self.routers))
+        x, y, z = vector[:, 0], vector[:, 1], vector[:, 2]
+        minus_x, minus_y = field.negative[x], field.negative[y]
+        element = np.arange(q)
+        points = np.empty((self.routers, q + 1), np.int32)
+        # z != 0: b = -(x + y a) / z for every a, and one point (0, 1, -y / z).
+        steep = z != 0
+        per_z = field.inverse[z[steep]]
+        slope = field.product[minus_y[steep][:, None], element[None, :]]
+        b = field.product[field.sum[minus_x[steep][:, None], slope], per_z[:, None]]
+        points[steep, :q] = element * q + b
+        points[steep, q] = q**2 + field.product[minus_y[steep], per_z].astype(np.int32)
+        # z = 0, y != 0: a = -x / y, every b, and (0, 0, 1).
+        flat = (z == 0) & (y != 0)
+        a = field.product[minus_x[flat], field.inverse[y[flat]]].astype(np.int32)
+        points[flat, :q] = a[:, None] * q + element
+        points[flat, q] = q**2 + q
+        # (1, 0, 0): the line at infinity.
+        points[(z == 0) & (y == 0)] = q**2 + np.arange(q + 1)
+        return points
+
+    @cached_property
+    def classes(self) -> VertexClasses:
+        """The quadrics W, their neighbours V1 and the remaining vertices V2, each ascending."""
+        quadric = self.degrees == self.q
+        sources = np.repeat(np.arange(self.routers), self.degrees)
+        beside = np.zeros(self.routers, bool)
+        beside[sources[quadric[self.adjacency.neighbours]]] = True
+        everyone = np.arange(self.routers, dtype=np.int32)
+        return VertexClasses(everyone[quadric], everyone[beside & ~quadric], everyone[~beside & ~quadric])
+
+    def clusters(self, starter: int) -> list[list[int]]:
+        """Returns the clusters around a quadric, one for each of its neighbours (PolarFly, section VI).
+
+        A cluster is the neighbour, first, and those of its own neighbours that are no quadrics. Together
+        they hold every vertex that is no quadric once.
+        """
+        quadrics = set(self.classes.quadrics.tolist())
+        return [
+            [n, *(v for v in self.neighbours(n).tolist() if v not in quadrics)]
+            for n in self.neighbours(starter).tolist()
+        ]
+
+    def layout(self) -> Layout:
+        """Returns the three layers W, V1 and V2 (two for even q), with the clusters of a starter quadric."""
+        starter = int(self.classes.quadrics[0])
+        clusters = self.clusters(starter)
+        in_order = [router for cluster in clusters for router in cluster]
+        beside = set(self.classes.adjacent.tolist())
+        rows = [
+            self.classes.quadrics.tolist(),
+            [router for router in in_order if router in beside],
+            [router for router in in_order if router not in beside],
+        ]
+        kind = np.zeros(self.routers, np.int64)
+        for place, row in enumerate(rows):
+            kind[row] = place
+        rows = [row for row in rows if row]
+        names = ("quadrics W", "V1, beside quadrics", "V2, the others")[: len(rows)]
+        width = float(max(map(len, rows)))
+        return Layout(
+            in_rows(rows, self.routers, width, width / 4),
+            kind,
+            names,
+            tuple(map(tuple, clusters)),
+            f"clusters of {switch_name(starter)}'s neighbours",
+            (starter, "starter quadric"),
+            rows=True,
+        )
+
+    def pairs_by_distance(self) -> dict[int, int]:
+        """Returns {1: 2 x links, 2: all other ordered pairs}: the diameter is 2 (PolarFly, section IV-B)."""
+        adjacent = 2 * self.links
+        return {1: adjacent, 2: self.routers * (self.routers - 1) - adjacent}
+
+    # ---- minimal routes ----
+
+    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
+        """Returns 0 for a router and itself, 1 where the dot product is 0, else 2."""
+        away = np.asarray(sources) != np.asarray(destinations)
+        far = self.dot(sources, destinations) != 0
+        return np.where(away, np.where(far, 2, 1), 0).astype(np.int16)
+
+    def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
+        """Returns the destination where it is adjacent, else the cross product (PolarFly, section V-A)."""
+        s, d = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
+        direct = (self.dot(s, d) == 0) | (s == d)
+        return np.where(direct, d, self.indices(self.cross(s, d))).astype(np.int32)
+
+    def all_next_hops(self) -> npt.NDArray[np.int16]:
+        """Returns the minimal next hop of every ordered pair: int16 array, N x N, [source, destination].
+
+        The same cross products as `next_hops`, some rows at a time. For a fixed s = (s1, s2, s3) and every
+        d = (1, a, b) they are (s2 b - s3 a, s3 - s1 b, s1 a - s2): the second component depends on b
+        alone and the third on a alone, so that an entry costs one table look-up for the first component
+        and one to normalise.
+        """
+        n = self.routers
+        hops = np.empty((n, n), np.int16)
+        normalised = self._index_of_every_vector()
+        rows = max(1, _BLOCK_ENTRIES // n)
+        for first in range(0, n, rows):
+            block = hops[first : first + rows]
+            self._cross_product_rows(first, block, normalised)
+            starts = self.adjacency.starts[first : first + len(block) + 1]
+            neighbours = self.adjacency.neighbours[starts[0] : starts[-1]]
+            row = np.arange(len(block))
+            block[np.repeat(row, np.diff(starts)), neighbours] = neighbours
+            block[row, first + row] = first + row
+        return hops
+
+    def _cross_product_rows(
+        self, first: int, block: npt.NDArray[np.int16], normalised: npt.NDArray[np.int16]
+    ) -> None:
+        """Fills `block` with the points s x d, for s = `first` and those after it and every d."""
+        q, times, plus = self.q, self.field.product, self.field.sum
+        negative = self.field.negative
+        element = np.arange(q, dtype=np.uint8)
+        vector = self.vectors(np.arange(first, first + len(block)))[:, :, None]
+        s1, s2, s3 = vector[:, 0], vector[:, 1], vector[:, 2]
+        # d = (1, a, b), with a the second axis and b the third.
+        minus_s3_a = negative[times[s3, element]].astype(np.int32) * q
+        keys = minus_s3_a[:, :, None] + times[s2, element][:, None, :]
+        np.take(plus.astype(np.int32).ravel() * q**2, keys, out=keys, mode="clip")
+        keys += plus[times[s1, element], negative[s2]][:, :, None]
+        keys += plus[s3, negative[times[s1, element]]].astype(np.int32)[:, None, :] * q
+        block[:, : q**2] = np.take(normalised, keys.reshape(len(block), -1), mode="clip")
+        # d = (0, 1, a): (s2 a - s3, -s1 a, s1), and d = (0, 0, 1): (s2, -s1, 0).
+        x = plus[times[s2, element], negative[s3]].astype(np.int32)
+        y = negative[times[s1, element]].astype(np.int32)
+        block[:, q**2 : -1] = normalised[(x * q + y) * q + s1]
+        block[:, -1:] = normalised[(s2.astype(np.int32) * q + negative[s1]) * q]
+
+    def _index_of_every_vector(self) -> npt.NDArray[np.int16]:
+        """Returns the router of the vector (x, y, z) at place (x q + y) q + z: int16 array, q^3."""
+        x, y, z = np.unravel_index(np.arange(self.q**3), (self.q,) * 3)
+        return self.indices(np.stack([x, y, z], axis=-1)).astype(np.int16)

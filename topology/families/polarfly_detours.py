@@ -1,0 +1,59 @@
+"""Compact Valiant detours on ER_q: which there are, from one router's point of view.
+
+A packet from s whose destination is not adjacent goes by way of the minimal next hop n. Every neighbour of
+s other than n is a valid compact Valiant intermediate for it, whatever the destination behind n, and no
+tag is needed: the neighbour's own minimal path does not come back, for s is not adjacent to the
+destination. So the detours depend on n alone.
+
+To an adjacent destination n the third vertex of the triangle over s and n is a detour of two hops (where
+neither end is a quadric). Any other neighbour m is not adjacent to n, and its minimal path would come back
+through s; so the packet is tagged for a neighbour r of m that is not adjacent to s. From r the minimal
+path leads on to n: four hops.
+
+Source: PolarFly (SC22), section V-B; the four-hop detours complete it for adjacent pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from topology.families.polarfly import PolarFly
+
+
+@dataclass(frozen=True)
+class NearDetour:
+    """A detour to an adjacent destination: out to `first`, tagged for `tagged` unless that is None."""
+
+    first: int
+    tagged: int | None
+
+
+def far_detours(graph: PolarFly, router: int, next_hop: int) -> list[int]:
+    """Returns the neighbours by way of which destinations behind `next_hop` are three hops away."""
+    return [n for n in graph.neighbours(router).tolist() if n != next_hop]
+
+
+def near_detours(graph: PolarFly, router: int, neighbour: int) -> list[NearDetour]:
+    """Returns the detours from a router to one of its neighbours, those of two hops first."""
+    return list(iterate_near_detours(graph, router, neighbour))
+
+
+def iterate_near_detours(graph: PolarFly, router: int, neighbour: int) -> Iterator[NearDetour]:
+    """Yields the same, for whoever needs some of them only."""
+    third, apart = split_by_adjacency(graph, router, neighbour)
+    for m in third:
+        yield NearDetour(m, None)
+    around = {router, *graph.neighbours(router).tolist()}
+    for m in apart:
+        for r in graph.neighbours(m).tolist():
+            if r not in around:
+                yield NearDetour(m, r)
+
+
+def split_by_adjacency(graph: PolarFly, router: int, neighbour: int) -> tuple[list[int], list[int]]:
+    """Returns the other neighbours of a router that are adjacent to one of them, and those that are not."""
+    others = graph.neighbours(router)
+    others = others[others != neighbour]
+    adjacent = graph.distances(others, neighbour) == 1
+    return others[adjacent].tolist(), others[~adjacent].tolist()

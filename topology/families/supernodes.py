@@ -1,0 +1,168 @@
+"""Supernodes of star products: small graphs with a permutation f whose images fill what edges leave open.
+
+Property R* (PolarStar, section 5): f is an involution, and the edges, their images under f and the pairs
+(x, f(x)) make the complete graph. For Paley graphs its counterpart R1: f squared is an automorphism, and the
+edges with their images make the complete graph. Either gives the star product with ER_q diameter 3.
+
+Source: "PolarStar: Expanding the Scalability Horizon of Diameter-3 Networks", sections 5 and 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.errors import ParameterError
+from topology.finite_fields.field import finite_field
+from topology.finite_fields.prime_powers import LARGEST_ORDER, prime_power
+
+KINDS = ("iq", "paley", "complete")
+LARGEST_DEGREE = 64
+
+# Inductive-Quad of degree 3 (PolarStar, figure 5); f(i) = i + 4 mod 8.
+_IQ_3 = ((0, 7), (4, 7), (0, 1), (4, 1), (0, 2), (4, 2), (1, 6), (5, 6), (5, 3), (5, 7), (2, 3), (6, 3))
+# Of IQ_3's vertices, those that are joined to the old A when IQ_d grows; the others are joined to f(A).
+_TO_A, _TO_IMAGES = (0, 1, 4, 5), (2, 3, 6, 7)
+
+
+@dataclass(frozen=True, eq=False)
+class Supernode:
+    """A supernode.
+
+    Attributes:
+        kind: `iq`, `paley` or `complete`.
+        degree: d', the number of links of each vertex inside.
+        joined: bool array, m x m: which vertices are adjacent.
+        image: int array, m: f.
+    """
+
+    kind: str
+    degree: int
+    joined: npt.NDArray[np.bool_]
+    image: npt.NDArray[np.int64]
+
+    @property
+    def order(self) -> int:
+        """m, the number of vertices."""
+        return len(self.image)
+
+    @property
+    def preimage(self) -> npt.NDArray[np.int64]:
+        """Int array, m: the inverse of f."""
+        return np.argsort(self.image)
+
+
+def make_supernode(kind: str, degree: int) -> Supernode:
+    """Returns the supernode of a kind and degree.
+
+    Raises:
+        ParameterError: there is no such kind, or none of that degree; the nearest that exist are named.
+    """
+    if kind not in KINDS:
+        raise ParameterError(f"unknown supernode {kind!r}; there are: {', '.join(KINDS)}")
+    check_degree(kind, degree)
+    joined, image = {"iq": _inductive_quad, "paley": _paley, "complete": _complete}[kind](degree)
+    supernode = Supernode(kind, degree, joined, image)
+    _check_property(supernode)
+    return supernode
+
+
+def exists(kind: str, degree: int) -> bool:
+    """Returns whether there is a supernode of a kind and degree."""
+    if not 0 <= degree <= LARGEST_DEGREE:
+        return False
+    if kind == "iq":
+        return degree % 4 in (0, 3)
+    order = 2 * degree + 1
+    return kind == "complete" or (
+        order % 4 == 1 and order <= LARGEST_ORDER and prime_power(order) is not None
+    )
+
+
+def check_degree(kind: str, degree: int) -> None:
+    """Raises ParameterError, naming the nearest degrees that do, unless a supernode of that degree exists."""
+    if exists(kind, degree):
+        return
+    degrees = [d for d in range(LARGEST_DEGREE + 1) if exists(kind, d)]
+    nearest = [d for d in degrees if d < degree][-1:] + [d for d in degrees if d > degree][:1]
+    raise ParameterError(
+        f"there is no {kind} supernode of degree {degree}; the nearest possible: "
+        + " and ".join(map(str, nearest))
+    )
+
+
+def order_of(kind: str, degree: int) -> int:
+    """Returns m, the number of vertices of the supernode of a kind and degree."""
+    return {"iq": 2 * degree + 2, "paley": 2 * degree + 1, "complete": degree + 1}[kind]
+
+
+_Made = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
+
+
+def _inductive_quad(degree: int) -> _Made:
+    """Returns IQ_degree: IQ_0 or IQ_3, grown by an IQ_3 at a time (PolarStar, section 6.2)."""
+    if degree < 3:
+        return np.zeros((2, 2), bool), np.array([1, 0])
+    if degree == 3:
+        return _edges(8, _IQ_3), (np.arange(8) + 4) % 8
+    inner, inner_image = _inductive_quad(degree - 4)
+    old = len(inner)
+    joined = np.zeros((old + 8, old + 8), bool)
+    joined[:old, :old] = inner
+    joined[old:, old:] = _edges(8, _IQ_3)
+    half = _half(inner_image)
+    for new, olds in ((_TO_A, half), (_TO_IMAGES, inner_image[half])):
+        rows = old + np.array(new)
+        joined[rows[:, None], olds] = joined[olds[:, None], rows] = True
+    return joined, np.concatenate([inner_image, old + (np.arange(8) + 4) % 8])
+
+
+def _half(image: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Returns A: of every pair x, f(x) the one with the smaller number."""
+    everyone = np.arange(len(image))
+    return everyone[everyone < image]
+
+
+def _paley(degree: int) -> _Made:
+    """Returns the Paley graph: x and y are adjacent where x - y is a square; f(x) = non-residue times x."""
+    order = 2 * degree + 1
+    field = finite_field(order)
+    elements = np.arange(order)
+    squares = np.zeros(order, bool)
+    squares[field.product[elements, elements]] = True
+    squares[0] = False
+    difference = field.sum[elements[:, None], field.negative[elements][None, :]]
+    return squares[difference], field.product[field.primitive_element, elements].astype(np.int64)
+
+
+def _complete(degree: int) -> _Made:
+    return ~np.eye(degree + 1, dtype=bool), np.arange(degree + 1)
+
+
+def _edges(order: int, pairs: tuple[tuple[int, int], ...]) -> npt.NDArray[np.bool_]:
+    joined = np.zeros((order, order), bool)
+    for a, b in pairs:
+        joined[a, b] = joined[b, a] = True
+    return joined
+
+
+def _check_property(supernode: Supernode) -> None:
+    """Raises ValueError unless the supernode has property R* or its counterpart for Paley graphs."""
+    joined, image = supernode.joined, supernode.image
+    images = np.zeros_like(joined)
+    images[image[:, None], image] = joined
+    filled = joined | images
+    everyone = np.arange(supernode.order)
+    twice = image[image]
+    if (twice == everyone).all():
+        filled[everyone, image] = True
+    else:
+        again = np.zeros_like(joined)
+        again[twice[:, None], twice] = joined
+        if (again != joined).any():
+            raise ValueError("f squared is no automorphism")
+    filled[everyone, everyone] = True
+    if not filled.all() or (joined.sum(axis=1) != supernode.degree).any():
+        raise ValueError("the supernode has not the property that the star product rests on")

@@ -1,0 +1,1 @@
+"""Finite fields GF(q): prime powers, tables, arithmetic on arrays."""

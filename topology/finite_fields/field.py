@@ -1,0 +1,73 @@
+"""Arithmetic in GF(q) by tables, for every prime power q from 2 to 128.
+
+The tables are taken once from the galois library (see `finite_field_tables`) and kept beside this
+module; from then on the arithmetic is plain numpy indexing. Field elements are the integers
+0 .. q - 1: for q = p^m, the integer whose base-p digits are the coefficients of the element's
+polynomial, reduced by the Conway polynomial, which is galois's default representation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.finite_fields import tables as finite_field_tables
+from topology.finite_fields.prime_powers import check_order, prime_power
+
+Elements = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteField:
+    """GF(q) as lookup tables: index them with elements or arrays of elements.
+
+    Attributes:
+        order: q, the number of elements.
+        characteristic: the prime p with q = p^m.
+        degree: m.
+        primitive_element: the generator of the multiplicative group that galois uses.
+        sum: uint8 array, q x q, `sum[a, b] = a + b`.
+        product: uint8 array, q x q, `product[a, b] = a * b`.
+        negative: uint8 array, q, `negative[a] = -a`.
+        inverse: uint8 array, q, `inverse[a] = 1 / a`; `inverse[0]` is 0 and means nothing.
+    """
+
+    order: int
+    characteristic: int
+    degree: int
+    primitive_element: int
+    sum: Elements
+    product: Elements
+    negative: Elements
+    inverse: Elements
+
+    def difference(self, a: Elements, b: Elements) -> Elements:
+        """Returns a - b, element by element."""
+        return self.sum[a, self.negative[b]]
+
+
+@cache
+def finite_field(order: int) -> FiniteField:
+    """Returns GF(order).
+
+    Args:
+        order: a prime power from 2 to 128.
+
+    Raises:
+        ParameterError: `order` is no prime power or over 128; the nearest valid ones are named.
+    """
+    check_order(order)
+    total, product, primitive_element = finite_field_tables.load(order)
+    characteristic, degree = prime_power(order) or (0, 0)
+    rows, columns = np.nonzero(total == 0)
+    negative = np.zeros(order, np.uint8)
+    negative[rows] = columns
+    rows, columns = np.nonzero(product == 1)
+    inverse = np.zeros(order, np.uint8)
+    inverse[rows] = columns
+    for table in (total, product, negative, inverse):
+        table.setflags(write=False)
+    return FiniteField(order, characteristic, degree, primitive_element, total, product, negative, inverse)

@@ -1,0 +1,324 @@
+"""Runs a collective over the hosts' packet sockets: all ranks in one process, one event loop.
+
+What a rank holds comes to it in packets alone; the ranks share nothing but this loop. A message's segments
+are acknowledged and, where they are lost, sent again (`traffic.engine.transport`).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.addressing import INITIAL_TTL
+from traffic.engine import sockets
+from traffic.engine.collective_job import ITERATION, CollectiveJob, CollectiveOutcome
+from traffic.engine.job import Clock
+from traffic.engine.receivers import Receivers
+from traffic.engine.telemetry import LiveCounts
+from traffic.engine.transport import Incoming, Outgoing
+from traffic.metrics.counters import Arrivals, Measured, ReceivedCounts, SentCounts
+from traffic.metrics.window import Window
+from traffic.wire.probe_codec import SEGMENT_MAGIC, SOURCE_PORT_BASE
+from traffic.wire.segment_codec import (
+    ACKNOWLEDGEMENT,
+    ACKNOWLEDGEMENT_BYTES,
+    DATA,
+    HEAD,
+    SEGMENT_BYTES,
+    Head,
+    Heads,
+    Writer,
+)
+from traffic.workload.collectives.algorithms import COLLECTIVES, Collective, Elements, sliced
+from traffic.workload.collectives.execution import Message, Messages, Ranks
+
+_SLOTS = 512
+# A wake-up costs more than a packet.
+_LOOK_EVERY_S = 0.0004
+# Segments until they are acknowledged, all together; fewer if one has waited for too long.
+ACKNOWLEDGE_EVERY = 8
+_CHECK_EVERY_NS = 10_000_000
+_NUMBERS = 1 << 32  # of messages that the wire can tell apart
+_FOREVER = 1 << 62
+
+
+class _Ended(Exception):
+    """The run is over before its end: somebody asked for that, or a rank died (then the text says so)."""
+
+
+class CollectiveWorker:
+    """Runs one job."""
+
+    def __init__(self, job: CollectiveJob, live: LiveCounts) -> None:
+        self._job, self._live = job, live
+        self._collective: Collective = COLLECTIVES[job.name]
+        self._segment_bytes = job.frame_bytes - SEGMENT_BYTES
+        self._writer = Writer(Heads(job.template), job.frame_bytes)
+        self._random = Random(job.seed)  # noqa: S311  # of traffic, not of secrets
+        hosts = [job.hosts[index] for index in job.ranks]
+        self._ips = [host.ip for host in hosts]
+        self._rank_of = {ip: rank for rank, ip in enumerate(self._ips)}
+        # A process's descriptor is readable once the process has ended.
+        self._rank_of_process = {os.pidfd_open(host.namespace_pid): rank for rank, host in enumerate(hosts)}
+        self._deaths = select.poll()
+        for descriptor in self._rank_of_process:
+            self._deaths.register(descriptor, select.POLLIN)
+        places = [host.place for host in hosts]
+        self._senders = sockets.open_all(places, sockets.open_sender)
+        self._receivers = Receivers(places, job.run, _SLOTS, magic=SEGMENT_MAGIC, frame_bytes=job.frame_bytes)
+        self._frames = self._receivers.buffer.frames.data.cast("B")
+        self._outgoing: dict[tuple[int, int], Outgoing] = {}
+        self._incoming: dict[tuple[int, int], Incoming] = {}
+        self._owed_since: dict[tuple[int, int], int] = {}
+        self._host_of = np.array(job.ranks)
+        measured = Measured(len(job.hosts), job.flows, Window((0, _FOREVER)), job.interval_ns)
+        self._sent, self._received = SentCounts(measured), ReceivedCounts(measured)
+        # What was sent and received since it was counted last.
+        self._sent_now: list[tuple[int, int, int, int]] = []
+        self._arrived: list[tuple[int, ...]] = []
+        self._acknowledgements_sent = self._acknowledgements_received = 0
+        self._base = 0  # the number on the wire of the first message of this iteration
+        self._checked_ns = 0
+
+    def run(self, clock: Clock, stopped: Callable[[], bool]) -> CollectiveOutcome:
+        """Runs all sizes and iterations, or until `stopped` says so or a rank dies."""
+        sockets.sleep_precisely()
+        sockets.run_first()
+        self._clock, self._stopped = clock, stopped
+        self._to_epoch_ns = clock.epoch_ns - clock.monotonic_ns
+        records, finished, failed = [], [], ""
+        time.sleep(max(0.0, (clock.monotonic_ns - time.monotonic_ns()) / 1e9))
+        try:
+            for record, finished_ns in self._iterations():
+                records.append(record)
+                finished.append(finished_ns)
+        except _Ended as end:
+            failed = str(end)
+        for sender in self._senders:
+            sender.close()
+        self._receivers.close()
+        seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
+        resent = sum(connection.resent for connection in self._outgoing.values())
+        self._count_sent()
+        self._count_received()
+        shape = (len(finished), len(self._ips))
+        return CollectiveOutcome(
+            self._sent.result(seconds),
+            self._received.result(),
+            self._host_of,
+            np.array(records, ITERATION),
+            np.array(finished, np.int64).reshape(shape),
+            resent,
+            self._acknowledgements_sent,
+            self._acknowledgements_received,
+            failed,
+        )
+
+    def _iterations(self) -> Iterator[tuple[tuple[int, ...], npt.NDArray[np.int64]]]:
+        job, ranks = self._job, len(self._ips)
+        for message_bytes in job.message_bytes:
+            elements = self._collective.elements(message_bytes)
+            algorithm = self._collective.algorithms[job.algorithm]
+            messages = Messages(sliced(algorithm, ranks, elements, job.slices), self._segment_bytes)
+            for iteration in range(-job.warmup_iterations, job.iterations):
+                vectors = self._collective.start(ranks, elements, self._random.getrandbits(63))
+                wanted = self._collective.result(vectors)
+                begin_ns = time.monotonic_ns()
+                finished_ns = self._iterate(messages, vectors) - begin_ns
+                results = map(self._collective.outcome, vectors)
+                wrong = sum(not np.array_equal(a, b) for a, b in zip(results, wanted, strict=True))
+                start_ns = begin_ns - self._clock.monotonic_ns
+                yield (message_bytes, iteration, start_ns, int(finished_ns.max()), wrong), finished_ns
+
+    def _iterate(self, messages: Messages, vectors: list[Elements]) -> npt.NDArray[np.int64]:
+        self._messages, self._ranks = messages, Ranks(messages, vectors)
+        self._ranks.start(time.monotonic_ns())
+        # What is still unacknowledged in the end is waited for, so that it does not weigh on the next one.
+        while self._ranks.unfinished or not all(c.idle for c in self._outgoing.values()):
+            count = self._receivers.receive()
+            now_ns = time.monotonic_ns()
+            if count:
+                self._take(count, now_ns)
+            self._begin()
+            self._acknowledge(now_ns)
+            if now_ns - self._checked_ns > _CHECK_EVERY_NS:
+                self._checked_ns = now_ns
+                self._check(now_ns)
+            self._send()
+            time.sleep(_LOOK_EVERY_S)
+        for connection in self._outgoing.values():
+            connection.forget()
+        self._base = (self._base + len(messages.all)) % _NUMBERS
+        return self._ranks.finished_ns()
+
+    def _check(self, now_ns: int) -> None:
+        """Looks for what did not happen: packets that nobody acknowledged, ranks that died."""
+        self._count_sent()
+        self._count_received()
+        if self._stopped():
+            raise _Ended
+        for descriptor, _ in self._deaths.poll(0):
+            rank = self._rank_of_process[descriptor]
+            raise _Ended(f"rank {rank} ({self._name(rank)}) died")
+        for (source, destination), connection in self._outgoing.items():
+            connection.timed_out(now_ns)
+            silent_ns = connection.silent_ns(now_ns)
+            if silent_ns > self._job.silence_ns:
+                raise _Ended(self._blame(source, destination, now_ns))
+
+    def _blame(self, source: int, destination: int, now_ns: int) -> str:
+        """Returns which rank must be gone: the one that most of the silent connections have in common."""
+        counts = Counter([destination])
+        for pair, connection in self._outgoing.items():
+            if connection.silent_ns(now_ns) > self._job.silence_ns // 2:
+                counts.update(pair)
+        gone, _ = counts.most_common(1)[0]
+        other = source if gone == destination else destination
+        return (
+            f"rank {gone} ({self._name(gone)}) is not reached: between it and rank {other} "
+            f"({self._name(other)}) nothing has arrived for {self._job.silence_ns / 1e9:.1f} s"
+        )
+
+    def _name(self, rank: int) -> str:
+        return self._job.hosts[self._job.ranks[rank]].name
+
+    def _begin(self) -> None:
+        """Puts messages that became ready into their connections."""
+        for number in self._ranks.begun:
+            message = self._messages.all[number]
+            pair = message.source, message.destination
+            connection = self._outgoing.get(pair)
+            if connection is None:
+                job = self._job
+                connection = self._outgoing[pair] = Outgoing(job.most_in_flight, job.acknowledge_after_ns)
+            connection.waiting.extend((number, segment) for segment in range(message.segments))
+        self._ranks.begun.clear()
+
+    def _send(self) -> None:
+        flows, segment_bytes = self._job.flows, self._segment_bytes
+        for (source, destination), connection in self._outgoing.items():
+            room = connection.room
+            while room > 0 and connection.waiting:
+                segment = connection.waiting.popleft()
+                number, place = segment
+                offset = place * segment_bytes
+                payload = memoryview(self._ranks.outgoing[number])[offset : offset + segment_bytes]
+                now_ns = time.monotonic_ns()
+                transmission = connection.sent(segment, now_ns)
+                frame = self._writer.write(
+                    self._ips[source],
+                    self._ips[destination],
+                    SOURCE_PORT_BASE + int(self._random.random() * flows),
+                    (transmission, (self._base + number) % _NUMBERS, place, DATA),
+                    now_ns + self._to_epoch_ns,
+                    payload,
+                )
+                try:
+                    self._senders[source].send(frame)
+                except OSError:  # the host's queue is full, or its interface is down
+                    connection.refused(transmission)
+                    self._sent.refused += 1
+                    break
+                self._sent_now.append((source, destination, now_ns, len(frame)))
+                room -= 1
+
+    def _acknowledge(self, now_ns: int) -> None:
+        due = [
+            pair
+            for pair, since_ns in self._owed_since.items()
+            if now_ns - since_ns > self._job.acknowledge_after_ns
+            or self._incoming[pair].owed >= ACKNOWLEDGE_EVERY
+        ]
+        for source, destination in due:
+            since_ns = self._owed_since.pop((source, destination))
+            highest, bits = self._incoming[source, destination].acknowledge()
+            frame = self._writer.write(
+                self._ips[destination],
+                self._ips[source],
+                SOURCE_PORT_BASE + int(self._random.random() * self._job.flows),
+                (highest, 0, 0, ACKNOWLEDGEMENT),
+                now_ns + self._to_epoch_ns,
+                bits.to_bytes(ACKNOWLEDGEMENT_BYTES, "big"),
+            )
+            try:
+                self._senders[destination].send(frame)
+            except OSError:  # the host's queue is full; the next one tells the same and more
+                self._owed_since[source, destination] = since_ns
+                self._incoming[source, destination].owed = ACKNOWLEDGE_EVERY  # at once
+                continue
+            self._acknowledgements_sent += 1
+
+    def _take(self, count: int, now_ns: int) -> None:
+        """Takes what was received; frame by frame, as there are few at a time."""
+        buffer = self._receivers.buffer
+        slot_bytes, segment_bytes = buffer.frames.strides[0], self._segment_bytes
+        arrivals_ns = buffer.arrivals_ns(count).tolist()
+        for slot, here in enumerate(self._receivers.owners[:count].tolist()):
+            begin = slot * slot_bytes
+            head = Head(*HEAD.unpack_from(self._frames, begin))
+            there = self._rank_of.get(head.source_ip)
+            begin += SEGMENT_BYTES
+            payload = self._frames[begin : begin + head.length]
+            if there is None:
+                continue
+            if head.kind == DATA:
+                pair = there, here
+                incoming = self._incoming.get(pair)
+                if incoming is None:
+                    incoming = self._incoming[pair] = Incoming()
+                incoming.received(head.number)
+                self._owed_since.setdefault(pair, now_ns)
+                self._arrived.append((there, here, arrivals_ns[slot], *head))
+                own = (head.message - self._base) % _NUMBERS
+                if own >= len(self._messages.all):  # its message was complete before this iteration
+                    continue
+                if not self._fits(self._messages.all[own], there, here, head):
+                    self._received.damaged += 1
+                    continue
+                self._ranks.take(own, head.segment, head.segment * segment_bytes, payload, now_ns)
+            elif (here, there) in self._outgoing:
+                self._acknowledgements_received += 1
+                self._outgoing[here, there].acknowledged(head.number, int.from_bytes(payload, "big"), now_ns)
+        buffer.reset(count)
+
+    def _fits(self, message: Message, source: int, destination: int, head: Head) -> bool:
+        """Returns whether a segment is what its message has in that place."""
+        offset = head.segment * self._segment_bytes
+        length = min(self._segment_bytes, message.size - offset)
+        return (message.source, message.destination) == (source, destination) and head.length == length
+
+    def _count_sent(self) -> None:
+        if self._sent_now:
+            source, destination, now_ns, frame_bytes = np.array(self._sent_now, np.int64).T
+            since_ns = now_ns - self._clock.monotonic_ns
+            hosts = self._host_of[source], self._host_of[destination]
+            self._sent.add(*hosts, since_ns, None, frame_bytes)
+            self._sent_now.clear()
+
+    def _count_received(self) -> None:
+        if not self._arrived:
+            return
+        columns = np.array(self._arrived, np.int64).T
+        source, destination, arrived_ns = columns[:3]
+        head = Head(*columns[3:])
+        arrivals = Arrivals(
+            source=self._host_of[source],
+            destination=self._host_of[destination],
+            flow=head.port - SOURCE_PORT_BASE,
+            number=head.number,
+            hops=(INITIAL_TTL - head.ttl) & 0xFF,
+            frame_bytes=SEGMENT_BYTES + head.length,
+            sent_ns=head.sent_ns - self._clock.epoch_ns,
+            arrived_ns=arrived_ns - self._clock.epoch_ns,
+        )
+        self._received.add(arrivals)
+        latency_ns = arrivals.arrived_ns - arrivals.sent_ns
+        self._live.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
+        self._arrived.clear()

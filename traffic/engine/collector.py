@@ -1,0 +1,117 @@
+"""The collector: receives all hosts' probes in one process and keeps counts, not packets.
+
+It looks at all sockets every few milliseconds and reads what waits in one go; as the kernel stamps
+arrivals, looking late does not change a latency. Memory depends on the number of hosts and flows only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.addressing import INITIAL_TTL
+from traffic.engine import sockets
+from traffic.engine.job import Clock, Received, TrafficJob
+from traffic.engine.receivers import Receivers
+from traffic.engine.telemetry import LiveCounts
+from traffic.metrics.counters import Arrivals, Measured, ReceivedCounts
+from traffic.metrics.window import Window
+from traffic.wire.probe_codec import SOURCE_PORT_BASE, intact, read_headers
+from traffic.workload.schedule import from_dict
+
+_SLOTS = 4096
+_LOOK_EVERY_S = 0.002
+_LATE_INTERVALS = 9  # of the series, after the schedule's end; what arrives later still goes into the last
+# However much still arrives, a collection ends so long after the last packet was sent.
+MAX_DRAIN_NS = 60_000_000_000
+
+
+class Collector:
+    """Collects one job's probes; it receives from its creation on."""
+
+    def __init__(self, job: TrafficJob, window: Window, live: LiveCounts) -> None:
+        self._job, self._window, self._live = job, window, live
+        self._schedule = from_dict(job.schedule)
+        self._receivers = Receivers((host.place for host in job.hosts), job.run, _SLOTS)
+        self._counts = ProbeCounts(job, window, self._schedule.end_ns)
+
+    def run(self, clock: Clock, stopped: Callable[[], bool]) -> Received:
+        """Collects until it is quiet after the traffic's end, or until `stopped`."""
+        last_ns = 0
+        while (now_ns := time.monotonic_ns()) < self._quiet_at(clock, last_ns) and not stopped():
+            count = self._receivers.receive()
+            if count:
+                last_ns = now_ns
+                buffer = self._receivers.buffer
+                arrivals = self._counts.add(buffer, self._receivers.owners[:count], clock)
+                buffer.reset(count)
+                latency_ns = arrivals.arrived_ns - arrivals.sent_ns
+                self._live.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
+            else:
+                self._live.add(0, 0)
+            if count < _SLOTS // 2:
+                time.sleep(_LOOK_EVERY_S)
+        self._receivers.close()
+        return self._counts.result()
+
+    def _quiet_at(self, clock: Clock, last_ns: int) -> int:
+        """Returns when to end if no more arrives after `last_ns`."""
+        end_ns = clock.monotonic_ns + min(self._schedule.end_ns, self._window.end_ns)
+        return min(max(last_ns, end_ns), end_ns + MAX_DRAIN_NS) + self._job.quiet_ns
+
+
+class ProbeCounts:
+    """The running counts of a collection."""
+
+    def __init__(self, job: TrafficJob, window: Window, end_ns: int) -> None:
+        intervals = end_ns // job.interval_ns + _LATE_INTERVALS
+        measured = Measured(len(job.hosts), job.flows, window, job.interval_ns, intervals)
+        self._flows = job.flows
+        self._ips, self._index = _address_index(job)
+        self._counts = ReceivedCounts(measured, keep_log=job.keep_log)
+
+    def add(self, buffer: sockets.ReceiveBuffer, receivers: npt.NDArray[np.int64], clock: Clock) -> Arrivals:
+        """Counts the frames in a buffer, in the order in which each host received them.
+
+        Returns those that were good and for their host.
+        """
+        count = len(receivers)
+        headers = read_headers(buffer.frames[:count])
+        source, destination = self._lookup(headers["ip_src"]), self._lookup(headers["ip_dst"])
+        good = intact(headers) & (source >= 0)
+        here = good & (destination == receivers)
+        self._counts.damaged += int(count - good.sum())
+        self._counts.misdelivered += int((good & ~here).sum())
+        chosen = headers[here]
+        arrivals = Arrivals(
+            source=source[here],
+            destination=receivers[here],
+            flow=np.minimum(chosen["source_port"].astype(np.int64) - SOURCE_PORT_BASE, self._flows - 1),
+            number=chosen["sequence"].astype(np.int64),
+            hops=(INITIAL_TTL - chosen["ttl"].astype(np.int64)) & 0xFF,
+            frame_bytes=buffer.lengths(count)[here],
+            sent_ns=chosen["sent_ns"].astype(np.int64) - clock.epoch_ns,
+            arrived_ns=buffer.arrivals_ns(count)[here] - clock.epoch_ns,
+        )
+        self._counts.add(arrivals)
+        return arrivals
+
+    def result(self) -> Received:
+        """Returns everything counted so far."""
+        return self._counts.result()
+
+    def _lookup(self, addresses: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
+        """Returns the host index of each IP address, -1 for one that is no host's."""
+        native = addresses.astype(np.uint32)
+        place = np.minimum(np.searchsorted(self._ips, native), len(self._ips) - 1)
+        return np.where(self._ips[place] == native, self._index[place], -1)
+
+
+def _address_index(job: TrafficJob) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """Returns the hosts' IP addresses, ascending, and which host each belongs to."""
+    ips = np.array([host.ip for host in job.hosts], np.uint32)
+    order = np.argsort(ips)
+    return ips[order], order.astype(np.int64)

@@ -1,0 +1,236 @@
+"""Packet sockets in many network namespaces, opened and used by one process.
+
+A socket belongs to the namespace in which it was opened; the process goes on. Received frames come in
+batches (recvmmsg) with the kernel's own arrival times, into memory that numpy reads in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import socket
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.errors import MachineError
+from traffic.wire.probe_codec import HEADER_BYTES, MAGIC, MAGIC_OFFSET, RUN_OFFSET
+
+ETH_P_IP, _ETH_P_ALL = 0x0800, 0x0003
+_CLONE_NEWNET = 0x40000000
+_SO_ATTACH_FILTER = 26
+_SO_SNDBUFFORCE = 32
+_SO_RCVBUFFORCE = 33
+_SO_TIMESTAMPNS = 35
+_MSG_DONTWAIT, _MSG_TRUNC = 0x40, 0x20
+_PR_SET_TIMERSLACK = 29
+# Room for what waits in a host's own queue, and for what arrives while the collector looks elsewhere.
+_SEND_BUFFER_BYTES = 8 << 20
+_RECEIVE_BUFFER_BYTES = 8 << 20
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def sleep_precisely() -> None:
+    """Asks the kernel to wake this thread on time, not up to 50 us late to save a timer."""
+    _libc.prctl(_PR_SET_TIMERSLACK, 1)
+
+
+def run_first() -> None:
+    """Asks the kernel to run this process before all ordinary ones, where it lets us.
+
+    A generator that waits for the switches that it loads would follow their speed, not its schedule.
+    """
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
+
+@contextlib.contextmanager
+def namespaces() -> Iterator[None]:
+    """Lets `enter` be called inside, and returns to the namespace that we came from."""
+    with open("/proc/self/ns/net") as home:
+        try:
+            yield
+        finally:
+            _set_namespace(home.fileno())
+
+
+def enter(pid: int) -> None:
+    """Moves this thread to the network namespace of a process.
+
+    Raises:
+        MachineError: that process has ended, or we are not root.
+    """
+    try:
+        with open(Path("/proc", str(pid), "ns", "net")) as namespace:
+            _set_namespace(namespace.fileno())
+    except OSError as error:
+        raise MachineError(
+            f"cannot enter the namespace of process {pid} ({error.strerror}); root is needed"
+        ) from error
+
+
+def _set_namespace(descriptor: int) -> None:
+    if _libc.setns(descriptor, _CLONE_NEWNET):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def open_all(
+    places: Iterable[tuple[int, str]], opener: Callable[[str], socket.socket]
+) -> list[socket.socket]:
+    """Opens a socket for each (process, interface), in that process's namespace.
+
+    Raises:
+        MachineError: a process has ended, or we are not root.
+    """
+    opened = []
+    with namespaces():
+        for pid, interface in places:
+            enter(pid)
+            opened.append(opener(interface))
+    return opened
+
+
+def open_sender(interface: str) -> socket.socket:
+    """Returns a socket that sends frames as they are, and never waits."""
+    sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    sender.bind((interface, 0))
+    sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _SEND_BUFFER_BYTES)
+    sender.setblocking(False)
+    return sender
+
+
+def open_receiver(interface: str, run: int, magic: int = MAGIC) -> socket.socket:
+    """Returns a socket that gets the frames of one run which arrive, with their times of arrival.
+
+    `magic` is the number that tells those wanted, a probe's if nothing is said.
+
+    A packet filter in the kernel keeps all other packets away.
+    """
+    # As it asks for IPv4, not for those that the host sends.
+    return _listening(interface, ETH_P_IP, run, magic)
+
+
+def _listening(interface: str, protocol: int, run: int, magic: int) -> socket.socket:
+    receiver = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    program = _filter(run, magic)
+    buffer = ctypes.create_string_buffer(program)
+    descriptor = struct.pack("HL", len(program) // 8, ctypes.addressof(buffer))
+    receiver.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, descriptor)
+    receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
+    receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+    receiver.bind((interface, protocol))  # only now does it get packets
+    return receiver
+
+
+def open_tap(interface: str, run: int) -> socket.socket:
+    """Returns a socket that hears the probes of one run which leave a host or arrive at it."""
+    return _listening(interface, _ETH_P_ALL, run, MAGIC)
+
+
+def _filter(run: int, magic: int) -> bytes:
+    """Returns the classic BPF program that takes frames with a magic number and a run's id."""
+    load_word, jump_if_equal, give_back = 0x20, 0x15, 0x06
+    return b"".join(
+        struct.pack("HBBI", *instruction)
+        for instruction in (
+            (load_word, 0, 0, MAGIC_OFFSET),
+            (jump_if_equal, 0, 3, magic),
+            (load_word, 0, 0, RUN_OFFSET),
+            (jump_if_equal, 0, 1, run),
+            (give_back, 0, 0, 0xFFFF),
+            (give_back, 0, 0, 0),
+        )
+    )
+
+
+# struct mmsghdr of x86-64 and arm64 Linux: a msghdr and the length of the message received into it.
+_MESSAGE = np.dtype(
+    [
+        ("name", np.uint64),
+        ("name_length", np.uint64),
+        ("vector", np.uint64),
+        ("vector_length", np.uint64),
+        ("control", np.uint64),
+        ("control_length", np.uint64),
+        ("flags", np.int32),
+        ("pad", np.int32),
+        ("length", np.uint32),
+        ("pad2", np.uint32),
+    ]
+)
+_CONTROL = np.dtype(
+    [
+        ("length", np.uint64),
+        ("level", np.int32),
+        ("type", np.int32),
+        ("seconds", np.int64),
+        ("nanoseconds", np.int64),
+    ]
+)
+
+
+class ReceiveBuffer:
+    """Room for received frames, or their first bytes, to be filled from many sockets and then read at once.
+
+    Attributes:
+        frames: uint8 array, slots x bytes: the first bytes of each frame.
+    """
+
+    def __init__(self, slots: int, frame_bytes: int = HEADER_BYTES) -> None:
+        slot_bytes = -(-frame_bytes // 32) * 32
+        self.frames = np.zeros((slots, slot_bytes), np.uint8)
+        self._controls = np.zeros(slots, _CONTROL)
+        vectors = np.zeros((slots, 2), np.uint64)
+        vectors[:, 0] = self.frames.ctypes.data + np.arange(slots) * slot_bytes
+        vectors[:, 1] = slot_bytes
+        self._vectors = vectors
+        self._messages = np.zeros(slots, _MESSAGE)
+        self._messages["vector"] = vectors.ctypes.data + np.arange(slots) * 16
+        self._messages["vector_length"] = 1
+        self._messages["control"] = self._controls.ctypes.data + np.arange(slots) * _CONTROL.itemsize
+        self._messages["control_length"] = _CONTROL.itemsize
+        self._address = self._messages.ctypes.data
+        self._receive = _libc.recvmmsg
+        self._receive.argtypes = [
+            ctypes.c_int,
+            ctypes.c_void_p,
+            ctypes.c_uint,
+            ctypes.c_int,
+            ctypes.c_void_p,
+        ]
+
+    def receive(self, descriptor: int, first: int, most: int) -> int:
+        """Receives up to `most` frames into slots from `first` on and returns how many there were.
+
+        Raises:
+            OSError: the socket failed.
+        """
+        address = self._address + first * _MESSAGE.itemsize
+        count: int = self._receive(descriptor, address, most, _MSG_DONTWAIT | _MSG_TRUNC, None)
+        if count >= 0:
+            return count
+        number = ctypes.get_errno()
+        if number in (errno.EAGAIN, errno.EINTR, errno.ENETDOWN):
+            return 0
+        raise OSError(number, os.strerror(number))
+
+    def lengths(self, count: int) -> npt.NDArray[np.int64]:
+        """Returns the full lengths in bytes of the frames in the first `count` slots."""
+        return self._messages["length"][:count].astype(np.int64)
+
+    def arrivals_ns(self, count: int) -> npt.NDArray[np.int64]:
+        """Returns when the frames in the first `count` slots arrived, in ns since the epoch."""
+        control = self._controls[:count]
+        times: npt.NDArray[np.int64] = control["seconds"] * 1_000_000_000 + control["nanoseconds"]
+        return times
+
+    def reset(self, count: int) -> None:
+        """Makes the first `count` slots ready to be filled again."""
+        self._messages["control_length"][:count] = _CONTROL.itemsize

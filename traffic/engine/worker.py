@@ -1,0 +1,94 @@
+"""A traffic process: `python -m traffic.worker ROLE RESULT`, with its job on standard input.
+
+It reads two lines: the job, upon which it opens its sockets and answers `ready`; and the clock, upon
+which it goes to work. While it works it tells what it counts (`telemetry`), and may be told the window
+that is to be measured. On SIGTERM it ends early and still stores what it has.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from topology.errors import PolarLabError
+from traffic.engine.collective_job import collective_job_from_dict, store_outcome
+from traffic.engine.collective_worker import CollectiveWorker
+from traffic.engine.collector import Collector
+from traffic.engine.job import Clock, job_from_dict, store
+from traffic.engine.sender import Sender
+from traffic.engine.telemetry import LiveCounts
+from traffic.metrics.window import Window
+
+Stopped = Callable[[], bool]
+# What goes to work at a clock's time, until it is stopped, and returns what writes its result to a path.
+Work = Callable[[Clock, Stopped], Callable[[Path], None]]
+
+
+def _sender_or_collector(kind: type[Sender] | type[Collector], settings: dict[str, Any]) -> Work:
+    job = job_from_dict(settings)
+    window = Window(job.window_ns)
+    worker = kind(job, window, LiveCounts(_tell))
+
+    def work(clock: Clock, stopped: Stopped) -> Callable[[Path], None]:
+        threading.Thread(target=_hear_window, args=(window,), daemon=True).start()
+        result = worker.run(clock, stopped)
+        return lambda path: store(result, path)
+
+    return work
+
+
+def _collective(settings: dict[str, Any]) -> Work:
+    worker = CollectiveWorker(collective_job_from_dict(settings), LiveCounts(_tell))
+
+    def work(clock: Clock, stopped: Stopped) -> Callable[[Path], None]:
+        outcome = worker.run(clock, stopped)
+        return lambda path: store_outcome(outcome, path)
+
+    return work
+
+
+ROLES: Mapping[str, Callable[[dict[str, Any]], Work]] = {
+    "send": lambda settings: _sender_or_collector(Sender, settings),
+    "collect": lambda settings: _sender_or_collector(Collector, settings),
+    "collective": _collective,
+}
+
+
+def main() -> int:
+    """Does one job; returns 0, or 1 after one line on standard error."""
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the one who started us
+    role, result_path = sys.argv[1:]
+    try:
+        work = ROLES[role](json.loads(sys.stdin.readline()))
+        _tell("ready")
+        line = sys.stdin.readline()
+        if line:
+            write = work(Clock(**json.loads(line)), stop.is_set)
+            write(Path(result_path))
+    except (PolarLabError, OSError) as error:
+        print(f"{role}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+def _hear_window(window: Window) -> None:
+    # Not by sys.stdin, whose lock would be held while the interpreter ends.
+    line = os.read(sys.stdin.fileno(), 4096)
+    if line:
+        window.set(*json.loads(line)["window_ns"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

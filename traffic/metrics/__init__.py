@@ -1,0 +1,1 @@
+"""Metrics of traffic: counters, histograms, reordering, windows. Pure."""

@@ -1,0 +1,148 @@
+"""Probe frames by the thousand: the layout that `probe_frame` builds, filled and read with numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.addressing import MAC_PREFIX
+from topology.errors import ParameterError
+
+MAGIC = 0x506F4C61
+SEGMENT_MAGIC = 0x506F4C43  # of collectives' segments, see traffic.wire.segment_codec
+SOURCE_PORT_BASE = 20_000
+DESTINATION_PORT = 19_999
+MAX_FLOWS = 4096  # source ports per host pair
+ETHERNET_BYTES = 14
+
+HEADER = np.dtype(
+    [
+        ("eth_dst_prefix", ">u2"),
+        ("eth_dst_ip", ">u4"),
+        ("eth_src_prefix", ">u2"),
+        ("eth_src_ip", ">u4"),
+        ("eth_type", ">u2"),
+        ("ip_start", "V8"),
+        ("ttl", "u1"),
+        ("protocol", "u1"),
+        ("ip_checksum", ">u2"),
+        ("ip_src", ">u4"),
+        ("ip_dst", ">u4"),
+        ("source_port", ">u2"),
+        ("destination_port", ">u2"),
+        ("tcp_middle", "V12"),
+        ("tcp_checksum", ">u2"),
+        ("urgent", ">u2"),
+        ("magic", ">u4"),
+        ("run", ">u4"),
+        ("sequence", ">u8"),
+        ("sent_ns", ">u8"),
+        ("sequence_check", ">u8"),
+        ("sent_check", ">u8"),
+    ]
+)
+HEADER_BYTES = HEADER.itemsize
+MAGIC_OFFSET = int(HEADER.fields["magic"][1])  # type: ignore[index]
+RUN_OFFSET = int(HEADER.fields["run"][1])  # type: ignore[index]
+
+Frames = npt.NDArray[np.uint8]
+Headers = npt.NDArray[np.void]
+
+
+class FrameBuffer:
+    """Frames laid out behind one another, made from a template and filled in bulk.
+
+    Attributes:
+        views: a memory view of each frame, ready to be sent.
+    """
+
+    def __init__(self, template: bytes, frames: int) -> None:
+        """Makes room for `frames` frames, each a copy of `template`."""
+        self._bytes: Frames = np.tile(np.frombuffer(template, np.uint8), (frames, 1))
+        self._headers: Headers = np.ndarray((frames,), HEADER, self._bytes, strides=(len(template),))
+        whole = self._bytes.data.cast("B")
+        length = len(template)
+        self.views = [whole[i * length : (i + 1) * length] for i in range(frames)]
+        first = self._headers[0]
+        addresses = [_words(first["ip_src"]), _words(first["ip_dst"])]
+        self._ip_rest = _minus(_complement(first["ip_checksum"]), *addresses)
+        # The template's checksum is wrong by its last bit (see traffic.frames).
+        right = int(first["tcp_checksum"]) ^ 1
+        self._tcp_rest = _minus(_complement(right), *addresses, int(first["source_port"]))
+
+    def fill(
+        self,
+        sources: npt.NDArray[np.uint32],
+        destinations: npt.NDArray[np.uint32],
+        flows: npt.NDArray[Any],
+        sequences: npt.NDArray[Any],
+    ) -> None:
+        """Writes all but the send times of the first len(sources) frames.
+
+        Args:
+            sources: IPv4 addresses.
+            destinations: IPv4 addresses.
+            flows: which of its pair's flows each frame belongs to, from 0.
+            sequences: each frame's number among those of its source.
+        """
+        header = self._headers[: len(sources)]
+        header["eth_src_prefix"] = header["eth_dst_prefix"] = MAC_PREFIX
+        header["eth_src_ip"] = header["ip_src"] = sources
+        header["eth_dst_ip"] = header["ip_dst"] = destinations
+        header["source_port"] = ports = SOURCE_PORT_BASE + flows
+        header["sequence"] = sequences
+        header["sequence_check"] = ~sequences.astype(np.uint64)
+        addresses = _words(sources) + _words(destinations)
+        header["ip_checksum"] = _complement(_fold(self._ip_rest + addresses))
+        header["tcp_checksum"] = _complement(_fold(self._tcp_rest + addresses + ports)) ^ 1
+
+    def stamp(self, first: int, end: int, now_ns: int) -> None:
+        """Writes the send time, nanoseconds since the epoch, into frames `first` to `end` - 1."""
+        header = self._headers[first:end]
+        header["sent_ns"] = now_ns
+        header["sent_check"] = now_ns ^ 0xFFFFFFFFFFFFFFFF
+
+
+def read_headers(frames: Frames) -> Headers:
+    """Returns the headers of received frames (uint8 array, n x at least HEADER_BYTES), without copying."""
+    return np.ndarray((len(frames),), HEADER, frames, strides=(frames.strides[0],))
+
+
+def intact(headers: Headers) -> npt.NDArray[np.bool_]:
+    """Returns which headers carry the magic number and agree with their own checks."""
+    return np.asarray(
+        (headers["magic"] == MAGIC)
+        & (headers["sequence"] == ~headers["sequence_check"])
+        & (headers["sent_ns"] == ~headers["sent_check"])
+    )
+
+
+# ---- ones' complement sums (RFC 1071), modulo 65535 ----
+
+
+def _words(address: Any) -> Any:
+    wide = np.asarray(address, np.int64)
+    return (wide >> 16) + (wide & 0xFFFF)
+
+
+def _fold(total: Any) -> Any:
+    total = (total & 0xFFFF) + (total >> 16)
+    return (total & 0xFFFF) + (total >> 16)
+
+
+def _complement(value: Any) -> Any:
+    return np.asarray(value, np.int64) ^ 0xFFFF
+
+
+def _minus(total: Any, *parts: Any) -> int:
+    rest = int(total) - sum(int(part) for part in parts)
+    return rest % 0xFFFF
+
+
+def check_frame_bytes(frame_bytes: int, mtu: int = 1500) -> None:
+    """Raises ParameterError unless a probe can have that length, on links of that MTU in bytes."""
+    most = mtu + ETHERNET_BYTES
+    if not HEADER_BYTES <= frame_bytes <= most:
+        raise ParameterError(f"a frame must have {HEADER_BYTES} to {most} bytes, got {frame_bytes}")

@@ -1,0 +1,124 @@
+"""Probe frames, built and parsed with scapy: the only module that imports it.
+
+A probe is an Ethernet frame with an IPv4 header, a TCP-shaped header and the `Probe` layer below:
+
+    Ethernet 14 | IPv4 20 | TCP 20 | Probe 40 | zeros up to the frame's length
+
+Its IPv4 time to live starts at 64 and every router takes one, so that the TTL tells the hops. The TCP
+checksum is wrong on purpose: a host's kernel drops such a segment without a word, whereas it answers
+UDP to a closed port; and Open vSwitch's select groups hash the ports of TCP, not those of UDP. A probe's
+sequence number and send time are followed by their complements: the four cancel out in the checksum,
+which therefore stays wrong whatever they are, and a damaged probe gives itself away.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from scapy.fields import IntField, LongField
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw, bind_layers
+
+from topology.addressing import INITIAL_TTL, Host, colons, dotted
+from traffic.wire.probe_codec import (
+    DESTINATION_PORT,
+    HEADER,
+    HEADER_BYTES,
+    MAGIC,
+    SEGMENT_MAGIC,
+    SOURCE_PORT_BASE,
+    check_frame_bytes,
+)
+
+_ALL_ONES = (1 << 64) - 1
+
+
+class Probe(Packet):  # type: ignore[misc]
+    """PolarLab's own layer: what a collector needs to know of a probe."""
+
+    name = "Probe"
+    fields_desc = [  # noqa: RUF012  # scapy's own way
+        IntField("magic", MAGIC),
+        IntField("run", 0),
+        LongField("sequence", 0),
+        LongField("sent_ns", 0),
+        LongField("sequence_check", _ALL_ONES),
+        LongField("sent_check", _ALL_ONES),
+    ]
+
+
+class Segment(Packet):  # type: ignore[misc]
+    """What a collective's segments begin with; `traffic.wire.segment_codec` writes the rest."""
+
+    name = "Segment"
+    fields_desc = [IntField("magic", SEGMENT_MAGIC), IntField("run", 0)]  # noqa: RUF012
+
+
+bind_layers(TCP, Probe, dport=DESTINATION_PORT)
+
+
+def build_probe(
+    source: Host,
+    destination: Host,
+    *,
+    frame_bytes: int,
+    run: int = 0,
+    flow: int = 0,
+    sequence: int = 0,
+    sent_ns: int = 0,
+) -> bytes:
+    """Returns one probe's frame, `frame_bytes` long.
+
+    Args:
+        source: the host that sends it.
+        destination: the host that it is for.
+        frame_bytes: its length, without FCS.
+        run: the run's id, 32 bits.
+        flow: which of the pair's flows it belongs to, from 0; its TCP source port.
+        sequence: its number among those that the source sends.
+        sent_ns: when it is sent, in nanoseconds since the epoch.
+
+    Raises:
+        ParameterError: no probe is so short.
+    """
+    check_frame_bytes(frame_bytes, frame_bytes)
+    probe = Probe(
+        run=run,
+        sequence=sequence,
+        sent_ns=sent_ns,
+        sequence_check=sequence ^ _ALL_ONES,
+        sent_check=sent_ns ^ _ALL_ONES,
+    )
+    frame = (
+        Ether(src=colons(source.mac), dst=colons(destination.mac))
+        / IP(src=dotted(source.ip), dst=dotted(destination.ip), ttl=INITIAL_TTL, flags="DF")
+        / TCP(sport=SOURCE_PORT_BASE + flow, dport=DESTINATION_PORT, flags="A")
+        / probe
+        / Raw(bytes(frame_bytes - HEADER_BYTES))
+    )
+    return _with_wrong_checksum(bytes(frame))
+
+
+def build_segment_head(source: Host, destination: Host, run: int) -> bytes:
+    """Returns the first bytes of a segment's frame (`segment_codec`), up to and with the run's id."""
+    frame = (
+        Ether(src=colons(source.mac), dst=colons(destination.mac))
+        / IP(src=dotted(source.ip), dst=dotted(destination.ip), ttl=INITIAL_TTL, flags="DF")
+        / TCP(sport=SOURCE_PORT_BASE, dport=DESTINATION_PORT, flags="R")
+        / Segment(run=run)
+    )
+    return bytes(frame)
+
+
+def _with_wrong_checksum(frame: bytes) -> bytes:
+    offset = HEADER.fields["tcp_checksum"][1]  # type: ignore[index]
+    (right,) = struct.unpack_from("!H", frame, offset)
+    # Off by one: 0 and 0xFFFF are the same in ones' complement, so that inverting it might not do.
+    return frame[:offset] + struct.pack("!H", right ^ 1) + frame[offset + 2 :]
+
+
+def parse_probe(frame: bytes) -> Ether | None:
+    """Returns a frame's layers if it is a probe, else None."""
+    packet = Ether(frame)
+    return packet if Probe in packet and packet[Probe].magic == MAGIC else None

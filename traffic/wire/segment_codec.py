@@ -1,0 +1,119 @@
+"""Segments of collectives' messages on the wire, and their acknowledgements, filled and read in place.
+
+A segment is a frame like a probe's (`probe_frame`) up to the run's id, with these instead of what follows:
+
+    number | message | segment | length | kind | zero | sent_ns | the message's bytes
+
+Its TCP header says RST, which no kernel answers, whatever the checksum. Acknowledgements carry the highest
+number received in `number` and a bit for each of the last ones in the place of the message's bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from topology.addressing import MAC_PREFIX
+from traffic.engine.transport import ACKNOWLEDGED_BITS
+from traffic.wire.probe_codec import DESTINATION_PORT, HEADER, RUN_OFFSET
+
+DATA, ACKNOWLEDGEMENT = 1, 2
+
+_COMMON = RUN_OFFSET + 4  # bytes that segments have in common with probes
+_TAIL = struct.Struct("!IIIHBBQ")
+SEGMENT_BYTES = _COMMON + _TAIL.size
+
+
+class Head(NamedTuple):
+    """What is read of a segment; all numbers, or all arrays of them."""
+
+    ttl: Any
+    source_ip: Any
+    port: Any
+    number: Any
+    message: Any
+    segment: Any
+    length: Any
+    kind: Any
+    sent_ns: Any
+
+
+def _head_format() -> str:
+    """Returns the struct format that reads a Head: what lies between its fields is passed over."""
+    text, position = "!", 0
+    for name, code in (("ttl", "B"), ("ip_src", "I"), ("source_port", "H")):
+        offset = int(HEADER.fields[name][1])  # type: ignore[index]
+        text += f"{offset - position}x{code}"
+        position = offset + struct.calcsize("!" + code)
+    return text + f"{_COMMON - position}xIIIHBxQ"
+
+
+HEAD = struct.Struct(_head_format())
+_PORTS = struct.Struct("!HH")
+_PORTS_OFFSET = int(HEADER.fields["source_port"][1])  # type: ignore[index]
+_IP_OFFSET = 14
+_IP_WORDS = struct.Struct("!10H")
+ACKNOWLEDGEMENT_BYTES = ACKNOWLEDGED_BITS // 8
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What begins every frame of a run's segments; made from a frame that scapy built.
+
+    Attributes:
+        template: the first bytes of a segment, up to and with the run's id.
+    """
+
+    template: bytes
+
+    @lru_cache(maxsize=1 << 16)  # noqa: B019  # one for each pair of hosts and length; it lives as long as we
+    def head(self, source_ip: int, destination_ip: int, payload_bytes: int) -> bytes:
+        """Returns the first bytes of a frame from one address to another, with the IPv4 header's checksum."""
+        head = bytearray(self.template)
+        struct.pack_into("!HIHI", head, 0, MAC_PREFIX, destination_ip, MAC_PREFIX, source_ip)
+        struct.pack_into("!H", head, _IP_OFFSET + 2, SEGMENT_BYTES - _IP_OFFSET + payload_bytes)
+        struct.pack_into("!HII", head, _IP_OFFSET + 10, 0, source_ip, destination_ip)
+        total = sum(_IP_WORDS.unpack_from(head, _IP_OFFSET))
+        while total >> 16:
+            total = (total & 0xFFFF) + (total >> 16)
+        struct.pack_into("!H", head, _IP_OFFSET + 10, total ^ 0xFFFF)
+        return bytes(head)
+
+
+class Writer:
+    """Writes one frame after the other into the same memory."""
+
+    def __init__(self, heads: Heads, frame_bytes: int) -> None:
+        self._heads = heads
+        self._frame = bytearray(frame_bytes)
+        self._view = memoryview(self._frame)
+
+    def write(
+        self,
+        source_ip: int,
+        destination_ip: int,
+        port: int,
+        fields: tuple[int, int, int, int],
+        sent_ns: int,
+        payload: bytes | memoryview,
+    ) -> memoryview:
+        """Returns a frame, which is there until the next is written.
+
+        Args:
+            source_ip: the sending host's address.
+            destination_ip: that of the host that it is for.
+            port: the TCP header's source port: the flow.
+            fields: number, message, segment, kind.
+            sent_ns: when it is sent, in nanoseconds since the epoch.
+            payload: the message's bytes.
+        """
+        number, message, segment, kind = fields
+        length = len(payload)
+        frame = self._frame
+        frame[:_COMMON] = self._heads.head(source_ip, destination_ip, length)
+        _PORTS.pack_into(frame, _PORTS_OFFSET, port, DESTINATION_PORT)
+        _TAIL.pack_into(frame, _COMMON, number, message, segment, length, kind, 0, sent_ns)
+        frame[SEGMENT_BYTES : SEGMENT_BYTES + length] = payload
+        return self._view[: SEGMENT_BYTES + length]

@@ -1,0 +1,1 @@
+"""Workloads: patterns of who sends to whom, arrivals, schedules, collectives. Pure."""

@@ -1,0 +1,1 @@
+"""Collective operations as programs of ranks. Pure."""
