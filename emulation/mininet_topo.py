@@ -20,11 +20,11 @@ from topology.registry import FAMILIES, make_topology
 class FabricTopo(Topo):  # type: ignore[misc]
     """Switches, hosts and links of a topology, with the names, addresses and ports of the design."""
 
-    def build(self, topology: Topology, hosts_per_router: int = 1) -> None:
+    def build(self, topology: Topology, concentration: int = 1) -> None:
         """Adds all nodes and links; called by Mininet with the constructor's arguments."""
         for router in range(topology.routers):
             self.addSwitch(switch_name(router), dpid=f"{dpid(router):016x}")
-        for host in hosts_of(topology, hosts_per_router):
+        for host in hosts_of(topology, concentration):
             ip = f"{dotted(host.ip)}/{NETWORK_PREFIX}"
             self.addHost(host.name, ip=ip, mac=colons(host.mac))
             port = topology.host_port(host.router, host.index)

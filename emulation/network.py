@@ -49,14 +49,14 @@ class FabricSettings:
 
     Attributes:
         topology: its graph.
-        hosts_per_router: p.
+        concentration: p.
         shape: rate and queue of every port.
         datapath: `kernel` or `user`.
         impairment: how the links between routers delay and lose packets.
     """
 
     topology: Topology
-    hosts_per_router: int
+    concentration: int
     shape: PortShape
     datapath: str
     impairment: Impairment = NO_IMPAIRMENT
@@ -75,7 +75,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.started = False
         context = SwitchContext(run_dir, settings.datapath, self.controller_target, settings.shape)
         super().__init__(
-            topo=FabricTopo(settings.topology, settings.hosts_per_router),
+            topo=FabricTopo(settings.topology, settings.concentration),
             switch=partial(FabricSwitch, context=context),
             host=FabricHost,
             link=FabricLink,
@@ -143,7 +143,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         topology = self.settings.topology
         hosts = {
             (switch_name(host.router), topology.host_port(host.router, host.index)): host.name
-            for host in hosts_of(topology, self.settings.hosts_per_router)
+            for host in hosts_of(topology, self.settings.concentration)
         }
         running = [v for v in self._vswitches() if not v.daemon_killed and not v.ended_programs()]
         asked = [(vswitch.settings.name, vswitch.start_command("dump-flows")) for vswitch in running]
@@ -275,7 +275,7 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
     if settings.impairment:
         machine.require_netem()
     routers = settings.topology.routers
-    machine.require_memory(routers, routers * settings.hosts_per_router)
+    machine.require_memory(routers, routers * settings.concentration)
     with leftovers.only_fabric() as run_dir, _marked():
         network = FabricNetwork(settings, run_dir, progress)
         try:

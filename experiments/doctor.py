@@ -90,9 +90,9 @@ def examine() -> list[Finding]:
     ]
 
 
-def largest_fabric_routers(hosts_per_router: int) -> int:
+def largest_fabric_routers(concentration: int) -> int:
     """Returns how many routers' switches and hosts fit into the free memory."""
-    return available_memory_bytes() // (SWITCH_MEMORY_BYTES + hosts_per_router * HOST_MEMORY_BYTES)
+    return available_memory_bytes() // (SWITCH_MEMORY_BYTES + concentration * HOST_MEMORY_BYTES)
 
 
 def link_rate_bps(hosts: int, load: float, frame_bytes: int) -> float:

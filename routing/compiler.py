@@ -72,7 +72,7 @@ SourcePartMaker = Callable[[RouterView, Repair], SourcePart]
 
 def assemble(
     topology: Topology,
-    hosts_per_router: int,
+    concentration: int,
     name: str,
     hop_bound: HopBound,
     source_part: SourcePartMaker,
@@ -81,7 +81,7 @@ def assemble(
 
     Args:
         topology: the fabric's graph.
-        hosts_per_router: p, 1 to 254.
+        concentration: p, 1 to 254.
         name: the routing's name.
         hop_bound: see RoutePlan.
         source_part: what the routing does at the source.
@@ -90,7 +90,7 @@ def assemble(
         ParameterError: the addresses cannot tell that many hosts or routers apart, there are more routers
             than tags, or routes are longer than packets live.
     """
-    hosts = hosts_of(topology, hosts_per_router)
+    hosts = hosts_of(topology, concentration)
     if topology.routers > MOST_TAGS:
         raise ParameterError(
             f"{topology.routers} routers are more than the {MOST_TAGS} that tags can name, which repairs and "
@@ -126,7 +126,7 @@ def assemble(
         groups += source.groups
         switches.append(SwitchPlan(view.router, tuple(rules), tuple(groups), repair.onward.toward, tagged))
     unprotected = tuple((view.router, *what) for view, repair, _, _ in parts for what in repair.unprotected)
-    return RoutePlan(topology, hosts_per_router, name, tuple(switches), hop_bound, repair_hops, unprotected)
+    return RoutePlan(topology, concentration, name, tuple(switches), hop_bound, repair_hops, unprotected)
 
 
 def _repair_maker(topology: Topology) -> RepairMaker:

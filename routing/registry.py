@@ -67,15 +67,13 @@ def routing(name: str) -> Routing:
 
 
 @no_collection()
-def make_plan(
-    topology: Topology, hosts_per_router: int, name: str, *, local_repair: bool = True
-) -> RoutePlan:
+def make_plan(topology: Topology, concentration: int, name: str, *, local_repair: bool = True) -> RoutePlan:
     """Returns the plan of a routing for a fabric, with ways around dead links in its switches or without.
 
     Raises:
         UsageError: there is no such routing, it cannot route this fabric, or packets would not live as long.
     """
-    plan = routing(name).make_plan(topology, hosts_per_router)
+    plan = routing(name).make_plan(topology, concentration)
     if not local_repair:
         return without_local_repair(plan)
     check_lifetime(topology, plan.hop_bound, plan.repair_hops)

@@ -12,6 +12,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from topology.base import Topology
 from topology.errors import ParameterError
 
@@ -48,32 +51,52 @@ class Host:
         return MAC_PREFIX << 32 | self.ip
 
 
-def hosts_of(topology: Topology, per_router: int) -> tuple[Host, ...]:
+def hosts_of(topology: Topology, concentration: int) -> tuple[Host, ...]:
     """Returns every host, router by router.
+
+    Args:
+        topology: the graph of routers; its `host_counts` says which of them have hosts.
+        concentration: p, the number of hosts at each router that has any, 1 to 254.
+
+    Returns:
+        All hosts; those of a router are next to each other, by index.
 
     Raises:
         ParameterError: more hosts or routers than the addresses can tell apart.
     """
-    check_hosts(per_router)
+    check_hosts(concentration)
     largest = topology.router_number(topology.routers - 1)
     if largest >= MAX_ROUTERS:
         raise ParameterError(
             f"{topology.routers} routers, numbered up to {largest}, do not fit into the addresses; "
             f"numbers below {MAX_ROUTERS} do"
         )
-    return tuple(_enumerate(topology, per_router))
+    return tuple(_enumerate(topology, concentration))
 
 
-def _enumerate(topology: Topology, per_router: int) -> Iterator[Host]:
-    for router in range(topology.routers):
-        for index in range(per_router):
+def _enumerate(topology: Topology, concentration: int) -> Iterator[Host]:
+    for router, count in enumerate(topology.host_counts(concentration).tolist()):
+        for index in range(count):
             yield Host(router, index, topology.router_number(router))
 
 
-def check_hosts(per_router: int) -> None:
+def host_routers(topology: Topology, concentration: int) -> npt.NDArray[np.int64]:
+    """Returns the router of each host, in the order of `hosts_of`.
+
+    Args:
+        topology: the graph of routers.
+        concentration: p, the number of hosts at each router that has any.
+
+    Returns:
+        int64 array, one entry per host, ascending.
+    """
+    return np.repeat(np.arange(topology.routers), topology.host_counts(concentration))
+
+
+def check_hosts(concentration: int) -> None:
     """Raises ParameterError unless a router can have that many hosts."""
-    if not 1 <= per_router <= MAX_HOSTS:
-        raise ParameterError(f"hosts per router must be 1 to {MAX_HOSTS}, got {per_router}")
+    if not 1 <= concentration <= MAX_HOSTS:
+        raise ParameterError(f"hosts per router must be 1 to {MAX_HOSTS}, got {concentration}")
 
 
 def router_ip(number: int) -> int:

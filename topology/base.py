@@ -151,6 +151,24 @@ class Topology(ABC):
         bound = 1 + k * sum((k - 1) ** i for i in range(self.diameter))
         return float(self.routers / bound)
 
+    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts that are attached to each router.
+
+        Every router has `concentration` hosts, unless the family attaches hosts to some routers only (a
+        fat tree's upper levels have none).
+
+        Args:
+            concentration: p, the number of hosts at each router that has any; at least 1.
+
+        Returns:
+            int64 array, N: number of hosts of each router.
+        """
+        return np.full(self.routers, concentration, np.int64)
+
+    def endpoints(self, concentration: int) -> int:
+        """Returns the number of hosts of the whole fabric, for p = `concentration` hosts a router."""
+        return int(self.host_counts(concentration).sum())
+
     def router_number(self, router: int) -> int:
         """Returns the number that stands for `router` in its hosts' addresses: its index here."""
         return router

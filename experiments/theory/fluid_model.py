@@ -52,34 +52,34 @@ def predict_pattern(plan: RoutePlan, pattern: Pattern, load: float) -> Predictio
     Raises:
         PredictionError: the losses do not settle.
     """
-    demand = router_demand(pattern.shares(), plan.hosts_per_router)
+    demand = router_demand(pattern.shares(), plan.concentration)
     links = 2 * plan.topology.links
-    return predict(path_shares(plan), links, demand, plan.hosts_per_router, load)
+    return predict(path_shares(plan), links, demand, plan.concentration, load)
 
 
-def router_demand(shares: Loads, hosts_per_router: int) -> Loads:
+def router_demand(shares: Loads, concentration: int) -> Loads:
     """Returns which share of a host's injection goes from router to router, summed over hosts.
 
     Args:
         shares: float64, hosts x hosts: the share of a source's packets that go to each host.
-        hosts_per_router: p.
+        concentration: p.
 
     Returns:
         float64, routers x routers; a row sums to p.
     """
-    routers = len(shares) // hosts_per_router
-    blocks = shares.reshape(routers, hosts_per_router, routers, hosts_per_router)
+    routers = len(shares) // concentration
+    blocks = shares.reshape(routers, concentration, routers, concentration)
     return np.asarray(blocks.sum(axis=(1, 3)))
 
 
-def predict(paths: PathShares, links: int, demand: Loads, hosts_per_router: int, load: float) -> Prediction:
+def predict(paths: PathShares, links: int, demand: Loads, concentration: int, load: float) -> Prediction:
     """Returns the steady state of a pattern at a load; hosts' links are as fast as routers'.
 
     Args:
         paths: where the plan sends packets.
         links: the number of directed links.
         demand: float64, routers x routers; see `router_demand`.
-        hosts_per_router: p.
+        concentration: p.
         load: offered, as a fraction of the injection capacity.
 
     Raises:
@@ -98,7 +98,7 @@ def predict(paths: PathShares, links: int, demand: Loads, hosts_per_router: int,
     else:
         raise PredictionError("the fluid model found no steady state")
     delivered = float((flow * paths.delivered).sum()) + float(np.trace(demand)) * load
-    capacity = len(demand) * hosts_per_router
+    capacity = len(demand) * concentration
     hosts_offer = float(demand.sum()) * load / capacity
     return Prediction(hosts_offer, delivered / capacity, offered, offered * pass_on)
 

@@ -13,12 +13,12 @@ from topology.families.polarfly_detours import NearDetour
 NAME = "compact-valiant"
 
 
-def compact_valiant_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
+def compact_valiant_plan(topology: Topology, concentration: int) -> RoutePlan:
     """Returns the plan in which packets take three hops, or two or four to adjacent routers.
 
     Arguments and errors as `detour_plan`.
     """
-    return detour_plan(topology, hosts_per_router, NAME, _group, _one_per_first_hop)
+    return detour_plan(topology, concentration, NAME, _group, _one_per_first_hop)
 
 
 def _group(number: int, _minimal: Way, detours: list[Way]) -> Group:

@@ -34,7 +34,7 @@ NearChoice = Callable[[list[NearDetour]], list[NearDetour]]
 
 def detour_plan(
     topology: Topology,
-    hosts_per_router: int,
+    concentration: int,
     name: str,
     make_group: GroupMaker,
     near_choice: NearChoice,
@@ -43,7 +43,7 @@ def detour_plan(
 
     Args:
         topology: the fabric's graph.
-        hosts_per_router: p, 1 to 254.
+        concentration: p, 1 to 254.
         name: the routing's name.
         make_group: makes each group from its detours.
         near_choice: which of the detours to an adjacent router are used.
@@ -67,7 +67,7 @@ def detour_plan(
             groups.append(make_group(group_number(Block.CHOICE_NEAR, port), straight, near))
         return SourcePart(tuple(_group_rules(view)), tuple(groups))
 
-    return assemble(topology, hosts_per_router, name, _hop_bound, source_part)
+    return assemble(topology, concentration, name, _hop_bound, source_part)
 
 
 def _hop_bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:

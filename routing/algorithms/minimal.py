@@ -15,13 +15,13 @@ from topology.base import Topology
 NAME = "min"
 
 
-def minimal_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
+def minimal_plan(topology: Topology, concentration: int) -> RoutePlan:
     """Returns the plan in which every pair's packets take exactly the pair's distance in hops.
 
     A switch holds masked rules for every other router, and groups per fabric port for these rules to point
     at, so that what happens at a port is said in one place. Arguments and errors as `assemble`.
     """
-    return assemble(topology, hosts_per_router, NAME, _exactly, _straight_on)
+    return assemble(topology, concentration, NAME, _exactly, _straight_on)
 
 
 def _straight_on(_view: RouterView, _repair: Repair) -> SourcePart:

@@ -41,7 +41,7 @@ THRESHOLD = 1 / 2
 SHARE_SAMPLED = 1 / 4
 
 
-def ugal_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
+def ugal_plan(topology: Topology, concentration: int) -> RoutePlan:
     """Returns the plan whose groups begin minimal and may be pointed at detours by way of any router.
 
     A group has at most 64 intermediates, evenly chosen of those whose way neither begins by the minimal port
@@ -69,7 +69,7 @@ def ugal_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
             ]
         return SourcePart(tuple(rules), tuple(groups))
 
-    return assemble(topology, hosts_per_router, NAME, bound, source_part)
+    return assemble(topology, concentration, NAME, bound, source_part)
 
 
 def _group(

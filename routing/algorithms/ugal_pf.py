@@ -39,12 +39,12 @@ FAST_RISE = 0.15
 MARGIN = 1 / 2
 
 
-def ugal_pf_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
+def ugal_pf_plan(topology: Topology, concentration: int) -> RoutePlan:
     """Returns the plan whose groups begin minimal and may be pointed at every compact Valiant detour.
 
     Arguments and errors as `detour_plan`.
     """
-    return detour_plan(topology, hosts_per_router, NAME, _group, lambda detours: detours)
+    return detour_plan(topology, concentration, NAME, _group, lambda detours: detours)
 
 
 def _group(number: int, minimal: Way, detours: list[Way]) -> Group:

@@ -23,7 +23,7 @@ GROUP = group_number(Block.CHOICE_ANY)
 MOST_INTERMEDIATES = 256
 
 
-def valiant_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
+def valiant_plan(topology: Topology, concentration: int) -> RoutePlan:
     """Returns the plan in which a packet takes at most twice the diameter in hops.
 
     Where there are over 256 other routers, a source uses every so many-th of them. Arguments and errors
@@ -34,7 +34,7 @@ def valiant_plan(topology: Topology, hosts_per_router: int) -> RoutePlan:
     def bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
         return np.where(distances == 0, 0, 2 * diameter).astype(np.int16)
 
-    return assemble(topology, hosts_per_router, NAME, bound, _any_router_first)
+    return assemble(topology, concentration, NAME, bound, _any_router_first)
 
 
 def _any_router_first(view: RouterView, repair: Repair) -> SourcePart:

@@ -210,7 +210,7 @@ class RoutePlan:
 
     Attributes:
         topology: the fabric's graph.
-        hosts_per_router: p.
+        concentration: p.
         routing: the name of the routing that made the plan.
         switches: one plan per router, in router order.
         hop_bound: given the distances of router pairs (int array), the most hops that a packet may
@@ -221,7 +221,7 @@ class RoutePlan:
     """
 
     topology: Topology
-    hosts_per_router: int
+    concentration: int
     routing: str
     switches: tuple[SwitchPlan, ...]
     hop_bound: Callable[[npt.NDArray[np.int16]], npt.NDArray[np.int16]]

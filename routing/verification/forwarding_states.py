@@ -73,13 +73,13 @@ class StateSpace:
 
     def __init__(self, plan: RoutePlan) -> None:
         self.topology = plan.topology
-        self.hosts = hosts_of(plan.topology, plan.hosts_per_router)
+        self.hosts = hosts_of(plan.topology, plan.concentration)
         self.states: list[State] = []
         keys = MatchKeys()
         self._models = [SwitchModel(switch, keys) for switch in plan.switches]
         self._classes = destination_classes(plan.switches, self.hosts)
         degrees = plan.topology.degrees.tolist()
-        self._ports = port_classes(plan.switches, (d + plan.hosts_per_router for d in degrees))
+        self._ports = port_classes(plan.switches, (d + plan.concentration for d in degrees))
         self._host_number = {host: number for number, host in enumerate(self.hosts)}
         self._numbers: dict[tuple[int, ...], int] = {}
         self._peers = _peers(plan.topology)

@@ -51,7 +51,7 @@ def path_shares(plan: RoutePlan) -> PathShares:
         PlanError: the plan is no valid content for its switches.
     """
     collected = _Collected(plan)
-    first_hosts = collected.space.hosts[:: plan.hosts_per_router]
+    first_hosts = collected.space.hosts[:: plan.concentration]
     for destination in first_hosts:
         collected.add_destination(first_hosts, destination)
     return collected.result()

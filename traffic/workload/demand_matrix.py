@@ -16,7 +16,7 @@ _TOLERANCE = 1e-6
 Entries = tuple[tuple[int, int, float], ...]
 
 
-def read_matrix(path: str, topology: Topology, hosts_per_router: int) -> Entries:
+def read_matrix(path: str, topology: Topology, concentration: int) -> Entries:
     """Returns what a file with these columns says: (source, destination, share), hosts by their numbers.
 
     Hosts that are no source are idle.
@@ -25,7 +25,7 @@ def read_matrix(path: str, topology: Topology, hosts_per_router: int) -> Entries
         ParameterError: the file cannot be read, names an unknown host or a pair twice, or a source's shares
             do not add up to 1; the text tells the line.
     """
-    numbers = {host.name: number for number, host in enumerate(hosts_of(topology, hosts_per_router))}
+    numbers = {host.name: number for number, host in enumerate(hosts_of(topology, concentration))}
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             lines = list(csv.reader(file))

@@ -286,13 +286,13 @@ def split_name(name: str) -> tuple[str, str]:
     return pattern, argument
 
 
-def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int) -> Pattern:
+def make_pattern(name: str, topology: Topology, concentration: int, seed: int) -> Pattern:
     """Returns a pattern for a fabric.
 
     Args:
         name: one of NAMES, with `:` and its argument where it takes one.
         topology: the fabric's graph.
-        hosts_per_router: p.
+        concentration: p.
         seed: of the random choices of the pattern itself, not of its packets, unless the name says another.
 
     Raises:
@@ -300,17 +300,17 @@ def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int
     """
     pattern, argument = split_name(name)
     definition = PATTERNS[pattern]
-    hosts = topology.routers * hosts_per_router
+    hosts = topology.routers * concentration
     if pattern == UNIFORM:
         return Pattern(name, hosts)
     if pattern == MATRIX:
-        return Pattern(name, hosts, matrix=read_matrix(argument, topology, hosts_per_router))
+        return Pattern(name, hosts, matrix=read_matrix(argument, topology, concentration))
     if definition.bits:
         return Pattern(name, hosts, _bit_partners(name, definition.bits, hosts))
     assert definition.routers
     generator = np.random.default_rng(int(argument) if argument else seed)
     routers = definition.routers(topology, generator)
-    partners = routers[:, None] * hosts_per_router + np.arange(hosts_per_router)
+    partners = routers[:, None] * concentration + np.arange(concentration)
     return Pattern(name, hosts, tuple(partners.ravel().tolist()))
 
 

@@ -10,25 +10,25 @@ from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 
 
-def linear(topology: Topology, hosts_per_router: int, _seed: int) -> list[int]:
+def linear(topology: Topology, concentration: int, _seed: int) -> list[int]:
     """Ranks in the order of the hosts: router by router."""
-    return list(range(topology.routers * hosts_per_router))
+    return list(range(topology.routers * concentration))
 
 
-def random(topology: Topology, hosts_per_router: int, seed: int) -> list[int]:
+def random(topology: Topology, concentration: int, seed: int) -> list[int]:
     """Ranks in a random order."""
-    hosts = topology.routers * hosts_per_router
+    hosts = topology.routers * concentration
     return list(map(int, np.random.default_rng(seed).permutation(hosts)))
 
 
-def cluster(topology: Topology, hosts_per_router: int, _seed: int) -> list[int]:
+def cluster(topology: Topology, concentration: int, _seed: int) -> list[int]:
     """Ranks cluster by cluster, as they are drawn (supernode by supernode), routers outside of them last."""
     clusters = topology.layout().clusters or topology.groups()
     if not clusters:
         raise ParameterError(f"{topology.name} has no clusters to place ranks by")
     order = [router for members in clusters for router in members]
     order += sorted(set(range(topology.routers)) - set(order))
-    return [router * hosts_per_router + host for router in order for host in range(hosts_per_router)]
+    return [router * concentration + host for router in order for host in range(concentration)]
 
 
 # (topology, hosts per router, seed) -> all hosts' indices, in the order of the ranks
@@ -40,7 +40,7 @@ PLACEMENTS: Mapping[str, Callable[[Topology, int, int], list[int]]] = {
 
 
 def place_ranks(
-    placement: str, ranks: int, topology: Topology, hosts_per_router: int, seed: int
+    placement: str, ranks: int, topology: Topology, concentration: int, seed: int
 ) -> tuple[int, ...]:
     """Returns the index of each rank's host.
 
@@ -48,7 +48,7 @@ def place_ranks(
         placement: one of PLACEMENTS; `random:7` has a seed of its own.
         ranks: how many.
         topology: the fabric's graph.
-        hosts_per_router: p.
+        concentration: p.
         seed: of random placements that have none.
 
     Raises:
@@ -59,7 +59,7 @@ def place_ranks(
         raise UsageError(f"unknown placement {name!r}; there are: {', '.join(PLACEMENTS)}")
     if colon and (name != "random" or not argument.isdecimal()):
         raise UsageError(f"{placement!r}: only random placements have a seed, as in random:7")
-    hosts = topology.routers * hosts_per_router
+    hosts = topology.routers * concentration
     if not 2 <= ranks <= hosts:
         raise ParameterError(f"a collective has 2 to {hosts} ranks on this fabric, got {ranks}")
-    return tuple(PLACEMENTS[name](topology, hosts_per_router, int(argument) if argument else seed)[:ranks])
+    return tuple(PLACEMENTS[name](topology, concentration, int(argument) if argument else seed)[:ranks])

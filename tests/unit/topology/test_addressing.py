@@ -2,7 +2,9 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from leaf_spine import LeafSpine
 
 from topology.addressing import (
     Host,
@@ -10,6 +12,7 @@ from topology.addressing import (
     colons,
     dotted,
     dpid,
+    host_routers,
     hosts_of,
     interface_name,
     router_ip,
@@ -21,7 +24,11 @@ from topology.families.polarfly import PolarFly
 
 
 def fabric_of(routers: int) -> SimpleNamespace:
-    return SimpleNamespace(routers=routers, router_number=lambda router: router)
+    return SimpleNamespace(
+        routers=routers,
+        router_number=lambda router: router,
+        host_counts=lambda concentration: np.full(routers, concentration),
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,3 +102,11 @@ def test_switch_router_reads_switch_names(router):
 def test_other_switch_names_are_refused(name):
     with pytest.raises(ParameterError, match=r"no switch .*; the switches are s1 to s7"):
         switch_router(name, 7)
+
+
+def test_hosts_are_where_the_topology_attaches_them():
+    topology = LeafSpine(leaves=3, spines=2)
+    names = [host.name for host in hosts_of(topology, 2)]
+    assert names == ["h1_1", "h1_2", "h2_1", "h2_2", "h3_1", "h3_2"]
+    assert host_routers(topology, 2).tolist() == [0, 0, 1, 1, 2, 2]
+    assert topology.endpoints(2) == 6
