@@ -59,7 +59,8 @@ def test_all_addresses_of_a_large_fabric_differ():
 
 
 def test_hosts_take_the_number_that_the_topology_gives_their_router():
-    numbered = SimpleNamespace(routers=2, router_number=lambda router: 100 * router)
+    numbered = fabric_of(2)
+    numbered.router_number = lambda router: 100 * router
     assert [dotted(host.ip) for host in hosts_of(numbered, 1)] == ["10.0.0.1", "10.0.100.1"]
 
 
