@@ -28,7 +28,7 @@ from controller.openflow.commands import (
     SetPortState,
 )
 from routing.plan.model import COOKIE_MARK, FINGERPRINT_BITS, Group, RoutePlan, Rule, SwitchPlan, Table, match
-from routing.replan.update_order import Gone, Round
+from routing.replan.update_order import Removal, UpdateRound
 from topology.addressing import dpid, switch_name
 
 COOKIE_MASK = 0xFFFF << FINGERPRINT_BITS
@@ -98,7 +98,7 @@ class Installer:
         self._fingerprint = fingerprint
         # A switch that holds rules of ours when it comes is left as it is until `go_ahead`.
         self._in_charge = False
-        self._rounds: list[Round] = []
+        self._rounds: list[UpdateRound] = []
         self._awaited: set[int] = set()  # switches whose barrier the current round waits for
 
     # ---- what the switches say; each returns what to send ----
@@ -174,7 +174,7 @@ class Installer:
 
     # ---- another plan ----
 
-    def retarget(self, plan: RoutePlan, rounds: list[Round]) -> Passed:
+    def retarget(self, plan: RoutePlan, rounds: list[UpdateRound]) -> Passed:
         """Begins to bring all ready switches from the plan that they hold to another, by these rounds."""
         self.aim(plan)
         self._rounds = list(rounds)
@@ -271,8 +271,8 @@ class Installer:
         progress.stage, progress.sent_plan = Stage.SENT, plan
         return [progress.message(command) for command in (*commands, Barrier())]
 
-    def _put(self, what: Rule | Group | Gone, *, exists: bool) -> PutRule | PutGroup | DropRules:
-        if isinstance(what, Gone):
+    def _put(self, what: Rule | Group | Removal, *, exists: bool) -> PutRule | PutGroup | DropRules:
+        if isinstance(what, Removal):
             return DropRules(COOKIE_MARK | self._fingerprint(what.rule))
         if isinstance(what, Group):
             return PutGroup(what, exists)

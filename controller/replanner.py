@@ -10,8 +10,8 @@ import scipy.sparse.csgraph  # noqa: F401  now, with the controller, and not whe
 
 from controller.fabric_state import FabricHealth
 from routing.plan.model import RoutePlan
-from routing.replan.replan import remaining_plan
-from routing.replan.update_order import Round, update_rounds
+from routing.replan.replan import surviving_plan
+from routing.replan.update_order import UpdateRound, update_rounds
 from topology.addressing import switch_name
 from topology.errors import NegativeResult
 from topology.failures import Failure, parts
@@ -34,7 +34,7 @@ class Replan:
 
     failure: Failure
     plan: RoutePlan
-    rounds: list[Round]
+    rounds: list[UpdateRound]
     rules: int
     cut_off: list[str]
     cut_off_pairs: int
@@ -72,7 +72,7 @@ def _replan(original: RoutePlan, before: RoutePlan, failure: Failure) -> Replan:
     started = time.monotonic()
     problem = None
     try:
-        plan = remaining_plan(original, failure)
+        plan = surviving_plan(original, failure)
     except NegativeResult as error:  # to go on with what holds is better than not to go on
         plan, problem = before, str(error)
     rounds = update_rounds(before, plan, failure)

@@ -8,9 +8,9 @@ from typing import Any
 from experiments.theory.geometry import lines_between
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
-from routing.replan.replan import remaining_plan
+from routing.replan.replan import surviving_plan
 from routing.verification.forwarding_states import StateSpace
-from routing.verification.paths import Way, ways
+from routing.verification.paths import PacketPath, packet_paths
 from topology.addressing import switch_name
 from topology.base import Topology
 from topology.errors import ParameterError
@@ -54,13 +54,15 @@ def explain(topology: Topology, name: str, source: int, destination: int) -> dic
     }
 
 
-def _both(space: StateSpace, source: int, destination: int, failure: Failure) -> tuple[list[Way], list[Way]]:
+def _both(
+    space: StateSpace, source: int, destination: int, failure: Failure
+) -> tuple[list[PacketPath], list[PacketPath]]:
     """Returns the ways that packets take and those that they may yet be sent by."""
-    found = ways(space, space.hosts[source], space.hosts[destination], failure)
+    found = packet_paths(space, space.hosts[source], space.hosts[destination], failure)
     return [way for way in found if way.share > 0], [way for way in found if not way.share]
 
 
-def _listed(found: list[Way]) -> list[dict[str, Any]]:
+def _listed(found: list[PacketPath]) -> list[dict[str, Any]]:
     return [
         {
             "switches": [switch_name(router) for router in way.routers],
@@ -80,7 +82,7 @@ def _failed(
     name = f"link:{switch_name(low)}-{switch_name(high)}" + (".1" if parallel else "")
     failure = failure_of(topology, parse_elements(name, topology, 1))
     repaired, _ = _both(space, source, destination, failure)
-    left = remaining_plan(plan, failure, toward=[destination])
+    left = surviving_plan(plan, failure, toward=[destination])
     planned, _ = _both(StateSpace(left), source, destination, failure)
     return {"failed": name, "switches_alone": _listed(repaired), "planned_again": _listed(planned)}
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.plan.model import RoutePlan
-from routing.verification.traffic_split import PathShares, path_shares
+from routing.verification.traffic_split import TrafficSplit, traffic_split
 from topology.errors import PolarLabError
 from traffic.workload.patterns import Pattern
 
@@ -54,7 +54,7 @@ def predict_pattern(plan: RoutePlan, pattern: Pattern, load: float) -> Predictio
     """
     demand = router_demand(pattern.shares(), plan.concentration)
     links = 2 * plan.topology.links
-    return predict(path_shares(plan), links, demand, plan.concentration, load)
+    return predict(traffic_split(plan), links, demand, plan.concentration, load)
 
 
 def router_demand(shares: Loads, concentration: int) -> Loads:
@@ -72,7 +72,7 @@ def router_demand(shares: Loads, concentration: int) -> Loads:
     return np.asarray(blocks.sum(axis=(1, 3)))
 
 
-def predict(paths: PathShares, links: int, demand: Loads, concentration: int, load: float) -> Prediction:
+def predict(paths: TrafficSplit, links: int, demand: Loads, concentration: int, load: float) -> Prediction:
     """Returns the steady state of a pattern at a load; hosts' links are as fast as routers'.
 
     Args:
@@ -103,7 +103,7 @@ def predict(paths: PathShares, links: int, demand: Loads, concentration: int, lo
     return Prediction(hosts_offer, delivered / capacity, offered, offered * pass_on)
 
 
-def _injected(paths: PathShares, rates: Loads) -> Loads:
+def _injected(paths: TrafficSplit, rates: Loads) -> Loads:
     injected = np.zeros(paths.states)
     sources, destinations = np.nonzero(paths.starts >= 0)
     # Several sources may begin in one state where a plan tells them apart by nothing.
@@ -111,7 +111,7 @@ def _injected(paths: PathShares, rates: Loads) -> Loads:
     return injected
 
 
-def _propagate(paths: PathShares, injected: Loads, pass_on: Loads) -> Loads:
+def _propagate(paths: TrafficSplit, injected: Loads, pass_on: Loads) -> Loads:
     """Returns the flow into every state; paths are short, so that a few rounds reach all of them."""
     weights = paths.shares * pass_on[paths.links]
     flow = injected

@@ -24,7 +24,7 @@ from routing.plan.model import (
     ToGroup,
 )
 from routing.plan.tables import PRIORITY_UNDETOURED, TO_ANY_HOST, to_router
-from routing.replan.surviving_graph import Remains, remains
+from routing.replan.surviving_graph import SurvivingGraph, surviving_graph
 from routing.verification.verifier import prove
 from topology.addressing import INITIAL_TTL
 from topology.errors import NegativeResult
@@ -33,7 +33,7 @@ from topology.failures import Failure
 Mask = npt.NDArray[np.bool_]
 
 
-def remaining_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int] | None = None) -> RoutePlan:
+def surviving_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int] | None = None) -> RoutePlan:
     """Returns a plan that was proven to deliver whatever can be delivered in what a failure leaves.
 
     Packets of pairs whose minimal route has changed, or whose detours lead into something broken, go
@@ -49,7 +49,7 @@ def remaining_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int
     """
     if not failure.breaks_something:
         return whole
-    plan, displaced = _rerouted(whole, remains(whole.topology, failure))
+    plan, displaced = _rerouted(whole, surviving_graph(whole.topology, failure))
     plan = _without_detours(plan, np.argwhere(displaced).tolist())
     proof = prove(plan, [failure], every_host=False, toward=toward)
     if proof.undelivered:
@@ -65,7 +65,7 @@ def remaining_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int
     return plan
 
 
-def _rerouted(whole: RoutePlan, left: Remains) -> tuple[RoutePlan, Mask]:
+def _rerouted(whole: RoutePlan, left: SurvivingGraph) -> tuple[RoutePlan, Mask]:
     """Returns a plan whose minimal routes are those that are left, and which pairs' routes have changed.
 
     Rules whose group still sends by shortest paths stay. The others get another group of their switch

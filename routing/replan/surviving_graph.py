@@ -13,7 +13,7 @@ from topology.shortest_paths import all_distances
 
 
 @dataclass(frozen=True)
-class Remains:
+class SurvivingGraph:
     """What a failure leaves of a fabric.
 
     Attributes:
@@ -34,9 +34,9 @@ class Remains:
         return np.asarray(alive[:, None] & (beyond == self.distances[router]) & np.isfinite(beyond))
 
 
-def remains(topology: Topology, failure: Failure) -> Remains:
+def surviving_graph(topology: Topology, failure: Failure) -> SurvivingGraph:
     """Returns what a failure leaves of a fabric."""
-    return Remains(topology, failure, all_distances(_alive_links(topology, failure)))
+    return SurvivingGraph(topology, failure, all_distances(_alive_links(topology, failure)))
 
 
 def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_]:

@@ -16,22 +16,22 @@ import numpy.typing as npt
 
 from routing.plan.model import Group, Match, RoutePlan, Rule, match
 from routing.plan.tables import tag_of, to_router
-from routing.replan.surviving_graph import remains
+from routing.replan.surviving_graph import surviving_graph
 from topology.failures import Failure
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class Removal:
     """A rule that is to be no more."""
 
     rule: Rule
 
 
 # Router -> what is to be changed there.
-Round = dict[int, list[Rule | Group | Gone]]
+UpdateRound = dict[int, list[Rule | Group | Removal]]
 
 
-def update_rounds(before: RoutePlan, after: RoutePlan, failure: Failure) -> list[Round]:
+def update_rounds(before: RoutePlan, after: RoutePlan, failure: Failure) -> list[UpdateRound]:
     """Returns what leads from one plan to another, round by round; groups come first.
 
     Args:
@@ -39,9 +39,9 @@ def update_rounds(before: RoutePlan, after: RoutePlan, failure: Failure) -> list
         after: what they are to hold; it has rules for the same packets.
         failure: for which `after` was made.
     """
-    distances = remains(after.topology, failure).distances
+    distances = surviving_graph(after.topology, failure).distances
     destinations = _destinations(after)
-    rounds: dict[int, Round] = {}
+    rounds: dict[int, UpdateRound] = {}
     for old, new in zip(before.switches, after.switches, strict=True):
         if old is new:
             continue
@@ -58,7 +58,7 @@ def update_rounds(before: RoutePlan, after: RoutePlan, failure: Failure) -> list
         for key, rule in held.items():
             if key not in kept:
                 number = _round(distances, destinations, new.router, rule.match)
-                rounds.setdefault(number, {}).setdefault(new.router, []).append(Gone(rule))
+                rounds.setdefault(number, {}).setdefault(new.router, []).append(Removal(rule))
     return [rounds[number] for number in sorted(rounds)]
 
 

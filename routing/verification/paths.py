@@ -10,7 +10,7 @@ from topology.failures import NO_FAILURE, Failure
 
 
 @dataclass(frozen=True)
-class Way:
+class PacketPath:
     """One way.
 
     Attributes:
@@ -29,7 +29,9 @@ class Way:
         return len(self.routers) - 1
 
 
-def ways(space: StateSpace, source: Host, destination: Host, failure: Failure = NO_FAILURE) -> list[Way]:
+def packet_paths(
+    space: StateSpace, source: Host, destination: Host, failure: Failure = NO_FAILURE
+) -> list[PacketPath]:
     """Returns all ways, those with the largest share and then the fewest hops first.
 
     Args:
@@ -59,5 +61,5 @@ def ways(space: StateSpace, source: Host, destination: Host, failure: Failure = 
         found[routers, fault] = found.get((routers, fault), 0.0) + share
 
     go_on(space.start(source), 1.0, (source.router,), frozenset())
-    listed = [Way(share, routers, fault) for (routers, fault), share in found.items()]
+    listed = [PacketPath(share, routers, fault) for (routers, fault), share in found.items()]
     return sorted(listed, key=lambda way: (-way.share, way.hops, way.routers))

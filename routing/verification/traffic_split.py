@@ -19,7 +19,7 @@ from topology.failures import NO_FAILURE, Failure
 
 
 @dataclass(frozen=True)
-class PathShares:
+class TrafficSplit:
     """The states of packets to every destination, and the steps between them.
 
     A directed link has the number `adjacency.starts[router] + port - 1` of the port that it leaves by.
@@ -44,7 +44,7 @@ class PathShares:
     delivered: npt.NDArray[np.float64]
 
 
-def path_shares(plan: RoutePlan) -> PathShares:
+def traffic_split(plan: RoutePlan) -> TrafficSplit:
     """Returns where the plan sends packets between the first hosts of every two routers.
 
     Raises:
@@ -99,9 +99,9 @@ class _Collected:
                 self._delivered[number] += step.share
         return number
 
-    def result(self) -> PathShares:
+    def result(self) -> TrafficSplit:
         steps = np.array(self._steps, np.int64).reshape(-1, 3)
-        return PathShares(
+        return TrafficSplit(
             states=len(self._delivered),
             starts=self._starts,
             origins=steps[:, 0],

@@ -24,7 +24,7 @@ from routing.verification.forwarding_states import State, StateSpace
 from topology.addressing import Host, interface_name, switch_name
 from topology.failures import NO_FAILURE, Failure, parts
 
-FAULTS_KEPT = 20
+MAX_LISTED_FAULTS = 20
 
 
 @dataclass
@@ -267,6 +267,6 @@ def _count(
         proof.delivered += 1
     proof.max_hops = max(proof.max_hops, verdict.hops)
     for kind, where in sorted(found):
-        if len(proof.faults) < FAULTS_KEPT:
+        if len(proof.faults) < MAX_LISTED_FAULTS:
             broken = f" with {failure.name} down" if failure.breaks_something else ""
             proof.faults.append(f"{source.name} to {destination.name}{broken}: {kind} {where}")

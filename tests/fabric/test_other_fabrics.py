@@ -10,7 +10,7 @@ from conftest import QUIET, fabric_options, next_run, polarlab, probe_all_pairs,
 from emulation.fault_injection import NetworkFaults
 from experiments.live_fabric import live_fabric
 from experiments.traffic_jobs import make_job
-from routing.replan.surviving_graph import remains
+from routing.replan.surviving_graph import surviving_graph
 from routing.verification.verifier import prove
 from topology.failures import failure_of
 from topology.faults import Element, Kind, link_element
@@ -66,7 +66,7 @@ def test_dead_links_are_repaired_in_the_switches_and_by_the_controller(name, par
         first = link_element(topology.link_list[0])
         faults.fail(first)
         assert fabric.controller.wait_for_plan(lambda failed: failed != "none", 10)
-        left = remains(topology, failure_of(topology, [first])).distances
+        left = surviving_graph(topology, failure_of(topology, [first])).distances
         assert probe_all_pairs(fabric) == ([], int(left.max()))
         faults.restore(first)
         assert fabric.controller.wait_for_plan(lambda failed: failed == "none", 10)

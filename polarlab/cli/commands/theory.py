@@ -149,7 +149,7 @@ def verify(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab verify` is for."""
     from experiments.spec.fabric import read_topology
     from routing.registry import make_plan
-    from routing.verification.verifier import FAULTS_KEPT, prove
+    from routing.verification.verifier import MAX_LISTED_FAULTS, prove
     from topology.addressing import switch_name
     from topology.failures import NO_FAILURE, link_failures, switch_failures
 
@@ -196,12 +196,12 @@ def verify(arguments: argparse.Namespace) -> Status:
     print_result(arguments, result)
     for fault in proof.faults:
         print(f"polarlab: {fault}", file=sys.stderr)
-    if len(proof.faults) == FAULTS_KEPT:
+    if len(proof.faults) == MAX_LISTED_FAULTS:
         print("polarlab: these are the first; there may be more", file=sys.stderr)
-    for router, destination, element in plan.unprotected[:FAULTS_KEPT]:
+    for router, destination, element in plan.unprotected[:MAX_LISTED_FAULTS]:
         here, there = switch_name(router), switch_name(destination)
         print(f"polarlab: {here} knows no way to {there} while {element.name} is dead", file=sys.stderr)
-    if len(plan.unprotected) > FAULTS_KEPT:
+    if len(plan.unprotected) > MAX_LISTED_FAULTS:
         print("polarlab: these are the first; --json lists all", file=sys.stderr)
     return Status.DONE if proof.ok else Status.NEGATIVE
 
@@ -351,7 +351,7 @@ def rules(arguments: argparse.Namespace) -> Status:
     from experiments.spec.fabric import read_topology
     from routing.plan.text import describe
     from routing.registry import make_plan
-    from routing.replan.replan import remaining_plan
+    from routing.replan.replan import surviving_plan
     from topology.addressing import switch_router
     from topology.failures import failure_of
     from topology.faults import Kind, parse_elements
@@ -367,7 +367,7 @@ def rules(arguments: argparse.Namespace) -> Status:
         failure = failure_of(topology, broken)
         if router in failure.dead_routers:
             raise UsageError(f"{arguments.switch} is what is to be left out; choose another switch")
-        plan = remaining_plan(plan, failure)
+        plan = surviving_plan(plan, failure)
     description = describe(plan.switches[router])
     if arguments.json:
         heading = {"name": arguments.name, "params": params, "routing": arguments.routing}

@@ -8,7 +8,7 @@ from controller.installer import Installer, Stage
 from controller.openflow.commands import AskGroups, AskRules, Barrier, DropRules, PutGroup, PutRule
 from routing.algorithms.minimal import minimal_plan
 from routing.plan.model import COOKIE_MARK
-from routing.replan.replan import remaining_plan
+from routing.replan.replan import surviving_plan
 from routing.replan.update_order import update_rounds
 from topology.failures import link_failures
 from topology.families.polarfly import PolarFly
@@ -255,7 +255,7 @@ def test_an_unknown_datapath_is_ignored(installer):
 # ---- from one plan to another ----
 
 FAILURE = next(iter(link_failures(GRAPH)))
-BROKEN = remaining_plan(minimal_plan(GRAPH, 1), FAILURE)
+BROKEN = surviving_plan(minimal_plan(GRAPH, 1), FAILURE)
 ROUNDS = update_rounds(PLAN, BROKEN, FAILURE)
 
 

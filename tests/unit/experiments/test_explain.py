@@ -11,9 +11,9 @@ from experiments.errors import Status
 from experiments.theory.explain import explain, lines_of
 from polarlab.cli import main as entry
 from routing.registry import make_plan
-from routing.replan.replan import remaining_plan
+from routing.replan.replan import surviving_plan
 from routing.verification.forwarding_states import StateSpace
-from routing.verification.paths import ways
+from routing.verification.paths import packet_paths
 from topology.addressing import hosts_of
 from topology.failures import link_failures
 from topology.families.polarfly import PolarFly
@@ -30,7 +30,7 @@ def test_all_ways_lead_there_over_links_and_share_all_packets(routing):
     space = StateSpace(make_plan(topology, 1, routing))
     hosts = hosts_of(topology, 1)
     for source, destination in itertools.permutations(range(13), 2):
-        found = ways(space, hosts[source], hosts[destination])
+        found = packet_paths(space, hosts[source], hosts[destination])
         assert sum(way.share for way in found) == pytest.approx(1)
         for way in found:
             assert (way.routers[0], way.routers[-1], way.fault) == (source, destination, "")
@@ -45,7 +45,7 @@ def test_a_compact_valiant_pair_has_a_way_by_every_other_neighbour():
     hosts = hosts_of(topology, 1)
     source = 7
     destination = next(d for d in range(31) if topology.distances(source, d) == 2)
-    found = ways(space, hosts[source], hosts[destination])
+    found = packet_paths(space, hosts[source], hosts[destination])
     direct = int(topology.next_hops(source, destination))
     seconds = {way.routers[1] for way in found if way.share > 0}
     assert seconds >= set(topology.neighbours(source).tolist()) - {direct}
@@ -61,7 +61,7 @@ def test_without_repair_a_broken_link_ends_a_way_and_says_where():
         for failure, link in zip(link_failures(topology), topology.link_list, strict=True)
         if {link.a, link.b} == {source, neighbour}
     )
-    (way,) = ways(space, hosts[source], hosts[neighbour], failure)
+    (way,) = packet_paths(space, hosts[source], hosts[neighbour], failure)
     assert way.fault == "blackhole at s1"
 
 
@@ -133,12 +133,12 @@ def test_the_plan_after_a_failure_is_the_same_for_one_destination_as_for_all():
     for name in ("min", "ugal-pf", "compact-valiant"):
         plan = make_plan(topology, 1, name)
         for failure in list(link_failures(topology))[::5]:
-            whole = StateSpace(remaining_plan(plan, failure))
+            whole = StateSpace(surviving_plan(plan, failure))
             for destination in (2, 7, 12):
-                alone = StateSpace(remaining_plan(plan, failure, toward=[destination]))
+                alone = StateSpace(surviving_plan(plan, failure, toward=[destination]))
                 for source in (0, 5, 9):
                     ends = hosts[source], hosts[destination], failure
-                    assert ways(alone, *ends) == ways(whole, *ends)
+                    assert packet_paths(alone, *ends) == packet_paths(whole, *ends)
 
 
 def test_the_command(capsys):

@@ -10,7 +10,7 @@ from polarlab.cli.main import main
 from routing.plan.model import Bucket, DecrementTtl, Group, GroupKind, Output
 from routing.registry import make_plan
 from routing.reroute.base import without_local_repair
-from routing.verification.traffic_split import path_shares
+from routing.verification.traffic_split import traffic_split
 from topology.families.polarfly import PolarFly
 from traffic.workload.patterns import make_pattern
 
@@ -79,7 +79,7 @@ def test_shares_follow_a_groups_buckets():
     changed = plan.switches[3].groups[1:]
     switches = list(plan.switches)
     switches[3] = type(switches[3])(3, switches[3].rules, (split, *changed))
-    paths = path_shares(type(plan)(topology, 1, "test", tuple(switches), plan.hop_bound))
+    paths = traffic_split(type(plan)(topology, 1, "test", tuple(switches), plan.hop_bound))
     neighbour = int(topology.neighbours(3)[0])
     leaving = paths.origins == paths.starts[3, neighbour]
     assert sorted(paths.shares[leaving]) == [0.25, 0.75]

@@ -8,10 +8,10 @@ import pytest
 
 from routing.plan.model import GroupKind
 from routing.registry import make_plan
-from routing.replan.replan import remaining_plan
+from routing.replan.replan import surviving_plan
 from routing.replan.update_order import update_rounds
 from routing.reroute.base import without_local_repair
-from routing.verification.traffic_split import path_shares
+from routing.verification.traffic_split import traffic_split
 from routing.verification.verifier import prove
 from topology.errors import ParameterError
 from topology.failures import NO_FAILURE, Failure, failure_of, link_failures, switch_failures
@@ -126,7 +126,7 @@ def test_all_shortest_paths_share_the_traffic_of_a_torus():
             assert len(group.buckets) == len(first) == 2
             assert {int(topology.distances(n, other)) for n in first} == {1}
             assert {b.weight for b in group.buckets} == {1}
-    shares = path_shares(plan)
+    shares = traffic_split(plan)
     assert set(np.unique(shares.shares).tolist()) == {0.5, 1.0}
 
 
@@ -175,7 +175,7 @@ def test_a_plan_for_what_is_left_delivers_every_pair_that_can_be(fabric, name, s
         frozenset().union(*(one.dead_routers for one in broken)),
     )
     whole = make_plan(topology, 1, name)
-    plan = remaining_plan(whole, failure)
+    plan = surviving_plan(whole, failure)
     proof = prove(plan, [failure])
     assert (proof.loops, proof.blackholes, proof.misdelivered) == (0, 0, 0), proof.faults
     assert [s.groups for s in plan.switches] == [s.groups for s in whole.switches]
@@ -186,9 +186,9 @@ def test_what_is_left_goes_by_the_link_beside_a_dead_one():
     topology = FABRICS["a ring with every link twice"]()
     whole = make_plan(topology, 1, "min")
     first = next(link_failures(topology))
-    assert remaining_plan(whole, first).switches[0].onward == whole.switches[0].onward
+    assert surviving_plan(whole, first).switches[0].onward == whole.switches[0].onward
     both = Failure("both", frozenset((r, p) for r, p in ((0, 1), (0, 2), (1, 1), (1, 2))))
-    plan = remaining_plan(whole, both)
+    plan = surviving_plan(whole, both)
     assert plan.switches[0].onward != whole.switches[0].onward
     proof = prove(plan, [both])
     assert (proof.delivered, proof.max_hops) == (proof.pairs, 3)

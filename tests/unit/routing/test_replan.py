@@ -11,7 +11,7 @@ from routing.compiler import SourcePart, assemble, by_way_of
 from routing.plan.groups import Block, group_number
 from routing.plan.model import Group, GroupKind, Rule, Table, ToGroup
 from routing.plan.tables import PRIORITY_ROUTER, TO_ANY_HOST
-from routing.replan.replan import remaining_plan
+from routing.replan.replan import surviving_plan
 from routing.verification.verifier import prove
 from topology.errors import NegativeResult
 from topology.failures import failure_of
@@ -40,7 +40,7 @@ def test_one_rule_for_all_destinations_can_be_planned_around():
     elements += [Element(Kind.SWITCH, (router,)) for router in range(topology.routers)]
     for pair in itertools.combinations(elements, 2):
         both = failure_of(topology, pair)
-        plan = remaining_plan(whole, both)
+        plan = surviving_plan(whole, both)
         assert not prove(plan, [both], every_host=False).undelivered
 
 
@@ -51,4 +51,4 @@ def test_a_plan_whose_ways_are_longer_than_packets_live_is_none(tmp_path):
     whole = minimal_plan(topology, 1)
     failure = failure_of(topology, [link_element(topology.link_list[0])])
     with pytest.raises(NegativeResult, match="have to take 65 hops, and they live for 63"):
-        remaining_plan(whole, failure)
+        surviving_plan(whole, failure)

@@ -8,9 +8,9 @@ import pytest
 
 from routing.plan.model import GroupKind, Table
 from routing.registry import ROUTINGS, make_plan
-from routing.replan.replan import remaining_plan
-from routing.replan.surviving_graph import remains
-from routing.replan.update_order import Gone, update_rounds
+from routing.replan.replan import surviving_plan
+from routing.replan.surviving_graph import surviving_graph
+from routing.replan.update_order import Removal, update_rounds
 from routing.verification.verifier import prove
 from topology.base import Adjacency, Topology
 from topology.failures import NO_FAILURE, Failure, link_failures, parts, switch_failures
@@ -130,7 +130,7 @@ def test_a_plan_for_what_is_left_delivers_every_pair_that_can_be(name, seed):
     rng = random.Random(seed)
     everything = [*link_failures(graph), *switch_failures(graph)]
     failure = together(rng.sample(everything, rng.choice([1, 2, 4, 8])))
-    plan = remaining_plan(make_plan(graph, 1, name), failure)
+    plan = surviving_plan(make_plan(graph, 1, name), failure)
     proof = prove(plan, [failure])
     assert (proof.loops, proof.misdelivered, proof.blackholes) == (0, 0, 0), proof.faults
     alive = graph.routers - len(failure.dead_routers)
@@ -143,11 +143,13 @@ def test_routes_that_are_still_shortest_stay():
     graph = PolarFly(5)
     failure = next(iter(link_failures(graph)))
     whole = make_plan(graph, 1, "min")
-    changed = np.array([s.onward for s in remaining_plan(whole, failure).switches]) != np.array(
+    changed = np.array([s.onward for s in surviving_plan(whole, failure).switches]) != np.array(
         [s.onward for s in whole.switches]
     )
     everyone = np.arange(graph.routers)
-    longer = remains(graph, failure).distances != graph.distances(everyone[:, None], everyone[None, :])
+    longer = surviving_graph(graph, failure).distances != graph.distances(
+        everyone[:, None], everyone[None, :]
+    )
     assert not (changed & ~longer).any()
     assert 0 < changed.sum() < 0.05 * changed.size
 
@@ -163,7 +165,7 @@ def applied(plan, rounds):
         for router, changed in changes.items():
             held = {key(rule): rule for rule in switches[router].rules}
             for change in changed:
-                if isinstance(change, Gone):
+                if isinstance(change, Removal):
                     del held[key(change.rule)]
                 else:
                     held[key(change)] = change
@@ -177,7 +179,7 @@ def test_single_rules_take_what_fails_out_of_a_block_and_go_again():
     graph = PolarStar(2, "iq", 0)
     whole = make_plan(graph, 1, "min")
     for failure in link_failures(graph):
-        broken = remaining_plan(whole, failure)
+        broken = surviving_plan(whole, failure)
         proof = prove(broken, [failure])
         assert (proof.blackholes, proof.loops, proof.delivered) == (0, 0, proof.pairs)
         there = list(applied(whole, update_rounds(whole, broken, failure)))[-1]
@@ -193,7 +195,7 @@ def test_no_packet_circles_between_the_rounds_of_an_update(name, seed):
     rng = random.Random(seed)
     failure = together(rng.sample([*link_failures(graph), *switch_failures(graph)], rng.choice([1, 2, 3])))
     whole = make_plan(graph, 1, name)
-    broken = remaining_plan(whole, failure)
+    broken = surviving_plan(whole, failure)
     for before, after, state in ((whole, broken, failure), (broken, whole, NO_FAILURE)):
         steps = list(applied(before, update_rounds(before, after, state)))
         assert set(map(frozenset, (s.rules for s in steps[-1].switches))) == set(
