@@ -26,18 +26,18 @@ def test_a_run_plays_faults_and_tells_of_them(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "named"),
     [
-        (("demo", "failover", "polarfly", "--q", "3", "--fail", "link:s1-s1"), "there is no such link"),
-        (("demo", "failover", "--fail", "controller"), "--kill-controller is for the controller"),
-        (("demo", "failover", "--link-rate", "auto"), "give a rate"),
-        (("demo", "failover", "--link-loss", "0.1"), "unrecognized arguments: --link-loss (see"),
-        (("demo", "outage"), "invalid choice"),
-        (("run", "polarfly", "--q", "3", "--faults", "/nowhere"), "/nowhere cannot be read"),
-        (("rules", "polarfly", "--q", "3", "s99"), "no switch 's99'"),
+        (("demo", "failover", "polarfly", "--q", "3", "--fail", "link:s1-s1"), "link:s1-s1"),
+        (("demo", "failover", "--fail", "controller"), "--kill-controller"),
+        (("demo", "failover", "--link-rate", "auto"), "--link-rate auto"),
+        (("demo", "failover", "--link-loss", "0.1"), "--link-loss"),
+        (("demo", "outage"), "'outage'"),
+        (("run", "polarfly", "--q", "3", "--faults", "/nowhere"), "/nowhere"),
+        (("rules", "polarfly", "--q", "3", "s99"), "'s99'"),
     ],
 )
-def test_wrong_use_is_one_line(words, said):
+def test_wrong_use_is_one_line(words, named):
     done = polarlab(*words)
     assert done.returncode == 2
-    assert said in one_line(done.stderr)
+    assert named in one_line(done.stderr)

@@ -1,0 +1,38 @@
+"""Command lines run within the tests' own process: their one line of error, or their one JSON object."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from polarlab.cli import main as entry
+
+
+def fails(capsys: pytest.CaptureFixture[str], arguments: str | list[str], status: int) -> str:
+    """Runs a command line that fails and returns its one line on standard error."""
+    words = arguments.split() if isinstance(arguments, str) else arguments
+    assert entry.main(words) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("polarlab: ")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    return err
+
+
+def prints_json(capsys: pytest.CaptureFixture[str], arguments: str, status: int = 0) -> dict[str, Any]:
+    """Runs a command line that prints exactly one JSON object on standard output."""
+    assert entry.main(arguments.split()) == status
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    result = json.loads(out)
+    assert isinstance(result, dict)
+    return result
+
+
+def unnamed(line: str, words: str) -> list[str]:
+    """Returns those of some words (names, values, options) that do not stand in a line as words of their own."""
+    return [word for word in words.split() if not re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", line)]

@@ -1,0 +1,70 @@
+"""Exit statuses: each kind of error has its own, one line, and no traceback on the screen."""
+
+import errno
+import signal
+import tempfile
+
+import pytest
+from command_line import fails
+
+from experiments.errors import Status, Terminated, known_status
+from polarlab.cli import parser as cli
+from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
+
+
+def command_that_raises(monkeypatch, error: BaseException) -> None:
+    def run(_arguments):
+        raise error
+
+    monkeypatch.setattr(cli, "run", run)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "named"),
+    [
+        (NegativeResult("lost"), 1, "lost"),
+        (UsageError("no such thing"), 2, "no such thing"),
+        (ParameterError("out of range"), 2, "out of range"),
+        (MachineError("no room"), 3, "no room"),
+        (OSError(errno.ENOSPC, "No space left on device", "f"), 3, " f"),
+        (OSError(errno.EDQUOT, "Quota exceeded"), 3, ""),
+        (OSError(errno.EACCES, "Permission denied", "f"), 3, "(Permission denied)"),
+        (OSError(errno.EROFS, "Read-only", "f"), 3, "(Read-only)"),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "f" * 300), 2, "f" * 60),
+        (OSError(errno.ELOOP, "Too many levels of symbolic links", "f"), 2, "f "),
+        (MemoryError(), 3, "memory"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (Terminated(), 130, "interrupted"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
+)
+def test_errors_have_their_status_and_line(capsys, monkeypatch, error, status, named):
+    command_that_raises(monkeypatch, error)
+    assert named in fails(capsys, "topology", status)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [(RuntimeError("two\nlines"), "RuntimeError: two lines"), (PolarLabError("failed"), "failed")],
+)
+def test_an_internal_error_is_one_line_that_names_the_log_with_its_traceback(
+    capsys, monkeypatch, tmp_path, error, text
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    command_that_raises(monkeypatch, error)
+    line = fails(capsys, "topology", Status.INTERNAL)
+    [log] = tmp_path.iterdir()
+    assert line.startswith(f"polarlab: {text} ")
+    assert str(log) in line
+    assert "Traceback" in log.read_text()
+
+
+def test_an_unknown_error_has_no_known_status():
+    assert known_status(ValueError("x")) is None
+    assert known_status(OSError(errno.ENOENT, "No such file")) is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_the_command_as_interrupted(capsys, monkeypatch, number):
+    monkeypatch.setattr(cli, "run", lambda _arguments: signal.raise_signal(number))
+    assert fails(capsys, "topology", Status.INTERRUPTED) == "polarlab: interrupted\n"

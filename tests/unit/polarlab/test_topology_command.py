@@ -1,0 +1,90 @@
+"""`polarlab topology`: the result, the list of families, designs, exports and figures."""
+
+import json
+
+import pytest
+from command_line import fails, prints_json, unnamed
+
+from experiments.errors import Status
+from polarlab.cli import main as entry
+
+# The outside contract's keys.
+TOPOLOGY_KEYS = {
+    *("name", "params", "routers", "links", "degrees", "diameter", "average_path_length"),
+    *("moore_efficiency", "endpoints"),
+}
+
+
+def test_topology_prints_one_json_object(capsys):
+    result = prints_json(capsys, "topology polarfly --q 3 --hosts 2 --json")
+    assert set(result) >= TOPOLOGY_KEYS
+    assert result["name"] == "polarfly"
+    assert result["params"] == {"q": 3}
+    assert (result["routers"], result["links"], result["degrees"]) == (13, 24, {"3": 4, "4": 9})
+    assert (result["diameter"], result["average_path_length"]) == (2, 1.692308)
+    assert result["moore_efficiency"] == pytest.approx(13 / 17, abs=1e-6)
+    assert result["endpoints"] == 26
+
+
+def test_topology_is_readable_without_json(capsys):
+    assert entry.main(["topology", "polarfly", "--q", "7"]) == Status.DONE
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert (lines["routers"], lines["links"], lines["degrees"]) == ("57", "224", "7: 8, 8: 49")
+
+
+def test_a_graph_of_more_routers_than_tags_can_name_is_still_a_graph(capsys):
+    assert prints_json(capsys, "topology polarfly --q 64 --json")["routers"] == 4161
+
+
+def test_topology_exports_beside_its_result(capsys, tmp_path):
+    path = tmp_path / "g.json"
+    result = prints_json(capsys, f"topology polarfly --q 3 --json --export json {path}")
+    assert len(json.loads(path.read_text())["links"]) == result["links"]
+
+
+def test_export_over_an_existing_file_is_refused(capsys, tmp_path):
+    path = tmp_path / "g.json"
+    path.write_text("precious")
+    line = fails(capsys, ["topology", "polarfly", "--q", "3", "--export", "json", str(path)], Status.USAGE)
+    assert not unnamed(line, str(path))
+    assert path.read_text() == "precious"
+
+
+def test_how_many_rules_masks_save_is_printed(capsys):
+    result = prints_json(capsys, "topology polarstar --radix 15 --json")
+    assert result["next_hop_rules"] == {"with_masks": 223, "one_per_router": 1063}
+
+
+def test_a_fabric_is_drawn_and_a_file_that_exists_is_refused(capsys, tmp_path):
+    path = tmp_path / "fabric.svg"
+    assert entry.main(["topology", "slimfly", "--q", "3", "--figure", str(path)]) == Status.DONE
+    assert not unnamed(path.read_text(), "slimfly q 3 18 45")
+    capsys.readouterr()
+    words = ["topology", "slimfly", "--q", "3", "--figure", str(path)]
+    assert not unnamed(fails(capsys, words, Status.USAGE), str(path))
+
+
+def test_a_command_that_is_refused_writes_nothing(capsys, tmp_path):
+    graph, figure = tmp_path / "a.json", tmp_path / "a.pdf"
+    fails(capsys, f"topology polarfly --q 3 --export json {graph} --figure {figure}", Status.USAGE)
+    fails(capsys, f"topology polarfly --q 3 --export json {graph} --figure {tmp_path}/no/a.png", Status.USAGE)
+    same = tmp_path / "same.svg"
+    fails(capsys, f"topology polarfly --q 3 --export json {same} --figure {same}", Status.USAGE)
+    fails(capsys, f"topology polarstar --radix 15 --designs --export json {graph}", Status.USAGE)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_radix_is_reported_as_the_design_that_it_is(capsys):
+    result = prints_json(capsys, "topology polarstar --radix 15 --json")
+    assert result["params"] == {"q": 11, "supernode": "iq", "degree": 3}
+    listed = prints_json(capsys, "topology polarstar --radix 15 --supernode paley --designs --json")
+    assert {design["supernode"] for design in listed["designs"]} == {"paley"}
+
+
+@pytest.mark.parametrize("name", ["a$x^$.edges", "two lines\nand more.edges", "caf\udce9.edges"])
+def test_a_file_may_have_any_name(capsys, tmp_path, name):
+    (tmp_path / name).write_text("a b\n")
+    arguments = ["topology", "graph", "--from", str(tmp_path / name), "--figure", str(tmp_path / "m.png")]
+    assert entry.main(arguments) == Status.DONE
+    capsys.readouterr()
+    fails(capsys, ["topology", "graph", "--from", str(tmp_path / f"no{name}")], Status.USAGE)

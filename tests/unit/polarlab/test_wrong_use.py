@@ -1,0 +1,106 @@
+"""Wrong use: status 2 and one line that names the option, the value, and the remedy where there is one."""
+
+import pytest
+from command_line import fails, unnamed
+
+from experiments.errors import Status
+from topology.registry import FAMILIES
+
+FAMILY_NAMES = " ".join(sorted(FAMILIES))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ("", "COMMAND"),
+        ("fly", "'fly' topology run"),
+        ("topology", "polarlab topology --list"),
+        ("topology torus-of-clay --q 3", f"'torus-of-clay' {FAMILY_NAMES}"),
+        ("topology polarfly", "polarfly --q 7"),
+        ("topology polarfly --q 6", "6 5 7"),
+        ("topology polarfly --q 1", "1 2"),
+        ("topology polarfly --q 0", "0 2"),
+        ("topology polarfly --q -3", "-3 2"),
+        ("topology polarfly --q 129", "129 128"),
+        ("topology polarfly --q x", "--q int 'x'"),
+        ("topology polarfly --q 7.5", "--q int '7.5'"),
+        ("topology polarfly --q 3 --hosts 0", "1 254 0"),
+        ("topology polarfly --q 3 --nonsense", "--nonsense"),
+        ("topology polarfly --q 3 --export dot g", "adjlist booksim graphml json sst"),
+        ("topology polarfly --q 3 --export json", "--export"),
+        ("verify polarfly --q 6", "6 5 7"),
+        ("verify polarfly --q 3 --hosts 0", "1 254 0"),
+        ("verify polarfly --q 3 --hosts 255", "1 254 255"),
+        ("verify polarfly --q 3 --routing best", "'best' compact-valiant min ugal-pf"),
+        ("verify polarfly --q 3 --failures all", "'all' none links switches"),
+        ("up polarfly --q 3 --hosts 0", "1 254 0"),
+        ("up polarfly --q 3 --routing best", "'best' min"),
+        ("up polarfly --q 3 --link-rate 0", "'0' 2Mbit 500kbit"),
+        ("up polarfly --q 3 --link-rate 0Mbit", "10 kbit/s Gbit/s 0"),
+        ("up polarfly --q 3 --link-rate 1e6Gbit", "'1e6Gbit' 2Mbit"),
+        ("up polarfly --q 3 --link-rate 1000000Gbit", "10 kbit/s Gbit/s"),
+        ("up polarfly --q 3 --queue 0", "1 100000 0"),
+        ("up polarfly --q 3 --datapath fast", "'fast' auto kernel user"),
+        ("up polarfly --q 3 --occupancy guess", "'guess' netlink port-statistics"),
+        ("up polarfly --q 3 --link-delay -1", "0 10000 -1"),
+        ("up polarfly --q 3 --link-delay 5ms", "--link-delay float '5ms'"),
+        ("run polarfly --q 3 --link-loss 1", "0 0.5 1"),
+        ("run polarfly --q 6", "6 5 7"),
+        ("run polarfly --q 3 --pattern all", "'all' adversarial bit-complement"),
+        ("run polarfly --q 3 --load 0", "0 1"),
+        ("run polarfly --q 3 --load 1.5", "0 1 1.5"),
+        ("run polarfly --q 3 --load -1", "0 1 -1"),
+        ("run polarfly --q 3 --load nan", "0 1 nan"),
+        ("run polarfly --q 3 --load much", "--load float 'much'"),
+        ("run polarfly --q 3 --link-rate 0", "'0' 2Mbit"),
+        ("run polarfly --q 3 --link-rate 1e6Gbit", "'1e6Gbit'"),
+        ("run polarfly --q 3 --frame-bytes 93", "94 1514 93"),
+        ("run polarfly --q 3 --frame-bytes 1515", "94 1514 1515"),
+        ("run polarfly --q 3 --flows 0", "--flows 1 4096 0"),
+        ("run polarfly --q 3 --flows 4097", "--flows 1 4096 4097"),
+        ("run polarfly --q 3 --duration 0", "--duration 0.1 86400 0"),
+        ("run polarfly --q 3 --duration nan", "--duration 0.1 86400 nan"),
+        ("run polarfly --q 3 --duration inf", "--duration 0.1 86400 inf"),
+        ("run polarfly --q 3 --warmup -1", "--warmup 0 3600 -1"),
+        ("run polarfly --q 3 --warmup soon", "--warmup steady 'soon'"),
+        ("run polarfly --q 3 --arrivals late", "'late' poisson"),
+        ("run polarfly --q 3 --seed -1", "--seed 0 -1"),
+        ("run polarfly --q 3 --ranks 4", "--ranks allreduce uniform"),
+        ("run polarfly --q 3 --pattern allreduce --load 1", "--load"),
+        ("run polarfly --q 3 --pattern allreduce --repeat 2", "--iterations --repeat"),
+        ("run polarfly --q 3 --pattern allreduce --message-bytes much", "--message-bytes 64KiB 'much'"),
+        ("run polarfly --q 3 --pattern allreduce --iterations 0", "--iterations 1 100000 0"),
+        ("sweep polarfly --q 3 --routings ,", "--routings"),
+        ("sweep polarfly --q 3 --loads 0.5:0.1", "--loads 0.1,0.5 0.1:0.9:0.2 '0.5:0.1'"),
+        ("plot", "RESULTS"),
+        ("plot nowhere", "nowhere"),
+        ("clean --all", "--all polarlab clean --help"),
+        ("explain polarfly --q 7 --hosts 3 s1 s2", "--hosts polarlab explain --help"),
+        ("patterns all", "all"),
+        ("rules polarfly --q 3 --without controller s1", "--without"),
+        ("rules polarfly --q 3 --without switch:s1 s1", "s1"),
+        ("up polarfly --q 3 --link-rate auto", "--link-rate auto"),
+        ("demo failover --link-rate auto", "--link-rate auto"),
+        ("demo failover --fail controller", "--fail --kill-controller"),
+    ],
+)
+def test_one_line_names_the_option_the_value_and_the_remedy(capsys, arguments, named):
+    line = fails(capsys, arguments, Status.USAGE)
+    assert not unnamed(line, named), line
+
+
+@pytest.mark.parametrize("arguments", ["up polarfly --q 3", "run polarfly --q 3", "clean"])
+def test_a_machine_that_lacks_something_is_named_in_one_line(capsys, arguments):
+    assert fails(capsys, arguments, Status.MACHINE) == "polarlab: this test has no machine\n"
+
+
+@pytest.mark.parametrize("routing", ["min", "ugal"])
+def test_more_routers_than_tags_are_refused_at_once(capsys, routing):
+    line = fails(capsys, f"verify polarfly --q 64 --routing {routing}", Status.USAGE)
+    assert not unnamed(line, "4161 4094")
+
+
+@pytest.mark.parametrize("command", ["predict", "run"])
+def test_every_command_checks_its_seed(capsys, command):
+    words = f"{command} polarfly --q 3 --pattern random-permutation --seed -1"
+    assert not unnamed(fails(capsys, words, Status.USAGE), "--seed -1")
