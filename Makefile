@@ -34,10 +34,12 @@ lint: setup
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
 	@$(VENV)/mypy
+	@$(VENV)/lint-imports --no-logo
+	@$(VENV)/codespell
 
 bench: setup
 	@$(SUDO) $(VENV)/python tests/bench $(ROWS)
 
 clean:
 	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi
-	@rm -rf build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,84 +1,87 @@
-"""Who may import whom: the boundaries between the parts, read from their imports."""
+"""The order of the packages: import-linter's contracts (setup.cfg), and the rules that it cannot hold."""
 
 import ast
+import configparser
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("topology", "routing", "controller", "emulation", "traffic", "experiments", "polarlab")
-MAY_IMPORT = {
-    "topology": set(),
-    "routing": {"topology"},
-    "controller": {"topology", "routing"},
-    "emulation": {"topology", "routing"},
-    "traffic": {"topology", "routing"},
-    "experiments": {"topology", "routing", "controller", "emulation", "traffic"},
-    "polarlab": {"topology", "routing", "controller", "emulation", "traffic", "experiments"},
-}
-# A library -> the only places that may import it: a part, or one module.
-ONLY_IN = {
-    "ryu": "controller/openflow/runtime.py",
-    "eventlet": "controller/openflow/runtime.py",
-    "mininet": "emulation/",
-    "scapy": "traffic/wire/probe_frame.py",
-    "galois": "topology/finite_fields/tables.py",
-}
+PACKAGES = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
+CONTRACT = "importlinter:contract:"
 
 
-def imported(source: str) -> set[str]:
-    """The top-level names that a module imports, wherever in it the import stands."""
-    names = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "relative imports hide the part that they cross into"
-            names.add((node.module or "").partition(".")[0])
-    return names
+def settings() -> configparser.ConfigParser:
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg")
+    return parser
 
 
-IMPORTS = {
-    path.relative_to(ROOT).as_posix(): imported(path.read_text())
-    for part in PARTS
-    for path in sorted((ROOT / part).rglob("*.py"))
-}
-every_module = pytest.mark.parametrize("module", sorted(IMPORTS))
+def lint_imports(folder: Path) -> tuple[int, str]:
+    """Runs import-linter in a folder; returns its exit status and its text."""
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    done = subprocess.run(
+        command, check=False, cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, done.stdout + done.stderr
 
 
-def test_every_part_has_modules():
-    assert {module.partition("/")[0] for module in IMPORTS} == set(PARTS)
+def test_the_contracts_hold():
+    status, text = lint_imports(ROOT)
+    assert status == 0, text
 
 
-def test_imports_are_found_wherever_they_stand():
-    source = "import a.b, c\ndef f():\n    from d.e import g\nif True:\n    import h as i\n"
-    assert imported(source) == {"a", "c", "d", "h"}
+@pytest.mark.parametrize(
+    ("module", "source", "contract"),
+    [
+        ("topology/new.py", "import routing.new", "rooms"),
+        ("controller/new.py", "def f():\n    from emulation import new", "rooms"),
+        ("traffic/workload/new.py", "from traffic.engine import new", "rooms"),
+        ("controller/new.py", "import traffic.wire.new", "siblings"),
+        ("routing/new.py", "import socket", "pure"),
+        ("experiments/new.py", "import mininet.net", "libraries"),
+    ],
+)
+def test_a_broken_contract_is_reported(tmp_path, module, source, contract):
+    for package in [*PACKAGES, *(f"traffic/{part}" for part in ("wire", "engine", "workload", "metrics"))]:
+        (tmp_path / package).mkdir(parents=True, exist_ok=True)
+        (tmp_path / package / "__init__.py").touch()
+        (tmp_path / package / "new.py").touch()
+    (tmp_path / module).write_text(source + "\n")
+    contracts = settings()
+    for section in contracts.sections():
+        contracts.remove_option(section, "ignore_imports")
+    with (tmp_path / "setup.cfg").open("w") as file:
+        contracts.write(file)
+    status, text = lint_imports(tmp_path)
+    assert (status, f"{contracts[CONTRACT + contract]['name']} BROKEN" in text) == (1, True), text
 
 
-@every_module
-def test_a_part_imports_only_the_parts_that_it_may(module):
-    part = module.partition("/")[0]
-    foreign = IMPORTS[module] & set(PARTS) - {part} - MAY_IMPORT[part]
-    assert not foreign, f"{module} imports {', '.join(sorted(foreign))}"
+def test_no_package_is_left_out_of_the_contracts():
+    contracts = settings()
+    assert sorted(contracts["importlinter"]["root_packages"].split()) == PACKAGES
+    assert sorted(contracts[CONTRACT + "libraries"]["source_modules"].split()) == PACKAGES
+    layers = set(contracts[CONTRACT + "rooms"]["layers"].split())
+    for package in PACKAGES:
+        parts = {f"{package}.{path.parent.name}" for path in (ROOT / package).glob("*/__init__.py")}
+        assert package in layers or (parts and parts <= layers), f"{package} has no layer"
 
 
-@every_module
-def test_product_code_does_not_import_tests(module):
-    assert not IMPORTS[module] & {"tests", "vagrant", "pytest", "hypothesis"}
+def test_every_wrapped_library_has_its_place():
+    libraries = settings()[CONTRACT + "libraries"]
+    wrapped = {line.split()[-1] for line in libraries["ignore_imports"].strip().splitlines()}
+    assert set(libraries["forbidden_modules"].split()) - wrapped == {"hypothesis", "pytest"}
 
 
-@pytest.mark.parametrize("library", ONLY_IN)
-def test_a_library_stays_behind_its_boundary(library):
-    users = {module for module, names in IMPORTS.items() if library in names}
-    assert users, "the boundary stands where the library is used"
-    outside = {module for module in users if not module.startswith(ONLY_IN[library])}
-    assert not outside, f"{library} is imported by {', '.join(sorted(outside))}"
-
-
-def test_topology_does_no_io_beyond_its_tables():
-    readers = {
-        module
-        for module, names in IMPORTS.items()
-        if module.startswith("topology/") and names & {"os", "io", "pathlib", "socket", "subprocess", "sys"}
-    }
-    assert readers <= {"topology/finite_fields/tables.py", "topology/families/graph_file.py"}
+@pytest.mark.parametrize("package", PACKAGES)
+def test_product_code_does_not_import_the_tests(package):
+    """`tests` and `vagrant` are folders, not packages: import-linter does not know them."""
+    for path in (ROOT / package).rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        assert not {name.partition(".")[0] for name in names} & {"tests", "vagrant"}, path
