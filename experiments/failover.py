@@ -33,7 +33,7 @@ from topology.errors import NegativeResult
 from topology.failures import Failure, failure_of, link_failures, parts
 from topology.faults import CONTROLLER, Element, Fault, link_element
 from traffic.engine.engine import TrafficInterrupted, run_traffic
-from traffic.engine.job import Clock
+from traffic.engine.jobs import Clock
 from traffic.wire.probe_codec import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 

@@ -14,7 +14,7 @@ from experiments.events import Progress
 from experiments.live_fabric import LiveFabric
 from topology.errors import NegativeResult, PolarLabError
 from topology.faults import CONTROLLER, Fault
-from traffic.engine.job import Clock
+from traffic.engine.jobs import Clock
 
 # A link that flapped may be held for 16 s; a switch that returns is filled within some.
 _WHOLE_AGAIN_S = 30.0

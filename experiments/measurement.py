@@ -27,7 +27,7 @@ from routing.registry import routing
 from topology.errors import NegativeResult, PolarLabError
 from traffic.engine.engine import TrafficInterrupted, TrafficResult
 from traffic.engine.processes import TrafficError
-from traffic.engine.telemetry import Live, Told
+from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
 
 RunOptions = TrafficOptions | CollectiveOptions
 
@@ -148,11 +148,11 @@ def _collective(
     progress(f"{options.pattern} of {options.ranks} ranks, {options.placement} placement")
     capacity_bps = options.ranks * fabric.options.shape.rate_bps
 
-    def tell(seconds: float, told: Told) -> None:
+    def tell(seconds: float, counts: LiveCounts) -> None:
         if seconds > 0:
             progress.steadily(
-                f"{seconds:.1f} s: {told.packets} segments received, by {told.rate_bps() / capacity_bps:.3f} "
-                f"of the ranks' capacity, p99 {_ms(told.p99_ms)}"
+                f"{seconds:.1f} s: {counts.packets} segments received, by "
+                f"{counts.rate_bps() / capacity_bps:.3f} of the ranks' capacity, p99 {_ms(counts.p99_ms)}"
             )
 
     return run_collective_traffic(fabric, options, tell, player.start)
@@ -166,18 +166,18 @@ def _pattern(
     progress(f"{options.pattern} traffic at {options.load:g} of the injection capacity, {most}{total_s:g} s")
     capacity_bps = len(fabric.hosts) * fabric.options.shape.rate_bps
 
-    def tell(live: Live) -> None:
-        if live.seconds >= 1:  # before, what is on its way would be told as lost
-            progress.steadily(_live_line(live, capacity_bps))
+    def tell(snapshot: TrafficSnapshot) -> None:
+        if snapshot.seconds >= 1:  # before, what is on its way would be told as lost
+            progress.steadily(_live_line(snapshot, capacity_bps))
 
     return run_measured_traffic(fabric, options, tell, player.start)
 
 
-def _live_line(live: Live, capacity_bps: float) -> str:
-    loss = "-" if live.loss is None else f"{live.loss:.2%}"
+def _live_line(snapshot: TrafficSnapshot, capacity_bps: float) -> str:
+    loss = "-" if snapshot.loss is None else f"{snapshot.loss:.2%}"
     return (
-        f"{live.seconds:.1f} s: offered {live.offered_bps / capacity_bps:.3f}, accepted "
-        f"{live.accepted_bps / capacity_bps:.3f}, loss {loss}, p99 {_ms(live.p99_ms)}"
+        f"{snapshot.seconds:.1f} s: offered {snapshot.offered_bps / capacity_bps:.3f}, accepted "
+        f"{snapshot.accepted_bps / capacity_bps:.3f}, loss {loss}, p99 {_ms(snapshot.p99_ms)}"
     )
 
 

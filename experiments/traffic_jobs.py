@@ -16,12 +16,11 @@ from experiments.spec.traffic import TrafficOptions
 from routing.registry import routing
 from topology.addressing import Host
 from topology.errors import NegativeResult
-from traffic.engine.collective_engine import run_collective
-from traffic.engine.collective_job import CollectiveJob
 from traffic.engine.collective_worker import ACKNOWLEDGE_EVERY
-from traffic.engine.engine import TrafficResult, run_traffic
-from traffic.engine.job import Clock, HostSocket, TrafficJob
-from traffic.engine.telemetry import Live, SteadyState, Told
+from traffic.engine.engine import TrafficResult, run_collective, run_traffic
+from traffic.engine.jobs import Clock, CollectiveJob, HostSocket, TrafficJob
+from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
+from traffic.metrics.steady_state import SteadyState
 from traffic.wire.probe_codec import HEADER_BYTES
 from traffic.wire.probe_frame import build_probe, build_segment_head
 from traffic.workload.collectives.algorithms import split_collective
@@ -135,7 +134,7 @@ def _raise_if_negative(
 def run_measured_traffic(
     fabric: LiveFabric,
     options: TrafficOptions,
-    progress: Callable[[Live], None],
+    progress: Callable[[TrafficSnapshot], None],
     starts: Callable[[Clock], None] = lambda _clock: None,
 ) -> TrafficResult:
     """Runs warm-up and measured traffic; `progress`, `starts` and errors as `run_traffic`."""
@@ -210,7 +209,7 @@ def host_distances(fabric: LiveFabric) -> npt.NDArray[np.int16]:
 def run_collective_traffic(
     fabric: LiveFabric,
     options: CollectiveOptions,
-    progress: Callable[[float, Told], None],
+    progress: Callable[[float, LiveCounts], None],
     starts: Callable[[Clock], None],
 ) -> TrafficResult:
     """Runs a collective; `progress`, `starts` and errors as `run_collective`."""

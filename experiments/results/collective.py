@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.results.run_directory import RunDirectory
 from experiments.spec.collective import CollectiveOptions
-from traffic.engine.collective_job import CollectiveOutcome
+from traffic.metrics.measurements import CollectiveOutcome
 from traffic.workload.collectives.algorithms import COLLECTIVES, split_collective
 
 ITERATION_COLUMNS = ("message_bytes", "iteration", "start_s", "completion_ms", "wrong_ranks")

@@ -18,9 +18,10 @@ from emulation.subprocesses import run
 from topology.addressing import Host, colons
 from traffic.engine import sockets
 from traffic.engine.engine import TrafficResult, run_traffic
-from traffic.engine.job import Clock, HostSocket, Sent, TrafficJob
+from traffic.engine.jobs import Clock, HostSocket, TrafficJob
 from traffic.engine.sender import Sender
-from traffic.engine.telemetry import LiveCounts
+from traffic.engine.telemetry import CountReporter
+from traffic.metrics.measurements import Sent
 from traffic.metrics.window import Window
 from traffic.wire.probe_frame import build_probe
 from traffic.workload.patterns import Pattern
@@ -115,7 +116,7 @@ def _job(hosts: tuple[HostSocket, ...], frame: bytes, rate: float) -> TrafficJob
 
 def _sent_alone(hosts: tuple[HostSocket, ...], frame: bytes, rate: float) -> Sent:
     """Returns what the sender does where nobody receives: a receiver's share is the sender's core's, too."""
-    sender = Sender(_job(hosts, frame, rate), Window(_WINDOW_NS), LiveCounts(lambda _line: None))
+    sender = Sender(_job(hosts, frame, rate), Window(_WINDOW_NS), CountReporter(lambda _line: None))
     lead_ns = 50_000_000
     try:
         return sender.run(

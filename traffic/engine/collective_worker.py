@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
-from traffic.engine.collective_job import ITERATION, CollectiveJob, CollectiveOutcome
-from traffic.engine.job import Clock
+from traffic.engine.jobs import Clock, CollectiveJob
 from traffic.engine.receivers import Receivers
-from traffic.engine.telemetry import LiveCounts
+from traffic.engine.telemetry import CountReporter
 from traffic.engine.transport import Incoming, Outgoing
 from traffic.metrics.counters import Arrivals, Measured, ReceivedCounts, SentCounts
+from traffic.metrics.measurements import ITERATION, CollectiveOutcome
 from traffic.metrics.window import Window
 from traffic.wire.probe_codec import SEGMENT_MAGIC, SOURCE_PORT_BASE
 from traffic.wire.segment_codec import (
@@ -56,8 +56,8 @@ class _Ended(Exception):
 class CollectiveWorker:
     """Runs one job."""
 
-    def __init__(self, job: CollectiveJob, live: LiveCounts) -> None:
-        self._job, self._live = job, live
+    def __init__(self, job: CollectiveJob, reporter: CountReporter) -> None:
+        self._job, self._reporter = job, reporter
         self._collective: Collective = COLLECTIVES[job.name]
         self._segment_bytes = job.frame_bytes - SEGMENT_BYTES
         self._writer = Writer(Heads(job.template), job.frame_bytes)
@@ -320,5 +320,5 @@ class CollectiveWorker:
         )
         self._received.add(arrivals)
         latency_ns = arrivals.arrived_ns - arrivals.sent_ns
-        self._live.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
+        self._reporter.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
         self._arrived.clear()

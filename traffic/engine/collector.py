@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
-from traffic.engine.job import Clock, Received, TrafficJob
+from traffic.engine.jobs import Clock, TrafficJob
 from traffic.engine.receivers import Receivers
-from traffic.engine.telemetry import LiveCounts
+from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import Arrivals, Measured, ReceivedCounts
+from traffic.metrics.measurements import Received
 from traffic.metrics.window import Window
 from traffic.wire.probe_codec import SOURCE_PORT_BASE, intact, read_headers
 from traffic.workload.schedule import from_dict
@@ -32,8 +33,8 @@ MAX_DRAIN_NS = 60_000_000_000
 class Collector:
     """Collects one job's probes; it receives from its creation on."""
 
-    def __init__(self, job: TrafficJob, window: Window, live: LiveCounts) -> None:
-        self._job, self._window, self._live = job, window, live
+    def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
+        self._job, self._window, self._reporter = job, window, reporter
         self._schedule = from_dict(job.schedule)
         self._receivers = Receivers((host.place for host in job.hosts), job.run, _SLOTS)
         self._counts = ProbeCounts(job, window, self._schedule.end_ns)
@@ -49,9 +50,9 @@ class Collector:
                 arrivals = self._counts.add(buffer, self._receivers.owners[:count], clock)
                 buffer.reset(count)
                 latency_ns = arrivals.arrived_ns - arrivals.sent_ns
-                self._live.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
+                self._reporter.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
             else:
-                self._live.add(0, 0)
+                self._reporter.add(0, 0)
             if count < _SLOTS // 2:
                 time.sleep(_LOOK_EVERY_S)
         self._receivers.close()

@@ -1,17 +1,20 @@
-"""Runs a traffic job: one process that sends, one that collects, and nothing of either in this one."""
+"""Runs of traffic jobs, each in processes of its own: a sender and a collector, or one for a collective."""
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from traffic.engine.collective_job import CollectiveOutcome
 from traffic.engine.collector import MAX_DRAIN_NS
-from traffic.engine.job import Clock, Received, Sent, TrafficJob, load_received, load_sent
+from traffic.engine.jobs import Clock, CollectiveJob, TrafficJob
+from traffic.engine.measurement_files import load_outcome, load_received, load_sent
 from traffic.engine.processes import TrafficProcess, run_to_the_end, started
-from traffic.engine.telemetry import Live, SteadyState
+from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
+from traffic.metrics.measurements import CollectiveOutcome, Received, Sent
+from traffic.metrics.steady_state import SteadyState
 from traffic.workload.schedule import from_dict
 
 _NS = 1_000_000_000
@@ -21,16 +24,16 @@ _WINDOW_LEAD_NS = 300_000_000
 
 @dataclass(frozen=True)
 class TrafficResult:
-    """What one job sent and received.
+    """The measurements of one job.
 
     Attributes:
-        sent, received: by the two processes.
-        clock: when it started.
+        sent, received: packets that hosts sent and received.
+        clock: the instant of its start.
         interval_ns: the time step of its series.
-        window_ns: begin and end of what was measured, since the start; None if it never began.
-        steady: whether the throughput had settled when it began; None where that was not looked at.
-        interrupted: whether it was ended early.
-        outcome: what a collective came to; None if there was none.
+        window_ns: begin and end of the measured window, since the start; None if it never began.
+        steady: whether throughput was steady when the window began; None if the job set the window.
+        interrupted: whether the job was ended early.
+        outcome: a collective's outcome; None for other traffic.
     """
 
     sent: Sent
@@ -44,7 +47,7 @@ class TrafficResult:
 
 
 class TrafficInterrupted(KeyboardInterrupt):
-    """Ctrl-C while traffic ran; `result` is what was measured until then."""
+    """Ctrl-C while traffic ran; `result` has the measurements until then."""
 
     def __init__(self, result: TrafficResult) -> None:
         super().__init__()
@@ -55,26 +58,26 @@ def run_traffic(
     job: TrafficJob,
     environment: Mapping[str, str],
     folder: Path,
-    progress: Callable[[Live], None] = lambda _live: None,
+    progress: Callable[[TrafficSnapshot], None] = lambda _snapshot: None,
     starts: Callable[[Clock], None] = lambda _clock: None,
     steady: SteadyState | None = None,
 ) -> TrafficResult:
-    """Runs a job to its end.
+    """Runs a job to its end, by one process that sends and one that collects.
 
     Args:
-        job: what to send and to collect.
-        environment: for the two processes.
-        folder: where they leave their results, for a moment.
+        job: the schedule and its measured window.
+        environment: of the two processes.
+        folder: the place of their temporary files.
         progress: called several times a second.
         starts: called once, just before the schedule's start, with its clock.
-        steady: when the window of a job that says none is to begin.
+        steady: the criterion that begins the window of a job without one.
 
     Raises:
         TrafficError: one of the two processes failed.
-        TrafficInterrupted: Ctrl-C; it carries what was measured until then.
+        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
     """
-    with tempfile.TemporaryDirectory(prefix="traffic-", dir=folder) as own:
-        paths = {role: Path(own, f"{role}.npz") for role in ("collect", "send")}
+    with tempfile.TemporaryDirectory(prefix="traffic-", dir=folder) as temporary:
+        paths = {role: Path(temporary, f"{role}.npz") for role in ("collect", "send")}
         # The collector first: it must be listening when the first packet goes out.
         starting = (TrafficProcess(role, job.to_dict(), path, environment) for role, path in paths.items())
         with started(starting) as processes:
@@ -83,7 +86,7 @@ def run_traffic(
 
             def look(seconds: float) -> None:
                 window.look(seconds)
-                progress(Live.of(seconds, sender.told, collector.told))
+                progress(TrafficSnapshot.of(seconds, sender.counts, collector.counts))
 
             latest_s = (from_dict(job.schedule).end_ns + job.quiet_ns + MAX_DRAIN_NS) / _NS
             interrupted, clock = run_to_the_end(processes, latest_s, starts, look)
@@ -101,8 +104,55 @@ def run_traffic(
     return result
 
 
+def run_collective(
+    job: CollectiveJob,
+    environment: Mapping[str, str],
+    folder: Path,
+    progress: Callable[[float, LiveCounts], None] = lambda _seconds, _counts: None,
+    starts: Callable[[Clock], None] = lambda _clock: None,
+) -> TrafficResult:
+    """Runs a collective to its end, by one process that holds all ranks.
+
+    Args:
+        job: the collective, its sizes and iterations.
+        environment: of the process.
+        folder: the place of its temporary file.
+        progress: called several times a second with the seconds since the start and the counts so far.
+        starts: called once, just before the start, with its clock.
+
+    Returns:
+        The measurements, `outcome` among them; their window is the whole run.
+
+    Raises:
+        TrafficError: the process failed.
+        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+    """
+    with tempfile.TemporaryDirectory(prefix="collective-", dir=folder) as temporary:
+        path = Path(temporary, "outcome.npz")
+        with started([TrafficProcess("collective", job.to_dict(), path, environment)]) as processes:
+            (process,) = processes
+
+            def look(seconds: float) -> None:
+                progress(seconds, process.counts)
+
+            interrupted, clock = run_to_the_end(processes, math.inf, starts, look)
+        outcome = load_outcome(path)
+    result = TrafficResult(
+        outcome.sent,
+        outcome.received,
+        clock,
+        job.interval_ns,
+        window_ns=(0, round(outcome.sent.seconds * _NS)),
+        interrupted=interrupted,
+        outcome=outcome,
+    )
+    if interrupted:
+        raise TrafficInterrupted(result)
+    return result
+
+
 class _Window:
-    """Decides when the measured window begins, where the job does not say."""
+    """The measured window: the job's own, or begun when its criterion says so."""
 
     def __init__(self, job: TrafficJob, steady: SteadyState | None, processes: list[TrafficProcess]) -> None:
         self.window_ns = job.window_ns
@@ -110,11 +160,11 @@ class _Window:
         self._criterion, self._processes = steady, processes
 
     def look(self, seconds: float) -> None:
-        """Sets the window if it is time."""
+        """Begins the window once the criterion is reached; `seconds` have passed since the start."""
         criterion = self._criterion
         if self.window_ns is not None or criterion is None:
             return
-        steady = criterion.reached(self._processes[0].told)
+        steady = criterion.reached(*self._processes[0].counts.byte_totals())
         if steady or seconds >= criterion.most_s:
             self.steady = steady
             begin_ns = round(seconds * _NS) + _WINDOW_LEAD_NS

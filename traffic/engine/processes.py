@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from topology.errors import PolarLabError
-from traffic.engine.job import Clock
-from traffic.engine.telemetry import Told
+from traffic.engine.jobs import Clock
+from traffic.engine.telemetry import LiveCounts
 
 _LEAD_NS = 50_000_000  # from "all are ready" to the first packet
 _GRACE_S = 30.0
@@ -30,12 +30,12 @@ class TrafficProcess:
     """One process of `traffic.engine.worker`.
 
     Attributes:
-        told: what it told of its packets so far.
+        counts: the totals of its packets that it has reported so far.
     """
 
     def __init__(self, role: str, job: dict[str, Any], path: Path, environment: Mapping[str, str]) -> None:
         """Starts it; it is to leave its result at `path`."""
-        self.told = Told()
+        self.counts = LiveCounts()
         self._role, self._job = role, job
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._process = subprocess.Popen(
@@ -116,7 +116,7 @@ class TrafficProcess:
     def _listen(self) -> None:
         assert self._process.stdout
         for line in self._process.stdout:
-            self.told.hear(line)
+            self.counts.read(line)
 
     def _failure(self) -> TrafficError:
         self._process.kill()

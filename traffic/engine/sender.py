@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from traffic.engine import sockets
-from traffic.engine.job import Clock, Sent, TrafficJob
-from traffic.engine.telemetry import LiveCounts
+from traffic.engine.jobs import Clock, TrafficJob
+from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import Measured, SentCounts
+from traffic.metrics.measurements import Sent
 from traffic.metrics.window import Window
 from traffic.wire.probe_codec import FrameBuffer
 from traffic.workload.schedule import CHUNK_EVENTS, Events, from_dict
@@ -29,9 +30,9 @@ _BURST = 64
 class Sender:
     """Sends one job's schedule."""
 
-    def __init__(self, job: TrafficJob, window: Window, live: LiveCounts) -> None:
+    def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
         self._schedule = from_dict(job.schedule)
-        self._window, self._live = window, live
+        self._window, self._reporter = window, reporter
         self._frame_bytes = len(job.template)
         self._buffer = FrameBuffer(job.template, CHUNK_EVENTS)
         self._ips = np.array([host.ip for host in job.hosts], np.uint32)
@@ -85,7 +86,7 @@ class Sender:
             stamp(position, end, now_ns + to_epoch_ns)
             self._send_burst(senders, position, end)
             sent_ns[position:end] = now_ns
-            self._live.add(end - position, (end - position) * self._frame_bytes)
+            self._reporter.add(end - position, (end - position) * self._frame_bytes)
             position = end
         return sent_ns[:position]
 

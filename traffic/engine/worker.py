@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from topology.errors import PolarLabError
-from traffic.engine.collective_job import collective_job_from_dict, store_outcome
 from traffic.engine.collective_worker import CollectiveWorker
 from traffic.engine.collector import Collector
-from traffic.engine.job import Clock, job_from_dict, store
+from traffic.engine.jobs import Clock, collective_job_from_dict, job_from_dict
+from traffic.engine.measurement_files import store, store_outcome
 from traffic.engine.sender import Sender
-from traffic.engine.telemetry import LiveCounts
+from traffic.engine.telemetry import CountReporter
 from traffic.metrics.window import Window
 
 Stopped = Callable[[], bool]
@@ -33,7 +33,7 @@ Work = Callable[[Clock, Stopped], Callable[[Path], None]]
 def _sender_or_collector(kind: type[Sender] | type[Collector], settings: dict[str, Any]) -> Work:
     job = job_from_dict(settings)
     window = Window(job.window_ns)
-    worker = kind(job, window, LiveCounts(_tell))
+    worker = kind(job, window, CountReporter(_tell))
 
     def work(clock: Clock, stopped: Stopped) -> Callable[[Path], None]:
         threading.Thread(target=_hear_window, args=(window,), daemon=True).start()
@@ -44,7 +44,7 @@ def _sender_or_collector(kind: type[Sender] | type[Collector], settings: dict[st
 
 
 def _collective(settings: dict[str, Any]) -> Work:
-    worker = CollectiveWorker(collective_job_from_dict(settings), LiveCounts(_tell))
+    worker = CollectiveWorker(collective_job_from_dict(settings), CountReporter(_tell))
 
     def work(clock: Clock, stopped: Stopped) -> Callable[[Path], None]:
         outcome = worker.run(clock, stopped)

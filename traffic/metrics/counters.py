@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from traffic.engine.job import ARRIVAL, Received, Sent
 from traffic.metrics.histogram import LogHistogram
+from traffic.metrics.measurements import ARRIVAL, Received, Sent
 from traffic.metrics.reordering import FlowOrder
 from traffic.metrics.window import Window
 

@@ -13,7 +13,7 @@ from experiments.results.run_directory import RunDirectory
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
 from topology.faults import Kind
-from traffic.engine.job import ARRIVAL
+from traffic.metrics.measurements import ARRIVAL
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 SCHEDULE = ProbeSchedule(3, (ProbeStream((1, 5), 1_000_000), ProbeStream((1, 5, 7), 10_000_000)), 100_000_000)

@@ -1,0 +1,133 @@
+"""Jobs of the traffic processes: plain data that goes to them as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class HostSocket:
+    """The place of a host's packet sockets: its interface, in the namespaces of a process."""
+
+    name: str
+    ip: int
+    interface: str
+    namespace_pid: int
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """The process and the interface."""
+        return self.namespace_pid, self.interface
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The instant at which a schedule starts, on two clocks.
+
+    Attributes:
+        monotonic_ns: on the clock that paces the sender.
+        epoch_ns: on the clock of the probes' time stamps and of the kernel's.
+    """
+
+    monotonic_ns: int
+    epoch_ns: int
+
+
+@dataclass(frozen=True)
+class TrafficJob:
+    """One run of a schedule.
+
+    Attributes:
+        hosts: all hosts, in the order in which the schedule counts them.
+        schedule: its settings (`traffic.workload.schedule.from_dict`).
+        template: a probe of this run; its length is the frames'.
+        run: the run's id in the probes.
+        flows: source ports per host pair.
+        window_ns: begin and end of the measured window, since the schedule's start; None if it is set while
+            traffic flows.
+        quiet_ns: silence after the last packet was sent, upon which the collector ends.
+        interval_ns: the time step of the series.
+        keep_log: whether the collector logs every packet, beside counting it.
+    """
+
+    hosts: tuple[HostSocket, ...]
+    schedule: dict[str, Any]
+    template: bytes
+    run: int
+    flows: int
+    window_ns: tuple[int, int] | None
+    quiet_ns: int
+    interval_ns: int
+    keep_log: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the job in a form that JSON can carry."""
+        return {**asdict(self), "template": self.template.hex()}
+
+
+@dataclass(frozen=True)
+class CollectiveJob:
+    """One collective, over message sizes and iterations.
+
+    Attributes:
+        hosts: all hosts of the fabric, in order.
+        ranks: the index of each rank's host.
+        name, algorithm: of the collective.
+        message_bytes: the sizes, in the order in which they are run.
+        iterations: measured iterations of each size.
+        warmup_iterations: iterations of each size before the measured ones.
+        slices: number of parts of a vector that are worked on side by side.
+        template: the first bytes of a frame of this run.
+        frame_bytes: the longest frame.
+        run: the run's id in the frames.
+        flows: source ports per host pair.
+        seed: of the data and of the packets' flows.
+        most_in_flight: most packets that a rank sends to another before any is acknowledged.
+        acknowledge_after_ns: longest wait of an acknowledgement for more packets to acknowledge.
+        silence_ns: silence after which a rank that owes another an answer is taken for dead.
+        interval_ns: the time step of the series.
+    """
+
+    hosts: tuple[HostSocket, ...]
+    ranks: tuple[int, ...]
+    name: str
+    algorithm: str
+    message_bytes: tuple[int, ...]
+    iterations: int
+    warmup_iterations: int
+    slices: int
+    template: bytes
+    frame_bytes: int
+    run: int
+    flows: int
+    seed: int
+    most_in_flight: int
+    acknowledge_after_ns: int
+    silence_ns: int
+    interval_ns: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the job in a form that JSON can carry."""
+        return {**asdict(self), "template": self.template.hex()}
+
+
+def job_from_dict(settings: dict[str, Any]) -> TrafficJob:
+    """Returns the job that `TrafficJob.to_dict` described."""
+    arguments = _common_arguments(settings)
+    window_ns = arguments["window_ns"]
+    arguments["window_ns"] = None if window_ns is None else tuple(window_ns)
+    return TrafficJob(**arguments)
+
+
+def collective_job_from_dict(settings: dict[str, Any]) -> CollectiveJob:
+    """Returns the job that `CollectiveJob.to_dict` described."""
+    arguments = _common_arguments(settings)
+    for name in ("ranks", "message_bytes"):
+        arguments[name] = tuple(arguments[name])
+    return CollectiveJob(**arguments)
+
+
+def _common_arguments(settings: dict[str, Any]) -> dict[str, Any]:
+    hosts = tuple(HostSocket(**host) for host in settings["hosts"])
+    return {**settings, "hosts": hosts, "template": bytes.fromhex(settings["template"])}
