@@ -11,7 +11,7 @@ from controller.adaptation_loop import AdaptiveLoop
 from controller.fabric_state import SetPort
 from controller.installer import Installer, Passed, Stage
 from controller.occupancy.port_statistics import PortCounters, PortStatisticsOccupancy
-from controller.openflow import runtime as ryu
+from controller.openflow import codec, runtime
 from controller.openflow.commands import AskPortStatistics, Message, PutGroup
 from controller.replanner import Recovery, Replan
 from controller.reports import die, report
@@ -44,10 +44,10 @@ def _fatal_on_error(handler: Handler) -> Handler:
     return guarded
 
 
-class PlanApp(ryu.RyuApp):  # type: ignore[misc]
+class PlanApp(runtime.RyuApp):  # type: ignore[misc]
     """Installs a plan on the switches that connect, and keeps it true to what works of the fabric."""
 
-    OFP_VERSIONS = (ryu.ofproto_v1_3.OFP_VERSION,)
+    OFP_VERSIONS = (codec.OPENFLOW_VERSION,)
 
     def __init__(self, installer: Installer, recovery: Recovery, loop: AdaptiveLoop | None = None) -> None:
         super().__init__()
@@ -65,9 +65,9 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
     def start(self) -> None:
         """Starts the threads: Ryu's, the recovery's, and the adaptation's where there is any."""
         super().start()
-        self.threads.append(ryu.spawn(self._recover))
+        self.threads.append(runtime.spawn(self._recover))
         if self._loop:
-            self.threads.append(ryu.spawn(self._adapt))
+            self.threads.append(runtime.spawn(self._adapt))
 
     # ---- recovery ----
 
@@ -75,7 +75,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         try:
             while True:
                 self._recover_once(time.monotonic())
-                ryu.sleep(_LOOK_EVERY_S)
+                runtime.sleep(_LOOK_EVERY_S)
         except Exception as error:  # a thread that dies must not die unnoticed
             die(f"{type(error).__name__} in the recovery: {error}")
 
@@ -97,7 +97,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
     def _plan_again(self, now_s: float) -> None:
         self._replan_began_s = now_s
         # Switches that nobody answers for some seconds close their connections.
-        self._replanned = self._recovery.plan_again(ryu.in_a_thread)
+        self._replanned = self._recovery.plan_again(runtime.call_in_thread)
         if self._replanned.problem:
             report("warning", text=self._replanned.problem)
         self._follow(self._installer.retarget(self._replanned.plan, self._replanned.rounds))
@@ -177,7 +177,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
                     reported, reported_s = self._loop.groups_modified, due_s
                     report("adapted", groups_modified=reported)
                 due_s = max(due_s + self._loop.every_s, time.monotonic())
-                ryu.sleep(due_s - time.monotonic())
+                runtime.sleep(due_s - time.monotonic())
         except Exception as error:  # a thread that dies must not die unnoticed
             die(f"{type(error).__name__} in the adaptive loop: {error}")
 
@@ -199,7 +199,9 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
 
     # ---- what switches tell ----
 
-    @ryu.set_ev_cls(ryu.ofp_event.EventOFPStateChange, [ryu.MAIN_DISPATCHER, ryu.DEAD_DISPATCHER])
+    @runtime.set_ev_cls(
+        runtime.ofp_event.EventOFPStateChange, [runtime.MAIN_DISPATCHER, runtime.DEAD_DISPATCHER]
+    )
     @_fatal_on_error
     def state_changed(self, event: Any) -> None:
         """A switch finished the handshake, or its connection is gone."""
@@ -207,7 +209,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
         number: int | None = datapath.id
         if number is None:  # it went before it told its id
             return
-        if event.state == ryu.MAIN_DISPATCHER:
+        if event.state == runtime.MAIN_DISPATCHER:
             self._arrived(number, datapath)
         elif self._datapaths.get(number) is datapath:
             # A switch that connected again may already have a newer connection: that one counts.
@@ -242,32 +244,32 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
 
     def _port_told(self, number: int, port: Any, *, gone: bool = False) -> None:
         health, router = self._recovery.health, router_of(number)
-        up, admin_down = ryu.port_is_up(port) and not gone, ryu.port_is_set_down(port)
+        up, admin_down = codec.port_is_up(port) and not gone, codec.port_is_set_down(port)
         now_s = time.monotonic()
         self._set_ports(health.port_changed(router, port.port_no, up, now_s, admin_down=admin_down))
 
-    @ryu.set_ev_cls(ryu.ofp_event.EventOFPPortStatus, ryu.MAIN_DISPATCHER)
+    @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatus, runtime.MAIN_DISPATCHER)
     @_fatal_on_error
     def port_changed(self, event: Any) -> None:
         """A port of a switch changed."""
         if self._installer.knows(event.msg.datapath.id):
-            self._port_told(event.msg.datapath.id, event.msg.desc, gone=ryu.port_is_gone(event.msg))
+            self._port_told(event.msg.datapath.id, event.msg.desc, gone=codec.port_is_removed(event.msg))
 
-    @ryu.set_ev_cls(ryu.ofp_event.EventOFPGroupDescStatsReply, ryu.MAIN_DISPATCHER)
+    @runtime.set_ev_cls(runtime.ofp_event.EventOFPGroupDescStatsReply, runtime.MAIN_DISPATCHER)
     @_fatal_on_error
     def groups_described(self, event: Any) -> None:
         """A switch listed its groups."""
         datapath, message = event.msg.datapath, event.msg
-        held = ryu.described_groups(message)
-        self._send(datapath, self._installer.groups_told(datapath.id, held, ryu.more_follows(message)))
+        held = codec.described_groups(message)
+        self._send(datapath, self._installer.groups_told(datapath.id, held, codec.more_follows(message)))
 
-    @ryu.set_ev_cls(ryu.ofp_event.EventOFPFlowStatsReply, ryu.MAIN_DISPATCHER)
+    @runtime.set_ev_cls(runtime.ofp_event.EventOFPFlowStatsReply, runtime.MAIN_DISPATCHER)
     @_fatal_on_error
     def rules_described(self, event: Any) -> None:
         """A switch listed its rules."""
         datapath, message = event.msg.datapath, event.msg
         cookies = [entry.cookie for entry in message.body]
-        more = ryu.more_follows(message)
+        more = codec.more_follows(message)
         self._send(datapath, self._installer.rules_told(datapath.id, cookies, more))
         if not more and self._installer.knows(datapath.id):
             self._told(datapath.id)
@@ -276,7 +278,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
                 name = switch_name(router_of(datapath.id))
                 report("warning", text=f"{name} holds {foreign} rules that are not ours; they are left alone")
 
-    @ryu.set_ev_cls(ryu.ofp_event.EventOFPPortStatsReply, ryu.MAIN_DISPATCHER)
+    @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatsReply, runtime.MAIN_DISPATCHER)
     @_fatal_on_error
     def ports_counted(self, event: Any) -> None:
         """A switch told its ports' counters."""
@@ -286,7 +288,7 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
             }
             self._loop.source.replied(event.msg.datapath.id, time.monotonic(), counters)
 
-    @ryu.set_ev_cls(ryu.ofp_event.EventOFPBarrierReply, ryu.MAIN_DISPATCHER)
+    @runtime.set_ev_cls(runtime.ofp_event.EventOFPBarrierReply, runtime.MAIN_DISPATCHER)
     @_fatal_on_error
     def barrier_replied(self, event: Any) -> None:
         """A switch has done all that it was sent."""
@@ -304,16 +306,16 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
             self._announce("installed")
             self._follow(self._installer.go_ahead())
 
-    @ryu.set_ev_cls(
-        ryu.ofp_event.EventOFPErrorMsg,
-        [ryu.HANDSHAKE_DISPATCHER, ryu.CONFIG_DISPATCHER, ryu.MAIN_DISPATCHER],
+    @runtime.set_ev_cls(
+        runtime.ofp_event.EventOFPErrorMsg,
+        [runtime.HANDSHAKE_DISPATCHER, runtime.CONFIG_DISPATCHER, runtime.MAIN_DISPATCHER],
     )
     @_fatal_on_error
     def error_received(self, event: Any) -> None:
         """A switch refused something."""
         message = event.msg
         datapath_id = message.datapath.id or 0
-        reason = ryu.error_text(message)
+        reason = codec.error_text(message)
         if message.xid == ADAPTATION_XID and self._loop:
             self._loop.complain(f"{switch_name(router_of(datapath_id))} reports {reason} to the adaptation")
             return
@@ -321,4 +323,4 @@ class PlanApp(ryu.RyuApp):  # type: ignore[misc]
 
     def _send(self, datapath: Any, messages: list[Message]) -> None:
         if messages:
-            datapath.send(ryu.encode(datapath, messages))
+            datapath.send(codec.encode(messages, datapath.ports))

@@ -110,19 +110,19 @@ def serve(arguments: argparse.Namespace) -> None:
 
     # Only now: Ryu takes most of a second to import, and replaces the standard library's sockets.
     from controller import app
-    from controller.openflow import runtime as ryu_adapter
+    from controller.openflow import codec, runtime
 
     try:
-        context = ryu_adapter.Certificates(*files).context() if address.tls else None
+        context = runtime.Certificates(*files).context() if address.tls else None
     except OSError as error:  # TLS's own errors among them
         raise UsageError(f"the certificates cannot be used: {error}") from error
-    installer = Installer(plan, ryu_adapter.fingerprint)
+    installer = Installer(plan, codec.fingerprint)
     try:
-        listener = ryu_adapter.listen(address.path, address.host, address.port)
+        listener = runtime.listen(address.path, address.host, address.port)
     except OSError as error:
         raise UsageError(f"cannot listen on {arguments.listen}: {error.strerror}") from error
     report("listening", address=arguments.listen)
-    ryu_adapter.run(listener, context, app.PlanApp, installer, Recovery(plan), loop)
+    runtime.run(listener, context, app.PlanApp, installer, Recovery(plan), loop)
     die("a thread of the controller ended")
 
 

@@ -1,1 +1,1 @@
-"""OpenFlow 1.3: commands as plain data, and the only modules that import the controller framework."""
+"""OpenFlow 1.3: commands as plain data, their codec, and the framework's runtime."""

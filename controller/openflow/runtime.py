@@ -1,7 +1,8 @@
-"""The one module that imports Ryu: start-up, the switches' connections, and the encoding of plans.
+"""Ryu's runtime: its import, its event loop, and the connections of switches over TCP, TLS or a Unix socket.
 
-Another OpenFlow library (os-ken has the same interface) would be a second module like this one. Nothing
-of `ryu.app` or `ryu.topology` is used: the graph is known, and their link discovery is not needed.
+Together with `controller.openflow.codec` the only module that imports Ryu; another OpenFlow library (os-ken
+has the same interface) would be a second pair. `ryu.app` and `ryu.topology` are not used: the graph is known
+and needs no link discovery. To import this module replaces the process's sockets by cooperative ones.
 """
 
 from __future__ import annotations
@@ -9,13 +10,9 @@ from __future__ import annotations
 import os
 import socket
 import ssl
-import struct
 import warnings
-import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from hashlib import blake2b
 from typing import Any
 
 with warnings.catch_warnings():
@@ -23,8 +20,7 @@ with warnings.catch_warnings():
     import eventlet.wsgi
     from eventlet import tpool
 
-    # Ryu 4.34 imports this name, which eventlet dropped in 0.33; it marks handled WebSocket requests,
-    # of which there are none here.
+    # Ryu 4.34 imports this name, which eventlet dropped in 0.33; only WebSockets, not used here, need it.
     if not hasattr(eventlet.wsgi, "ALREADY_HANDLED"):
         eventlet.wsgi.ALREADY_HANDLED = object()
     from ryu.lib import hub
@@ -34,7 +30,7 @@ hub.patch(thread=False)
 from ryu import cfg
 from ryu.base import app_manager
 from ryu.controller import ofp_event, ofp_handler
-from ryu.controller.controller import Datapath, datapath_connection_factory
+from ryu.controller.controller import datapath_connection_factory
 from ryu.controller.handler import (
     CONFIG_DISPATCHER,
     DEAD_DISPATCHER,
@@ -42,23 +38,8 @@ from ryu.controller.handler import (
     MAIN_DISPATCHER,
     set_ev_cls,
 )
-from ryu.ofproto import nicira_ext, ofproto_v1_3, ofproto_v1_3_parser
-from ryu.ofproto.ofproto_protocol import ProtocolDesc
 
-from controller.openflow.commands import (
-    AskGroups,
-    AskPortStatistics,
-    AskRules,
-    Barrier,
-    DropRules,
-    Message,
-    PutGroup,
-    PutRule,
-    SetPortState,
-)
 from controller.reports import report
-from routing.plan import model as plan
-from topology.addressing import colons, dotted
 
 __all__ = [
     "CONFIG_DISPATCHER",
@@ -67,17 +48,9 @@ __all__ = [
     "MAIN_DISPATCHER",
     "Certificates",
     "RyuApp",
-    "described_groups",
-    "encode",
-    "error_text",
-    "fingerprint",
+    "call_in_thread",
     "listen",
-    "more_follows",
     "ofp_event",
-    "ofproto_v1_3",
-    "port_is_gone",
-    "port_is_set_down",
-    "port_is_up",
     "run",
     "set_ev_cls",
     "sleep",
@@ -85,15 +58,74 @@ __all__ = [
 ]
 
 RyuApp = app_manager.RyuApp
+spawn = hub.spawn
+sleep = hub.sleep
 
 _ECHO_EVERY_S, _UNANSWERED_ECHOES = 2, 3
 
-# Switches of a fabric connect all at once; Ryu's own listener takes 50 and lets the others wait a second.
+# Switches of a fabric connect all at once; Ryu's own listener accepts 50 and delays the rest by a second.
 _BACKLOG = 4096
 
 
+@dataclass(frozen=True)
+class Certificates:
+    """PEM files for TLS: key and certificate of the controller, certificate of the switches' authority."""
+
+    key: str
+    certificate: str
+    authority: str
+
+    def context(self) -> ssl.SSLContext:
+        """Returns a TLS context that accepts only switches with a certificate signed by the authority.
+
+        Raises:
+            OSError: a file cannot be read, or is not of its kind.
+        """
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=self.authority)
+        context.load_cert_chain(self.certificate, self.key)
+        context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+
+def run(listener: Any, context: ssl.SSLContext | None, application_class: type[Any], *arguments: Any) -> None:
+    """Runs one application on the connections of a listening socket, until one of its threads ends.
+
+    Args:
+        listener: the socket, from `listen`.
+        context: for TLS on each connection; None for plain connections.
+        application_class: a subclass of `RyuApp`.
+        arguments: for the application's constructor.
+    """
+    cfg.CONF(args=[], project="polarlab")
+    # A switch that keeps its connection but answers no echo request is disconnected after some seconds.
+    cfg.CONF.set_override("echo_request_interval", _ECHO_EVERY_S)
+    cfg.CONF.set_override("maximum_unreplied_echo_requests", _UNANSWERED_ECHOES)
+    manager = app_manager.AppManager.get_instance()
+    handshake = manager.instantiate(_Handshake, listener, context)
+    application = manager.instantiate(application_class, *arguments)
+    threads = [handshake.start(), application.start()]
+    hub.joinall([thread for thread in threads if thread is not None])
+
+
+def call_in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Returns a function's result, computed in a thread of the system while the event loop continues."""
+    return tpool.execute(function, *arguments)
+
+
+def listen(path: str | None, host: str, port: int) -> Any:
+    """Opens the listening socket: a Unix socket if a path is given, else TCP on host and port.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    if path is not None:
+        return _listen_unix(path)
+    # Not shared: a second controller on the same port must fail instead of taking every other switch.
+    return eventlet.listen((host, port), backlog=_BACKLOG, reuse_port=False)
+
+
 class _Handshake(ofp_handler.OFPHandler):  # type: ignore[misc]
-    """Ryu's own handshake, behind a listener that somebody else opened."""
+    """Ryu's own handshake, on a listening socket that was opened beforehand."""
 
     def __init__(self, listener: Any, context: ssl.SSLContext | None) -> None:
         super().__init__()
@@ -113,7 +145,7 @@ class _Handshake(ofp_handler.OFPHandler):  # type: ignore[misc]
         if self._context:
             try:
                 connection = self._context.wrap_socket(connection, server_side=True)
-            except OSError as error:  # TLS's own errors among them
+            except OSError as error:  # includes TLS errors
                 connection.close()
                 report("warning", text=f"a connection from {address[0]} was refused: {error}")
                 return
@@ -121,34 +153,23 @@ class _Handshake(ofp_handler.OFPHandler):  # type: ignore[misc]
 
 
 class _UnixSocket(eventlet.greenio.GreenSocket):  # type: ignore[misc]
-    """A Unix stream socket that takes the TCP options which Ryu sets on every connection."""
+    """A Unix stream socket that ignores the TCP options which Ryu sets on every connection."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self.setsockopt = self._set_option  # eventlet binds the underlying socket's to each instance
+        self.setsockopt = self._set_option  # eventlet binds the underlying socket's method to each instance
 
     def _set_option(self, level: int, *rest: Any) -> None:
         if level != socket.IPPROTO_TCP:
             self.fd.setsockopt(level, *rest)
 
     def accept(self) -> tuple[Any, Any]:
-        connection, address = super().accept()  # of this class, too
+        connection, address = super().accept()  # the connection is of this class, too
         return connection, address or "unix"
 
 
-def _remove_stale(path: str) -> None:
-    """Removes a socket that a controller left which was killed: nobody listens there."""
-    with socket.socket(socket.AF_UNIX) as trial:
-        try:
-            trial.connect(path)
-        except ConnectionRefusedError:
-            os.unlink(path)
-        except OSError:
-            pass  # there is none, or it is no socket: to bind will tell
-
-
 def _listen_unix(path: str) -> Any:
-    # Whoever can open the socket can be a switch: nobody but the owner.
+    # A process that can open the socket can pose as a switch: only the owner may.
     mask = os.umask(0o077)
     try:
         _remove_stale(path)
@@ -160,279 +181,12 @@ def _listen_unix(path: str) -> Any:
     return listener
 
 
-@dataclass(frozen=True)
-class Certificates:
-    """Files for TLS: our key and certificate, and that of the authority which signed the switches'."""
-
-    key: str
-    certificate: str
-    authority: str
-
-    def context(self) -> ssl.SSLContext:
-        """Returns what takes only connections of switches with a certificate of that authority.
-
-        Raises:
-            OSError: a file cannot be read, or is not what it should be.
-        """
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=self.authority)
-        context.load_cert_chain(self.certificate, self.key)
-        context.verify_mode = ssl.CERT_REQUIRED
-        return context
-
-
-def listen(path: str | None, host: str, port: int) -> Any:
-    """Opens the listening socket: a Unix socket where `path` is given, else TCP on host and port.
-
-    Raises:
-        OSError: it cannot be opened.
-    """
-    if path is not None:
-        return _listen_unix(path)
-    # Not shared: a second controller on the same port must fail, not take every other switch.
-    return eventlet.listen((host, port), backlog=_BACKLOG, reuse_port=False)
-
-
-spawn = hub.spawn
-sleep = hub.sleep
-
-
-def in_a_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Returns what a function does, in a thread of the system; the event loop goes on meanwhile."""
-    return tpool.execute(function, *arguments)
-
-
-def run(listener: Any, context: ssl.SSLContext | None, application_class: type[Any], *arguments: Any) -> None:
-    """Runs one application on the connections that `listener` accepts, until a thread of it ends.
-
-    With a context, connections are TLS.
-    """
-    cfg.CONF(args=[], project="polarlab")
-    # A switch that keeps its connection and answers nothing is closed after some seconds.
-    cfg.CONF.set_override("echo_request_interval", _ECHO_EVERY_S)
-    cfg.CONF.set_override("maximum_unreplied_echo_requests", _UNANSWERED_ECHOES)
-    manager = app_manager.AppManager.get_instance()
-    handshake = manager.instantiate(_Handshake, listener, context)
-    application = manager.instantiate(application_class, *arguments)
-    threads = [handshake.start(), application.start()]
-    hub.joinall([thread for thread in threads if thread is not None])
-
-
-# ---- encoding ----
-
-_PARSER = ofproto_v1_3_parser
-_PROTOCOL = ofproto_v1_3
-_NO_DATAPATH = ProtocolDesc(ofproto_v1_3.OFP_VERSION)  # where Ryu wants one to know the version by
-_GROUP_TYPES = {
-    plan.GroupKind.INDIRECT: _PROTOCOL.OFPGT_INDIRECT,
-    plan.GroupKind.SELECT: _PROTOCOL.OFPGT_SELECT,
-    plan.GroupKind.FAST_FAILOVER: _PROTOCOL.OFPGT_FF,
-}
-
-
-def encode(datapath: Datapath, messages: Iterable[Message]) -> bytes:
-    """Returns messages as OpenFlow 1.3 bytes, ready to be sent in one piece."""
-    encoded = bytearray()
-    for message in messages:
-        if isinstance(message.command, PutGroup):
-            encoded += _group_mod(message.xid, message.command)
-            continue
-        if isinstance(message.command, PutRule):
-            encoded += _flow_mod(message.xid, message.command)
-            continue
-        wire = _wire_message(datapath, message)
-        wire.set_xid(message.xid)
-        wire.serialize()
-        encoded += wire.buf
-    return bytes(encoded)
-
-
-def error_text(message: Any) -> str:
-    """Returns the type and code of an error message by their OpenFlow names."""
-    kind = _PROTOCOL.ofp_error_type_to_str(message.type)
-    code = _PROTOCOL.ofp_error_code_to_str(message.type, message.code)
-    return f"{kind}: {code}"
-
-
-def _wire_message(datapath: Datapath, message: Message) -> Any:
-    match message.command:
-        case AskGroups():
-            return _PARSER.OFPGroupDescStatsRequest(datapath)
-        case AskPortStatistics():
-            return _PARSER.OFPPortStatsRequest(datapath, 0, _PROTOCOL.OFPP_ANY)
-        case Barrier():
-            return _PARSER.OFPBarrierRequest(datapath)
-        case AskRules():
-            return _PARSER.OFPFlowStatsRequest(datapath)
-        case DropRules(cookie):
-            return _PARSER.OFPFlowMod(
-                datapath,
-                cookie=cookie,
-                cookie_mask=(1 << 64) - 1,
-                table_id=_PROTOCOL.OFPTT_ALL,
-                command=_PROTOCOL.OFPFC_DELETE,
-                out_port=_PROTOCOL.OFPP_ANY,
-                out_group=_PROTOCOL.OFPG_ANY,
-            )
-        case SetPortState(port, down):
-            return _PARSER.OFPPortMod(
-                datapath,
-                port_no=port,
-                hw_addr=datapath.ports[port].hw_addr,
-                config=_PROTOCOL.OFPPC_PORT_DOWN if down else 0,
-                mask=_PROTOCOL.OFPPC_PORT_DOWN,
-                advertise=0,
-            )
-
-
-def _group_mod(xid: int, put: PutGroup) -> bytes:
-    """Returns a group's message, put together from buckets that were encoded before.
-
-    An adaptive group has 64 buckets, most of them alike, and is sent many times a second.
-    """
-    group = put.group
-    command = _PROTOCOL.OFPGC_MODIFY if put.exists else _PROTOCOL.OFPGC_ADD
-    buckets = b"".join(_bucket(group.kind, bucket) for bucket in group.buckets)
-    length = _PROTOCOL.OFP_GROUP_MOD_SIZE + len(buckets)
-    head = struct.pack("!BBHI", _PROTOCOL.OFP_VERSION, _PROTOCOL.OFPT_GROUP_MOD, length, xid)
-    return head + struct.pack("!HBxI", command, _GROUP_TYPES[group.kind], group.number) + buckets
-
-
-_FLOW_MOD_HEAD = struct.Struct("!BBHIQ")  # of which the last two are the message's number and the cookie
-
-
-def _flow_mod(xid: int, put: PutRule) -> bytes:
-    """Returns a rule's message."""
-    encoded = _encoded_rule(put.rule)
-    version, kind, length, _, _ = _FLOW_MOD_HEAD.unpack_from(encoded)
-    return _FLOW_MOD_HEAD.pack(version, kind, length, xid, put.cookie) + encoded[_FLOW_MOD_HEAD.size :]
-
-
-def fingerprint(what: plan.Rule | plan.Group) -> int:
-    """Returns bits that tell a rule or a group from all others, the same in every run: 48, of a group 32."""
-    if isinstance(what, plan.Rule):
-        digest = blake2b(_encoded_rule(what), digest_size=plan.FINGERPRINT_BITS // 8).digest()
-        return int.from_bytes(digest, "big")
-    buckets = b"".join(_bucket(what.kind, bucket) for bucket in what.buckets)
-    return _group_fingerprint(_GROUP_TYPES[what.kind], buckets)
-
-
-def described_groups(message: Any) -> dict[int, int]:
-    """Returns group number -> fingerprint, from a switch's description of its groups."""
-    found = {}
-    for entry in message.body:
-        buckets = bytearray()
-        for bucket in entry.buckets:
-            bucket.serialize(buckets, len(buckets))
-        found[entry.group_id] = _group_fingerprint(entry.type, bytes(buckets))
-    return found
-
-
-def port_is_up(port: Any) -> bool:
-    """Returns whether a port, as a switch describes it, can carry packets."""
-    return not (port.state & _PROTOCOL.OFPPS_LINK_DOWN or port.config & _PROTOCOL.OFPPC_PORT_DOWN)
-
-
-def port_is_gone(message: Any) -> bool:
-    """Returns whether a port's status is that it is no more."""
-    return bool(message.reason == _PROTOCOL.OFPPR_DELETE)
-
-
-def port_is_set_down(port: Any) -> bool:
-    """Returns whether a controller has set a port down."""
-    return bool(port.config & _PROTOCOL.OFPPC_PORT_DOWN)
-
-
-def more_follows(message: Any) -> bool:
-    """Returns whether an answer in several messages goes on after this one."""
-    return bool(message.flags & _PROTOCOL.OFPMPF_REPLY_MORE)
-
-
-def _group_fingerprint(kind: int, buckets: bytes) -> int:
-    return zlib.crc32(buckets, kind)
-
-
-# The rules and groups of a fabric's switches are mostly alike, so that their parts are made once.
-
-
-@cache
-def _bucket(kind: plan.GroupKind, bucket: plan.Bucket) -> bytes:
-    encoded = bytearray()
-    _PARSER.OFPBucket(
-        weight=bucket.weight if kind is plan.GroupKind.SELECT else 0,
-        watch_port=_PROTOCOL.OFPP_ANY if bucket.watch_port is None else bucket.watch_port,
-        watch_group=_PROTOCOL.OFPG_ANY,
-        actions=_actions(bucket.actions),
-    ).serialize(encoded, 0)
-    return bytes(encoded)
-
-
-@cache
-def _encoded_rule(rule: plan.Rule) -> bytes:
-    """Returns a rule's message without its number and cookie."""
-    wire = _PARSER.OFPFlowMod(
-        _NO_DATAPATH,
-        table_id=rule.table,
-        priority=rule.priority,
-        match=_match(rule.match),
-        instructions=_instructions(rule.actions, rule.goto),
-    )
-    wire.set_xid(0)
-    wire.serialize()
-    return bytes(wire.buf)
-
-
-@cache
-def _match(fields: plan.Match) -> Any:
-    return _PARSER.OFPMatch(**{f.field: _user_value(f.field, f.value, f.mask) for f in fields})
-
-
-@cache
-def _instructions(actions: plan.Actions, goto: plan.Table | None) -> list[Any]:
-    instructions = []
-    if actions:
-        apply = _PROTOCOL.OFPIT_APPLY_ACTIONS
-        instructions.append(_PARSER.OFPInstructionActions(apply, _actions(actions)))
-    if goto is not None:
-        instructions.append(_PARSER.OFPInstructionGotoTable(goto))
-    return instructions
-
-
-def _actions(actions: plan.Actions) -> list[Any]:
-    return [_action(action) for action in actions]
-
-
-def _action(action: plan.Action) -> Any:
-    match action:
-        case plan.Output(port):
-            return _PARSER.OFPActionOutput(port)
-        case plan.ToGroup(group):
-            return _PARSER.OFPActionGroup(group)
-        case plan.SetField("in_port", value):
-            # OpenFlow has no such action; Nicira's register load may write it.
-            window = nicira_ext.ofs_nbits(0, 31)
-            return _PARSER.NXActionRegLoad(ofs_nbits=window, dst="in_port", value=value)
-        case plan.SetField(field, value):
-            return _PARSER.OFPActionSetField(**{field: _user_value(field, value, None)})
-        case plan.CopyBits(source, target, bits):
-            return _PARSER.NXActionRegMove(src_field=source, dst_field=target, n_bits=bits)
-        case plan.LoadBits(target, offset, bits, value):
-            window = nicira_ext.ofs_nbits(offset, offset + bits - 1)
-            return _PARSER.NXActionRegLoad(ofs_nbits=window, dst=target, value=value)
-        case plan.PushVlan():
-            return _PARSER.OFPActionPushVlan()
-        case plan.PopVlan():
-            return _PARSER.OFPActionPopVlan()
-        case plan.DecrementTtl():
-            return _PARSER.OFPActionDecNwTtl()
-
-
-def _user_value(field: str, value: int, mask: int | None) -> Any:
-    """Returns a field's value in the form in which Ryu's constructors want it."""
-    text: Callable[[int], str] | None = None
-    if field in plan.MAC_FIELDS:
-        text = colons
-    elif field in plan.IP_FIELDS:
-        text = dotted
-    if mask is None:
-        return text(value) if text else value
-    return (text(value), text(mask)) if text else (value, mask)
+def _remove_stale(path: str) -> None:
+    """Removes the socket of a controller that was killed: nothing listens on it."""
+    with socket.socket(socket.AF_UNIX) as trial:
+        try:
+            trial.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)
+        except OSError:
+            pass  # nothing there, or not a socket: binding reports it

@@ -47,19 +47,19 @@ def test_a_link_that_is_back_while_its_plan_is_made_is_planned_for_next():
 # Ends only if both go on; Ryu's adapter patches the sockets of its process, hence one of its own.
 BOTH = """
 import time
-from controller.openflow import runtime as ryu
+from controller.openflow import runtime
 ticks = []
 def tick():
     while True:
         ticks.append(time.monotonic())
-        ryu.sleep(0.001)
+        runtime.sleep(0.001)
 def busy():
     before = len(ticks)
     while len(ticks) < before + 5:
         sum(range(1000))
     return "done"
-ryu.spawn(tick)
-print(ryu.in_a_thread(busy))
+runtime.spawn(tick)
+print(runtime.call_in_thread(busy))
 """
 
 
