@@ -34,7 +34,7 @@ from topology.failures import Failure, failure_of, link_failures, parts
 from topology.faults import CONTROLLER, Element, Fault, link_element
 from traffic.engine.engine import TrafficInterrupted, run_traffic
 from traffic.engine.jobs import Clock
-from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 FAST_NS, SLOW_NS = 1_000_000, 100_000_000

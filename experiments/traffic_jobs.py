@@ -21,7 +21,7 @@ from traffic.engine.engine import TrafficResult, run_collective, run_traffic
 from traffic.engine.jobs import Clock, CollectiveJob, HostSocket, TrafficJob
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
 from traffic.metrics.steady_state import SteadyState
-from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.wire.layout import HEADER_BYTES
 from traffic.wire.probe_frame import build_probe, build_segment_head
 from traffic.workload.collectives.algorithms import split_collective
 from traffic.workload.patterns import make_pattern

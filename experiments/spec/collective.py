@@ -12,7 +12,7 @@ from experiments.spec.traffic import read_faults
 from experiments.spec.values import check_range, check_seed, words_of
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
-from traffic.wire.probe_codec import ETHERNET_BYTES, MAX_FLOWS
+from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS
 from traffic.wire.segment_codec import SEGMENT_BYTES
 from traffic.workload.collectives.algorithms import COLLECTIVES, ELEMENT, check_message, split_collective
 from traffic.workload.placement import PLACEMENTS, place_ranks

@@ -12,7 +12,7 @@ from experiments.spec.values import check_range, check_seed
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault, parse_schedule
-from traffic.wire.probe_codec import ETHERNET_BYTES, MAX_FLOWS, check_frame_bytes
+from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS, check_frame_bytes
 from traffic.workload.patterns import check_load, make_pattern, split_name
 from traffic.workload.schedule import ARRIVALS
 

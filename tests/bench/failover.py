@@ -25,7 +25,7 @@ from experiments.traffic_jobs import check_all_pairs, make_job
 from topology.families.polarfly import PolarFly
 from topology.faults import CONTROLLER, Element, Fault, Kind, link_element
 from traffic.engine.engine import run_traffic
-from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 TRIALS = 20

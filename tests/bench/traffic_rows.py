@@ -26,7 +26,8 @@ from topology.families.polarfly import PolarFly
 from topology.registry import make_topology
 from traffic.engine import sockets
 from traffic.engine.engine import run_traffic
-from traffic.wire.probe_codec import HEADER_BYTES, intact, read_headers
+from traffic.wire.layout import HEADER_BYTES, signature
+from traffic.wire.probe_codec import intact, read_headers
 from traffic.workload.patterns import PATTERNS, make_pattern
 from traffic.workload.schedule import PatternSchedule
 
@@ -87,9 +88,9 @@ def _captured(fabric: LiveFabric, name: str, run: int) -> list[tuple[int, int]]:
     heard: list[tuple[int, int]] = []
     ended = threading.Event()
     places = (host.place for host in job.hosts)
-    opened = sockets.open_all(places, lambda interface: sockets.open_tap(interface, run))
+    opened = sockets.open_all(places, lambda interface: sockets.open_tap(interface, signature(run)))
     taps = list(enumerate(opened))
-    buffer = sockets.ReceiveBuffer(1024)
+    buffer = sockets.ReceiveBuffer(1024, HEADER_BYTES)
 
     def listen() -> None:
         last = False

@@ -26,7 +26,7 @@ from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import make_job, run_collective_traffic
 from topology.registry import make_topology
 from traffic.engine.engine import run_traffic
-from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import AllPairsSchedule
 
 needs_kernel_datapath = pytest.mark.skipif(

@@ -16,7 +16,8 @@ from routing.plan.groups import Block, group_number
 from topology.addressing import INITIAL_TTL
 from topology.registry import make_topology
 from traffic.engine import sockets
-from traffic.wire.probe_codec import SOURCE_PORT_BASE, read_headers
+from traffic.wire.layout import HEADER_BYTES, SOURCE_PORT_BASE, signature
+from traffic.wire.probe_codec import read_headers
 from traffic.wire.probe_frame import build_probe
 
 FLOWS, RUN = 1024, 200
@@ -54,8 +55,8 @@ def hops_of_flows(fabric, source, destination):
         sockets.enter(fabric.network[source.name].pid)
         sender = sockets.open_sender(f"{source.name}-eth0")
         sockets.enter(fabric.network[destination.name].pid)
-        receiver = sockets.open_receiver(f"{destination.name}-eth0", RUN)
-    buffer = sockets.ReceiveBuffer(2 * FLOWS)
+        receiver = sockets.open_receiver(f"{destination.name}-eth0", signature(RUN))
+    buffer = sockets.ReceiveBuffer(2 * FLOWS, HEADER_BYTES)
     with sender, receiver:
         for probe in probes:
             sender.send(probe)

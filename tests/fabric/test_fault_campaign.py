@@ -15,7 +15,7 @@ from experiments.traffic_jobs import make_job
 from topology.addressing import interface_name
 from topology.faults import CONTROLLER, Element, Fault, Kind, link_element
 from traffic.engine.engine import run_traffic
-from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")

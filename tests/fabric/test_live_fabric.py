@@ -24,6 +24,7 @@ from routing.registry import make_plan
 from topology.addressing import colons, dotted, interface_name
 from traffic.engine import sockets
 from traffic.engine.engine import run_traffic
+from traffic.wire.layout import HEADER_BYTES, signature
 from traffic.wire.probe_frame import build_probe
 from traffic.workload.patterns import Pattern
 from traffic.workload.schedule import PatternSchedule
@@ -54,8 +55,8 @@ def received_by(fabric, host, run, act):
     """Returns how many probes of a run reach a host while `act` happens."""
     with sockets.namespaces():
         sockets.enter(fabric.network[host.name].pid)
-        receiver = sockets.open_receiver(f"{host.name}-eth0", run)
-    buffer = sockets.ReceiveBuffer(64)
+        receiver = sockets.open_receiver(f"{host.name}-eth0", signature(run))
+    buffer = sockets.ReceiveBuffer(64, HEADER_BYTES)
     with receiver:
         act()
         time.sleep(0.3)
@@ -222,7 +223,9 @@ def test_a_switch_without_a_processor_for_a_moment_loses_nothing(er3):
         with sockets.namespaces():
             for host in destinations:
                 sockets.enter(er3.network[host.name].pid)
-                receivers.append(opened.enter_context(sockets.open_receiver(f"{host.name}-eth0", 11)))
+                receivers.append(
+                    opened.enter_context(sockets.open_receiver(f"{host.name}-eth0", signature(11)))
+                )
             sockets.enter(er3.network[source.name].pid)
             sender = opened.enter_context(sockets.open_sender(f"{source.name}-eth0"))
         for frame in first:  # a kernel's datapath asks the program about these
@@ -236,7 +239,7 @@ def test_a_switch_without_a_processor_for_a_moment_loses_nothing(er3):
         finally:
             daemon.send_signal(signal.SIGCONT)
         time.sleep(0.5)
-        buffer = sockets.ReceiveBuffer(64)
+        buffer = sockets.ReceiveBuffer(64, HEADER_BYTES)
         received = [buffer.receive(receiver.fileno(), 0, 64) for receiver in receivers]
     assert received == [each] * len(destinations)
 

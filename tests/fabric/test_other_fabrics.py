@@ -15,7 +15,7 @@ from routing.verification.verifier import prove
 from topology.failures import failure_of
 from topology.faults import Element, Kind, link_element
 from traffic.engine.engine import run_traffic
-from traffic.wire.probe_codec import HEADER_BYTES
+from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.patterns import Pattern
 from traffic.workload.schedule import PatternSchedule
 

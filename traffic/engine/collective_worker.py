@@ -25,7 +25,7 @@ from traffic.engine.transport import Incoming, Outgoing
 from traffic.metrics.counters import Arrivals, Measured, ReceivedCounts, SentCounts
 from traffic.metrics.measurements import ITERATION, CollectiveOutcome
 from traffic.metrics.window import Window
-from traffic.wire.probe_codec import SEGMENT_MAGIC, SOURCE_PORT_BASE
+from traffic.wire.layout import SEGMENT_MAGIC, SOURCE_PORT_BASE
 from traffic.wire.segment_codec import (
     ACKNOWLEDGEMENT,
     ACKNOWLEDGEMENT_BYTES,

@@ -20,7 +20,8 @@ from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import Arrivals, Measured, ReceivedCounts
 from traffic.metrics.measurements import Received
 from traffic.metrics.window import Window
-from traffic.wire.probe_codec import SOURCE_PORT_BASE, intact, read_headers
+from traffic.wire.layout import SOURCE_PORT_BASE
+from traffic.wire.probe_codec import intact, read_headers
 from traffic.workload.schedule import from_dict
 
 _SLOTS = 4096

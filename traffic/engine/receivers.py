@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from traffic.engine import sockets
-from traffic.wire.probe_codec import HEADER_BYTES, MAGIC
+from traffic.wire.layout import HEADER_BYTES, MAGIC, signature
 
 
 class Receivers:
@@ -40,7 +40,8 @@ class Receivers:
         self.buffer = sockets.ReceiveBuffer(slots, frame_bytes)
         self.owners = np.zeros(slots, np.int64)
         self._slots = slots
-        self._sockets = sockets.open_all(places, lambda name: sockets.open_receiver(name, run, magic))
+        words = signature(run, magic)
+        self._sockets = sockets.open_all(places, lambda name: sockets.open_receiver(name, words))
         self._owner_of = {receiver.fileno(): index for index, receiver in enumerate(self._sockets)}
         self._poll = select.epoll()
         for descriptor in self._owner_of:

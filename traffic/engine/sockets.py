@@ -12,14 +12,13 @@ import errno
 import os
 import socket
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from topology.errors import MachineError
-from traffic.wire.probe_codec import HEADER_BYTES, MAGIC, MAGIC_OFFSET, RUN_OFFSET
 
 ETH_P_IP, _ETH_P_ALL = 0x0800, 0x0003
 _CLONE_NEWNET = 0x40000000
@@ -32,6 +31,9 @@ _PR_SET_TIMERSLACK = 29
 # Room for what waits in a host's own queue, and for what arrives while the collector looks elsewhere.
 _SEND_BUFFER_BYTES = 8 << 20
 _RECEIVE_BUFFER_BYTES = 8 << 20
+
+# 32-bit words that a wanted frame holds: (offset in bytes, value). The kernel drops all other frames.
+Words = Sequence[tuple[int, int]]
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -106,48 +108,38 @@ def open_sender(interface: str) -> socket.socket:
     return sender
 
 
-def open_receiver(interface: str, run: int, magic: int = MAGIC) -> socket.socket:
-    """Returns a socket that gets the frames of one run which arrive, with their times of arrival.
-
-    `magic` is the number that tells those wanted, a probe's if nothing is said.
-
-    A packet filter in the kernel keeps all other packets away.
-    """
-    # As it asks for IPv4, not for those that the host sends.
-    return _listening(interface, ETH_P_IP, run, magic)
+def open_receiver(interface: str, words: Words) -> socket.socket:
+    """Returns a socket that gets the frames with these words that arrive, with their times of arrival."""
+    # Frames that the host itself sends are not among those of one protocol.
+    return _listening(interface, ETH_P_IP, words)
 
 
-def _listening(interface: str, protocol: int, run: int, magic: int) -> socket.socket:
+def open_tap(interface: str, words: Words) -> socket.socket:
+    """Returns a socket that gets the frames with these words that leave a host or arrive at it."""
+    return _listening(interface, _ETH_P_ALL, words)
+
+
+def _listening(interface: str, protocol: int, words: Words) -> socket.socket:
     receiver = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    program = _filter(run, magic)
+    program = _filter(words)
     buffer = ctypes.create_string_buffer(program)
     descriptor = struct.pack("HL", len(program) // 8, ctypes.addressof(buffer))
     receiver.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, descriptor)
     receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
     receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-    receiver.bind((interface, protocol))  # only now does it get packets
+    receiver.bind((interface, protocol))  # it gets packets from here on, all of them filtered
     return receiver
 
 
-def open_tap(interface: str, run: int) -> socket.socket:
-    """Returns a socket that hears the probes of one run which leave a host or arrive at it."""
-    return _listening(interface, _ETH_P_ALL, run, MAGIC)
-
-
-def _filter(run: int, magic: int) -> bytes:
-    """Returns the classic BPF program that takes frames with a magic number and a run's id."""
+def _filter(words: Words) -> bytes:
+    """Returns the classic BPF program that accepts frames with these words and no others."""
     load_word, jump_if_equal, give_back = 0x20, 0x15, 0x06
-    return b"".join(
-        struct.pack("HBBI", *instruction)
-        for instruction in (
-            (load_word, 0, 0, MAGIC_OFFSET),
-            (jump_if_equal, 0, 3, magic),
-            (load_word, 0, 0, RUN_OFFSET),
-            (jump_if_equal, 0, 1, run),
-            (give_back, 0, 0, 0xFFFF),
-            (give_back, 0, 0, 0),
-        )
-    )
+    instructions = []
+    for number, (offset, value) in enumerate(words):
+        to_rejection = 2 * (len(words) - number) - 1
+        instructions += [(load_word, 0, 0, offset), (jump_if_equal, 0, to_rejection, value)]
+    instructions += [(give_back, 0, 0, 0xFFFF), (give_back, 0, 0, 0)]
+    return b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
 
 
 # struct mmsghdr of x86-64 and arm64 Linux: a msghdr and the length of the message received into it.
@@ -183,7 +175,7 @@ class ReceiveBuffer:
         frames: uint8 array, slots x bytes: the first bytes of each frame.
     """
 
-    def __init__(self, slots: int, frame_bytes: int = HEADER_BYTES) -> None:
+    def __init__(self, slots: int, frame_bytes: int) -> None:
         slot_bytes = -(-frame_bytes // 32) * 32
         self.frames = np.zeros((slots, slot_bytes), np.uint8)
         self._controls = np.zeros(slots, _CONTROL)

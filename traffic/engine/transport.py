@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import deque
 
+from traffic.wire.layout import ACKNOWLEDGED_BITS
+
 MOST_IN_FLIGHT = 96
-# An acknowledgement is the highest number received and which of so many up to it were.
-ACKNOWLEDGED_BITS = 128
 _FIRST_WINDOW = 16.0
 _LEAST_WINDOW = 2.0
 _MS = 1_000_000

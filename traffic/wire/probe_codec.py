@@ -1,4 +1,4 @@
-"""Probe frames by the thousand: the layout that `probe_frame` builds, filled and read with numpy."""
+"""Probe frames by the thousand, in the layout that `probe_frame` builds, filled and read with numpy."""
 
 from __future__ import annotations
 
@@ -8,44 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.addressing import MAC_PREFIX
-from topology.errors import ParameterError
-
-MAGIC = 0x506F4C61
-SEGMENT_MAGIC = 0x506F4C43  # of collectives' segments, see traffic.wire.segment_codec
-SOURCE_PORT_BASE = 20_000
-DESTINATION_PORT = 19_999
-MAX_FLOWS = 4096  # source ports per host pair
-ETHERNET_BYTES = 14
-
-HEADER = np.dtype(
-    [
-        ("eth_dst_prefix", ">u2"),
-        ("eth_dst_ip", ">u4"),
-        ("eth_src_prefix", ">u2"),
-        ("eth_src_ip", ">u4"),
-        ("eth_type", ">u2"),
-        ("ip_start", "V8"),
-        ("ttl", "u1"),
-        ("protocol", "u1"),
-        ("ip_checksum", ">u2"),
-        ("ip_src", ">u4"),
-        ("ip_dst", ">u4"),
-        ("source_port", ">u2"),
-        ("destination_port", ">u2"),
-        ("tcp_middle", "V12"),
-        ("tcp_checksum", ">u2"),
-        ("urgent", ">u2"),
-        ("magic", ">u4"),
-        ("run", ">u4"),
-        ("sequence", ">u8"),
-        ("sent_ns", ">u8"),
-        ("sequence_check", ">u8"),
-        ("sent_check", ">u8"),
-    ]
-)
-HEADER_BYTES = HEADER.itemsize
-MAGIC_OFFSET = int(HEADER.fields["magic"][1])  # type: ignore[index]
-RUN_OFFSET = int(HEADER.fields["run"][1])  # type: ignore[index]
+from traffic.wire.layout import HEADER, MAGIC, SOURCE_PORT_BASE
 
 Frames = npt.NDArray[np.uint8]
 Headers = npt.NDArray[np.void]
@@ -99,7 +62,7 @@ class FrameBuffer:
         header["tcp_checksum"] = _complement(_fold(self._tcp_rest + addresses + ports)) ^ 1
 
     def stamp(self, first: int, end: int, now_ns: int) -> None:
-        """Writes the send time, nanoseconds since the epoch, into frames `first` to `end` - 1."""
+        """Writes the send time, in ns since the epoch, into frames `first` to `end` - 1."""
         header = self._headers[first:end]
         header["sent_ns"] = now_ns
         header["sent_check"] = now_ns ^ 0xFFFFFFFFFFFFFFFF
@@ -139,10 +102,3 @@ def _complement(value: Any) -> Any:
 def _minus(total: Any, *parts: Any) -> int:
     rest = int(total) - sum(int(part) for part in parts)
     return rest % 0xFFFF
-
-
-def check_frame_bytes(frame_bytes: int, mtu: int = 1500) -> None:
-    """Raises ParameterError unless a probe can have that length, on links of that MTU in bytes."""
-    most = mtu + ETHERNET_BYTES
-    if not HEADER_BYTES <= frame_bytes <= most:
-        raise ParameterError(f"a frame must have {HEADER_BYTES} to {most} bytes, got {frame_bytes}")

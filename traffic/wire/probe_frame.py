@@ -21,14 +21,14 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw, bind_layers
 
 from topology.addressing import INITIAL_TTL, Host, colons, dotted
-from traffic.wire.probe_codec import (
+from traffic.wire.layout import (
     DESTINATION_PORT,
-    HEADER,
     HEADER_BYTES,
     MAGIC,
     SEGMENT_MAGIC,
     SOURCE_PORT_BASE,
     check_frame_bytes,
+    offset_of,
 )
 
 _ALL_ONES = (1 << 64) - 1
@@ -112,7 +112,7 @@ def build_segment_head(source: Host, destination: Host, run: int) -> bytes:
 
 
 def _with_wrong_checksum(frame: bytes) -> bytes:
-    offset = HEADER.fields["tcp_checksum"][1]  # type: ignore[index]
+    offset = offset_of("tcp_checksum")
     (right,) = struct.unpack_from("!H", frame, offset)
     # Off by one: 0 and 0xFFFF are the same in ones' complement, so that inverting it might not do.
     return frame[:offset] + struct.pack("!H", right ^ 1) + frame[offset + 2 :]

@@ -16,12 +16,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from topology.addressing import MAC_PREFIX
-from traffic.engine.transport import ACKNOWLEDGED_BITS
-from traffic.wire.probe_codec import DESTINATION_PORT, HEADER, RUN_OFFSET
+from traffic.wire.layout import ACKNOWLEDGED_BITS, DESTINATION_PORT, ETHERNET_BYTES, offset_of
 
 DATA, ACKNOWLEDGEMENT = 1, 2
 
-_COMMON = RUN_OFFSET + 4  # bytes that segments have in common with probes
+_COMMON = offset_of("run") + 4  # bytes that segments have in common with probes
 _TAIL = struct.Struct("!IIIHBBQ")
 SEGMENT_BYTES = _COMMON + _TAIL.size
 
@@ -44,7 +43,7 @@ def _head_format() -> str:
     """Returns the struct format that reads a Head: what lies between its fields is passed over."""
     text, position = "!", 0
     for name, code in (("ttl", "B"), ("ip_src", "I"), ("source_port", "H")):
-        offset = int(HEADER.fields[name][1])  # type: ignore[index]
+        offset = offset_of(name)
         text += f"{offset - position}x{code}"
         position = offset + struct.calcsize("!" + code)
     return text + f"{_COMMON - position}xIIIHBxQ"
@@ -52,8 +51,8 @@ def _head_format() -> str:
 
 HEAD = struct.Struct(_head_format())
 _PORTS = struct.Struct("!HH")
-_PORTS_OFFSET = int(HEADER.fields["source_port"][1])  # type: ignore[index]
-_IP_OFFSET = 14
+_PORTS_OFFSET = offset_of("source_port")
+_IP_OFFSET = ETHERNET_BYTES
 _IP_WORDS = struct.Struct("!10H")
 ACKNOWLEDGEMENT_BYTES = ACKNOWLEDGED_BITS // 8
 

@@ -12,14 +12,8 @@ from scapy.layers.l2 import Ether
 from topology.addressing import Host, hosts_of
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
-from traffic.wire.probe_codec import (
-    HEADER,
-    HEADER_BYTES,
-    FrameBuffer,
-    check_frame_bytes,
-    intact,
-    read_headers,
-)
+from traffic.wire.layout import HEADER, HEADER_BYTES, check_frame_bytes
+from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
 from traffic.wire.probe_frame import Probe, build_probe, parse_probe
 
 FIRST, SECOND = hosts_of(PolarFly(2), 1)[:2]

@@ -4,7 +4,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from topology.addressing import Host, colons, dotted
-from traffic.wire.probe_codec import DESTINATION_PORT, SEGMENT_MAGIC
+from traffic.wire.layout import DESTINATION_PORT, SEGMENT_MAGIC
 from traffic.wire.probe_frame import build_segment_head
 from traffic.wire.segment_codec import DATA, HEAD, SEGMENT_BYTES, Head, Heads, Writer
 

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from traffic.engine.transport import ACKNOWLEDGED_BITS, Incoming, Outgoing
+from traffic.engine.transport import Incoming, Outgoing
+from traffic.wire.layout import ACKNOWLEDGED_BITS
 
 MS = 1_000_000
 
