@@ -26,13 +26,12 @@ from experiments.results.tables import (
     COLUMNS,
     POINTS,
     SETTINGS,
-    Point,
     held_settings,
     measured_points,
     row_of,
 )
 from experiments.spec.fabric import FabricOptions
-from experiments.spec.sweep import SweepOptions
+from experiments.spec.sweep import Point, SweepOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import router_demand
 from experiments.traffic_jobs import PairCheck

@@ -8,7 +8,6 @@ import errno
 import io
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -37,15 +36,9 @@ LINK_LOADS = "link_loads.csv"
 LINK_LOAD_COLUMNS = ("link", "port", "load", "dropped_packets")
 LINK_COLUMNS = ("time_s", "link", "port", "tx_bytes", "dropped_packets", "waiting_packets")
 
-_LONGEST_NAME = 120  # characters; a file's name ends at 255
 
 # Less than this free, and a run is not started: its series may take some MB.
 NEEDED_BYTES = 16 << 20
-
-
-def plain_name(*words: object) -> str:
-    """Returns some words as the name of a file or folder: without slashes, colons and the like."""
-    return re.sub(r"[^A-Za-z0-9._=]+", "-", "-".join(map(str, words))).strip("-")[-_LONGEST_NAME:]
 
 
 def seed_folder(seed: int) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from experiments.results.run_directory import MANIFEST, plain_name, read_csv, read_json
+from experiments.results.run_directory import MANIFEST, read_csv, read_json
+from experiments.spec.sweep import Point
 from topology.errors import ParameterError
 
 POINTS = "points.csv"
@@ -38,20 +38,6 @@ COLUMNS = (
 
 
 LATER_COLUMNS = ("accepted_ci95", "latency_mean_ci95_ms")
-
-
-@dataclass(frozen=True)
-class Point:
-    """One point of a sweep."""
-
-    routing: str
-    pattern: str
-    load: float
-
-    @property
-    def name(self) -> str:
-        """A name for files."""
-        return plain_name(self.routing, self.pattern, f"{self.load:g}")
 
 
 def row_of(point: Point, summary: Mapping[str, Any]) -> dict[str, Any]:

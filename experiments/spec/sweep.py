@@ -8,14 +8,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.results.tables import Point
 from experiments.spec.traffic import add_frame_arguments, add_seed_argument
-from experiments.spec.values import words_of
+from experiments.spec.values import plain_name, words_of
 from routing.registry import ROUTINGS, routing
 from topology.errors import ParameterError
 from traffic.workload.patterns import check_load, split_name
 
 LEAST_LOAD_STEP = 0.001
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep."""
+
+    routing: str
+    pattern: str
+    load: float
+
+    @property
+    def name(self) -> str:
+        """The point's name in file names."""
+        return plain_name(self.routing, self.pattern, f"{self.load:g}")
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from topology.errors import ParameterError
 
 DEFAULT_RESULTS = Path("results")
+_LONGEST_NAME = 120  # characters; a file's name ends at 255
+
+
+def plain_name(*words: object) -> str:
+    """Returns some words as the name of a file or folder: without slashes, colons and the like."""
+    return re.sub(r"[^A-Za-z0-9._=]+", "-", "-".join(map(str, words))).strip("-")[-_LONGEST_NAME:]
 
 
 def output_path(text: str) -> Path:

@@ -44,9 +44,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def demo(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab demo` is for."""
     from emulation.requirements import require_emulation
-    from experiments.results.run_directory import plain_name
     from experiments.spec.fabric import read_fabric
-    from experiments.spec.values import DEFAULT_RESULTS, check_seed
+    from experiments.spec.values import DEFAULT_RESULTS, check_seed, plain_name
     from topology.faults import CONTROLLER, Kind, parse_elements
 
     if arguments.name == _NAME and not hasattr(arguments, "q"):

@@ -106,8 +106,8 @@ def run(arguments: argparse.Namespace) -> Status:
         check_packet_rate(fabric, traffic)
         volume = f"{traffic.load:g}"
     require_emulation()
-    from experiments.results.run_directory import plain_name
     from experiments.run import run_experiment
+    from experiments.spec.values import plain_name
 
     words = [fabric.name, *fabric.params.values(), fabric.routing, traffic.pattern]
     stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -179,8 +179,8 @@ def sweep(arguments: argparse.Namespace) -> Status:
     check_packet_rate(fabric, traffic)
     require_emulation()
     from experiments.figures.sweep import plot_sweep
-    from experiments.results.run_directory import plain_name
     from experiments.results.tables import as_numbers, read_points
+    from experiments.spec.values import plain_name
     from experiments.sweep import run_sweep
 
     rate = AUTO_RATE if fabric.calibrate else f"{fabric.shape.rate_bps / 1000:g}kbit"

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments.results.run_directory import RunDirectory, plain_name, read_csv, read_json
+from experiments.results.run_directory import RunDirectory, read_csv, read_json
+from experiments.spec.values import plain_name
 from topology.errors import MachineError, ParameterError
 
 # ---- the directory ----

@@ -10,14 +10,13 @@ from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import (
     COLUMNS,
     POINTS,
-    Point,
     as_numbers,
     held_settings,
     measured_points,
     read_points,
     row_of,
 )
-from experiments.spec.sweep import SweepOptions
+from experiments.spec.sweep import Point, SweepOptions
 from topology.errors import ParameterError
 
 SETTINGS = {
