@@ -10,20 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 
-from routing.plan.groups import Block, RouterView, group_number, tagged_for
+from routing.plan.forwarding import forwarding_rule, tag_rule
+from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import (
-    Actions,
     Bucket,
     DecrementTtl,
     Group,
     GroupKind,
-    Match,
     Output,
     PushVlan,
     RoutePlan,
@@ -32,34 +30,28 @@ from routing.plan.model import (
     SwitchPlan,
     Table,
     ToGroup,
-    match,
 )
 from routing.plan.tables import (
-    MOST_TAGS,
+    MAX_TAGS,
     PRIORITY_BLOCK,
     PRIORITY_ROUTER,
     router_of_tag,
     shared_rules,
-    tag_of,
     to_router,
 )
-from routing.reroute import polarfly as polarfly_repair
-from routing.reroute.base import Repair, RepairMaker
-from routing.reroute.loop_free_alternates import RepairSearch
+from routing.reroute import polarfly as polarfly_reroute
+from routing.reroute.base import FastReroute, RerouteMaker
+from routing.reroute.loop_free_alternates import AlternateSearch
 from topology.addressing import INITIAL_TTL, hosts_of
 from topology.base import DestinationBlock, Topology
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
 
-# Open vSwitch drops output to the port that a packet came in by, and after a detour a packet may have to
-# go back there. Port 0 is none.
-CLEAR_INGRESS = SetField("in_port", 0)
-
 HopBound = Callable[[npt.NDArray[np.int16]], npt.NDArray[np.int16]]
 
 
 @dataclass(frozen=True)
-class SourcePart:
+class SourceTable:
     """What a routing does with the packets of a router's own hosts to other routers."""
 
     rules: tuple[Rule, ...]
@@ -67,15 +59,15 @@ class SourcePart:
 
 
 # (router, its ways around) -> what the routing does there
-SourcePartMaker = Callable[[RouterView, Repair], SourcePart]
+SourceTableMaker = Callable[[RouterView, FastReroute], SourceTable]
 
 
-def assemble(
+def compile_plan(
     topology: Topology,
     concentration: int,
     name: str,
     hop_bound: HopBound,
-    source_part: SourcePartMaker,
+    source_table: SourceTableMaker,
 ) -> RoutePlan:
     """Returns the plan of a routing.
 
@@ -84,59 +76,59 @@ def assemble(
         concentration: p, 1 to 254.
         name: the routing's name.
         hop_bound: see RoutePlan.
-        source_part: what the routing does at the source.
+        source_table: what the routing does at the source.
 
     Raises:
         ParameterError: the addresses cannot tell that many hosts or routers apart, there are more routers
             than tags, or routes are longer than packets live.
     """
     hosts = hosts_of(topology, concentration)
-    if topology.routers > MOST_TAGS:
+    if topology.routers > MAX_TAGS:
         raise ParameterError(
-            f"{topology.routers} routers are more than the {MOST_TAGS} that tags can name, which repairs and "
+            f"{topology.routers} routers are more than the {MAX_TAGS} that tags can name, which repairs and "
             "detours need"
         )
-    check_lifetime(topology, hop_bound)
+    check_ttl(topology, hop_bound)
     matches = tuple(to_router(topology, router) for router in range(topology.routers))
-    make_repair = _repair_maker(topology)
+    make_reroute = _reroute_maker(topology)
     parts = []
     for router, own_hosts in groupby(hosts, key=lambda host: host.router):
         view = RouterView(topology, router, tuple(topology.minimal_ports(router)), matches)
-        repair = make_repair(view)
-        source = source_part(view, repair)
-        parts.append((view, repair, source, tuple(own_hosts)))
+        reroute = make_reroute(view)
+        source = source_table(view, reroute)
+        parts.append((view, reroute, source, tuple(own_hosts)))
     tags = _Tags.of(parts)
-    marks = any(repair.onward.groups for _, repair, _, _ in parts)
-    repair_hops = max(repair.onward.most_hops for _, repair, _, _ in parts)
+    marks = any(reroute.untagged.groups for _, reroute, _, _ in parts)
+    repair_hops = max(reroute.untagged.max_extra_hops for _, reroute, _, _ in parts)
     if tags.protected:
-        repair_hops += max(repair.tagged.most_hops for _, repair, _, _ in parts)
+        repair_hops += max(reroute.tagged.max_extra_hops for _, reroute, _, _ in parts)
     switches = []
     made = _Made()
-    for view, repair, source, own in parts:
+    for view, reroute, source, own in parts:
         rules = [
             *shared_rules(topology, view.router, own, tag=view.router in tags.used, marks=marks),
             *source.rules,
         ]
-        rules += _onward(view, repair, made, marks=marks)
-        tagged = tags.toward(view, repair)
+        rules += _onward(view, reroute, made, marks=marks)
+        tagged = tags.toward(view, reroute)
         rules += [made.tag_rule(other, tagged[other]) for other in tags.used if other != view.router]
-        groups = [*_port_groups(view), *repair.onward.groups]
+        groups = [*_port_groups(view), *reroute.untagged.groups]
         if tags.protected:
-            groups += repair.tagged.groups
+            groups += reroute.tagged.groups
         groups += source.groups
-        switches.append(SwitchPlan(view.router, tuple(rules), tuple(groups), repair.onward.toward, tagged))
-    unprotected = tuple((view.router, *what) for view, repair, _, _ in parts for what in repair.unprotected)
+        switches.append(SwitchPlan(view.router, tuple(rules), tuple(groups), reroute.untagged.toward, tagged))
+    unprotected = tuple((view.router, *what) for view, reroute, _, _ in parts for what in reroute.unprotected)
     return RoutePlan(topology, concentration, name, tuple(switches), hop_bound, repair_hops, unprotected)
 
 
-def _repair_maker(topology: Topology) -> RepairMaker:
+def _reroute_maker(topology: Topology) -> RerouteMaker:
     """Returns what makes the repairs of a topology's routers."""
     if isinstance(topology, PolarFly):
-        return polarfly_repair.repair
-    return RepairSearch(topology).repair
+        return polarfly_reroute.fast_reroute
+    return AlternateSearch(topology).fast_reroute
 
 
-def check_lifetime(topology: Topology, hop_bound: HopBound, repair_hops: int = 0) -> None:
+def check_ttl(topology: Topology, hop_bound: HopBound, repair_hops: int = 0) -> None:
     """Raises ParameterError where packets would die of old age on a plan's routes."""
     most = int(hop_bound(np.array([topology.diameter], np.int16))[0])
     if most >= INITIAL_TTL:
@@ -165,31 +157,33 @@ class _Tags:
     protected: bool
 
     @classmethod
-    def of(cls, parts: Iterable[tuple[RouterView, Repair, SourcePart, object]]) -> _Tags:
+    def of(cls, parts: Iterable[tuple[RouterView, FastReroute, SourceTable, object]]) -> _Tags:
         """Returns what the parts of a plan need."""
         by_repairs: set[int] = set()
-        for view, repair, source, _ in parts:
+        for view, reroute, source, _ in parts:
             if any(_tags_in(source.groups)):
                 return cls(range(view.topology.routers), protected=True)
-            by_repairs.update(_tags_in(repair.onward.groups))
+            by_repairs.update(_tags_in(reroute.untagged.groups))
         return cls(sorted(by_repairs), protected=False)
 
-    def toward(self, view: RouterView, repair: Repair) -> tuple[int, ...]:
+    def toward(self, view: RouterView, reroute: FastReroute) -> tuple[int, ...]:
         """Returns the group for packets with each tag; 0 where none is so, and nothing without tags."""
         if not self.used:
             return ()
         if self.protected:
-            return repair.tagged.toward
-        numbers = [0] * len(view.ports)
+            return reroute.tagged.toward
+        numbers = [0] * len(view.first_ports)
         for router in self.used:
-            numbers[router] = group_number(Block.PORT, view.ports[router]) if router != view.router else 0
+            numbers[router] = (
+                group_number(GroupRole.PORT, view.first_ports[router]) if router != view.router else 0
+            )
         return tuple(numbers)
 
 
 def _tags_in(groups: Iterable[Group]) -> Iterator[int]:
     """Yields the routers that tags name which groups push."""
     for group in groups:
-        for bucket in (*group.buckets, *group.alternatives):
+        for bucket in (*group.buckets, *group.candidates):
             if PushVlan() in bucket.actions:
                 yield from (
                     router_of_tag(action.value)
@@ -214,7 +208,7 @@ class _Made:
                 what, priority = view.matches[first], PRIORITY_ROUTER
             else:
                 what, priority = to_router(view.topology, first, block.low_bits), PRIORITY_BLOCK
-            known[key] = onward_rule(table, what, group, priority)
+            known[key] = forwarding_rule(table, what, group, priority)
         return known[key]
 
     def tag_rule(self, router: int, tagged: int) -> Rule:
@@ -226,39 +220,20 @@ class _Made:
         return known[key]
 
 
-def _onward(view: RouterView, repair: Repair, made: _Made, *, marks: bool) -> Iterator[Rule]:
+def _onward(view: RouterView, reroute: FastReroute, made: _Made, *, marks: bool) -> Iterator[Rule]:
     for block in view.topology.destination_blocks(view.router):
         first = block.routers[0]
-        yield made.rule(Table.MINIMAL, view, block, repair.onward.toward[first])
+        yield made.rule(Table.MINIMAL, view, block, reroute.untagged.toward[first])
         if marks:
-            yield made.rule(Table.MARKED, view, block, group_number(Block.PORT, view.ports[first]))
+            yield made.rule(Table.MARKED, view, block, group_number(GroupRole.PORT, view.first_ports[first]))
 
 
 def _port_groups(view: RouterView) -> Iterator[Group]:
     for port in range(1, int(view.topology.degrees[view.router]) + 1):
         bucket = Bucket((DecrementTtl(), Output(port)))
-        yield Group(group_number(Block.PORT, port), GroupKind.INDIRECT, (bucket,))
+        yield Group(group_number(GroupRole.PORT, port), GroupKind.INDIRECT, (bucket,))
 
 
-def onward_rule(table: Table, destination: Match, group: int, priority: int = PRIORITY_ROUTER) -> Rule:
-    """Returns the rule by which a switch sends untagged packets for other routers' hosts to a group.
-
-    In table MINIMAL it is for packets without a mark, in table MARKED for those that were repaired before.
-    """
-    return Rule(table, priority, destination, _to_group(group))
-
-
-def tag_rule(router: int, tagged: int) -> Rule:
-    """Returns the rule by which a switch sends packets with another router's tag on toward it."""
-    return Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=tag_of(router)), _to_group(tagged))
-
-
-@cache
-def _to_group(number: int) -> Actions:
-    """Returns the same object for the same group: a proof works out what equals what by it."""
-    return (CLEAR_INGRESS, ToGroup(number))
-
-
-def by_way_of(repair: Repair, intermediate: int) -> Bucket:
+def detour_bucket(reroute: FastReroute, intermediate: int) -> Bucket:
     """Returns the bucket that sends an untagged packet to a router first, with a tag that says so."""
-    return Bucket((*tagged_for(intermediate), ToGroup(repair.tagged.toward[intermediate])))
+    return Bucket((*push_tag(intermediate), ToGroup(reroute.tagged.toward[intermediate])))

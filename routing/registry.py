@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from routing.algorithms import compact_valiant, minimal, ugal, ugal_pf, valiant
 from routing.algorithms.bucket_control import Law
-from routing.compiler import check_lifetime
-from routing.garbage import no_collection
+from routing.compiler import check_ttl
+from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
 from routing.reroute.base import without_local_repair
 from topology.base import Topology
@@ -66,7 +66,7 @@ def routing(name: str) -> Routing:
     return ROUTINGS[name]
 
 
-@no_collection()
+@without_garbage_collection()
 def make_plan(topology: Topology, concentration: int, name: str, *, local_repair: bool = True) -> RoutePlan:
     """Returns the plan of a routing for a fabric, with ways around dead links in its switches or without.
 
@@ -76,5 +76,5 @@ def make_plan(topology: Topology, concentration: int, name: str, *, local_repair
     plan = routing(name).make_plan(topology, concentration)
     if not local_repair:
         return without_local_repair(plan)
-    check_lifetime(topology, plan.hop_bound, plan.repair_hops)
+    check_ttl(topology, plan.hop_bound, plan.repair_hops)
     return plan

@@ -147,6 +147,6 @@ class PacketModel:
 
 def _port_and_tag(group, number):
     bucket = group.buckets[number]
-    (port,) = group.ports[group.alternatives.index(bucket)]
+    (port,) = group.ports[group.candidates.index(bucket)]
     tags = [a.value & 0xFFF for a in bucket.actions if isinstance(a, SetField) and a.field == "vlan_vid"]
     return port, tags[0] - 1 if tags else None

@@ -44,11 +44,11 @@ class Change(enum.Enum):
 
 @dataclass
 class AdaptiveGroup:
-    """A group whose first alternative is minimal, and where its buckets point.
+    """A group whose first candidate is minimal, and where its buckets point.
 
     Attributes:
         group: as the plan has it.
-        pointing: each bucket's alternative.
+        pointing: each bucket's candidate.
         rest: steps until it may change again.
     """
 
@@ -58,7 +58,7 @@ class AdaptiveGroup:
 
     @property
     def ports(self) -> tuple[tuple[int, ...], ...]:
-        """The ports of each alternative."""
+        """The ports of each candidate."""
         return self.group.ports
 
     @property
@@ -72,14 +72,14 @@ class AdaptiveGroup:
         return any(self.pointing)
 
     def counts(self) -> list[int]:
-        """Returns how many buckets each alternative has."""
+        """Returns how many buckets each candidate has."""
         counts = [0] * len(self.ports)
-        for alternative in self.pointing:
-            counts[alternative] += 1
+        for candidate in self.pointing:
+            counts[candidate] += 1
         return counts
 
     def move(self, origin: int, target: int) -> bool:
-        """Re-points one bucket from an alternative to another; returns whether there was one."""
+        """Re-points one bucket from an candidate to another; returns whether there was one."""
         if origin not in self.pointing:
             return False
         self.pointing[self.pointing.index(origin)] = target
@@ -87,8 +87,8 @@ class AdaptiveGroup:
 
     def changed_group(self) -> Group:
         """Returns the group as it is to be now."""
-        alternatives = self.group.alternatives
-        return replace(self.group, buckets=tuple(alternatives[index] for index in self.pointing))
+        candidates = self.group.candidates
+        return replace(self.group, buckets=tuple(candidates[index] for index in self.pointing))
 
 
 @dataclass
@@ -146,7 +146,7 @@ class SwitchAdapter:
         self._law = law
         self._ports = PortOccupancies()
         self._groups = [
-            AdaptiveGroup(group, [0] * len(group.buckets)) for group in plan.groups if group.alternatives
+            AdaptiveGroup(group, [0] * len(group.buckets)) for group in plan.groups if group.candidates
         ]
 
     def update(self, occupancies: Occupancies) -> list[Group]:

@@ -5,7 +5,7 @@ Source: PolarFly (SC22), section V-B.
 
 from __future__ import annotations
 
-from routing.algorithms.detour_groups import Way, detour_plan
+from routing.algorithms.detour_groups import CandidatePath, detour_plan
 from routing.plan.model import Group, GroupKind, RoutePlan
 from topology.base import Topology
 from topology.families.polarfly_detours import NearDetour
@@ -21,8 +21,8 @@ def compact_valiant_plan(topology: Topology, concentration: int) -> RoutePlan:
     return detour_plan(topology, concentration, NAME, _group, _one_per_first_hop)
 
 
-def _group(number: int, _minimal: Way, detours: list[Way]) -> Group:
-    return Group(number, GroupKind.SELECT, tuple(way.bucket for way in detours))
+def _group(number: int, _minimal: CandidatePath, detours: list[CandidatePath]) -> Group:
+    return Group(number, GroupKind.SELECT, tuple(path.bucket for path in detours))
 
 
 def _one_per_first_hop(detours: list[NearDetour]) -> list[NearDetour]:

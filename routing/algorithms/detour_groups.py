@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from routing.compiler import SourcePart, assemble
-from routing.plan.groups import Block, RouterView, group_number, tagged_for
+from routing.compiler import SourceTable, compile_plan
+from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import Bucket, Group, RoutePlan, Rule, Table, ToGroup
 from routing.plan.tables import PRIORITY_ROUTER
-from routing.reroute.base import Repair
+from routing.reroute.base import FastReroute
 from topology.base import Topology
 from topology.errors import UsageError
 from topology.families.polarfly import PolarFly
@@ -20,7 +20,7 @@ from topology.families.polarfly_detours import NearDetour, far_detours, near_det
 
 
 @dataclass(frozen=True)
-class Way:
+class CandidatePath:
     """A way that a group may send packets: a bucket, and the port by which it leaves while that is up."""
 
     bucket: Bucket
@@ -28,7 +28,7 @@ class Way:
 
 
 # (group number, the minimal way, the detours around it) -> the group
-GroupMaker = Callable[[int, Way, list[Way]], Group]
+GroupMaker = Callable[[int, CandidatePath, list[CandidatePath]], Group]
 NearChoice = Callable[[list[NearDetour]], list[NearDetour]]
 
 
@@ -50,24 +50,24 @@ def detour_plan(
 
     Raises:
         UsageError: the topology is no PolarFly, on whose geometry the detours rest.
-        ParameterError: as `assemble`.
+        ParameterError: as `compile_plan`.
     """
     if not isinstance(topology, PolarFly):
         raise UsageError(f"{name} is a routing for polarfly, not for {topology.name}; try valiant")
 
-    def source_part(view: RouterView, _repair: Repair) -> SourcePart:
+    def source_part(view: RouterView, _reroute: FastReroute) -> SourceTable:
         groups = []
         port_to = dict(view.neighbour_ports())
         for neighbour, port in view.neighbour_ports():
-            far = [_far_way(port_to[m]) for m in far_detours(topology, view.router, neighbour)]
+            far = [_far_path(port_to[m]) for m in far_detours(topology, view.router, neighbour)]
             chosen = near_choice(near_detours(topology, view.router, neighbour))
-            near = [_near_way(detour, port_to[detour.first]) for detour in chosen]
-            straight = Way(Bucket((ToGroup(group_number(Block.ONWARD_NEAR, port)),)), port)
-            groups.append(make_group(group_number(Block.CHOICE_FAR, port), _far_way(port), far))
-            groups.append(make_group(group_number(Block.CHOICE_NEAR, port), straight, near))
-        return SourcePart(tuple(_group_rules(view)), tuple(groups))
+            near = [_near_path(detour, port_to[detour.first]) for detour in chosen]
+            straight = CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_NEAR, port)),)), port)
+            groups.append(make_group(group_number(GroupRole.CHOICE_FAR, port), _far_path(port), far))
+            groups.append(make_group(group_number(GroupRole.CHOICE_NEAR, port), straight, near))
+        return SourceTable(tuple(_group_rules(view)), tuple(groups))
 
-    return assemble(topology, concentration, name, _hop_bound, source_part)
+    return compile_plan(topology, concentration, name, _hop_bound, source_part)
 
 
 def _hop_bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
@@ -80,21 +80,23 @@ def _group_rules(view: RouterView) -> list[Rule]:
     adjacent = {neighbour for neighbour, _ in view.neighbour_ports()}
 
     def choice(other: int) -> tuple[ToGroup, ...]:
-        block = Block.CHOICE_NEAR if other in adjacent else Block.CHOICE_FAR
-        return (ToGroup(group_number(block, view.ports[other])),)
+        block = GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR
+        return (ToGroup(group_number(block, view.first_ports[other])),)
 
     return [
         Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], choice(other)) for other in view.others()
     ]
 
 
-def _far_way(port: int) -> Way:
+def _far_path(port: int) -> CandidatePath:
     """Returns the way by a port to destinations that are not adjacent."""
-    return Way(Bucket((ToGroup(group_number(Block.ONWARD_FAR, port)),)), port)
+    return CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_FAR, port)),)), port)
 
 
-def _near_way(detour: NearDetour, port: int) -> Way:
+def _near_path(detour: NearDetour, port: int) -> CandidatePath:
     """Returns the way that takes a detour to an adjacent router by the port of its first hop."""
     if detour.tagged is None:
-        return _far_way(port)
-    return Way(Bucket((*tagged_for(detour.tagged), ToGroup(group_number(Block.TAGGED, port)))), port)
+        return _far_path(port)
+    return CandidatePath(
+        Bucket((*push_tag(detour.tagged), ToGroup(group_number(GroupRole.TAGGED, port)))), port
+    )

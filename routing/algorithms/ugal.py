@@ -25,15 +25,15 @@ from routing.algorithms.bucket_control import (
     PortOccupancies,
     returned_at_once,
 )
-from routing.compiler import SourcePart, assemble, by_way_of
-from routing.plan.groups import Block, RouterView, group_number
+from routing.compiler import SourceTable, compile_plan, detour_bucket
+from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan, Rule, Table, ToGroup
 from routing.plan.tables import PRIORITY_ROUTER
-from routing.reroute.base import Repair
+from routing.reroute.base import FastReroute
 from topology.base import Topology
 
 NAME = "ugal"
-MOST_INTERMEDIATES = 64
+MAX_INTERMEDIATES = 64
 
 # How much more occupancy times hops the minimal path may have and still be taken.
 THRESHOLD = 1 / 2
@@ -45,7 +45,7 @@ def ugal_plan(topology: Topology, concentration: int) -> RoutePlan:
     """Returns the plan whose groups begin minimal and may be pointed at detours by way of any router.
 
     A group has at most 64 intermediates, evenly chosen of those whose way neither begins by the minimal port
-    nor comes back through the source. Arguments and errors as `assemble`.
+    nor comes back through the source. Arguments and errors as `compile_plan`.
     """
     diameter = topology.diameter
     everyone = np.arange(topology.routers)
@@ -54,50 +54,52 @@ def ugal_plan(topology: Topology, concentration: int) -> RoutePlan:
     def bound(pair_distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
         return np.where(pair_distances == 0, 0, 2 * diameter).astype(np.int16)
 
-    def source_part(view: RouterView, repair: Repair) -> SourcePart:
+    def source_part(view: RouterView, reroute: FastReroute) -> SourceTable:
         members: dict[tuple[int, int], list[int]] = {}
         for other in view.others():
-            key = (int(distances[view.router, other]), repair.onward.toward[other])
+            key = (int(distances[view.router, other]), reroute.untagged.toward[other])
             members.setdefault(key, []).append(other)
         rules, groups = [], []
         for index, destinations in enumerate(members.values()):
-            number = group_number(Block.CHOICE_BY_DISTANCE, index)
-            groups.append(_group(view, repair, distances, number, destinations))
+            number = group_number(GroupRole.CHOICE_BY_DISTANCE, index)
+            groups.append(_group(view, reroute, distances, number, destinations))
             rules += [
                 Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(number),))
                 for other in destinations
             ]
-        return SourcePart(tuple(rules), tuple(groups))
+        return SourceTable(tuple(rules), tuple(groups))
 
-    return assemble(topology, concentration, NAME, bound, source_part)
+    return compile_plan(topology, concentration, NAME, bound, source_part)
 
 
 def _group(
     view: RouterView,
-    repair: Repair,
+    reroute: FastReroute,
     distances: npt.NDArray[np.int16],
     number: int,
     destinations: list[int],
 ) -> Group:
-    ports = view.ways[destinations[0]]
+    ports = view.minimal_ports[destinations[0]]
     away, onward = distances[view.router], distances[:, destinations]
     # The source lies on a shortest path from there: the way would come back.
     back = (away[:, None] + away[destinations][None, :] == onward).any(axis=1)
     candidates = [
-        other for other in view.others() if not back[other] and set(ports).isdisjoint(view.ways[other])
+        other
+        for other in view.others()
+        if not back[other] and set(ports).isdisjoint(view.minimal_ports[other])
     ]
-    places = np.linspace(0, len(candidates) - 1, min(len(candidates), MOST_INTERMEDIATES)).round()
+    places = np.linspace(0, len(candidates) - 1, min(len(candidates), MAX_INTERMEDIATES)).round()
     chosen = [candidates[int(place)] for place in places]
-    minimal = Bucket((ToGroup(repair.onward.toward[destinations[0]]),))
+    minimal = Bucket((ToGroup(reroute.untagged.toward[destinations[0]]),))
     if not chosen:
         return Group(number, GroupKind.INDIRECT, (minimal,))
     return Group(
         number,
         GroupKind.SELECT,
         (minimal,) * BUCKETS,
-        alternatives=(minimal, *(by_way_of(repair, intermediate) for intermediate in chosen)),
+        candidates=(minimal, *(detour_bucket(reroute, intermediate) for intermediate in chosen)),
         hops=(float(away[destinations[0]]), *(float(away[r] + onward[r].mean()) for r in chosen)),
-        ports=(ports, *(view.ways[intermediate] for intermediate in chosen)),
+        ports=(ports, *(view.minimal_ports[intermediate] for intermediate in chosen)),
     )
 
 

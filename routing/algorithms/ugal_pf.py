@@ -22,7 +22,7 @@ from routing.algorithms.bucket_control import (
     least_occupied,
     returned_at_once,
 )
-from routing.algorithms.detour_groups import Way, detour_plan
+from routing.algorithms.detour_groups import CandidatePath, detour_plan
 from routing.plan.model import Group, GroupKind, RoutePlan
 from topology.base import Topology
 
@@ -47,14 +47,14 @@ def ugal_pf_plan(topology: Topology, concentration: int) -> RoutePlan:
     return detour_plan(topology, concentration, NAME, _group, lambda detours: detours)
 
 
-def _group(number: int, minimal: Way, detours: list[Way]) -> Group:
-    ways = [minimal, *detours]
+def _group(number: int, minimal: CandidatePath, detours: list[CandidatePath]) -> Group:
+    paths = [minimal, *detours]
     return Group(
         number,
         GroupKind.SELECT,
         (minimal.bucket,) * BUCKETS,
-        alternatives=tuple(way.bucket for way in ways),
-        ports=tuple((way.port,) for way in ways),
+        candidates=tuple(path.bucket for path in paths),
+        ports=tuple((path.port,) for path in paths),
     )
 
 

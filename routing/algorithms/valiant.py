@@ -10,38 +10,38 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from routing.compiler import SourcePart, assemble, by_way_of
-from routing.plan.groups import Block, RouterView, group_number
+from routing.compiler import SourceTable, compile_plan, detour_bucket
+from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Group, GroupKind, RoutePlan, Rule, Table, ToGroup
 from routing.plan.tables import PRIORITY_ROUTER
-from routing.reroute.base import Repair
+from routing.reroute.base import FastReroute
 from topology.base import Topology
 
 NAME = "valiant"
 # One group for all destinations. Open vSwitch divides a group of n equal buckets evenly up to n = 256.
-GROUP = group_number(Block.CHOICE_ANY)
-MOST_INTERMEDIATES = 256
+GROUP = group_number(GroupRole.CHOICE_ANY)
+MAX_INTERMEDIATES = 256
 
 
 def valiant_plan(topology: Topology, concentration: int) -> RoutePlan:
     """Returns the plan in which a packet takes at most twice the diameter in hops.
 
     Where there are over 256 other routers, a source uses every so many-th of them. Arguments and errors
-    as `assemble`.
+    as `compile_plan`.
     """
     diameter = topology.diameter
 
     def bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
         return np.where(distances == 0, 0, 2 * diameter).astype(np.int16)
 
-    return assemble(topology, concentration, NAME, bound, _any_router_first)
+    return compile_plan(topology, concentration, NAME, bound, _any_router_first)
 
 
-def _any_router_first(view: RouterView, repair: Repair) -> SourcePart:
+def _any_router_first(view: RouterView, reroute: FastReroute) -> SourceTable:
     others = view.others()
-    chosen = np.linspace(0, len(others) - 1, min(len(others), MOST_INTERMEDIATES)).round()
-    buckets = tuple(by_way_of(repair, others[int(index)]) for index in chosen)
+    chosen = np.linspace(0, len(others) - 1, min(len(others), MAX_INTERMEDIATES)).round()
+    buckets = tuple(detour_bucket(reroute, others[int(index)]) for index in chosen)
     rules = tuple(
         Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(GROUP),)) for other in others
     )
-    return SourcePart(rules, (Group(GROUP, GroupKind.SELECT, buckets),))
+    return SourceTable(rules, (Group(GROUP, GroupKind.SELECT, buckets),))

@@ -13,7 +13,7 @@ from topology.base import Topology
 _PORT_BITS = 12
 
 
-class Block(enum.IntEnum):
+class GroupRole(enum.IntEnum):
     """What a group is for: the upper bits of its number, a port being the lower ones."""
 
     PORT = 0  # the port alone
@@ -24,10 +24,10 @@ class Block(enum.IntEnum):
     CHOICE_NEAR = 5  # a routing's choice for the neighbour itself
     CHOICE_ANY = 6  # a routing's choice for all destinations
     CHOICE_BY_DISTANCE = 8  # a routing's choices for destinations at one distance, one after another
-    SENDING = 1 << 16  # by some ports with some ways around, one after another
+    PROTECTED = 1 << 16  # by some ports with some ways around, one after another
 
 
-def group_number(block: Block, port: int = 0) -> int:
+def group_number(block: GroupRole, port: int = 0) -> int:
     """Returns the number of the group for something at a port, or of a block's so many-th group."""
     return (block << _PORT_BITS) + port
 
@@ -39,19 +39,19 @@ class RouterView:
     Attributes:
         topology: the fabric's graph.
         router: which router.
-        ways: the ports by which minimal routes to each router begin, in router order.
+        minimal_ports: the ports by which minimal routes to each router begin, in router order.
         matches: the match of packets for each router's hosts, in router order.
     """
 
     topology: Topology
     router: int
-    ways: tuple[tuple[int, ...], ...]
+    minimal_ports: tuple[tuple[int, ...], ...]
     matches: tuple[Match, ...]
 
     @cached_property
-    def ports(self) -> tuple[int, ...]:
+    def first_ports(self) -> tuple[int, ...]:
         """The first of these ports, toward each router's minimal next hop."""
-        return tuple(ports[0] if ports else 0 for ports in self.ways)
+        return tuple(ports[0] if ports else 0 for ports in self.minimal_ports)
 
     def others(self) -> list[int]:
         """Returns all routers but this one."""
@@ -63,6 +63,6 @@ class RouterView:
         return [(neighbour, port) for port, neighbour in enumerate(neighbours, start=1)]
 
 
-def tagged_for(intermediate: int) -> Actions:
+def push_tag(intermediate: int) -> Actions:
     """Returns the actions that tag an untagged packet, to go by way of a router first."""
     return (PushVlan(), SetField("vlan_vid", tag_of(intermediate)))

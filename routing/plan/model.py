@@ -36,7 +36,7 @@ COOKIE_MARK: Final = 0x504F << FINGERPRINT_BITS
 
 # The DSCP of a packet that a switch has sent around a dead link: it is not sent around another. One of the
 # values for experiments and local use (RFC 2474, section 6: pool 2).
-REPAIRED_DSCP: Final = 0b000011
+REROUTED_DSCP: Final = 0b000011
 
 
 class Table(enum.IntEnum):
@@ -172,16 +172,16 @@ class Group:
         number: its id on its switch.
         kind: how it picks.
         buckets: what it picks among.
-        alternatives: where a controller adapts the group, everything that one of its buckets may ever be; the
+        candidates: where a controller adapts the group, everything that one of its buckets may ever be; the
             minimal path comes first.
-        hops: how many hops each alternative takes to the group's destinations, on average.
-        ports: by which ports, equally, each alternative leaves while they are up.
+        hops: how many hops each candidate takes to the group's destinations, on average.
+        ports: by which ports, equally, each candidate leaves while they are up.
     """
 
     number: int
     kind: GroupKind
     buckets: tuple[Bucket, ...]
-    alternatives: tuple[Bucket, ...] = ()
+    candidates: tuple[Bucket, ...] = ()
     hops: tuple[float, ...] = ()
     ports: tuple[tuple[int, ...], ...] = ()
 
@@ -193,15 +193,17 @@ class SwitchPlan:
     Attributes:
         router: whose switch.
         rules, groups: what it holds.
-        onward, tagged: by which group it sends on packets without a tag to each router, and those whose tag
-            names each router; no tags without the latter.
+        untagged_groups: number of the group that serves untagged packets to each router, in router order; 0
+            for the router itself.
+        tagged_groups: number of the group that serves packets whose tag names each router; 0 for a router
+            that no tag names, and empty where no packet has a tag.
     """
 
     router: int
     rules: tuple[Rule, ...]
     groups: tuple[Group, ...]
-    onward: tuple[int, ...] = ()
-    tagged: tuple[int, ...] = ()
+    untagged_groups: tuple[int, ...] = ()
+    tagged_groups: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from routing.plan.model import (
     ETH_TYPE_IPV4,
     NO_VLAN,
     PORT_INGRESS,
-    REPAIRED_DSCP,
+    REROUTED_DSCP,
     VLAN_PRESENT,
     CopyBits,
     LoadBits,
@@ -43,7 +43,7 @@ PRIORITY_BLOCK = 50  # of routers
 PRIORITY_DROP = 1
 
 ARP_REQUEST, ARP_REPLY = 1, 2
-MOST_TAGS = 4094
+MAX_TAGS = 4094
 NETWORK_MASK = 0xFF000000
 TO_ANY_HOST = match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(NETWORK, NETWORK_MASK))
 # The upper two bytes of every host's MAC address.
@@ -73,7 +73,7 @@ def shared_rules(
         for table in (Table.SOURCE, Table.MINIMAL):
             yield Rule(table, PRIORITY_HOST, to_host(host), (Output(port),))
     if marks:
-        marked = match(eth_type=ETH_TYPE_IPV4, ip_dscp=REPAIRED_DSCP)
+        marked = match(eth_type=ETH_TYPE_IPV4, ip_dscp=REROUTED_DSCP)
         yield Rule(Table.MINIMAL, PRIORITY_MARKED, marked, goto=Table.MARKED)
 
 
@@ -110,7 +110,7 @@ def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterat
         ipv4 = own + match(eth_dst=_ANY_HOST, eth_type=ETH_TYPE_IPV4, ipv4_src=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_HOST, ipv4, goto=Table.SOURCE)
         # A host's own packet is not one that was repaired, whatever it says.
-        marked = ipv4 + match(ip_dscp=REPAIRED_DSCP)
+        marked = ipv4 + match(ip_dscp=REROUTED_DSCP)
         yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, marked, (SetField("ip_dscp", 0),), goto=Table.SOURCE)
         arp = own + match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_sha=host.mac, arp_spa=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_HOST, arp, goto=Table.SOURCE)

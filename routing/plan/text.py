@@ -51,7 +51,7 @@ def _group(group: Group) -> str:
     counted = Counter(map(_bucket, group.buckets))
     ways = [text if count == 1 else f"{count} x [{text}]" for text, count in counted.items()]
     line = f"group {group.number:#x} {group.kind.value}: " + " | ".join(ways)
-    others = [way for way in map(_bucket, group.alternatives) if way not in counted]
+    others = [way for way in map(_bucket, group.candidates) if way not in counted]
     return line + (" ; may be pointed at " + " | ".join(others) if others else "")
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from routing.compiler import onward_rule, tag_rule
-from routing.plan.groups import Block, group_number
+from routing.plan.forwarding import forwarding_rule, tag_rule
+from routing.plan.groups import GroupRole, group_number
 from routing.plan.model import (
     Actions,
     Group,
@@ -89,21 +89,21 @@ def _rerouted(whole: RoutePlan, left: SurvivingGraph) -> tuple[RoutePlan, Mask]:
         first[router] = 1
         port_changed = away & ~shortest[first - 1, everyone]
         rules: list[Rule] = []
-        onward, tagged = sends.groups(switch.onward), sends.groups(switch.tagged)
-        changed = (onward != switch.onward) | port_changed
+        onward, tagged = sends.groups(switch.untagged_groups), sends.groups(switch.tagged_groups)
+        changed = (onward != switch.untagged_groups) | port_changed
         for other in np.flatnonzero(changed).tolist():
             port = int(shortest[:, other].argmax()) + 1 if port_changed[other] else int(first[other])
             destination = to_router(topology, other)
-            rules.append(onward_rule(Table.MINIMAL, destination, int(onward[other])))
+            rules.append(forwarding_rule(Table.MINIMAL, destination, int(onward[other])))
             if marks:
-                rules.append(onward_rule(Table.MARKED, destination, group_number(Block.PORT, port)))
-        for other in np.flatnonzero(tagged != switch.tagged).tolist():
+                rules.append(forwarding_rule(Table.MARKED, destination, group_number(GroupRole.PORT, port)))
+        for other in np.flatnonzero(tagged != switch.tagged_groups).tolist():
             rules.append(tag_rule(other, int(tagged[other])))
         displaced[router] |= changed
         if rules:
             with_rules = _with_rules(switch, rules)
             switches[router] = replace(
-                with_rules, onward=tuple(onward.tolist()), tagged=tuple(tagged.tolist())
+                with_rules, untagged_groups=tuple(onward.tolist()), tagged_groups=tuple(tagged.tolist())
             )
     return replace(whole, switches=tuple(switches)), displaced
 
@@ -134,7 +134,7 @@ class _Sends:
             chosen[other] = max(
                 possible,
                 key=lambda number: (len(ports[number]), -number),
-                default=group_number(Block.PORT, port),
+                default=group_number(GroupRole.PORT, port),
             )
         return chosen
 

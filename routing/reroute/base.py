@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from routing.plan.groups import Block, RouterView, group_number
+from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import (
-    REPAIRED_DSCP,
+    REROUTED_DSCP,
     Actions,
     Bucket,
     DecrementTtl,
@@ -28,46 +28,46 @@ from routing.plan.model import (
 )
 from topology.faults import Element
 
-MARK = SetField("ip_dscp", REPAIRED_DSCP)
+MARK = SetField("ip_dscp", REROUTED_DSCP)
 
 
 @dataclass(frozen=True)
-class Ways:
+class ProtectedGroups:
     """Groups by which a router sends packets on, each with its ways around.
 
     Attributes:
         groups: the groups.
         toward: group number toward each router; 0 for the router itself.
-        most_hops: how many hops more a packet takes for being sent around, at most.
+        max_extra_hops: how many hops more a packet takes for being sent around, at most.
     """
 
     groups: tuple[Group, ...]
     toward: tuple[int, ...]
-    most_hops: int
+    max_extra_hops: int
 
 
 @dataclass(frozen=True)
-class Repair:
+class FastReroute:
     """How one router sends packets on.
 
     Attributes:
-        onward: packets without a tag, to the router that they are for.
+        untagged: packets without a tag, to the router that they are for.
         make_tagged: makes `tagged`.
         unprotected: (destination, link or switch) where no way around what is dead is known.
     """
 
-    onward: Ways
-    make_tagged: Callable[[], Ways]
+    untagged: ProtectedGroups
+    make_tagged: Callable[[], ProtectedGroups]
     unprotected: tuple[tuple[int, Element], ...] = ()
 
     @cached_property
-    def tagged(self) -> Ways:
+    def tagged(self) -> ProtectedGroups:
         """Packets with a tag, to the router that it names; only needed where sources set tags."""
         return self.make_tagged()
 
 
 # Makes one router's repair.
-RepairMaker = Callable[[RouterView], Repair]
+RerouteMaker = Callable[[RouterView], FastReroute]
 
 
 def failover_group(number: int, port: int, around: tuple[Bucket, ...]) -> Group:
@@ -88,7 +88,7 @@ def without_local_repair(plan: RoutePlan) -> RoutePlan:
 
 def _without_ways_around(switch: SwitchPlan) -> SwitchPlan:
     ports = {
-        group.number: ToGroup(group_number(Block.PORT, group.buckets[0].watch_port or 0))
+        group.number: ToGroup(group_number(GroupRole.PORT, group.buckets[0].watch_port or 0))
         for group in switch.groups
         if group.kind is GroupKind.FAST_FAILOVER
     }
@@ -102,7 +102,7 @@ def _without_ways_around(switch: SwitchPlan) -> SwitchPlan:
         return tuple(replace(bucket, actions=straight(bucket.actions), watch_port=None) for bucket in buckets)
 
     groups = tuple(
-        replace(g, buckets=all_straight(g.buckets), alternatives=all_straight(g.alternatives))
+        replace(g, buckets=all_straight(g.buckets), candidates=all_straight(g.candidates))
         for g in switch.groups
         if g.number not in ports
     )
@@ -111,6 +111,6 @@ def _without_ways_around(switch: SwitchPlan) -> SwitchPlan:
         switch,
         rules=rules,
         groups=groups,
-        onward=tuple(ports[n].group if n in ports else n for n in switch.onward),
-        tagged=tuple(ports[n].group if n in ports else n for n in switch.tagged),
+        untagged_groups=tuple(ports[n].group if n in ports else n for n in switch.untagged_groups),
+        tagged_groups=tuple(ports[n].group if n in ports else n for n in switch.tagged_groups),
     )

@@ -27,10 +27,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from routing.plan.groups import Block, RouterView, group_number, tagged_for
+from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import Bucket, Group, GroupKind, SetField, ToGroup
 from routing.plan.tables import tag_of
-from routing.reroute.base import MARK, Repair, Ways, by_port
+from routing.reroute.base import MARK, FastReroute, ProtectedGroups, by_port
 from topology.base import Topology
 from topology.failures import failure_of, parts
 from topology.faults import Element, Kind
@@ -47,7 +47,7 @@ Mask = npt.NDArray[np.bool_]
 Routers = npt.NDArray[np.integer]
 
 
-class RepairSearch:
+class AlternateSearch:
     """Searches the ways around of a topology's routers."""
 
     def __init__(self, topology: Topology) -> None:
@@ -58,11 +58,11 @@ class RepairSearch:
         self.distances = topology.distances(everyone[:, None], everyone)
         self.tags = np.zeros(topology.routers, bool)  # that were chosen so far
 
-    def repair(self, view: RouterView) -> Repair:
+    def fast_reroute(self, view: RouterView) -> FastReroute:
         """Returns the ways around of one router."""
         search = _RouterSearch(self, view)
-        onward = search.onward()
-        return Repair(onward, search.tagged, tuple(search.unprotected))
+        untagged = search.untagged()
+        return FastReroute(untagged, search.tagged, tuple(search.unprotected))
 
     def paths(self, origins: Routers, targets: Routers) -> list[Routers]:
         """Returns the routers on minimal paths, one for each pair, hop by hop; shapes broadcast."""
@@ -103,7 +103,7 @@ _Found = list[tuple[_Unit, _Ways]]
 class _RouterSearch:
     """The ways around of one router."""
 
-    def __init__(self, search: RepairSearch, view: RouterView) -> None:
+    def __init__(self, search: AlternateSearch, view: RouterView) -> None:
         self.unprotected: list[tuple[int, Element]] = []
         self._search = search
         self._view = view
@@ -118,21 +118,21 @@ class _RouterSearch:
         self._detour = 1 + self._out - search.distances[self._router]
         self._most_hops = 0
 
-    def onward(self) -> Ways:
+    def untagged(self) -> ProtectedGroups:
         """Returns the ways of packets without a tag."""
         blocks = self._search.topology.destination_blocks(self._router)
-        units = [_Unit(list(block.routers), self._view.ways[block.routers[0]]) for block in blocks]
+        units = [_Unit(list(block.routers), self._view.minimal_ports[block.routers[0]]) for block in blocks]
         paths = self._search.paths(self._neighbours[:, None], self._everyone)
         return self._ways(units, partial(self._around, paths, _avoid(paths, self._router)), marked=True)
 
-    def tagged(self) -> Ways:
+    def tagged(self) -> ProtectedGroups:
         """Returns the ways of packets with a tag."""
-        units = [_Unit([router], self._view.ways[router]) for router in self._view.others()]
+        units = [_Unit([router], self._view.minimal_ports[router]) for router in self._view.others()]
         return self._ways(units, self._around_with_tag, marked=False)
 
     def _ways(
         self, all_units: list[_Unit], around: Callable[[int, list[_Unit]], _Found], *, marked: bool
-    ) -> Ways:
+    ) -> ProtectedGroups:
         known = len(self._groups.made)
         numbers = [0] * len(self._everyone)
         self._most_hops = 0
@@ -141,7 +141,7 @@ class _RouterSearch:
                 number = self._groups.sending(unit.ports, ways, several=lost is None, marked=marked)
                 for router in unit.routers:
                     numbers[router] = number
-        return Ways(tuple(self._groups.made[known:]), tuple(numbers), self._most_hops)
+        return ProtectedGroups(tuple(self._groups.made[known:]), tuple(numbers), self._most_hops)
 
     def _by_only_neighbour(self, units: Iterable[_Unit]) -> Iterator[tuple[int | None, list[_Unit]]]:
         """Yields units by their one next hop; those with several by None."""
@@ -315,12 +315,12 @@ class _Groups:
     def _group(self, kind: GroupKind, buckets: tuple[Bucket, ...]) -> int:
         key = (kind, buckets)
         if key not in self._numbers:
-            self._numbers[key] = group_number(Block.SENDING, len(self.made))
+            self._numbers[key] = group_number(GroupRole.PROTECTED, len(self.made))
             self.made.append(Group(self._numbers[key], kind, buckets))
         return self._numbers[key]
 
     def _bucket(self, way: _Around, *, marked: bool) -> Bucket:
         port = self._port_to[way.neighbour]
         if marked:
-            return by_port(port, (MARK, *(() if way.tag is None else tagged_for(way.tag))))
+            return by_port(port, (MARK, *(() if way.tag is None else push_tag(way.tag))))
         return by_port(port, () if way.tag is None else (SetField("vlan_vid", tag_of(way.tag)),))

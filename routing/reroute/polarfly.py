@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from routing.plan.groups import Block, RouterView, group_number, tagged_for
+from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import Bucket, SetField
 from routing.plan.tables import tag_of
-from routing.reroute.base import MARK, Repair, Ways, by_port, failover_group
+from routing.reroute.base import MARK, FastReroute, ProtectedGroups, by_port, failover_group
 from topology.families.polarfly import PolarFly
 from topology.families.polarfly_detours import iterate_near_detours, split_by_adjacency
 
@@ -33,39 +33,39 @@ _WAYS = 2
 MOST_HOPS = 3
 
 
-def repair(view: RouterView) -> Repair:
+def fast_reroute(view: RouterView) -> FastReroute:
     """Returns the ways around of one router of ER_q."""
-    return Repair(_onward(view), partial(_tagged, view))
+    return FastReroute(_untagged(view), partial(_tagged, view))
 
 
-def _onward(view: RouterView) -> Ways:
+def _untagged(view: RouterView) -> ProtectedGroups:
     groups = []
     port_to = dict(view.neighbour_ports())
     for neighbour, port, apart in _neighbours_apart(view):
         far = tuple(by_port(port_to[m], (MARK,)) for m in apart)
         near = _around_to(view, neighbour, port_to)
         groups += [
-            failover_group(group_number(Block.ONWARD_FAR, port), port, far),
-            failover_group(group_number(Block.ONWARD_NEAR, port), port, near),
+            failover_group(group_number(GroupRole.ONWARD_FAR, port), port, far),
+            failover_group(group_number(GroupRole.ONWARD_NEAR, port), port, near),
         ]
     # A neighbour is reached as one only over its own link.
     toward = [
-        group_number(Block.ONWARD_NEAR if port == port_to.get(other) else Block.ONWARD_FAR, port)
-        for other, port in enumerate(view.ports)
+        group_number(GroupRole.ONWARD_NEAR if port == port_to.get(other) else GroupRole.ONWARD_FAR, port)
+        for other, port in enumerate(view.first_ports)
     ]
     toward[view.router] = 0
-    return Ways(tuple(groups), tuple(toward), MOST_HOPS)
+    return ProtectedGroups(tuple(groups), tuple(toward), MOST_HOPS)
 
 
-def _tagged(view: RouterView) -> Ways:
+def _tagged(view: RouterView) -> ProtectedGroups:
     groups = []
     port_to = dict(view.neighbour_ports())
     for _, port, apart in _neighbours_apart(view):
         ways = tuple(by_port(port_to[m], (SetField("vlan_vid", tag_of(m)),)) for m in apart)
-        groups.append(failover_group(group_number(Block.TAGGED, port), port, ways))
-    toward = [group_number(Block.TAGGED, port) for port in view.ports]
+        groups.append(failover_group(group_number(GroupRole.TAGGED, port), port, ways))
+    toward = [group_number(GroupRole.TAGGED, port) for port in view.first_ports]
     toward[view.router] = 0
-    return Ways(tuple(groups), tuple(toward), 0)
+    return ProtectedGroups(tuple(groups), tuple(toward), 0)
 
 
 def _neighbours_apart(view: RouterView) -> Iterator[tuple[int, int, list[int]]]:
@@ -92,6 +92,6 @@ def _around_to(view: RouterView, neighbour: int, port_to: Mapping[int, int]) -> 
             continue
         if len(ways) == _WAYS:
             break
-        tag = () if detour.tagged is None else tagged_for(detour.tagged)
+        tag = () if detour.tagged is None else push_tag(detour.tagged)
         ways[detour.first] = by_port(port_to[detour.first], (MARK, *tag))
     return tuple(ways.values())

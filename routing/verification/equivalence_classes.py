@@ -83,7 +83,7 @@ def _without_clearing(switch: SwitchPlan, actions: Iterable[Actions]) -> set[int
             elif isinstance(action, ToGroup) and action.group not in seen:
                 seen.add(action.group)
                 group = groups[action.group]
-                waiting += [bucket.actions for bucket in (*group.buckets, *group.alternatives)]
+                waiting += [bucket.actions for bucket in (*group.buckets, *group.candidates)]
     return found
 
 
@@ -132,7 +132,7 @@ class _Reader:
         for actions in on_ipv4:
             self._check(actions, switch)
         for group in switch.groups:
-            for bucket in (*group.buckets, *group.alternatives):
+            for bucket in (*group.buckets, *group.candidates):
                 self._check(bucket.actions, switch)
         # A class is told by the behaviours that have come together, in the order of the rules.
         numbers: dict[tuple[int, int], int] = {}

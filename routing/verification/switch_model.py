@@ -87,7 +87,7 @@ class SwitchModel:
             return
         if group.number in before:
             raise PlanError(f"groups hand on in a circle: {(*before, group.number)}")
-        for bucket in (*group.buckets, *group.alternatives):
+        for bucket in (*group.buckets, *group.candidates):
             for action in bucket.actions:
                 if isinstance(action, ToGroup):
                     if action.group not in self._groups:
@@ -168,7 +168,7 @@ class SwitchModel:
             if weight > 0:
                 alive[bucket] = weight
         total = sum(alive.values())
-        possible = alive | {bucket: 0 for bucket in group.alternatives if bucket not in alive}
+        possible = alive | {bucket: 0 for bucket in group.candidates if bucket not in alive}
         if not possible:
             return _NOTHING
         # A bucket works on a copy: what it rewrites is not seen by the actions after the group.

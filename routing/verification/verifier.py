@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from routing.garbage import no_collection
+from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
 from routing.verification.forwarding_states import State, StateSpace
 from topology.addressing import Host, interface_name, switch_name
@@ -72,7 +72,7 @@ class _Verdict:
     faults: frozenset[tuple[str, str]] = frozenset()
 
 
-@no_collection()
+@without_garbage_collection()
 def prove(
     plan: RoutePlan,
     failures: Iterable[Failure] = (NO_FAILURE,),

@@ -12,7 +12,7 @@ from experiments.events import Progress
 from experiments.live_fabric import live_fabric
 from experiments.spec.fabric import FabricOptions
 from routing.algorithms.bucket_control import BUCKETS
-from routing.plan.groups import Block, group_number
+from routing.plan.groups import GroupRole, group_number
 from topology.addressing import INITIAL_TTL
 from topology.registry import make_topology
 from traffic.engine import sockets
@@ -75,11 +75,12 @@ def point(fabric, source, destination, detoured):
     plan = fabric.plan.switches[source.router]
     first = topology.next_hops(source.router, destination.router)
     port = int(topology.ports_toward(source.router, [int(first)])[0])
-    group = next(g for g in plan.groups if g.number == group_number(Block.CHOICE_FAR, port))
-    chosen = [1 + index % (len(group.alternatives) - 1) for index in range(detoured)]
+    group = next(g for g in plan.groups if g.number == group_number(GroupRole.CHOICE_FAR, port))
+    chosen = [1 + index % (len(group.candidates) - 1) for index in range(detoured)]
     chosen += [0] * (BUCKETS - detoured)
     buckets = "".join(
-        f",bucket=bucket_id:{number},actions=group:{group_number(Block.ONWARD_FAR, group.ports[index][0])}"
+        f",bucket=bucket_id:{number},"
+        f"actions=group:{group_number(GroupRole.ONWARD_FAR, group.ports[index][0])}"
         for number, index in enumerate(chosen)
     )
     switch = fabric.network[f"s{source.router + 1}"]

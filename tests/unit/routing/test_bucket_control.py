@@ -26,7 +26,7 @@ from routing.algorithms.bucket_control import (
     SwitchAdapter,
 )
 from routing.algorithms.ugal_pf import HIGH, LOW, SHARE_MOVED, ugal_pf_law
-from routing.plan.groups import Block, group_number
+from routing.plan.groups import GroupRole, group_number
 from routing.registry import make_plan
 from topology.families.polarfly import PolarFly
 
@@ -43,8 +43,8 @@ def make_adapter():
 
 def shares(groups, port):
     """Returns how many buckets of a port's far group send by which port."""
-    (group,) = [g for g in groups if g.number == group_number(Block.CHOICE_FAR, port)]
-    return Counter(group.ports[group.alternatives.index(bucket)][0] for bucket in group.buckets)
+    (group,) = [g for g in groups if g.number == group_number(GroupRole.CHOICE_FAR, port)]
+    return Counter(group.ports[group.candidates.index(bucket)][0] for bucket in group.buckets)
 
 
 def after(adapter, occupancies, steps):
@@ -79,7 +79,7 @@ def test_every_bucket_is_one_that_the_proof_covered():
     adapter = make_adapter()
     for _ in range(50):
         for group in adapter.update({1: 1.0, 4: 0.9}):
-            assert set(group.buckets) <= set(group.alternatives)
+            assert set(group.buckets) <= set(group.candidates)
             assert len(group.buckets) == BUCKETS
 
 
@@ -153,7 +153,7 @@ def test_the_share_settles_where_the_port_is_busy_and_nobody_flaps(demand):
         leaving = min(queue + arriving, 62.5 * 0.05)
         queue = min(32.0, queue + arriving - leaving)
         changed = [
-            g for g in adapter.update({1: queue / 32}) if g.number == group_number(Block.CHOICE_FAR, 1)
+            g for g in adapter.update({1: queue / 32}) if g.number == group_number(GroupRole.CHOICE_FAR, 1)
         ]
         if changed:
             minimal = shares(changed, 1)[1]

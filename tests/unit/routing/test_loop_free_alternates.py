@@ -120,7 +120,7 @@ def test_all_shortest_paths_share_the_traffic_of_a_torus():
     for switch in plan.switches:
         distances = topology.distances(switch.router, np.arange(9))
         for other in np.flatnonzero(distances == 2).tolist():
-            group = next(g for g in switch.groups if g.number == switch.onward[other])
+            group = next(g for g in switch.groups if g.number == switch.untagged_groups[other])
             assert group.kind is GroupKind.SELECT
             first = {topology.neighbours(switch.router)[b.watch_port - 1] for b in group.buckets}
             assert len(group.buckets) == len(first) == 2
@@ -141,7 +141,7 @@ def test_parallel_links_share_the_traffic_and_stand_in_for_each_other():
     topology = Drawn([(0, 1), (0, 1), (0, 1), (1, 2)])
     plan = make_plan(topology, 1, "min")
     switch = plan.switches[0]
-    group = next(g for g in switch.groups if g.number == switch.onward[2])
+    group = next(g for g in switch.groups if g.number == switch.untagged_groups[2])
     assert group.kind is GroupKind.SELECT
     assert len(group.buckets) == 3
     assert prove(plan, [*link_failures(topology)]).ok
@@ -186,10 +186,10 @@ def test_what_is_left_goes_by_the_link_beside_a_dead_one():
     topology = FABRICS["a ring with every link twice"]()
     whole = make_plan(topology, 1, "min")
     first = next(link_failures(topology))
-    assert surviving_plan(whole, first).switches[0].onward == whole.switches[0].onward
+    assert surviving_plan(whole, first).switches[0].untagged_groups == whole.switches[0].untagged_groups
     both = Failure("both", frozenset((r, p) for r, p in ((0, 1), (0, 2), (1, 1), (1, 2))))
     plan = surviving_plan(whole, both)
-    assert plan.switches[0].onward != whole.switches[0].onward
+    assert plan.switches[0].untagged_groups != whole.switches[0].untagged_groups
     proof = prove(plan, [both])
     assert (proof.delivered, proof.max_hops) == (proof.pairs, 3)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from routing.algorithms.minimal import minimal_plan
-from routing.compiler import SourcePart, assemble, by_way_of
-from routing.plan.groups import Block, group_number
+from routing.compiler import SourceTable, compile_plan, detour_bucket
+from routing.plan.groups import GroupRole, group_number
 from routing.plan.model import Group, GroupKind, Rule, Table, ToGroup
 from routing.plan.tables import PRIORITY_ROUTER, TO_ANY_HOST
 from routing.replan.replan import surviving_plan
@@ -19,18 +19,20 @@ from topology.families.polarfly import PolarFly
 from topology.faults import Element, Kind, link_element
 from topology.registry import make_topology
 
-GROUP = group_number(Block.CHOICE_ANY)
+GROUP = group_number(GroupRole.CHOICE_ANY)
 
 
 def by_any_neighbour(topology):
     """The plan in which all of a source's packets go to a random neighbour first, by one rule."""
 
-    def part(view, repair):
-        buckets = tuple(by_way_of(repair, n) for n in topology.neighbours(view.router).tolist())
+    def part(view, reroute):
+        buckets = tuple(detour_bucket(reroute, n) for n in topology.neighbours(view.router).tolist())
         rule = Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, (ToGroup(GROUP),))
-        return SourcePart((rule,), (Group(GROUP, GroupKind.SELECT, buckets),))
+        return SourceTable((rule,), (Group(GROUP, GroupKind.SELECT, buckets),))
 
-    return assemble(topology, 1, "any-neighbour", lambda d: np.where(d == 0, 0, d + 2).astype(np.int16), part)
+    return compile_plan(
+        topology, 1, "any-neighbour", lambda d: np.where(d == 0, 0, d + 2).astype(np.int16), part
+    )
 
 
 def test_one_rule_for_all_destinations_can_be_planned_around():

@@ -143,8 +143,8 @@ def test_routes_that_are_still_shortest_stay():
     graph = PolarFly(5)
     failure = next(iter(link_failures(graph)))
     whole = make_plan(graph, 1, "min")
-    changed = np.array([s.onward for s in surviving_plan(whole, failure).switches]) != np.array(
-        [s.onward for s in whole.switches]
+    changed = np.array([s.untagged_groups for s in surviving_plan(whole, failure).switches]) != np.array(
+        [s.untagged_groups for s in whole.switches]
     )
     everyone = np.arange(graph.routers)
     longer = surviving_graph(graph, failure).distances != graph.distances(

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from routing.algorithms.valiant import MOST_INTERMEDIATES
-from routing.plan.groups import Block
+from routing.algorithms.valiant import MAX_INTERMEDIATES
+from routing.plan.groups import GroupRole
 from routing.plan.model import GroupKind, PushVlan, SetField, Table, ToGroup
 from routing.plan.tables import to_router
 from routing.registry import ROUTINGS, make_plan, routing
@@ -90,8 +90,8 @@ def test_valiant_uses_every_other_router_as_an_intermediate():
 def test_valiant_has_at_most_256_buckets_whatever_the_size():
     plan = make_plan(PolarFly(17), 1, "valiant")
     groups = [g for g in plan.switches[5].groups if g.kind is GroupKind.SELECT]
-    assert [len(g.buckets) for g in groups] == [MOST_INTERMEDIATES]
-    assert len({bucket.actions for bucket in groups[0].buckets}) == MOST_INTERMEDIATES
+    assert [len(g.buckets) for g in groups] == [MAX_INTERMEDIATES]
+    assert len({bucket.actions for bucket in groups[0].buckets}) == MAX_INTERMEDIATES
 
 
 def test_compact_valiant_has_two_groups_a_port_and_no_path_of_one_hop():
@@ -106,7 +106,7 @@ def test_compact_valiant_has_two_groups_a_port_and_no_path_of_one_hop():
                 (onward,) = [a.group for a in bucket.actions if isinstance(a, ToGroup)]
                 assert onward & 0xFFF != minimal_port
                 if any(isinstance(a, PushVlan) for a in bucket.actions):
-                    assert (group.number >> 12, onward >> 12) == (Block.CHOICE_NEAR, Block.TAGGED)
+                    assert (group.number >> 12, onward >> 12) == (GroupRole.CHOICE_NEAR, GroupRole.TAGGED)
 
 
 @pytest.mark.parametrize("name", ["valiant", "compact-valiant"])
@@ -155,7 +155,7 @@ def test_ugal_goes_by_way_of_all_routers_that_lead_elsewhere_and_knows_their_hop
             (first,) = {int(graph.next_hops(switch.router, d)) for d in ends}
             (distance,) = {int(graph.distances(switch.router, d)) for d in ends}
             assert group.hops[0] == distance
-            for bucket, hops in zip(group.alternatives[1:], group.hops[1:], strict=True):
+            for bucket, hops in zip(group.candidates[1:], group.hops[1:], strict=True):
                 (tag,) = {a.value & 0xFFF for a in bucket.actions if isinstance(a, SetField)}
                 assert graph.next_hops(switch.router, tag - 1) != first
                 taken = [hops_of(graph, (switch.router, tag - 1, end)) for end in ends]

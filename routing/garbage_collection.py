@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collection() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Looks for no circular garbage meanwhile; there is next to none. Also a decorator."""
     was_enabled = gc.isenabled()
     gc.disable()
