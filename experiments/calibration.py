@@ -13,7 +13,8 @@ from dataclasses import replace
 from emulation.network import FabricNetwork
 from emulation.shaping import MAX_RATE_BPS, MIN_RATE_BPS
 from experiments.doctor import link_rate_bps
-from experiments.events import Progress
+from experiments.events.base import Notify, ignore
+from experiments.events.traffic import RateChosen, RateTried
 from experiments.live_fabric import LiveFabric, controlled
 from experiments.results.validity import MIN_IDLE, CpuSampler
 from experiments.spec.fabric import FabricOptions
@@ -33,7 +34,7 @@ _NOISE = 0.03  # of an idle share: no slope is taken from two that differ by les
 
 
 def with_settled_rate(
-    network: FabricNetwork, options: FabricOptions, traffic: TrafficOptions, progress: Progress
+    network: FabricNetwork, options: FabricOptions, traffic: TrafficOptions, notify: Notify
 ) -> FabricOptions:
     """Returns options with the link rate that the network has by then: as asked for, or calibrated.
 
@@ -48,11 +49,11 @@ def with_settled_rate(
     while (rate_bps := search.next_bps()) is not None:
         trial = replace(options, shape=replace(options.shape, rate_bps=rate_bps))
         # A controller of its own: what adapts to the links goes by their rate.
-        with controlled(trial, network, Progress(quiet=True)) as fabric:
+        with controlled(trial, network, ignore) as fabric:
             network.reshape(trial.shape)
             idle = _least_idle(fabric, traffic)
         search.tried(rate_bps, idle)
-        progress(f"calibrating: {idle:.0%} of the CPU idle at {rate_bps / 1e6:g} Mbit/s")
+        notify(RateTried(rate_bps, idle))
     if search.highest_carried is None:
         raise MachineError(
             f"this machine is too slow for {hosts} hosts at a load of {traffic.load:g}; "
@@ -60,7 +61,7 @@ def with_settled_rate(
         )
     shape = replace(options.shape, rate_bps=search.highest_carried)
     network.reshape(shape)
-    progress(f"links of {shape.rate_bps / 1e6:g} Mbit/s")
+    notify(RateChosen(shape.rate_bps))
     return replace(options, shape=shape, calibrate=False)
 
 

@@ -163,7 +163,7 @@ class ControllerProcess:
         """
         self._wait_for(("listening",), _START_TIMEOUT_S, lambda _event: None)
 
-    def wait_until_installed(self, switches: int, progress: Callable[[str], None]) -> None:
+    def wait_until_installed(self, switches: int, progress: Callable[[int, int], None]) -> None:
         """Returns when every switch holds its plan; errors as `wait_until_listening`."""
         connected: set[int] = set()
 
@@ -172,7 +172,7 @@ class ControllerProcess:
                 connected.add(event["dpid"])
                 if len(connected) == switches:
                     self.installation.connected_at = time.monotonic()
-            progress(f"{len(connected)} of {switches} switches connected")
+            progress(len(connected), switches)
             if self.installation.refusals:
                 raise ControllerError(f"a switch refused a rule: {self.installation.refusals[0]}")
 

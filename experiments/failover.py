@@ -16,7 +16,9 @@ import numpy as np
 
 from emulation.requirements import require_emulation
 from emulation.subprocesses import marked_environment
-from experiments.events import Progress
+from experiments.events.base import Notify
+from experiments.events.outcomes import FailoverStarted, ProbesSent, ResultsNotWritten, ResultsWritten
+from experiments.events.traffic import Interrupted
 from experiments.failover_probes import Probes, milliseconds
 from experiments.fault_injector import DoneFault, FaultPlayer
 from experiments.live_fabric import LiveFabric, live_fabric
@@ -83,7 +85,7 @@ class FailoverOptions:
 
 
 def run_failover(
-    fabric_options: FabricOptions, options: FailoverOptions, out: Path, progress: Progress
+    fabric_options: FabricOptions, options: FailoverOptions, out: Path, notify: Notify
 ) -> dict[str, Any]:
     """Runs the demonstration and returns its summary, which is in `out` by then, with the series.
 
@@ -95,12 +97,12 @@ def run_failover(
         KeyboardInterrupt: Ctrl-C; what was measured until then is in `out`.
     """
     require_emulation()
-    with kept_directory(out) as directory, live_fabric(fabric_options, progress) as fabric:
-        checked_pairs(fabric, progress)
-        observed = observe_failure(fabric, options, progress)
+    with kept_directory(out) as directory, live_fabric(fabric_options, notify) as fabric:
+        checked_pairs(fabric, notify)
+        observed = observe_failure(fabric, options, notify)
         directory.write_json(MANIFEST, manifest(fabric, options.settings(), 0))
-        _write(directory, observed, progress)
-    progress.written(out, interrupted=observed.summary["interrupted"])
+        _write(directory, observed, notify)
+    notify(ResultsWritten(out, interrupted=observed.summary["interrupted"]))
     if observed.summary["interrupted"]:
         raise KeyboardInterrupt
     return observed.summary
@@ -122,7 +124,7 @@ class Observation:
 
 
 def observe_failure(
-    fabric: LiveFabric, options: FailoverOptions, progress: Progress, *, check: bool = True
+    fabric: LiveFabric, options: FailoverOptions, notify: Notify, *, check: bool = True
 ) -> Observation:
     """Has something fail and come back on a fabric, under probes, and returns what they saw.
 
@@ -138,30 +140,29 @@ def observe_failure(
     names = ", ".join(element.name for element in elements) or "nothing"
     if options.kill_controller:
         names += ", and the controller" if elements else " but the controller"
-    progress(f"{options.end_s:g} s of probes; {names} fails after {options.fail_s:g} s")
+    notify(FailoverStarted(options.end_s, names, options.fail_s))
     window_ns = (0, schedule.end_ns)
     flows = len(schedule.streams)
     job = make_job(fabric, schedule, HEADER_BYTES, _RUN_ID, flows, window_ns, keep_log=True)
     stolen_s = cpu_stolen_s()
-    with FaultPlayer(fabric, options.schedule(elements), progress) as player:
+    with FaultPlayer(fabric, options.schedule(elements), notify) as player:
         try:
             result = run_traffic(
                 job,
                 marked_environment(),
                 fabric.network.run_dir,
-                lambda live: progress.live(f"probes: {max(0.0, live.seconds):.1f} of {options.end_s:g} s"),
+                lambda live: notify(ProbesSent(max(0.0, live.seconds), options.end_s)),
                 player.start,
             )
         except TrafficInterrupted as interruption:
-            progress("interrupted; keeping what was measured")
+            notify(Interrupted())
             result = interruption.result
         stolen_s = cpu_stolen_s() - stolen_s
         player.end()
         troubles = player.mended()
     if check and not troubles:
-        progress("checking all pairs once more")
         try:
-            checked_pairs(fabric, progress)
+            checked_pairs(fabric, notify)
         except NegativeResult as error:
             troubles.append(str(error))
     observation = _observation(fabric, options, Probes(schedule, result), player, result.clock)
@@ -299,7 +300,7 @@ def _repaired_by(heard_s: float | None, acted_s: float | None, fails: list[DoneF
     return "switches"
 
 
-def _write(directory: RunDirectory, observed: Observation, progress: Progress) -> None:
+def _write(directory: RunDirectory, observed: Observation, notify: Notify) -> None:
     try:
         directory.write_json(SUMMARY, observed.summary)
         directory.write_csv(PROBES, PROBE_COLUMNS, observed.series)
@@ -307,5 +308,5 @@ def _write(directory: RunDirectory, observed: Observation, progress: Progress) -
             EVENTS, EVENT_COLUMNS, [(round(time_s, 4), what) for time_s, what in observed.events]
         )
     except OSError:
-        progress(f"the result could not be written in full; it was {json.dumps(observed.summary)}")
+        notify(ResultsNotWritten(json.dumps(observed.summary)))
         raise

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from emulation.fault_injection import NetworkFaults
-from experiments.events import Progress
+from experiments.events.base import Notify
 from experiments.live_fabric import LiveFabric
 from topology.errors import NegativeResult, PolarLabError
 from topology.faults import CONTROLLER, Fault
@@ -35,13 +35,13 @@ class FaultPlayer:
         self,
         fabric: LiveFabric,
         schedule: Sequence[Fault],
-        progress: Progress,
+        notify: Notify,
         broken: NetworkFaults | None = None,
     ) -> None:
         """Begins with what is broken already, if anything is."""
         self._fabric = fabric
         self._schedule = sorted(schedule, key=lambda fault: fault.time_s)
-        self._progress = progress
+        self._notify = notify
         self._faults = broken or NetworkFaults(fabric.network)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -92,7 +92,7 @@ class FaultPlayer:
         self._mended = True
         self._faults.restore_all()
         if self._fabric.controller.stopped:
-            self._fabric.start_controller_again(self._progress)
+            self._fabric.start_controller_again(self._notify)
         self._fabric.controller.wait_until_in_charge()
         time.sleep(0.5)  # what was restored just now is known to the controller by then
         if not self._fabric.controller.wait_until_whole(_WHOLE_AGAIN_S):
@@ -155,4 +155,4 @@ class FaultPlayer:
         elif not fault.restores:
             self._fabric.controller.stop()
         elif self._fabric.controller.stopped:
-            self._fabric.start_controller_again(self._progress)
+            self._fabric.start_controller_again(self._notify)

@@ -14,7 +14,16 @@ from controller.occupancy.source import NETLINK, PORT_STATISTICS
 from emulation.network import FabricNetwork, FabricSettings, launched
 from emulation.requirements import choose_datapath
 from experiments.controller_process import ControllerProcess
-from experiments.events import Progress
+from experiments.events.base import Notify
+from experiments.events.bringup import (
+    EmulationStep,
+    FabricDown,
+    PlanInstalled,
+    PlanProven,
+    QueuesUnreadable,
+    SwitchesConnected,
+)
+from experiments.events.traffic import IngressDrops
 from experiments.spec.fabric import FabricOptions
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
@@ -54,12 +63,12 @@ class LiveFabric:
             self.controller.take_detours_back()
         self.network.forget_decisions()
 
-    def start_controller_again(self, progress: Progress) -> None:
+    def start_controller_again(self, notify: Notify) -> None:
         """Starts the controller after it was stopped; it takes charge by itself. Errors as at first."""
         self.network.forget_controller()
         self.controller.start()
         if self.occupancy is not None:
-            with _queues(self.options, self.network, progress) as queues:
+            with _queues(self.options, self.network, notify) as queues:
                 self.controller.hand_over(queues)
 
     def ended_parts(self) -> list[str]:
@@ -69,7 +78,7 @@ class LiveFabric:
 
 
 @contextlib.contextmanager
-def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabric]:
+def live_fabric(options: FabricOptions, notify: Notify) -> Iterator[LiveFabric]:
     """Gives a fabric that is up, and takes it down at the end, however that comes.
 
     Raises:
@@ -77,22 +86,22 @@ def live_fabric(options: FabricOptions, progress: Progress) -> Iterator[LiveFabr
         NegativeResult: the plan fails its proof; nothing was installed.
         CommandError, ControllerError: a part could not be started.
     """
-    with prepared_network(options, progress) as network, controlled(options, network, progress) as fabric:
+    with prepared_network(options, notify) as network, controlled(options, network, notify) as fabric:
         yield fabric
-        progress("taking the fabric down")
+        notify(FabricDown())
 
 
 @contextlib.contextmanager
-def prepared_network(options: FabricOptions, progress: Progress) -> Iterator[FabricNetwork]:
+def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricNetwork]:
     """Gives a network for `controlled` to build and start, and takes it down at the end; errors as above."""
     datapath = choose_datapath(options.datapath)
     settings = FabricSettings(options.topology, options.hosts, options.shape, datapath, options.impairment)
-    with launched(settings, progress) as network:
+    with launched(settings, lambda step: notify(EmulationStep(step))) as network:
         yield network
 
 
 @contextlib.contextmanager
-def controlled(options: FabricOptions, network: FabricNetwork, progress: Progress) -> Iterator[LiveFabric]:
+def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -> Iterator[LiveFabric]:
     """Gives a network with a controller and its plan installed; at the end the controller is gone.
 
     One network can be used for one routing after another: what its switches hold of the last is removed.
@@ -109,22 +118,24 @@ def controlled(options: FabricOptions, network: FabricNetwork, progress: Progres
             network.build()
         occupancy = None
         if not routing(options.routing).oblivious:
-            with _queues(options, network, progress) as queues:
+            with _queues(options, network, notify) as queues:
                 controller.hand_over(queues)
                 occupancy = NETLINK if queues.switches else PORT_STATISTICS
         controller.wait_until_listening()
-        _tell_plan(controller, progress)
+        _tell_plan(controller, notify)
         if not network.started:
             network.start()
         built = time.monotonic()
-        controller.wait_until_installed(options.topology.routers, progress.live)
+        controller.wait_until_installed(
+            options.topology.routers, lambda *counts: notify(SwitchesConnected(*counts))
+        )
         told = controller.installation
         bringup_s = {
             "build": built - started,
             "connect": max(0.0, told.connected_at - built),
             "install": told.installed_at - max(built, told.connected_at),
         }
-        progress(f"all switches hold their rules, {sum(bringup_s.values()):.1f} s after the start")
+        notify(PlanInstalled(sum(bringup_s.values())))
         datapath = network.settings.datapath
         yield LiveFabric(options, datapath, occupancy, plan, network, controller, hosts, bringup_s)
 
@@ -142,7 +153,7 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
 
 
 @contextlib.contextmanager
-def _queues(options: FabricOptions, network: FabricNetwork, progress: Progress) -> Iterator[Queues]:
+def _queues(options: FabricOptions, network: FabricNetwork, notify: Notify) -> Iterator[Queues]:
     """Gives the queues that the controller is to read, or none where it must ask the switches."""
     shape = options.shape
     with contextlib.ExitStack() as opened:
@@ -151,7 +162,7 @@ def _queues(options: FabricOptions, network: FabricNetwork, progress: Progress) 
             try:
                 switches = open_queues(network, opened)
             except (OSError, MachineError) as error:
-                progress(f"the queues cannot be read over netlink ({error}); adapting by port statistics")
+                notify(QueuesUnreadable(str(error)))
         yield Queues(switches, shape.queue_packets, shape.rate_bps)
 
 
@@ -180,18 +191,14 @@ def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[in
     return switches
 
 
-def _tell_plan(controller: ControllerProcess, progress: Progress) -> None:
+def _tell_plan(controller: ControllerProcess, notify: Notify) -> None:
     planned, proven = controller.installation.planned, controller.installation.proven
-    progress(
-        f"plan proven: {proven['pairs']} pairs of hosts, at most {proven['max_hops']} hops, "
-        f"{planned['flows']} rules, {planned['groups']} groups"
-    )
+    notify(PlanProven(proven["pairs"], proven["max_hops"], planned["flows"], planned["groups"]))
 
 
-def told_drops(network: FabricNetwork, progress: Progress) -> dict[str, int]:
+def told_drops(network: FabricNetwork, notify: Notify) -> dict[str, int]:
     """Returns what `FabricNetwork.dropped_at_ingress` does, and says so if there is anything."""
     dropped = network.dropped_at_ingress()
     if dropped:
-        hosts = ", ".join(f"{host} {packets}" for host, packets in dropped.items())
-        progress(f"packets that hosts may not send were dropped at their switches' ports: {hosts}")
+        notify(IngressDrops(dropped))
     return dropped

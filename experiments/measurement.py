@@ -8,7 +8,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from experiments.events import Progress
+from experiments.events.base import Notify
+from experiments.events.bringup import PairCheckPassed, PairCheckStarted
+from experiments.events.traffic import (
+    CollectiveProgress,
+    CollectiveStarted,
+    ControllerWarning,
+    FaultsNotReached,
+    Interrupted,
+    ReplicationStarted,
+    TrafficProgress,
+    TrafficStarted,
+)
 from experiments.fault_injector import FaultPlayer
 from experiments.link_monitor import LinkLog, LinkSampler
 from experiments.live_fabric import LiveFabric
@@ -67,15 +78,15 @@ def _deaths_told(fabric: LiveFabric) -> Iterator[None]:
         raise
 
 
-def checked_pairs(fabric: LiveFabric, progress: Progress) -> PairCheck:
+def checked_pairs(fabric: LiveFabric, notify: Notify) -> PairCheck:
     """Checks all pairs of hosts, says so, and notes the time; errors as `check_all_pairs`."""
     endpoints = len(fabric.hosts)
     started = time.monotonic()
-    progress(f"sending one probe for each of {endpoints * (endpoints - 1)} pairs of hosts")
+    notify(PairCheckStarted(endpoints * (endpoints - 1)))
     with _deaths_told(fabric):
-        check = check_all_pairs(fabric, progress.live)
+        check = check_all_pairs(fabric, notify)
     fabric.bringup_s["verify"] = time.monotonic() - started
-    progress(f"all arrived, within the routing's bounds (at most {check.longest} hops)")
+    notify(PairCheckPassed(check.longest))
     return check
 
 
@@ -83,7 +94,7 @@ def measure(
     fabric: LiveFabric,
     options: RunOptions,
     check: PairCheck,
-    progress: Progress,
+    notify: Notify,
     others_ended: Callable[[], list[str]] = list,
 ) -> Measurement:
     """Runs traffic on a fabric whose pairs were checked and returns all that was observed.
@@ -92,19 +103,19 @@ def measure(
         fabric: the fabric.
         options: the traffic.
         check: what the check of its pairs told.
-        progress: is told of every step.
+        notify: is told of every step.
         others_ended: returns what else, in words, should run and does not.
     """
     fabric.controller.catch_up()
     modified, warned = fabric.controller.groups_modified, len(fabric.controller.warnings)
-    with FaultPlayer(fabric, options.faults, progress) as player:
+    with FaultPlayer(fabric, options.faults, notify) as player:
         with CpuSampler() as cpu, LinkSampler(fabric, options.frame_bytes) as links:
             with _deaths_told(fabric):
-                result = _traffic(fabric, options, progress, player)
+                result = _traffic(fabric, options, notify, player)
             player.end()
             if len(player.done) < len(options.faults):
                 late = len(options.faults) - len(player.done)
-                progress(f"{late} of the {len(options.faults)} faults were to come after the traffic's end")
+                notify(FaultsNotReached(late, len(options.faults)))
             troubles = [
                 f"{part} ended while the traffic ran" for part in fabric.ended_parts() + others_ended()
             ]
@@ -116,7 +127,7 @@ def measure(
             result = replace(result, interrupted=True)
     warnings = fabric.controller.warnings[warned:]
     for text in warnings:
-        progress(f"the controller says: {text}")
+        notify(ControllerWarning(text))
     adaptation = {
         "groups_modified": fabric.controller.groups_modified - modified,
         "warnings": warnings,
@@ -130,59 +141,43 @@ def measure(
     return Measurement(summary, result, cpu.samples, links.log, troubles)
 
 
-def _traffic(
-    fabric: LiveFabric, options: RunOptions, progress: Progress, player: FaultPlayer
-) -> TrafficResult:
+def _traffic(fabric: LiveFabric, options: RunOptions, notify: Notify, player: FaultPlayer) -> TrafficResult:
     try:
         if isinstance(options, CollectiveOptions):
-            return _collective(fabric, options, progress, player)
-        return _pattern(fabric, options, progress, player)
+            return _collective(fabric, options, notify, player)
+        return _pattern(fabric, options, notify, player)
     except TrafficInterrupted as interruption:
-        progress("interrupted; keeping what was measured")
+        notify(Interrupted())
         return interruption.result
 
 
 def _collective(
-    fabric: LiveFabric, options: CollectiveOptions, progress: Progress, player: FaultPlayer
+    fabric: LiveFabric, options: CollectiveOptions, notify: Notify, player: FaultPlayer
 ) -> TrafficResult:
-    progress(f"{options.pattern} of {options.ranks} ranks, {options.placement} placement")
+    notify(CollectiveStarted(options.pattern, options.ranks, options.placement))
     capacity_bps = options.ranks * fabric.options.shape.rate_bps
 
     def tell(seconds: float, counts: LiveCounts) -> None:
         if seconds > 0:
-            progress.steadily(
-                f"{seconds:.1f} s: {counts.packets} segments received, by "
-                f"{counts.rate_bps() / capacity_bps:.3f} of the ranks' capacity, p99 {_ms(counts.p99_ms)}"
-            )
+            accepted = counts.rate_bps() / capacity_bps
+            notify(CollectiveProgress(seconds, counts.packets, accepted, counts.p99_ms))
 
     return run_collective_traffic(fabric, options, tell, player.start)
 
 
 def _pattern(
-    fabric: LiveFabric, options: TrafficOptions, progress: Progress, player: FaultPlayer
+    fabric: LiveFabric, options: TrafficOptions, notify: Notify, player: FaultPlayer
 ) -> TrafficResult:
     total_s = options.warmup_s + options.duration_s
-    most = "at most " if options.steady else ""
-    progress(f"{options.pattern} traffic at {options.load:g} of the injection capacity, {most}{total_s:g} s")
+    notify(TrafficStarted(options.pattern, options.load, total_s, options.steady))
     capacity_bps = len(fabric.hosts) * fabric.options.shape.rate_bps
 
     def tell(snapshot: TrafficSnapshot) -> None:
         if snapshot.seconds >= 1:  # before, what is on its way would be told as lost
-            progress.steadily(_live_line(snapshot, capacity_bps))
+            offered, accepted = snapshot.offered_bps / capacity_bps, snapshot.accepted_bps / capacity_bps
+            notify(TrafficProgress(snapshot.seconds, total_s, offered, accepted, snapshot.loss, snapshot.p99_ms))
 
     return run_measured_traffic(fabric, options, tell, player.start)
-
-
-def _live_line(snapshot: TrafficSnapshot, capacity_bps: float) -> str:
-    loss = "-" if snapshot.loss is None else f"{snapshot.loss:.2%}"
-    return (
-        f"{snapshot.seconds:.1f} s: offered {snapshot.offered_bps / capacity_bps:.3f}, accepted "
-        f"{snapshot.accepted_bps / capacity_bps:.3f}, loss {loss}, p99 {_ms(snapshot.p99_ms)}"
-    )
-
-
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g} ms"
 
 
 def _check_paths(summary: dict[str, Any]) -> None:
@@ -202,7 +197,7 @@ def repeated(
     options: RunOptions,
     repeat: int,
     check: PairCheck,
-    progress: Progress,
+    notify: Notify,
     others_ended: Callable[[], list[str]] = list,
 ) -> Iterator[Measurement]:
     """Yields the runs of an experiment, each with a seed of its own, until one does not end as it should."""
@@ -210,8 +205,8 @@ def repeated(
         if seed > options.seed:
             fabric.begin_anew()
         if repeat > 1:
-            progress(f"seed {seed}, run {seed - options.seed + 1} of {repeat}")
-        measured = measure(fabric, replace(options, seed=seed), check, progress, others_ended)
+            notify(ReplicationStarted(seed, seed - options.seed + 1, repeat))
+        measured = measure(fabric, replace(options, seed=seed), check, notify, others_ended)
         yield measured
         if measured.result.interrupted or measured.troubles:
             return

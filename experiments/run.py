@@ -10,7 +10,9 @@ from emulation.capture import capture, require_capture
 from emulation.network import FabricNetwork
 from emulation.requirements import require_emulation
 from experiments.calibration import with_settled_rate
-from experiments.events import Progress
+from experiments.events.base import Notify
+from experiments.events.bringup import FabricDown
+from experiments.events.outcomes import ResultInvalid, ResultsNotWritten, ResultsWritten
 from experiments.live_fabric import LiveFabric, controlled, prepared_network, told_drops
 from experiments.measurement import Measurement, RunOptions, checked_pairs, repeated
 from experiments.results.replications import combine
@@ -28,7 +30,7 @@ def run_experiment(
     traffic_options: RunOptions,
     out: Path,
     pcap_host: str | None,
-    progress: Progress,
+    notify: Notify,
     repeat: int = 1,
 ) -> dict[str, Any]:
     """Runs one experiment and returns its summary, which is in `out` by then, with the series.
@@ -50,48 +52,48 @@ def run_experiment(
         require_capture()
     with (
         kept_directory(out) as directory,
-        prepared_network(fabric_options, progress) as network,
-        controlled(_settled(network, fabric_options, traffic_options, progress), network, progress) as fabric,
+        prepared_network(fabric_options, notify) as network,
+        controlled(_settled(network, fabric_options, traffic_options, notify), network, notify) as fabric,
     ):
         directory.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), traffic_options.seed))
-        check = checked_pairs(fabric, progress)
+        check = checked_pairs(fabric, notify)
         with capture(fabric.network, pcap_host, directory.path) as captured:
             runs = []
-            for measured in repeated(fabric, traffic_options, repeat, check, progress, captured.ended_parts):
+            for measured in repeated(fabric, traffic_options, repeat, check, notify, captured.ended_parts):
                 runs.append(measured)
                 own = directory
                 if repeat > 1:
                     seed = measured.summary["seed"]
                     own = RunDirectory(directory.path / seed_folder(seed))
                     own.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), seed))
-                _write(own, fabric, measured, progress)
+                _write(own, fabric, measured, notify)
                 summary = measured.summary
                 if repeat > 1:
                     summary = combine([run.summary for run in runs], repeat)
                     directory.write_json(SUMMARY, summary)
-        summary["dropped_at_ingress"] = told_drops(fabric.network, progress)
+        summary["dropped_at_ingress"] = told_drops(fabric.network, notify)
         directory.write_json(SUMMARY, summary)
-        progress("taking the fabric down")
-    progress.written(out, interrupted="interrupted" in summary)
+        notify(FabricDown())
+    notify(ResultsWritten(out, interrupted="interrupted" in summary))
     for reason in summary["fidelity"]["reasons"]:
-        progress(f"do not trust this run: {reason}")
+        notify(ResultInvalid(reason))
     for run in runs:
         run.raise_if_negative()
     return summary
 
 
-def _write(directory: RunDirectory, fabric: LiveFabric, measured: Measurement, progress: Progress) -> None:
+def _write(directory: RunDirectory, fabric: LiveFabric, measured: Measurement, notify: Notify) -> None:
     try:
         directory.write_json(SUMMARY, measured.summary)
         write_series(directory, fabric, measured.result, measured.cpu, measured.links)
     except OSError:
-        progress(f"the result could not be written in full; it was {json.dumps(measured.summary)}")
+        notify(ResultsNotWritten(json.dumps(measured.summary)))
         raise
 
 
 def _settled(
-    network: FabricNetwork, fabric: FabricOptions, traffic: RunOptions, progress: Progress
+    network: FabricNetwork, fabric: FabricOptions, traffic: RunOptions, notify: Notify
 ) -> FabricOptions:
     if isinstance(traffic, CollectiveOptions):  # which has a rate that was asked for
         return fabric
-    return with_settled_rate(network, fabric, traffic, progress)
+    return with_settled_rate(network, fabric, traffic, notify)

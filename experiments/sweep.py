@@ -16,7 +16,9 @@ import numpy as np
 
 from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
-from experiments.events import Progress
+from experiments.events.base import Notify
+from experiments.events.bringup import FabricDown
+from experiments.events.outcomes import PointStarted, RoutingStarted, SweepResumed
 from experiments.live_fabric import LiveFabric, controlled, prepared_network
 from experiments.measurement import checked_pairs, repeated
 from experiments.results.replications import combine
@@ -45,7 +47,7 @@ def run_sweep(
     traffic_options: TrafficOptions,
     sweep: SweepOptions,
     out: Path,
-    progress: Progress,
+    notify: Notify,
 ) -> int:
     """Measures the points of a sweep that `out` does not hold yet, and returns how many those were.
 
@@ -66,15 +68,15 @@ def run_sweep(
         there = set(measured_points(directory.path))
         missing = [point for point in sweep.points() if point not in there]
         if there:
-            progress(f"{out} holds {len(there)} points; {len(missing)} of those asked for are missing")
+            notify(SweepResumed(out, len(there), len(missing)))
         if missing:
-            with prepared_network(fabric_options, progress) as network:
-                fabric_options = _with_settled_rate(network, fabric_options, traffic_options, sweep, progress)
+            with prepared_network(fabric_options, notify) as network:
+                fabric_options = _with_settled_rate(network, fabric_options, traffic_options, sweep, notify)
                 settings = _settings(fabric_options, traffic_options, sweep)
                 _measure_points(
-                    network, fabric_options, traffic_options, settings, missing, directory, progress
+                    network, fabric_options, traffic_options, settings, missing, directory, notify
                 )
-                progress("taking the fabric down")
+                notify(FabricDown())
         return len(missing)
 
 
@@ -85,18 +87,18 @@ def _measure_points(
     settings: Mapping[str, Any],
     points: Sequence[Point],
     directory: RunDirectory,
-    progress: Progress,
+    notify: Notify,
 ) -> None:
     done = 0
     for name, group in itertools.groupby(points, key=lambda point: point.routing):
-        progress(f"routing {name}: {routing(name).summary}")
-        with controlled(replace(fabric_options, routing=name), network, progress) as fabric:
+        notify(RoutingStarted(name, routing(name).summary))
+        with controlled(replace(fabric_options, routing=name), network, notify) as fabric:
             _write_manifest(directory, fabric, traffic_options, settings)
-            check = checked_pairs(fabric, progress)
+            check = checked_pairs(fabric, notify)
             for point in group:
                 done += 1
-                progress(f"point {done} of {len(points)}: {point.name}")
-                _measure_point(fabric, traffic_options, point, settings["repeat"], check, directory, progress)
+                notify(PointStarted(done, len(points), point.name))
+                _measure_point(fabric, traffic_options, point, settings["repeat"], check, directory, notify)
 
 
 def _write_manifest(
@@ -120,12 +122,12 @@ def _measure_point(
     repeat: int,
     check: PairCheck,
     directory: RunDirectory,
-    progress: Progress,
+    notify: Notify,
 ) -> None:
     fabric.begin_anew()
     options = replace(traffic_options, pattern=point.pattern, load=point.load)
     summaries = []
-    for measured in repeated(fabric, options, repeat, check, progress):
+    for measured in repeated(fabric, options, repeat, check, notify):
         measured.raise_if_negative()
         summaries.append(measured.summary)
     summary = combine(summaries, repeat) if repeat > 1 else summaries[0]
@@ -138,7 +140,7 @@ def _with_settled_rate(
     fabric_options: FabricOptions,
     traffic_options: TrafficOptions,
     sweep: SweepOptions,
-    progress: Progress,
+    notify: Notify,
 ) -> FabricOptions:
     """Returns options with a rate at which the machine carries the points that ask most of it."""
     if not fabric_options.calibrate:
@@ -158,7 +160,7 @@ def _with_settled_rate(
     fabric = replace(fabric_options, routing=max(sweep.routings, key=most_hops))
     pattern, load = max(sweep.patterns, key=mean_distance), max(sweep.loads)
     traffic = replace(traffic_options, pattern=pattern, load=load)
-    return with_settled_rate(network, fabric, traffic, progress)
+    return with_settled_rate(network, fabric, traffic, notify)
 
 
 def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOptions) -> dict[str, Any]:

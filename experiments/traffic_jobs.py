@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from emulation.subprocesses import marked_environment
+from experiments.events.base import Notify
+from experiments.events.bringup import PairsDelivered
 from experiments.live_fabric import LiveFabric
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.traffic import TrafficOptions
@@ -64,7 +66,7 @@ class PairCheck:
     longest: int
 
 
-def check_all_pairs(fabric: LiveFabric, progress: Callable[[str], None]) -> PairCheck:
+def check_all_pairs(fabric: LiveFabric, notify: Notify) -> PairCheck:
     """Sends a probe for every ordered pair of hosts and compares its hops with the graph's distances.
 
     Raises:
@@ -91,7 +93,7 @@ def check_all_pairs(fabric: LiveFabric, progress: Callable[[str], None]) -> Pair
         new = result.received.frames > 0
         hops[new] = result.received.hops_max[new]
         arrived |= new
-        progress(f"{int(arrived.sum()) - count} of {count * (count - 1)} pairs delivered")
+        notify(PairsDelivered(int(arrived.sum()) - count, count * (count - 1)))
         if arrived.all():
             break
     shortest = routing(fabric.options.routing).shortest

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from experiments.results.new_files import check_new, write_new
+from experiments.results.run_directory import give_to_caller
 from experiments.results.text import parameters
 from topology.errors import UsageError
 
@@ -46,6 +47,7 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     for path in paths:
         figure.savefig(path, dpi=DPI)
         figure.set_layout_engine("none")  # it stays as it is; to lay it out takes half of the time to draw it
+    give_to_caller(paths)
     return paths
 
 

@@ -16,7 +16,7 @@ from controller.occupancy.queues import QueueReader
 from emulation.network import FabricNetwork
 from emulation.shaping import PortShape
 from emulation.subprocesses import marked_environment
-from experiments.events import Progress
+from experiments.events.base import ignore
 from experiments.figures.sweep import simulated_curve
 from experiments.live_fabric import LiveFabric, controlled, open_queues, prepared_network
 from experiments.measurement import checked_pairs, measure
@@ -36,7 +36,7 @@ FRAME_BYTES, FLOWS = 1000, 64
 # Long enough to settle, and to count some thousand packets.
 WARMUP_S, DURATION_S = 12.0, 10.0
 _SIMULATED = {"name": "polarfly", "params": {"q": 5}, "hosts": 3}
-_QUIET = Progress(quiet=True)
+_QUIET = ignore
 
 
 def _options(q: int, hosts: int, routing: str) -> FabricOptions:

@@ -14,7 +14,7 @@ from pathlib import Path
 from rows import Row
 
 from emulation.shaping import PortShape
-from experiments.events import Progress
+from experiments.events.base import ignore
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import check_all_pairs, make_job
@@ -131,7 +131,7 @@ def link_rates() -> list[Row]:
     """What two hosts get through a link that they overload, against the rate that was asked for."""
     errors = {}
     for rate_bps in _RATES_BPS:
-        with live_fabric(_options(2, 1, rate_bps), Progress(quiet=True)) as fabric:
+        with live_fabric(_options(2, 1, rate_bps), ignore) as fabric:
             errors[rate_bps] = _rate_error(fabric, rate_bps)
     worst = max(errors.values(), key=abs)
     text = ", ".join(f"{rate / 1e6:g}: {error:+.2%}" for rate, error in errors.items())
@@ -165,7 +165,7 @@ def _rate_error(fabric: LiveFabric, rate_bps: int) -> float:
 def _largest(q: int) -> list[Row]:
     options = _options(q, 1, 2_000_000)
     started = time.monotonic()
-    with live_fabric(options, Progress()) as fabric:
+    with live_fabric(options, ignore) as fabric:
         up_s = time.monotonic() - started
         check = check_all_pairs(fabric, lambda _text: None)
         checked_s = time.monotonic() - started - up_s

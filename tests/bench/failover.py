@@ -16,7 +16,7 @@ from rows import Row
 from emulation.cleanup import marked_processes
 from emulation.fault_injection import NetworkFaults
 from emulation.shaping import PortShape
-from experiments.events import Progress
+from experiments.events.base import ignore
 from experiments.failover import DISTURBED_FROM_MS, FailoverOptions, Observation, observe_failure
 from experiments.fault_injector import FaultPlayer
 from experiments.live_fabric import LiveFabric, live_fabric
@@ -29,7 +29,7 @@ from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 TRIALS = 20
-_QUIET = Progress(quiet=True)
+_QUIET = ignore
 _CUT = FailoverOptions(fail_s=0.7, restore_s=1.7, end_s=2.5)
 
 

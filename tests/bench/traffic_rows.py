@@ -14,7 +14,7 @@ from rows import Row
 
 from emulation.shaping import PortShape
 from emulation.subprocesses import marked_environment
-from experiments.events import Progress
+from experiments.events.base import ignore
 from experiments.link_monitor import LinkSampler
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.results.collective import collective_summary
@@ -31,7 +31,7 @@ from traffic.wire.probe_codec import intact, read_headers
 from traffic.workload.patterns import PATTERNS, make_pattern
 from traffic.workload.schedule import PatternSchedule
 
-_QUIET = Progress(quiet=True)
+_QUIET = ignore
 _NS = 1_000_000_000
 
 

@@ -18,7 +18,7 @@ import pytest
 from emulation.cleanup import RUN_DIR, marked_processes
 from emulation.requirements import kernel_datapath_available
 from emulation.shaping import PortShape
-from experiments.events import Progress
+from experiments.events.base import ignore
 from experiments.failover import DISTURBED_FROM_MS
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.spec.collective import CollectiveOptions
@@ -141,7 +141,7 @@ def no_leftovers() -> Iterator[None]:
     assert after == before
 
 
-QUIET = Progress(quiet=True)
+QUIET = ignore
 _runs = itertools.count(1000)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from controller.occupancy.source import NETLINK
 from emulation.shaping import PortShape
-from experiments.events import Progress
+from experiments.events.base import ignore
 from experiments.live_fabric import live_fabric
 from experiments.spec.fabric import FabricOptions
 from routing.algorithms.bucket_control import BUCKETS
@@ -31,7 +31,7 @@ def options():
 
 @pytest.fixture(scope="module")
 def adaptive_er3():
-    with live_fabric(options(), Progress(quiet=True)) as fabric:
+    with live_fabric(options(), ignore) as fabric:
         yield fabric
 
 

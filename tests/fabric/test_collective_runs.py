@@ -22,7 +22,7 @@ from conftest import (
 )
 
 from emulation.shaping import PortShape
-from experiments.events import Progress
+from experiments.events.base import ignore
 from experiments.live_fabric import live_fabric
 from experiments.results.collective import collective_troubles
 
@@ -35,7 +35,7 @@ def table(path):
 def test_results_are_right_though_packets_are_lost():
     """Many ranks' messages share links whose queues hold four packets."""
     shape = PortShape(10_000_000, 4)
-    with live_fabric(replace(er_options(2, hosts=3), shape=shape), Progress(quiet=True)) as fabric:
+    with live_fabric(replace(er_options(2, hosts=3), shape=shape), ignore) as fabric:
         chosen = collective_options("allreduce:recursive-doubling", 21, (128 * KIB,), placement="random:1")
         outcome = complete_collective(fabric, chosen).outcome
     assert collective_troubles(outcome) == []

@@ -9,7 +9,7 @@ from conftest import PATIENCE, QUIET, polarlab
 from controller.occupancy.source import NETLINK, PORT_STATISTICS
 from emulation.shaping import PortShape
 from experiments import live_fabric as fabric_module
-from experiments.events import Progress
+from experiments.events.base import ignore
 from experiments.live_fabric import live_fabric
 from experiments.measurement import checked_pairs, measure
 from experiments.results.summaries import manifest
@@ -61,7 +61,7 @@ def test_without_netlink_port_statistics_take_over_and_it_is_said(monkeypatch, c
 
     assert ADAPTIVE.occupancy == NETLINK
     monkeypatch.setattr(fabric_module, "open_queues", refused)
-    with live_fabric(ADAPTIVE, Progress()) as fabric:
+    with live_fabric(ADAPTIVE, ignore) as fabric:
         assert fabric.occupancy == PORT_STATISTICS
         written = manifest(fabric, PERMUTATION.settings(), PERMUTATION.seed)
         assert (written["occupancy"], written["occupancy_asked"]) == (PORT_STATISTICS, NETLINK)

@@ -7,8 +7,9 @@ import time
 from dataclasses import replace
 
 from experiments.errors import Status
-from experiments.events import Progress
+from experiments.events.outcomes import FiguresDrawn, ResultNegative
 from polarlab.cli.console import add_json, print_result, print_table
+from polarlab.cli.progress import ConsoleProgress
 from topology.errors import UsageError
 
 # Where nothing else is asked for.
@@ -65,14 +66,14 @@ def demo(arguments: argparse.Namespace) -> Status:
     stamp = time.strftime("%Y%m%d-%H%M%S")
     words = ["failover", fabric.name, *map(str, fabric.params.values()), fabric.routing, stamp]
     out = arguments.out or DEFAULT_RESULTS / plain_name(*words)
-    progress = Progress()
+    progress = ConsoleProgress()
     options = FailoverOptions(elements, arguments.kill_controller)
     if elements and arguments.kill_controller:  # the new one is to have taken over before they come back
         # It waits for a switch that its neighbours see up, and then plans without it.
         hung_s = 4.0 if any(element.kind is Kind.HANG for element in elements) else 0.0
         options = replace(options, restore_s=8.0 + hung_s, end_s=12.0 + hung_s)
     summary = run_failover(fabric, options, out, progress)
-    progress.drawn(plot_failover(out))
+    progress(FiguresDrawn(tuple(plot_failover(out))))
     if arguments.json:
         print_result(arguments, summary)
     else:
@@ -81,6 +82,6 @@ def demo(arguments: argparse.Namespace) -> Status:
         print()
         print_table(rows, tuple(rows[0]))
     if summary["negative"]:
-        progress(f"this should not be: {summary['negative']}")
+        progress(ResultNegative(summary["negative"]))
         return Status.NEGATIVE
     return Status.DONE

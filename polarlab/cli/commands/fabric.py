@@ -7,9 +7,16 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from experiments.errors import Status
-from experiments.events import Progress
+from experiments.events.outcomes import (
+    CommandFailed,
+    FiguresDrawn,
+    PointsInvalid,
+    PointsMeasured,
+    PromptOpened,
+)
 from experiments.results.text import readable
 from polarlab.cli.console import add_json, print_result, print_table
+from polarlab.cli.progress import ConsoleProgress
 from topology.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,16 +55,16 @@ def up(arguments: argparse.Namespace) -> Status:
     from emulation.mininet_cli import open_prompt, run_lines
     from experiments.live_fabric import live_fabric, told_drops
 
-    progress = Progress()
+    progress = ConsoleProgress()
     with live_fabric(options, progress) as fabric:
         status = Status.DONE
         if arguments.lines:
             failed = run_lines(fabric.network, arguments.lines)
             if failed:
-                progress(f"`{failed.line}` failed with status {failed.status}")
+                progress(CommandFailed(failed.line, failed.status))
                 status = Status.NEGATIVE
         else:
-            progress("Mininet's prompt; `help` lists its commands, `exit` takes the fabric down")
+            progress(PromptOpened())
             open_prompt(fabric.network)
         told_drops(fabric.network, progress)
     return status
@@ -112,11 +119,11 @@ def run(arguments: argparse.Namespace) -> Status:
     words = [fabric.name, *fabric.params.values(), fabric.routing, traffic.pattern]
     stamp = time.strftime("%Y%m%d-%H%M%S")
     out = arguments.out or DEFAULT_RESULTS / plain_name(*words, volume, stamp)
-    progress = Progress()
+    progress = ConsoleProgress()
     summary = run_experiment(fabric, traffic, out, arguments.pcap, progress, arguments.repeat or 1)
     from experiments.figures.run import plot_run
 
-    progress.drawn(plot_run(out))
+    progress(FiguresDrawn(tuple(plot_run(out))))
     _print_summary(arguments, summary)
     return _status(arguments, summary["fidelity"]["valid"])
 
@@ -186,15 +193,15 @@ def sweep(arguments: argparse.Namespace) -> Status:
     rate = AUTO_RATE if fabric.calibrate else f"{fabric.shape.rate_bps / 1000:g}kbit"
     words = [fabric.name, *fabric.params.values(), fabric.hosts, rate]
     out = arguments.out or DEFAULT_RESULTS / plain_name("sweep", *words)
-    progress = Progress()
+    progress = ConsoleProgress()
     measured = run_sweep(fabric, traffic, options, out, progress)
-    progress(f"{measured} points measured; all are in {out}")
+    progress(PointsMeasured(measured, out))
     figures = plot_sweep(out)
-    progress.drawn(figures)
+    progress(FiguresDrawn(tuple(figures)))
     points = read_points(out, options.points())
     invalid = sum(point["valid"] != "yes" for point in points)
     if invalid:
-        progress(f"{invalid} of {len(points)} points are not valid; {out}/points tells why of each")
+        progress(PointsInvalid(invalid, len(points), out))
     if arguments.json:
         result = {"folder": str(out), "measured": measured, "points": list(map(as_numbers, points))}
         print_result(arguments, {**result, "figures": [str(path) for path in figures]})

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.errors import Status
-from experiments.events import told_if_long
 from experiments.results.text import parameters
 from polarlab.cli.console import add_json, print_result, print_rows, print_table
+from polarlab.cli.progress import told_if_long
 from topology.errors import UsageError
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-from experiments import events as progress
+from polarlab.cli import progress
 
 
 @progress.told_if_long()
@@ -18,6 +18,6 @@ def test_what_takes_long_says_so_once_and_what_is_quick_says_nothing(monkeypatch
     assert capsys.readouterr().err == ""
     assert work(0.5) == 0.5
     out, err = capsys.readouterr()
-    assert err.count("still at it") == 1
+    assert err.count("computing") == 1
     assert err.count("\n") == 1
     assert out == ""

@@ -1,0 +1,1 @@
+"""Events of experiments: typed reports of what is going on, handed to one callable."""

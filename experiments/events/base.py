@@ -1,0 +1,35 @@
+"""Base of all events of experiments, and the callable that takes them.
+
+Whoever starts an experiment passes a callable that takes events: the console prints them, a page can draw
+them, a program can wait for one. An event carries its values as fields; `str(event)` is the same in one line
+for people.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+
+class Event(ABC):
+    """Report of an experiment."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        pass
+
+
+class Ongoing(Event):
+    """Report that replaces the one before it, of something that goes on."""
+
+    @property
+    def fraction(self) -> float | None:
+        """The part that is done, 0 to 1; None where the end is not known."""
+        return None
+
+
+Notify = Callable[[Event], None]
+
+
+def ignore(_event: Event) -> None:
+    """Takes an event and does nothing."""

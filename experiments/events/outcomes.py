@@ -1,0 +1,166 @@
+"""Events of sweeps and demonstrations, and of results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.events.base import Event, Ongoing
+
+
+@dataclass(frozen=True)
+class SweepResumed(Event):
+    """The folder of a sweep holds points already."""
+
+    folder: Path
+    measured: int
+    missing: int
+
+    def __str__(self) -> str:
+        return f"{self.folder} holds {self.measured} points; {self.missing} of those asked for are missing"
+
+
+@dataclass(frozen=True)
+class RoutingStarted(Event):
+    """A sweep turns to a routing."""
+
+    routing: str
+    summary: str
+
+    def __str__(self) -> str:
+        return f"routing {self.routing}: {self.summary}"
+
+
+@dataclass(frozen=True)
+class PointStarted(Event):
+    """A sweep turns to a point: number `number` of `points` that are to be measured."""
+
+    number: int
+    points: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"point {self.number} of {self.points}: {self.name}"
+
+
+@dataclass(frozen=True)
+class FailoverStarted(Event):
+    """Probes begin; after `fail_s` seconds the named elements fail."""
+
+    seconds: float
+    failing: str
+    fail_s: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} s of probes; {self.failing} fails after {self.fail_s:g} s"
+
+
+@dataclass(frozen=True)
+class ProbesSent(Ongoing):
+    """Time for which probes have been sent so far, of all the time."""
+
+    seconds: float
+    total_s: float
+
+    @property
+    def fraction(self) -> float:
+        """The part of the time."""
+        return min(1.0, self.seconds / self.total_s)
+
+    def __str__(self) -> str:
+        return f"probes: {self.seconds:.1f} of {self.total_s:g} s"
+
+
+@dataclass(frozen=True)
+class ResultsWritten(Event):
+    """The results are in their folder."""
+
+    folder: Path
+    interrupted: bool
+
+    def __str__(self) -> str:
+        hint = f"; `polarlab plot {self.folder}` draws it" if self.interrupted else ""
+        return f"written to {self.folder}{hint}"
+
+
+@dataclass(frozen=True)
+class ResultsNotWritten(Event):
+    """The disk did not take all results; the summary is told here instead, as JSON."""
+
+    summary: str
+
+    def __str__(self) -> str:
+        return f"the result could not be written in full; it was {self.summary}"
+
+
+@dataclass(frozen=True)
+class ResultInvalid(Event):
+    """A reason why a result is not valid."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"result not valid: {self.reason}"
+
+
+@dataclass(frozen=True)
+class ResultNegative(Event):
+    """A demonstration's negative result."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"negative result: {self.reason}"
+
+
+@dataclass(frozen=True)
+class PointsMeasured(Event):
+    """A sweep is complete."""
+
+    measured: int
+    folder: Path
+
+    def __str__(self) -> str:
+        return f"{self.measured} points measured; all are in {self.folder}"
+
+
+@dataclass(frozen=True)
+class PointsInvalid(Event):
+    """Points of a sweep that are not valid."""
+
+    invalid: int
+    points: int
+    folder: Path
+
+    def __str__(self) -> str:
+        return f"{self.invalid} of {self.points} points are not valid; {self.folder}/points has the reasons"
+
+
+@dataclass(frozen=True)
+class FiguresDrawn(Event):
+    """Figures were drawn, each as PNG and SVG."""
+
+    paths: tuple[Path, ...]
+
+    def __str__(self) -> str:
+        names = (f"{path}, {path.with_suffix('.svg').name}" for path in self.paths if path.suffix == ".png")
+        return f"drawn: {'; '.join(names)}"
+
+
+@dataclass(frozen=True)
+class CommandFailed(Event):
+    """A line given with `--exec` failed."""
+
+    line: str
+    status: int
+
+    def __str__(self) -> str:
+        return f"`{self.line}` failed with status {self.status}"
+
+
+@dataclass(frozen=True)
+class PromptOpened(Event):
+    """Mininet's prompt is open."""
+
+    def __str__(self) -> str:
+        return "Mininet's prompt; `help` lists its commands, `exit` takes the fabric down"

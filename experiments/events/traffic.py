@@ -1,0 +1,151 @@
+"""Events while traffic runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from experiments.events.base import Event, Ongoing
+
+
+@dataclass(frozen=True)
+class RateTried(Event):
+    """A trial of `--link-rate auto`: the share of the CPU that was idle at a link rate."""
+
+    rate_bps: int
+    idle: float
+
+    def __str__(self) -> str:
+        return f"calibrating: {self.idle:.0%} of the CPU idle at {self.rate_bps / 1e6:g} Mbit/s"
+
+
+@dataclass(frozen=True)
+class RateChosen(Event):
+    """The link rate that `--link-rate auto` settled on."""
+
+    rate_bps: int
+
+    def __str__(self) -> str:
+        return f"links of {self.rate_bps / 1e6:g} Mbit/s"
+
+
+@dataclass(frozen=True)
+class ReplicationStarted(Event):
+    """A replication with a seed of its own begins: number `number` of `replications`."""
+
+    seed: int
+    number: int
+    replications: int
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}, run {self.number} of {self.replications}"
+
+
+@dataclass(frozen=True)
+class TrafficStarted(Event):
+    """Traffic of a pattern begins; `seconds` with the warm-up, an upper bound where that ends by itself."""
+
+    pattern: str
+    load: float
+    seconds: float
+    steady: bool
+
+    def __str__(self) -> str:
+        bound = "at most " if self.steady else ""
+        return f"{self.pattern} traffic at {self.load:g} of the injection capacity, {bound}{self.seconds:g} s"
+
+
+@dataclass(frozen=True)
+class TrafficProgress(Ongoing):
+    """Traffic so far: offered and accepted lately, as fractions of the injection capacity."""
+
+    seconds: float
+    total_s: float
+    offered: float
+    accepted: float
+    loss: float | None
+    latency_p99_ms: float | None
+
+    @property
+    def fraction(self) -> float:
+        """The part of the time."""
+        return min(1.0, self.seconds / self.total_s)
+
+    def __str__(self) -> str:
+        loss = "-" if self.loss is None else f"{self.loss:.2%}"
+        return (
+            f"{self.seconds:.1f} s: offered {self.offered:.3f}, accepted {self.accepted:.3f}, loss {loss}, "
+            f"p99 {_milliseconds(self.latency_p99_ms)}"
+        )
+
+
+@dataclass(frozen=True)
+class CollectiveStarted(Event):
+    """A collective begins."""
+
+    pattern: str
+    ranks: int
+    placement: str
+
+    def __str__(self) -> str:
+        return f"{self.pattern} of {self.ranks} ranks, {self.placement} placement"
+
+
+@dataclass(frozen=True)
+class CollectiveProgress(Ongoing):
+    """A collective so far: segments received, and their rate as a fraction of all ranks' link rates."""
+
+    seconds: float
+    segments: int
+    accepted: float
+    latency_p99_ms: float | None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.seconds:.1f} s: {self.segments} segments received, by {self.accepted:.3f} of the ranks' "
+            f"capacity, p99 {_milliseconds(self.latency_p99_ms)}"
+        )
+
+
+@dataclass(frozen=True)
+class FaultsNotReached(Event):
+    """Faults of the schedule that were to come after the traffic's end."""
+
+    missed: int
+    faults: int
+
+    def __str__(self) -> str:
+        return f"{self.missed} of the {self.faults} faults were to come after the traffic's end"
+
+
+@dataclass(frozen=True)
+class ControllerWarning(Event):
+    """A warning of the controller."""
+
+    warning: str
+
+    def __str__(self) -> str:
+        return f"the controller warns: {self.warning}"
+
+
+@dataclass(frozen=True)
+class Interrupted(Event):
+    """The run was interrupted; what was measured until then is kept."""
+
+    def __str__(self) -> str:
+        return "interrupted; keeping what was measured"
+
+
+@dataclass(frozen=True)
+class IngressDrops(Event):
+    """Packets that hosts may not send, dropped at their switches' ports, by the host's name."""
+
+    packets: Mapping[str, int]
+
+    def __str__(self) -> str:
+        hosts = ", ".join(f"{host} {packets}" for host, packets in self.packets.items())
+        return f"packets that hosts may not send were dropped at their switches' ports: {hosts}"
+
+
+def _milliseconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g} ms"
