@@ -172,10 +172,10 @@ def _pattern(
     notify(TrafficStarted(options.pattern, options.load, total_s, options.steady))
     capacity_bps = len(fabric.hosts) * fabric.options.shape.rate_bps
 
-    def tell(snapshot: TrafficSnapshot) -> None:
-        if snapshot.seconds >= 1:  # before, what is on its way would be told as lost
-            offered, accepted = snapshot.offered_bps / capacity_bps, snapshot.accepted_bps / capacity_bps
-            notify(TrafficProgress(snapshot.seconds, total_s, offered, accepted, snapshot.loss, snapshot.p99_ms))
+    def tell(live: TrafficSnapshot) -> None:
+        if live.seconds >= 1:  # before, packets on their way would count as lost
+            offered, accepted = live.offered_bps / capacity_bps, live.accepted_bps / capacity_bps
+            notify(TrafficProgress(live.seconds, total_s, offered, accepted, live.loss, live.p99_ms))
 
     return run_measured_traffic(fabric, options, tell, player.start)
 
