@@ -1,75 +1,52 @@
-"""Links that delay and lose packets as long cables and bad ones do, by the kernel's netem.
+"""Delay and loss of the links between routers, by the kernel's netem.
 
-A packet is delayed, or lost, where a router sends it toward another, before it comes to that port's queue: so
-that what waits in the queue is what congestion makes wait, and adaptive routings see nothing else. Hosts'
-own links have neither.
+A packet is delayed, or lost, where a router sends it toward another, before it comes to that port's queue. So
+only congestion makes packets wait in the queue, and adaptive routings see nothing else. Hosts' own links have
+neither delay nor loss.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from emulation.subprocesses import CommandError
-from topology.errors import ParameterError
+from topology.links import LinkSpec
 
-MAX_DELAY_MS = 10_000.0
-MAX_LOSS = 0.5
-# Packets that are on their way, which all of a switch's other ports may send to one; none is to be dropped.
+# Packets in flight, which all of a switch's other ports may send to one; none may be dropped.
 _NO_LIMIT = 10_000_000
 _TOLERANCE_S = 1e-6  # the kernel counts in ns, tc in its own ticks
 _TOLERANCE_LOSS = 1e-6
 
 
-@dataclass(frozen=True)
-class Impairment:
-    """What every link between routers does to packets, in each direction.
-
-    Attributes:
-        delay_ms: how long it takes to cross the link, besides the time that it takes to send.
-        loss: the chance of a packet to be lost, each by itself, 0 to MAX_LOSS.
-    """
-
-    delay_ms: float = 0.0
-    loss: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.delay_ms <= MAX_DELAY_MS:  # false for nan, too
-            raise ParameterError(f"a link's delay must be 0 to {MAX_DELAY_MS:g} ms, got {self.delay_ms:g}")
-        if not 0 <= self.loss <= MAX_LOSS:
-            raise ParameterError(f"a link's loss must be 0 to {MAX_LOSS:g} (a fraction), got {self.loss:g}")
-
-    def __bool__(self) -> bool:
-        return bool(self.delay_ms or self.loss)
-
-    @property
-    def netem(self) -> str:
-        """The same in netem's words."""
-        words = f"limit {_NO_LIMIT} delay {self.delay_ms * 1e3:.0f}us"
-        return f"{words} loss {self.loss * 100:.6f}%" if self.loss else words
+def netem_options(spec: LinkSpec) -> str:
+    """Returns netem's options, in the form of `tc`, for a link's delay and loss."""
+    options = f"limit {_NO_LIMIT} delay {spec.delay_ms * 1e3:.0f}us"
+    return f"{options} loss {spec.loss * 100:.6f}%" if spec.loss else options
 
 
-def check_impairment(interfaces: Iterable[str], impairment: Impairment, shown: str) -> None:
-    """Compares what `tc -json qdisc show` says with what was asked for.
+def check_impairment(interfaces: Iterable[str], spec: LinkSpec, listing: str) -> None:
+    """Compares the delays and losses that the kernel reports with those that were set.
+
+    Args:
+        interfaces: names of the interfaces between routers.
+        spec: the delay and the loss that were set; both may be 0.
+        listing: output of `tc -json qdisc show`.
 
     Raises:
-        CommandError: an interface delays or loses packets otherwise.
+        CommandError: an interface has another delay or another loss.
     """
-    found: dict[str, Any] = {
-        entry["dev"]: entry["options"] for entry in json.loads(shown) if entry["kind"] == "netem"
+    netem: dict[str, Any] = {
+        entry["dev"]: entry["options"] for entry in json.loads(listing) if entry["kind"] == "netem"
     }
     for interface in interfaces:
-        options = found.get(interface, {})
+        options = netem.get(interface, {})
         delay_s = options.get("delay", {}).get("delay", 0.0)
         loss = options.get("loss-random", {}).get("loss", 0.0)
-        delays_right = abs(delay_s - impairment.delay_ms / 1e3) <= _TOLERANCE_S
-        if not delays_right or abs(loss - impairment.loss) > _TOLERANCE_LOSS:
+        same_delay = abs(delay_s - spec.delay_ms / 1e3) <= _TOLERANCE_S
+        if not same_delay or abs(loss - spec.loss) > _TOLERANCE_LOSS:
             raise CommandError(
-                f"{interface} was to delay packets by {impairment.delay_ms:g} ms and to lose "
-                f"{impairment.loss:g} of them; the kernel says {delay_s * 1e3:g} ms and {loss:g}"
+                f"{interface} was set to a delay of {spec.delay_ms:g} ms and a loss of {spec.loss:g}, "
+                f"but the kernel reports {delay_s * 1e3:g} ms and {loss:g}"
             )
-
-
-NO_IMPAIRMENT = Impairment()

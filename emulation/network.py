@@ -17,11 +17,11 @@ from mininet.net import Mininet
 
 from emulation import cleanup as leftovers
 from emulation import requirements as machine
-from emulation.impairment import NO_IMPAIRMENT, Impairment, check_impairment
+from emulation.impairment import check_impairment
 from emulation.mininet_topo import FabricTopo
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
-from emulation.shaping import PortShape, check_shaping, reshaping_commands, shaping_commands
+from emulation.shaping import check_shaping, reshaping_commands, shaping_commands
 from emulation.subprocesses import (
     MARK_VARIABLE,
     finish,
@@ -31,6 +31,7 @@ from emulation.subprocesses import (
 )
 from topology.addressing import hosts_of, switch_name
 from topology.base import Topology
+from topology.links import LinkSpec
 
 CONTROLLER_SOCKET = "controller"
 _OPEN_FILES = 65536
@@ -50,16 +51,14 @@ class FabricSettings:
     Attributes:
         topology: its graph.
         concentration: p.
-        shape: rate and queue of every port.
+        links: properties of its links.
         datapath: `kernel` or `user`.
-        impairment: how the links between routers delay and lose packets.
     """
 
     topology: Topology
     concentration: int
-    shape: PortShape
+    links: LinkSpec
     datapath: str
-    impairment: Impairment = NO_IMPAIRMENT
 
 
 class FabricNetwork(Mininet):  # type: ignore[misc]
@@ -73,7 +72,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.run_dir = run_dir
         self._progress = progress
         self.started = False
-        context = SwitchContext(run_dir, settings.datapath, self.controller_target, settings.shape)
+        context = SwitchContext(run_dir, settings.datapath, self.controller_target, settings.links)
         super().__init__(
             topo=FabricTopo(settings.topology, settings.concentration),
             switch=partial(FabricSwitch, context=context),
@@ -156,11 +155,10 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def _vswitches(self) -> list[VSwitch]:
         return [switch.vswitch for switch in self.switches if switch.vswitch]
 
-    def reshape(self, shape: PortShape) -> None:
-        """Gives all ports another rate and queue."""
-        self.settings = replace(self.settings, shape=shape)
-        impairment = self.settings.impairment
-        self._run_in_all_nodes(lambda node: _tc_batch(reshaping_commands, node, shape, impairment))
+    def reshape(self, spec: LinkSpec) -> None:
+        """Changes the rate and the queue of all ports."""
+        self.settings = replace(self.settings, links=spec)
+        self._run_in_all_nodes(lambda node: _tc_batch(reshaping_commands, node, spec))
         self._check_shaping()
 
     def stop(self) -> None:
@@ -192,14 +190,14 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         run(["ip", "-batch", "-"], stdin="\n".join(link.creation_command() for link in self.links))
 
     def _configure_nodes(self) -> None:
-        shape, impairment = self.settings.shape, self.settings.impairment
-        self._run_in_all_nodes(lambda node: _configuration_script(node, shape, impairment))
+        spec = self.settings.links
+        self._run_in_all_nodes(lambda node: _configuration_script(node, spec))
 
     def _check_shaping(self) -> None:
         """Reads back how all ports are shaped: some programs that touch a port drop its queue."""
         for node, shown in self._run_in_all_nodes(lambda _node: "tc -json qdisc show\n"):
-            check_shaping(_interfaces(node), self.settings.shape, shown)
-            check_impairment(_interfaces_to_routers(node), self.settings.impairment, shown)
+            check_shaping(_interfaces(node), self.settings.links, shown)
+            check_impairment(_interfaces_to_routers(node), self.settings.links, shown)
 
     def _run_in_all_nodes(self, script: Callable[[Any], str]) -> list[tuple[Any, str]]:
         """Runs a shell script in every node, side by side, and returns what each printed."""
@@ -227,36 +225,31 @@ def _interfaces_to_routers(node: Any) -> list[str]:
     ]
 
 
-def _configuration_script(node: Any, shape: PortShape, impairment: Impairment) -> str:
+def _configuration_script(node: Any, spec: LinkSpec) -> str:
     """Returns the shell script that sets up one node's interfaces.
 
     Hosts have no IPv6: its router solicitations would be foreign packets on the fabric. They compute
     their checksums themselves, because a veth does not and the userspace datapath passes frames as is.
     """
     interfaces = _interfaces(node)
-    up = ["link set lo up", *(f"link set {name} mtu {shape.mtu} up" for name in interfaces)]
+    up = ["link set lo up", *(f"link set {name} mtu {spec.mtu} up" for name in interfaces)]
     lines = ["for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"]
     if not Path("/proc/sys/net/ipv6").exists():
         lines.clear()
     if isinstance(node, FabricHost):
         up.insert(0, f"addr add {node.params['ip']} dev {interfaces[0]}")
         lines.append(f"ethtool -K {interfaces[0]} tx off >/dev/null")
-    lines.append(_tc_batch(shaping_commands, node, shape, impairment))
+    lines.append(_tc_batch(shaping_commands, node, spec))
     lines += ["ip -batch - <<END", *up, "END"]
     return "\n".join(lines) + "\n"
 
 
-def _tc_batch(
-    commands: Callable[[str, PortShape, Impairment], list[str]],
-    node: Any,
-    shape: PortShape,
-    impairment: Impairment,
-) -> str:
-    impaired = set(_interfaces_to_routers(node))
+def _tc_batch(commands: Callable[[str, LinkSpec], list[str]], node: Any, spec: LinkSpec) -> str:
+    toward_routers = set(_interfaces_to_routers(node))
     lines = [
         line
         for name in _interfaces(node)
-        for line in commands(name, shape, impairment if name in impaired else NO_IMPAIRMENT)
+        for line in commands(name, spec if name in toward_routers else spec.unimpaired())
     ]
     return "\n".join(["tc -batch - <<END", *lines, "END\n"])
 
@@ -272,7 +265,7 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
         CommandError: a part of it could not be set up.
     """
     machine.require_emulation()
-    if settings.impairment:
+    if settings.links.impaired:
         machine.require_netem()
     routers = settings.topology.routers
     machine.require_memory(routers, routers * settings.concentration)

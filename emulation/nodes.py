@@ -18,7 +18,7 @@ from mininet.link import Intf, Link
 from mininet.node import Host, Switch
 
 from emulation.open_vswitch import SwitchSettings, VSwitch, start_all
-from emulation.shaping import PortShape
+from topology.links import LinkSpec
 
 
 class FabricInterface(Intf):  # type: ignore[misc]
@@ -88,13 +88,13 @@ class SwitchContext:
         run_dir: where their sockets, databases and logs are.
         datapath: `kernel` or `user`.
         controller: the OpenFlow target that they call.
-        shape: how their ports send.
+        links: the properties of their links.
     """
 
     run_dir: Path
     datapath: str
     controller: str
-    shape: PortShape
+    links: LinkSpec
 
 
 class FabricSwitch(Switch):  # type: ignore[misc]
@@ -126,7 +126,7 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         ports = tuple(
             (interface.name, number) for interface, number in self.ports.items() if interface.name != "lo"
         )
-        return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports, self.context.shape)
+        return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports, self.context.links)
 
     def stop(self, deleteIntfs: bool = True) -> None:
         """Kills the switch's program; its namespace, interfaces and configuration stay."""

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.shaping import PortShape
 from emulation.socket_buffers import enlarge_buffers
 from emulation.subprocesses import CommandError, finish, in_namespaces_of, marked_environment, run, start
 from topology.errors import MachineError
+from topology.links import LinkSpec
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 READY_TIMEOUT_S = 60.0
@@ -49,14 +49,14 @@ class SwitchSettings:
         dpid: its datapath id.
         namespace_pid: a process in the namespaces where it shall run.
         ports: (interface, OpenFlow port number) of every port.
-        shape: how every port sends.
+        links: the properties of its links.
     """
 
     name: str
     dpid: int
     namespace_pid: int
     ports: tuple[tuple[str, int], ...]
-    shape: PortShape
+    links: LinkSpec
 
 
 class VSwitch:
@@ -145,9 +145,9 @@ class VSwitch:
 
     def enlarge_buffers(self) -> None:
         """Gives the socket by which it sends room for all its ports' queues, and those of its ports more."""
-        shape = self.settings.shape
-        frames = len(self.settings.ports) * (shape.queue_packets + _FRAMES_BEYOND_QUEUE)
-        enlarge_buffers(self.processes[-1].pid, frames, shape.max_frame_bytes)
+        spec = self.settings.links
+        frames = len(self.settings.ports) * (spec.queue_packets + _FRAMES_BEYOND_QUEUE)
+        enlarge_buffers(self.processes[-1].pid, frames, spec.max_frame_bytes)
 
     @property
     def database_ready(self) -> bool:
@@ -190,7 +190,7 @@ class VSwitch:
 
     @property
     def _environment(self) -> dict[str, str]:
-        keep = _BATCH * self.settings.shape.max_frame_bytes > _TRIM_BYTES
+        keep = _BATCH * self.settings.links.max_frame_bytes > _TRIM_BYTES
         return {"OVS_RUNDIR": str(self._run_dir), **(_KEEP_MEMORY if keep else {})}
 
     @property

@@ -11,7 +11,6 @@ import math
 from dataclasses import replace
 
 from emulation.network import FabricNetwork
-from emulation.shaping import MAX_RATE_BPS, MIN_RATE_BPS
 from experiments.doctor import link_rate_bps
 from experiments.events.base import Notify, ignore
 from experiments.events.traffic import RateChosen, RateTried
@@ -21,6 +20,7 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import MAX_PACKETS_PER_S, TrafficOptions
 from experiments.traffic_jobs import path_delay_ns, run_measured_traffic
 from topology.errors import MachineError
+from topology.links import MAX_RATE_BPS, MIN_RATE_BPS
 
 _TRIALS = 6
 # Before a trial counts, queues have to fill and routes to adapt.
@@ -47,10 +47,10 @@ def with_settled_rate(
     most_bps = MAX_PACKETS_PER_S * traffic.frame_bytes * 8 / (hosts * traffic.load)
     search = RateSearch(link_rate_bps(hosts, traffic.load, traffic.frame_bytes), most_bps)
     while (rate_bps := search.next_bps()) is not None:
-        trial = replace(options, shape=replace(options.shape, rate_bps=rate_bps))
+        trial = replace(options, links=replace(options.links, rate_bps=rate_bps))
         # A controller of its own: what adapts to the links goes by their rate.
         with controlled(trial, network, ignore) as fabric:
-            network.reshape(trial.shape)
+            network.reshape(trial.links)
             idle = _least_idle(fabric, traffic)
         search.tried(rate_bps, idle)
         notify(RateTried(rate_bps, idle))
@@ -59,10 +59,10 @@ def with_settled_rate(
             f"this machine is too slow for {hosts} hosts at a load of {traffic.load:g}; "
             "choose a smaller fabric, fewer --hosts or a lower --load"
         )
-    shape = replace(options.shape, rate_bps=search.highest_carried)
-    network.reshape(shape)
-    notify(RateChosen(shape.rate_bps))
-    return replace(options, shape=shape, calibrate=False)
+    spec = replace(options.links, rate_bps=search.highest_carried)
+    network.reshape(spec)
+    notify(RateChosen(spec.rate_bps))
+    return replace(options, links=spec, calibrate=False)
 
 
 class RateSearch:
@@ -115,8 +115,8 @@ class RateSearch:
 
 def _least_idle(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     """Returns the least idle share of a second of a short run; 0 if its sender fell behind."""
-    packet_s = traffic.frame_bytes * 8 / fabric.options.shape.rate_bps
-    warmup_s = _WARMUP_QUEUES * fabric.options.shape.queue_packets * packet_s
+    packet_s = traffic.frame_bytes * 8 / fabric.options.links.rate_bps
+    warmup_s = _WARMUP_QUEUES * fabric.options.links.queue_packets * packet_s
     warmup_s = min(max(warmup_s, _LEAST_WARMUP_S), _MOST_WARMUP_S) + path_delay_ns(fabric) / 1e9
     options = replace(traffic, warmup_s=warmup_s, duration_s=_DURATION_S, steady=False)
     with CpuSampler() as cpu:

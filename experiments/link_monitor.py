@@ -73,10 +73,10 @@ class LinkSampler:
     """Watches a fabric's links while used as a context manager; without netlink it sees nothing."""
 
     def __init__(self, fabric: LiveFabric, frame_bytes: int) -> None:
-        shape = fabric.options.shape
-        self._drain_s = shape.queue_packets * frame_bytes * 8 / shape.rate_bps
+        spec = fabric.options.links
+        self._drain_s = spec.queue_packets * frame_bytes * 8 / spec.rate_bps
         self._interval_s = min(max(self._drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
-        self._rate_bps = shape.rate_bps
+        self._rate_bps = spec.rate_bps
         self._readers: dict[int, QueueReader] = {}
         with contextlib.suppress(OSError, MachineError), contextlib.ExitStack() as opened:
             for number, queues in open_queues(fabric.network, opened).items():

@@ -95,7 +95,7 @@ def live_fabric(options: FabricOptions, notify: Notify) -> Iterator[LiveFabric]:
 def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricNetwork]:
     """Gives a network for `controlled` to build and start, and takes it down at the end; errors as above."""
     datapath = choose_datapath(options.datapath)
-    settings = FabricSettings(options.topology, options.hosts, options.shape, datapath, options.impairment)
+    settings = FabricSettings(options.topology, options.hosts, options.links, datapath)
     with launched(settings, lambda step: notify(EmulationStep(step))) as network:
         yield network
 
@@ -155,7 +155,7 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
 @contextlib.contextmanager
 def _queues(options: FabricOptions, network: FabricNetwork, notify: Notify) -> Iterator[Queues]:
     """Gives the queues that the controller is to read, or none where it must ask the switches."""
-    shape = options.shape
+    spec = options.links
     with contextlib.ExitStack() as opened:
         switches: dict[int, SwitchQueues] = {}
         if options.occupancy == NETLINK:
@@ -163,7 +163,7 @@ def _queues(options: FabricOptions, network: FabricNetwork, notify: Notify) -> I
                 switches = open_queues(network, opened)
             except (OSError, MachineError) as error:
                 notify(QueuesUnreadable(str(error)))
-        yield Queues(switches, shape.queue_packets, shape.rate_bps)
+        yield Queues(switches, spec.queue_packets, spec.rate_bps)
 
 
 def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[int, SwitchQueues]:

@@ -155,7 +155,7 @@ def _collective(
     fabric: LiveFabric, options: CollectiveOptions, notify: Notify, player: FaultPlayer
 ) -> TrafficResult:
     notify(CollectiveStarted(options.pattern, options.ranks, options.placement))
-    capacity_bps = options.ranks * fabric.options.shape.rate_bps
+    capacity_bps = options.ranks * fabric.options.links.rate_bps
 
     def tell(seconds: float, counts: LiveCounts) -> None:
         if seconds > 0:
@@ -170,7 +170,7 @@ def _pattern(
 ) -> TrafficResult:
     total_s = options.warmup_s + options.duration_s
     notify(TrafficStarted(options.pattern, options.load, total_s, options.steady))
-    capacity_bps = len(fabric.hosts) * fabric.options.shape.rate_bps
+    capacity_bps = len(fabric.hosts) * fabric.options.links.rate_bps
 
     def tell(live: TrafficSnapshot) -> None:
         if live.seconds >= 1:  # before, packets on their way would count as lost

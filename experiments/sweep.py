@@ -60,8 +60,8 @@ def run_sweep(
     with kept_directory(out, go_on=True) as directory:
         held = held_settings(directory.path)
         if held is not None and fabric_options.calibrate:  # the points to come go with those that are there
-            shape = replace(fabric_options.shape, rate_bps=held["link_rate_bps"])
-            fabric_options = replace(fabric_options, shape=shape, calibrate=False)
+            spec = replace(fabric_options.links, rate_bps=held["link_rate_bps"])
+            fabric_options = replace(fabric_options, links=spec, calibrate=False)
         if held is not None:
             _check_settings(directory.path, held, _settings(fabric_options, traffic_options, sweep))
             directory.drop_torn_row(POINTS)

@@ -79,9 +79,9 @@ def check_all_pairs(fabric: LiveFabric, notify: Notify) -> PairCheck:
     hops = np.zeros((count, count), np.uint8)
     arrived = np.eye(count, dtype=bool)
     repeated = 0
-    packet_ns = _NS * HEADER_BYTES * 8 // fabric.options.shape.rate_bps
+    packet_ns = _NS * HEADER_BYTES * 8 // fabric.options.links.rate_bps
     round_ns = max(count * _NS // _CHECK_PROBES_PER_S, 4 * packet_ns)
-    for attempt in range(_attempts(fabric.options.impairment.loss, int(expected.max()), count * count)):
+    for attempt in range(_attempts(fabric.options.links.loss, int(expected.max()), count * count)):
         skip = tuple(np.flatnonzero(arrived).tolist())
         if attempt:
             repeated += count * count - len(skip)
@@ -140,14 +140,14 @@ def run_measured_traffic(
     starts: Callable[[Clock], None] = lambda _clock: None,
 ) -> TrafficResult:
     """Runs warm-up and measured traffic; `progress`, `starts` and errors as `run_traffic`."""
-    shape = fabric.options.shape
-    most_packets_per_s = shape.rate_bps / (options.frame_bytes * 8)
+    spec = fabric.options.links
+    most_packets_per_s = spec.rate_bps / (options.frame_bytes * 8)
     duration_ns = round(options.duration_s * _NS)
     begin_ns = round(options.warmup_s * _NS)
     window_ns: tuple[int, int] | None = (begin_ns, begin_ns + duration_ns)
     steady, end_ns = None, begin_ns + duration_ns
     if options.steady:
-        queues_s = _STEADY_QUEUES * shape.queue_packets / most_packets_per_s
+        queues_s = _STEADY_QUEUES * spec.queue_packets / most_packets_per_s
         # Until the first packet arrives, throughput is as steady as can be.
         span_s = max(_LEAST_STEADY_S, queues_s, path_delay_ns(fabric) / _NS)
         steady, window_ns = SteadyState(span_s, options.warmup_s, duration_ns), None
@@ -177,8 +177,8 @@ def make_job(
     keep_log: bool = False,
 ) -> TrafficJob:
     """Returns the job that runs a schedule on a fabric's hosts; see TrafficJob."""
-    shape = fabric.options.shape
-    full_queue_ns = _NS * (shape.queue_packets + 1) * frame_bytes * 8 // shape.rate_bps
+    spec = fabric.options.links
+    full_queue_ns = _NS * (spec.queue_packets + 1) * frame_bytes * 8 // spec.rate_bps
     return TrafficJob(
         hosts=_host_sockets(fabric),
         schedule=schedule.to_dict(),
@@ -196,10 +196,10 @@ def make_job(
 
 def path_delay_ns(fabric: LiveFabric) -> int:
     """Returns how long packets are on their way on links alone, at most."""
-    if not fabric.options.impairment.delay_ms:  # nearly always, and distances of all pairs are many
+    if not fabric.options.links.delay_ms:  # nearly always, and distances of all pairs are many
         return 0
     hops = int(fabric.plan.hop_bound(host_distances(fabric)).max()) + fabric.plan.repair_hops
-    return round(hops * fabric.options.impairment.delay_ms * 1e6)
+    return round(hops * fabric.options.links.delay_ms * 1e6)
 
 
 def host_distances(fabric: LiveFabric) -> npt.NDArray[np.int16]:
@@ -216,9 +216,9 @@ def run_collective_traffic(
 ) -> TrafficResult:
     """Runs a collective; `progress`, `starts` and errors as `run_collective`."""
     name, algorithm = split_collective(options.pattern)
-    topology, hosts, shape = fabric.options.topology, fabric.options.hosts, fabric.options.shape
-    packet_ns = _NS * options.frame_bytes * 8 // shape.rate_bps
-    full_queue_ns = (shape.queue_packets + 1) * packet_ns
+    topology, hosts, spec = fabric.options.topology, fabric.options.hosts, fabric.options.links
+    packet_ns = _NS * options.frame_bytes * 8 // spec.rate_bps
+    full_queue_ns = (spec.queue_packets + 1) * packet_ns
     job = CollectiveJob(
         hosts=_host_sockets(fabric),
         ranks=place_ranks(options.placement, options.ranks, topology, hosts, options.seed),
@@ -234,7 +234,7 @@ def run_collective_traffic(
         flows=options.flows,
         seed=options.seed,
         # A host's own queue has to take its acknowledgements, too.
-        most_in_flight=max(4, shape.queue_packets * 3 // 4),
+        most_in_flight=max(4, spec.queue_packets * 3 // 4),
         acknowledge_after_ns=min(ACKNOWLEDGE_EVERY * packet_ns, _MOST_ACKNOWLEDGE_AFTER_NS),
         silence_ns=max(_SILENCE_NS, _SILENCE_QUEUES * (full_queue_ns + path_delay_ns(fabric))),
         interval_ns=_LEAST_INTERVAL_NS,

@@ -43,7 +43,7 @@ def summarise(
     `adaptation` is what an adaptive routing's controller did meanwhile.
     """
     sent, received = result.sent, result.received
-    rate_bps = fabric.options.shape.rate_bps
+    rate_bps = fabric.options.links.rate_bps
     begin_s, end_s = _window_s(result)
     measured_s = end_s - begin_s
     capacity_bits = len(fabric.hosts) * rate_bps * measured_s
@@ -88,7 +88,7 @@ def summarise(
     if isinstance(options, CollectiveOptions):
         assert result.outcome
         summary["collective"] = collective_summary(options, result.outcome)
-    elif routing(fabric.options.routing).oblivious and not fabric.options.impairment.loss:
+    elif routing(fabric.options.routing).oblivious and not fabric.options.links.loss:
         summary["predicted"] = _predicted(fabric, options)
     if not routing(fabric.options.routing).oblivious:
         summary["adaptation"] = {"occupancy": fabric.occupancy, **adaptation}
@@ -121,7 +121,7 @@ def measured_loads(fabric: LiveFabric, result: TrafficResult, log: LinkLog) -> L
     start_s = result.clock.monotonic_ns / 1e9
     begin_s, end_s = (start_s + time_s for time_s in _window_s(result))
     links = directed_links(fabric.options.topology)
-    return link_loads(log.history, links, begin_s, end_s, fabric.options.shape.rate_bps)
+    return link_loads(log.history, links, begin_s, end_s, fabric.options.links.rate_bps)
 
 
 def _asked(options: TrafficOptions | CollectiveOptions) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def _evidence(
     links: LinkLog | None,
 ) -> Evidence:
     """Returns what tells whether a run can be trusted; losses are those of the whole run."""
-    rate_bps = fabric.options.shape.rate_bps
+    rate_bps = fabric.options.links.rate_bps
     start_s = result.clock.monotonic_ns / 1e9
     begin_s, end_s = (start_s + time_s for time_s in _window_s(result))
     sent, arrived = _frames(options, result)

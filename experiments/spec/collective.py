@@ -115,7 +115,7 @@ def read_collective(arguments: argparse.Namespace, fabric: FabricOptions) -> Col
     check_range("--warmup-iterations", warmup_iterations, 0, 1000)
     slices = _or(arguments.slices, 1 if name == "all-to-all" else 2)
     check_range("--slices", slices, 1, 1 if name == "all-to-all" else 64)
-    longest = fabric.shape.mtu + ETHERNET_BYTES
+    longest = fabric.links.mtu + ETHERNET_BYTES
     frame_bytes = _or(arguments.frame_bytes, longest)
     check_range("--frame-bytes", frame_bytes, SEGMENT_BYTES + 32, longest)
     return CollectiveOptions(

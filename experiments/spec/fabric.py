@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.occupancy.source import NETLINK, SOURCES
-from emulation.impairment import NO_IMPAIRMENT, Impairment
 from emulation.requirements import check_datapath
-from emulation.shaping import DEFAULT_MTU, PortShape, parse_rate_bps
 from routing.registry import ROUTINGS, routing
 from topology.addressing import check_hosts
 from topology.base import Topology
 from topology.errors import UsageError
+from topology.links import DEFAULT_MTU, LinkSpec, parse_rate_bps
 from topology.registry import FAMILIES, make_topology
 
 AUTO_RATE = "auto"
@@ -30,26 +29,24 @@ class FabricOptions:
         name, params: the topology, as on the command line.
         topology: the same as a graph.
         hosts: endpoints per router.
-        shape: rate and queue of every port.
+        links: properties of its links.
         routing: the routing's name.
         datapath: `auto`, `kernel` or `user`, as asked for.
         occupancy: where an adaptive routing learns how full ports are: `netlink` or `port-statistics`.
-        calibrate: whether the shape's rate is only where to begin to look for one that the machine carries.
+        calibrate: whether the links' rate is only where to begin to look for one that the machine carries.
         local_repair: whether the switches know ways around dead links by themselves.
-        impairment: how the links between routers delay and lose packets.
     """
 
     name: str
     params: Mapping[str, int | str]
     topology: Topology
     hosts: int
-    shape: PortShape
+    links: LinkSpec
     routing: str
     datapath: str
     occupancy: str = NETLINK
     calibrate: bool = False
     local_repair: bool = True
-    impairment: Impairment = NO_IMPAIRMENT
 
     def settings(self) -> dict[str, Any]:
         """Returns what results depend on, by its names in results; the routing is not among it."""
@@ -57,11 +54,11 @@ class FabricOptions:
             "name": self.name,
             "params": dict(self.params),
             "hosts": self.hosts,
-            "link_rate_bps": self.shape.rate_bps,
-            "queue_packets": self.shape.queue_packets,
-            "mtu": self.shape.mtu,
-            "link_delay_ms": self.impairment.delay_ms,
-            "link_loss": self.impairment.loss,
+            "link_rate_bps": self.links.rate_bps,
+            "queue_packets": self.links.queue_packets,
+            "mtu": self.links.mtu,
+            "link_delay_ms": self.links.delay_ms,
+            "link_loss": self.links.loss,
         }
 
 
@@ -174,17 +171,16 @@ def read_fabric(arguments: argparse.Namespace) -> FabricOptions:
         raise UsageError(f"unknown occupancy {arguments.occupancy!r}; there are: {', '.join(SOURCES)}")
     calibrate = arguments.link_rate == AUTO_RATE
     rate_bps = UNCALIBRATED_BPS if calibrate else parse_rate_bps(arguments.link_rate)
-    shape = PortShape(rate_bps, arguments.queue, arguments.mtu)
+    links = LinkSpec(rate_bps, arguments.queue, arguments.mtu, arguments.link_delay, arguments.link_loss)
     return FabricOptions(
         arguments.name,
         params,
         topology,
         arguments.hosts,
-        shape,
+        links,
         arguments.routing,
         arguments.datapath,
         arguments.occupancy,
         calibrate,
         arguments.local_repair,
-        Impairment(arguments.link_delay, arguments.link_loss),
     )

@@ -194,7 +194,7 @@ def check_packet_rate(fabric: FabricOptions, traffic: TrafficOptions) -> None:
     if fabric.calibrate:  # a rate is yet to be found
         return
     endpoints = fabric.topology.routers * fabric.hosts
-    packets_per_s = endpoints * traffic.load * fabric.shape.rate_bps / (traffic.frame_bytes * 8)
+    packets_per_s = endpoints * traffic.load * fabric.links.rate_bps / (traffic.frame_bytes * 8)
     if packets_per_s > MAX_PACKETS_PER_S:
         raise ParameterError(
             f"{endpoints} hosts at this load and link rate send {packets_per_s:,.0f} packets/s, and at most "

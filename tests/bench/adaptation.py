@@ -14,7 +14,6 @@ from rows import Row
 
 from controller.occupancy.queues import QueueReader
 from emulation.network import FabricNetwork
-from emulation.shaping import PortShape
 from emulation.subprocesses import marked_environment
 from experiments.events.base import ignore
 from experiments.figures.sweep import simulated_curve
@@ -25,13 +24,14 @@ from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import make_job
 from routing.registry import make_plan
 from topology.families.polarfly import PolarFly
+from topology.links import LinkSpec
 from topology.registry import make_topology
 from traffic.engine.engine import run_traffic
 from traffic.workload.patterns import make_pattern
 from traffic.workload.schedule import ConsecutiveSchedule, PatternSchedule
 
 PERMUTATIONS = ("tornado", "random-permutation", "perm1hop", "perm2hop")
-SHAPE = PortShape(500_000, 32)
+LINKS = LinkSpec(500_000, 32)
 FRAME_BYTES, FLOWS = 1000, 64
 # Long enough to settle, and to count some thousand packets.
 WARMUP_S, DURATION_S = 12.0, 10.0
@@ -40,7 +40,7 @@ _QUIET = ignore
 
 
 def _options(q: int, hosts: int, routing: str) -> FabricOptions:
-    return FabricOptions("polarfly", {"q": q}, PolarFly(q), hosts, SHAPE, routing, "auto")
+    return FabricOptions("polarfly", {"q": q}, PolarFly(q), hosts, LINKS, routing, "auto")
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def er5() -> list[Row]:
 def polarstar() -> list[Row]:
     """What PolarStar of 56 routers accepts of a permutation, minimally and with general Valiant detours."""
     params: dict[str, int | str] = {"q": 2, "supernode": "iq", "degree": 3}
-    minimal = FabricOptions("polarstar", params, make_topology("polarstar", params), 2, SHAPE, "min", "auto")
+    minimal = FabricOptions("polarstar", params, make_topology("polarstar", params), 2, LINKS, "min", "auto")
     rows = []
     with prepared_network(minimal, _QUIET) as network:
         for routing, simulated, least in (("min", 0.417, None), ("ugal", 0.498, 0.47)):
@@ -153,7 +153,7 @@ def _response_row(fabric: LiveFabric) -> Row:
     fabric.begin_anew()
     load, before_s, after_s, step_s = 0.5, 6, 14, 0.25
     topology, hosts = fabric.options.topology, fabric.options.hosts
-    packets_per_s = load * SHAPE.rate_bps / (FRAME_BYTES * 8)
+    packets_per_s = load * LINKS.rate_bps / (FRAME_BYTES * 8)
     parts = tuple(
         PatternSchedule(
             make_pattern(name, topology, hosts, 1), packets_per_s, seconds * 1_000_000_000, FLOWS, 1
@@ -185,7 +185,7 @@ def _response_row(fabric: LiveFabric) -> Row:
 def control_loop() -> list[Row]:
     """What the controller takes of a core on ER_7, congested and not."""
     # Three hosts a router congest it; slower links, because three times the hosts send.
-    options = replace(_options(7, 3, "ugal-pf"), shape=PortShape(150_000, 32))
+    options = replace(_options(7, 3, "ugal-pf"), links=LinkSpec(150_000, 32))
     with prepared_network(options, _QUIET) as network, controlled(options, network, _QUIET) as fabric:
         check = checked_pairs(fabric, _QUIET)
         idle_share, _ = _controller_share(fabric, check, "uniform", 0.1)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from rows import Row
 
-from emulation.shaping import PortShape
 from experiments.events.base import ignore
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import check_all_pairs, make_job
+from topology.links import LinkSpec
 from topology.registry import make_topology
 from traffic.engine.engine import run_traffic
 from traffic.workload.patterns import Pattern
@@ -124,7 +124,7 @@ def _stock_mininet() -> dict[str, float]:
 
 def _options(q: int, hosts: int, rate_bps: int) -> FabricOptions:
     topology = make_topology("polarfly", {"q": q})
-    return FabricOptions("polarfly", {"q": q}, topology, hosts, PortShape(rate_bps, 32), "min", "auto")
+    return FabricOptions("polarfly", {"q": q}, topology, hosts, LinkSpec(rate_bps, 32), "min", "auto")
 
 
 def link_rates() -> list[Row]:

@@ -15,7 +15,6 @@ from rows import Row
 
 from emulation.cleanup import marked_processes
 from emulation.fault_injection import NetworkFaults
-from emulation.shaping import PortShape
 from experiments.events.base import ignore
 from experiments.failover import DISTURBED_FROM_MS, FailoverOptions, Observation, observe_failure
 from experiments.fault_injector import FaultPlayer
@@ -24,6 +23,7 @@ from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import check_all_pairs, make_job
 from topology.families.polarfly import PolarFly
 from topology.faults import CONTROLLER, Element, Fault, Kind, link_element
+from topology.links import LinkSpec
 from traffic.engine.engine import run_traffic
 from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
@@ -36,7 +36,7 @@ _CUT = FailoverOptions(fail_s=0.7, restore_s=1.7, end_s=2.5)
 @contextmanager
 def _fabric(q: int, *, local_repair: bool = True) -> Iterator[LiveFabric]:
     topology = PolarFly(q)
-    options = FabricOptions("polarfly", {"q": q}, topology, 1, PortShape(20_000_000, 32), "min", "auto")
+    options = FabricOptions("polarfly", {"q": q}, topology, 1, LinkSpec(20_000_000, 32), "min", "auto")
     with live_fabric(replace(options, local_repair=local_repair), _QUIET) as fabric:
         check_all_pairs(fabric, _QUIET.live)
         yield fabric

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from rows import Row
 
-from emulation.shaping import PortShape
 from emulation.subprocesses import marked_environment
 from experiments.events.base import ignore
 from experiments.link_monitor import LinkSampler
@@ -23,6 +22,7 @@ from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import make_job, run_collective_traffic
 from topology.families.polarfly import PolarFly
+from topology.links import LinkSpec
 from topology.registry import make_topology
 from traffic.engine import sockets
 from traffic.engine.engine import run_traffic
@@ -36,8 +36,8 @@ _NS = 1_000_000_000
 
 
 def _fabric(q: int, rate_bps: int, *, hosts: int = 1, mtu: int = 1500) -> FabricOptions:
-    shape = PortShape(rate_bps, 32, mtu)
-    return FabricOptions("polarfly", {"q": q}, PolarFly(q), hosts, shape, "min", "auto")
+    spec = LinkSpec(rate_bps, 32, mtu)
+    return FabricOptions("polarfly", {"q": q}, PolarFly(q), hosts, spec, "min", "auto")
 
 
 # ---- where every frame goes ----
@@ -51,7 +51,7 @@ def patterns_er7() -> list[Row]:
         rows.append(_captured_row("ER_7", fabric, names))
     options = {"q": 2, "supernode": "iq", "degree": 3}
     topology = make_topology("polarstar", options)
-    polarstar = FabricOptions("polarstar", options, topology, 1, PortShape(2_000_000, 32), "min", "auto")
+    polarstar = FabricOptions("polarstar", options, topology, 1, LinkSpec(2_000_000, 32), "min", "auto")
     with live_fabric(polarstar, _QUIET) as fabric:
         rows.append(_captured_row("PolarStar of 56", fabric, ["adversarial"]))
     return rows
@@ -210,9 +210,9 @@ def uniform_link_loads() -> list[Row]:
     """Uniform traffic under `min`: what each link carries, against how many router pairs cross it."""
     q, seconds, load, frame_bytes = 3, 60, 0.9, 400
     with live_fabric(_fabric(q, 2_000_000), _QUIET) as fabric:
-        topology, shape = fabric.options.topology, fabric.options.shape
+        topology, spec = fabric.options.topology, fabric.options.links
         pattern = make_pattern("uniform", topology, 1, 1)
-        rate = load * shape.rate_bps / (frame_bytes * 8)
+        rate = load * spec.rate_bps / (frame_bytes * 8)
         schedule = PatternSchedule(pattern, rate, seconds * _NS, 16, 1)
         job = make_job(fabric, schedule, frame_bytes, 800, 16, (0, schedule.end_ns))
         with LinkSampler(fabric, frame_bytes) as sampler:
@@ -220,11 +220,11 @@ def uniform_link_loads() -> list[Row]:
         assert sampler.log
         begin_s = result.clock.monotonic_ns / _NS
         links = directed_links(topology)
-        loads = link_loads(sampler.log.history, links, begin_s, begin_s + seconds, shape.rate_bps).loads
+        loads = link_loads(sampler.log.history, links, begin_s, begin_s + seconds, spec.rate_bps).loads
     quadrics = {int(v) for v in np.flatnonzero((_vectors(q) ** 2).sum(axis=1) % q == 0)}
     pairs = np.array([2 * q if {one.source, one.destination} & quadrics else 2 * q - 1 for one in links])
     # A host's packets go to the other routers evenly; what was really sent, not what was asked for.
-    sent_share = float(result.sent.frames.sum()) * frame_bytes * 8 / (seconds * shape.rate_bps)
+    sent_share = float(result.sent.frames.sum()) * frame_bytes * 8 / (seconds * spec.rate_bps)
     expected = pairs * sent_share / (topology.routers * (topology.routers - 1))
     off = loads / expected - 1
     ordered_pairs = topology.routers * (topology.routers - 1)

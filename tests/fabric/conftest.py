@@ -17,13 +17,13 @@ import pytest
 
 from emulation.cleanup import RUN_DIR, marked_processes
 from emulation.requirements import kernel_datapath_available
-from emulation.shaping import PortShape
 from experiments.events.base import ignore
 from experiments.failover import DISTURBED_FROM_MS
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import make_job, run_collective_traffic
+from topology.links import LinkSpec
 from topology.registry import make_topology
 from traffic.engine.engine import run_traffic
 from traffic.wire.layout import HEADER_BYTES
@@ -160,7 +160,7 @@ def fabric_options(
 ) -> FabricOptions:
     """Returns the options of a fabric with links of 10 Mbit/s."""
     topology = make_topology(name, params)
-    return FabricOptions(name, params, topology, hosts, PortShape(10_000_000, 64), routing, "auto")
+    return FabricOptions(name, params, topology, hosts, LinkSpec(10_000_000, 64), routing, "auto")
 
 
 def probe_all_pairs(fabric: LiveFabric) -> tuple[list[tuple[str, str]], int]:

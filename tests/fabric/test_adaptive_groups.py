@@ -7,13 +7,13 @@ import time
 import pytest
 
 from controller.occupancy.source import NETLINK
-from emulation.shaping import PortShape
 from experiments.events.base import ignore
 from experiments.live_fabric import live_fabric
 from experiments.spec.fabric import FabricOptions
 from routing.algorithms.bucket_control import BUCKETS
 from routing.plan.groups import GroupRole, group_number
 from topology.addressing import INITIAL_TTL
+from topology.links import LinkSpec
 from topology.registry import make_topology
 from traffic.engine import sockets
 from traffic.wire.layout import HEADER_BYTES, SOURCE_PORT_BASE, signature
@@ -25,8 +25,8 @@ FLOWS, RUN = 1024, 200
 
 def options():
     topology = make_topology("polarfly", {"q": 3})
-    shape = PortShape(10_000_000, 64)
-    return FabricOptions("polarfly", {"q": 3}, topology, 1, shape, "ugal-pf", "auto")
+    spec = LinkSpec(10_000_000, 64)
+    return FabricOptions("polarfly", {"q": 3}, topology, 1, spec, "ugal-pf", "auto")
 
 
 @pytest.fixture(scope="module")

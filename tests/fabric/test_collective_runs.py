@@ -21,10 +21,10 @@ from conftest import (
     wait_for_line,
 )
 
-from emulation.shaping import PortShape
 from experiments.events.base import ignore
 from experiments.live_fabric import live_fabric
 from experiments.results.collective import collective_troubles
+from topology.links import LinkSpec
 
 
 def table(path):
@@ -34,8 +34,8 @@ def table(path):
 
 def test_results_are_right_though_packets_are_lost():
     """Many ranks' messages share links whose queues hold four packets."""
-    shape = PortShape(10_000_000, 4)
-    with live_fabric(replace(er_options(2, hosts=3), shape=shape), ignore) as fabric:
+    spec = LinkSpec(10_000_000, 4)
+    with live_fabric(replace(er_options(2, hosts=3), links=spec), ignore) as fabric:
         chosen = collective_options("allreduce:recursive-doubling", 21, (128 * KIB,), placement="random:1")
         outcome = complete_collective(fabric, chosen).outcome
     assert collective_troubles(outcome) == []

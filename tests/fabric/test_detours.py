@@ -7,7 +7,6 @@ import pytest
 from conftest import PATIENCE, QUIET, polarlab
 
 from controller.occupancy.source import NETLINK, PORT_STATISTICS
-from emulation.shaping import PortShape
 from experiments import live_fabric as fabric_module
 from experiments.events.base import ignore
 from experiments.live_fabric import live_fabric
@@ -15,6 +14,7 @@ from experiments.measurement import checked_pairs, measure
 from experiments.results.summaries import manifest
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import TrafficOptions
+from topology.links import LinkSpec
 from topology.registry import make_topology
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.usefixtures("no_leftovers")
 TOPOLOGY = make_topology("polarfly", {"q": 3})
 # An emulated machine passes fewer packets a second: there links are slower, and queues take longer to fill.
 SLOWER = PATIENCE**0.5
-SHAPE = PortShape(round(500_000 / SLOWER), 32)
-ADAPTIVE = FabricOptions("polarfly", {"q": 3}, TOPOLOGY, 3, SHAPE, "ugal-pf", "auto")
+LINKS = LinkSpec(round(500_000 / SLOWER), 32)
+ADAPTIVE = FabricOptions("polarfly", {"q": 3}, TOPOLOGY, 3, LINKS, "ugal-pf", "auto")
 PERMUTATION = TrafficOptions("random-permutation", 0.5, 1000, 64, 4.0 * SLOWER, 4.0 * SLOWER, seed=1)
 LEAST_ACCEPTED = 0.34  # minimal routing accepts 0.308 of this permutation, fixed splits up to 0.41
 

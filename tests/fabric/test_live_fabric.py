@@ -188,7 +188,7 @@ def test_full_queues_take_nothing_from_the_other_ports_of_their_switch(er3):
         next(n for n, to in enumerate(chosen) if (to.router, to.index) == (partner[host.router], host.index))
         for host in chosen
     )
-    packets_per_s = er3.options.shape.rate_bps / 8000
+    packets_per_s = er3.options.links.rate_bps / 8000
     pattern = Pattern("crossing", len(chosen), partners)
     schedule = PatternSchedule(pattern, packets_per_s, 2_000_000_000, 4, seed=3)
     job = make_job(replace(er3, hosts=tuple(chosen)), schedule, 1000, 10, 4, (0, schedule.end_ns))

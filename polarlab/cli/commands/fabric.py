@@ -190,7 +190,7 @@ def sweep(arguments: argparse.Namespace) -> Status:
     from experiments.spec.values import plain_name
     from experiments.sweep import run_sweep
 
-    rate = AUTO_RATE if fabric.calibrate else f"{fabric.shape.rate_bps / 1000:g}kbit"
+    rate = AUTO_RATE if fabric.calibrate else f"{fabric.links.rate_bps / 1000:g}kbit"
     words = [fabric.name, *fabric.params.values(), fabric.hosts, rate]
     out = arguments.out or DEFAULT_RESULTS / plain_name("sweep", *words)
     progress = ConsoleProgress()

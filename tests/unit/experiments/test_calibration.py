@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from emulation.shaping import MAX_RATE_BPS, MIN_RATE_BPS
 from experiments.calibration import RateSearch
 from experiments.results.validity import MIN_IDLE
+from topology.links import MAX_RATE_BPS, MIN_RATE_BPS
 
 
 def searched(first_bps, carried_bps, standing_load=0.05, most_bps=MAX_RATE_BPS, noise=0.0, seed=1):

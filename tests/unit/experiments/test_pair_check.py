@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from emulation.shaping import PortShape
 from experiments import traffic_jobs
 from experiments.spec.fabric import FabricOptions
 from routing.registry import make_plan
 from topology.addressing import hosts_of
 from topology.errors import NegativeResult
 from topology.families.polarfly import PolarFly
+from topology.links import LinkSpec
 from traffic.workload.schedule import AllPairsSchedule
 
 
@@ -20,7 +20,7 @@ from traffic.workload.schedule import AllPairsSchedule
 def fabric():
     """What the check needs of a fabric of ER_2 with links of 1 Mbit/s."""
     topology = PolarFly(2)
-    options = FabricOptions("polarfly", {"q": 2}, topology, 1, PortShape(1_000_000, 32), "min", "user")
+    options = FabricOptions("polarfly", {"q": 2}, topology, 1, LinkSpec(1_000_000, 32), "min", "user")
     hosts = hosts_of(topology, 1)
     network = SimpleNamespace(run_dir=None, namespace_pids=lambda: {host.name: 1 for host in hosts})
     return SimpleNamespace(options=options, hosts=hosts, plan=make_plan(topology, 1, "min"), network=network)

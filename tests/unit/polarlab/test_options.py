@@ -35,14 +35,14 @@ def test_options_of_a_fabric():
     fabric = read_fabric(parsed("polarfly --q 3 --hosts 2 --link-rate 500kbit --queue 8 --datapath user"))
     assert (fabric.name, fabric.params, fabric.topology.routers) == ("polarfly", {"q": 3}, 13)
     assert (fabric.hosts, fabric.routing, fabric.datapath) == (2, "min", "user")
-    assert (fabric.shape.rate_bps, fabric.shape.queue_packets) == (500_000, 8)
+    assert (fabric.links.rate_bps, fabric.links.queue_packets) == (500_000, 8)
 
 
 def test_documented_defaults():
     arguments = parsed("polarfly --q 3")
     fabric, traffic = read_fabric(arguments), read_traffic(arguments, PolarFly(3))
     assert (fabric.hosts, fabric.routing, fabric.datapath) == (1, "min", "auto")
-    assert (fabric.shape.rate_bps, fabric.shape.queue_packets) == (2_000_000, 32)
+    assert (fabric.links.rate_bps, fabric.links.queue_packets) == (2_000_000, 32)
     assert (traffic.frame_bytes, traffic.flows, traffic.pattern) == (1000, 64, "uniform")
 
 

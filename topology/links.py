@@ -1,0 +1,93 @@
+"""Properties of the links of a network: rate, queue, MTU, delay and loss."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from topology.errors import ParameterError
+
+MIN_RATE_BPS = 10_000
+MAX_RATE_BPS = 10_000_000_000
+MAX_QUEUE_PACKETS = 100_000
+DEFAULT_MTU, MIN_MTU, MAX_MTU = 1500, 576, 9216
+MAX_DELAY_MS = 10_000.0
+MAX_LOSS = 0.5
+_FRAME_BYTES_BEYOND_MTU = 18  # Ethernet's header and one VLAN tag
+
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(?:bit(?:/s|ps)?)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class LinkSpec:
+    """The properties of all links of a network, the same in both directions.
+
+    Every port, a host's or a router's, sends at the rate and through the queue. Only links between routers
+    have delay and loss.
+
+    Attributes:
+        rate_bps: bits of Ethernet frames (without FCS) per second, MIN_RATE_BPS to MAX_RATE_BPS.
+        queue_packets: most frames that wait at a port, 1 to MAX_QUEUE_PACKETS; further ones are dropped.
+        mtu: most bytes of an Ethernet frame's payload, MIN_MTU to MAX_MTU.
+        delay_ms: time to cross a link between routers, besides the time to send, 0 to MAX_DELAY_MS.
+        loss: probability that a link between routers loses a packet, each by itself, 0 to MAX_LOSS.
+
+    Raises:
+        ParameterError: a property is outside its domain.
+    """
+
+    rate_bps: int
+    queue_packets: int
+    mtu: int = DEFAULT_MTU
+    delay_ms: float = 0.0
+    loss: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_rate(self.rate_bps)
+        if not MIN_MTU <= self.mtu <= MAX_MTU:
+            raise ParameterError(f"an MTU must be {MIN_MTU} to {MAX_MTU} bytes, got {self.mtu}")
+        if not 1 <= self.queue_packets <= MAX_QUEUE_PACKETS:
+            raise ParameterError(
+                f"a queue must hold 1 to {MAX_QUEUE_PACKETS} packets, got {self.queue_packets}"
+            )
+        if not 0 <= self.delay_ms <= MAX_DELAY_MS:  # false for nan, too
+            raise ParameterError(f"a link's delay must be 0 to {MAX_DELAY_MS:g} ms, got {self.delay_ms:g}")
+        if not 0 <= self.loss <= MAX_LOSS:
+            raise ParameterError(f"a link's loss must be 0 to {MAX_LOSS:g} (a fraction), got {self.loss:g}")
+
+    @property
+    def impaired(self) -> bool:
+        """Whether links between routers delay or lose packets."""
+        return bool(self.delay_ms or self.loss)
+
+    @property
+    def max_frame_bytes(self) -> int:
+        """The longest frame, with a VLAN tag and without FCS."""
+        return self.mtu + _FRAME_BYTES_BEYOND_MTU
+
+    def unimpaired(self) -> LinkSpec:
+        """Returns the same without delay and loss: the links of hosts."""
+        return replace(self, delay_ms=0.0, loss=0.0)
+
+
+def parse_rate_bps(text: str) -> int:
+    """Returns the bits per second of a text like `2Mbit`, `500kbit` or `1.5Gbit/s`.
+
+    Raises:
+        ParameterError: the text has another form, or the rate is outside LinkSpec's domain.
+    """
+    matched = _RATE.fullmatch(text.strip())
+    if not matched:
+        raise ParameterError(f"a link's rate must be a number and a unit, as 2Mbit or 500kbit, got {text!r}")
+    rate_bps = float(matched[1]) * _UNITS[matched[2].lower()]
+    _check_rate(rate_bps)  # before it is rounded: it may be infinite
+    return round(rate_bps)
+
+
+def _check_rate(rate_bps: float) -> None:
+    if not MIN_RATE_BPS <= rate_bps <= MAX_RATE_BPS:
+        raise ParameterError(
+            f"a link's rate must be {MIN_RATE_BPS // 1000} kbit/s to {MAX_RATE_BPS // 10**9} Gbit/s, "
+            f"got {rate_bps:.15g} bit/s"
+        )
