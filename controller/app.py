@@ -14,7 +14,24 @@ from controller.occupancy.port_statistics import PortCounters, PortStatisticsOcc
 from controller.openflow import codec, runtime
 from controller.openflow.commands import AskPortStatistics, Message, PutGroup
 from controller.replanner import Recovery, Replan
-from controller.reports import die, report
+from controller.reports import (
+    Adapted,
+    Connected,
+    Disconnected,
+    Foreign,
+    Incomplete,
+    Installed,
+    PortSet,
+    Ready,
+    Refused,
+    Replanned,
+    Report,
+    Restored,
+    TakingOver,
+    Warned,
+    die,
+    report,
+)
 from topology.addressing import dpid, router_of, switch_name
 
 # What the adaptation's messages carry; beyond all numbers that the installer gives.
@@ -88,7 +105,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             late = now_s - self._sent_s > _LATE_AFTER_S
             if late or not self._installer.awaited:
                 for number in self._installer.awaited:
-                    report("warning", text=f"{switch_name(router_of(number))} does not answer")
+                    report(Warned(f"{switch_name(router_of(number))} does not answer"))
                     self._set_ports(health.switch_lost(router_of(number), now_s))
                 self._follow(self._installer.give_up())
         elif health.plan_due(now_s):
@@ -99,7 +116,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         # Switches that nobody answers for some seconds close their connections.
         self._replanned = self._recovery.plan_again(runtime.call_in_thread)
         if self._replanned.problem:
-            report("warning", text=self._replanned.problem)
+            report(Warned(self._replanned.problem))
         self._follow(self._installer.retarget(self._replanned.plan, self._replanned.rounds))
 
     def _begin(self, now_s: float) -> None:
@@ -121,8 +138,9 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         health = self._recovery.health
         for number in sorted(missing):
             self._set_ports(health.switch_lost(router_of(number), now_s))
-        names = [switch_name(router_of(number)) for number in sorted(missing)]
-        self._announce("incomplete" if missing else "taking over", missing=names)
+        names = tuple(switch_name(router_of(number)) for number in sorted(missing))
+        total = self._installer.total
+        self._announce(Incomplete(total, names) if missing else TakingOver(total))
         if health.failure().breaks_something:
             self._plan_again(now_s)  # for the switches that hold the whole fabric's plan already
         self._follow(self._installer.go_ahead())
@@ -131,10 +149,10 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         absent = {router_of(number) for number in missing}
         return any(self._recovery.health.seen(router, absent) for router in absent)
 
-    def _announce(self, event: str, **details: Any) -> None:
+    def _announce(self, event: Report) -> None:
         self._announced = True
         self._set_ports(self._recovery.health.release_adopted())
-        report(event, switches=self._installer.total, **details)
+        report(event)
 
     def _set_ports(self, commands: list[SetPort]) -> None:
         for command in commands:
@@ -143,7 +161,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
                 messages = self._installer.set_port(number, command.port, down=command.down)
                 self._send(self._datapaths[number], messages)
                 verb = "down" if command.down else "up"
-                report("port", switch=switch_name(command.router), port=command.port, set=verb)
+                report(PortSet(switch_name(command.router), command.port, verb))
 
     def _follow(self, passed: Passed) -> None:
         if passed.messages:
@@ -154,14 +172,15 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         if passed.updated and self._replanned:
             done, self._replanned = self._replanned, None
             report(
-                "replanned",
-                failed=done.failure.name,
-                rules=done.rules,
-                rounds=len(done.rounds),
-                cut_off_pairs=done.cut_off_pairs,
-                cut_off=done.cut_off,
-                planning_s=done.seconds,
-                seconds=time.monotonic() - self._replan_began_s,
+                Replanned(
+                    failed=done.failure.name,
+                    rules=done.rules,
+                    rounds=len(done.rounds),
+                    cut_off_pairs=done.cut_off_pairs,
+                    cut_off=tuple(done.cut_off),
+                    planning_s=done.seconds,
+                    seconds=time.monotonic() - self._replan_began_s,
+                )
             )
 
     # ---- adaptation ----
@@ -175,7 +194,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
                 self._adapt_once(self._loop)
                 if self._loop.groups_modified > reported and due_s - reported_s >= _REPORT_EVERY_S:
                     reported, reported_s = self._loop.groups_modified, due_s
-                    report("adapted", groups_modified=reported)
+                    report(Adapted(reported))
                 due_s = max(due_s + self._loop.every_s, time.monotonic())
                 runtime.sleep(due_s - time.monotonic())
         except Exception as error:  # a thread that dies must not die unnoticed
@@ -193,9 +212,9 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             messages = [Message(ADAPTATION_XID, PutGroup(group, True)) for group in groups]
             self._send(self._datapaths[number], messages)
         if loop.restored > restored:
-            report("restored")
+            report(Restored())
         for text in loop.complaints():
-            report("warning", text=text)
+            report(Warned(text))
 
     # ---- what switches tell ----
 
@@ -217,11 +236,11 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             if self._installer.knows(number):
                 self._recovery.health.switch_silent(router_of(number), time.monotonic())
             self._follow(self._installer.disconnected(number))
-            report("disconnected", dpid=number)
+            report(Disconnected(number))
 
     def _arrived(self, number: int, datapath: Any) -> None:
         self._datapaths[number] = datapath
-        report("connected" if self._installer.knows(number) else "foreign", dpid=number)
+        report(Connected(number) if self._installer.knows(number) else Foreign(number))
         if not self._installer.knows(number):
             return
         self._recovery.health.switch_heard(router_of(number))
@@ -276,7 +295,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             foreign = self._installer.foreign_rules(datapath.id)
             if foreign:
                 name = switch_name(router_of(datapath.id))
-                report("warning", text=f"{name} holds {foreign} rules that are not ours; they are left alone")
+                report(Warned(f"{name} holds {foreign} rules that are not ours; they are left alone"))
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatsReply, runtime.MAIN_DISPATCHER)
     @_fatal_on_error
@@ -298,12 +317,12 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         if passed.ready:
             router = router_of(datapath.id)
             ready, total = self._installer.count(Stage.READY), self._installer.total
-            report("ready", switch=switch_name(router), ready=ready, switches=total)
+            report(Ready(switch_name(router), ready, total))
             self._last_news_s = time.monotonic()
             self._set_ports(self._recovery.health.switch_filled(router, self._last_news_s))
         if self._installer.installed and not self._complete:
             self._complete = True
-            self._announce("installed")
+            self._announce(Installed(self._installer.total))
             self._follow(self._installer.go_ahead())
 
     @runtime.set_ev_cls(
@@ -319,7 +338,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         if message.xid == ADAPTATION_XID and self._loop:
             self._loop.complain(f"{switch_name(router_of(datapath_id))} reports {reason} to the adaptation")
             return
-        report("refused", text=self._installer.refused(datapath_id, message.xid, reason))
+        report(Refused(self._installer.refused(datapath_id, message.xid, reason)))
 
     def _send(self, datapath: Any, messages: list[Message]) -> None:
         if messages:

@@ -1,29 +1,227 @@
-"""What the controller's process tells whoever started it."""
+"""Typed reports of the controller's process to its parent, one JSON object per line of standard output."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
 import time
 import traceback
-from typing import Any, NoReturn
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NoReturn
 
 STATUS_INTERNAL_ERROR = 4
 
 
-def report(event: str, **details: Any) -> None:
-    """Tells whoever started the controller what happened and when: one JSON object per line.
+@dataclass(frozen=True)
+class Report:
+    """An event in the controller's process.
 
-    `monotonic_s` is by the machine's monotonic clock, which all of its processes share.
+    Attributes:
+        event: the report's name in JSON.
+        monotonic_s: time of the event by the machine's monotonic clock, which all of its processes share.
     """
-    sys.stdout.write(json.dumps({"event": event, "monotonic_s": time.monotonic(), **details}) + "\n")
+
+    event: ClassVar[str]
+    monotonic_s: float = field(default_factory=time.monotonic, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Planned(Report):
+    """The plan is compiled: its rules and groups over all switches, and the time that it took."""
+
+    event: ClassVar[str] = "planned"
+    flows: int
+    groups: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Proven(Report):
+    """The plan passed its proof: ordered pairs of hosts, the longest path, and the time that it took."""
+
+    event: ClassVar[str] = "proven"
+    pairs: int
+    max_hops: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Listening(Report):
+    """Switches can connect to this address."""
+
+    event: ClassVar[str] = "listening"
+    address: str
+
+
+@dataclass(frozen=True)
+class Connected(Report):
+    """A switch of the fabric connected, for the first time or again."""
+
+    event: ClassVar[str] = "connected"
+    dpid: int
+
+
+@dataclass(frozen=True)
+class Foreign(Report):
+    """A switch that does not belong to the fabric connected; it is left alone."""
+
+    event: ClassVar[str] = "foreign"
+    dpid: int
+
+
+@dataclass(frozen=True)
+class Disconnected(Report):
+    """A switch's connection ended."""
+
+    event: ClassVar[str] = "disconnected"
+    dpid: int
+
+
+@dataclass(frozen=True)
+class Ready(Report):
+    """A switch holds its plan, as now do `ready` of the fabric's `switches`."""
+
+    event: ClassVar[str] = "ready"
+    switch: str
+    ready: int
+    switches: int
+
+
+@dataclass(frozen=True)
+class Installed(Report):
+    """All switches hold their plan; the controller is in charge."""
+
+    event: ClassVar[str] = "installed"
+    switches: int
+
+
+@dataclass(frozen=True)
+class Incomplete(Report):
+    """The controller is in charge without the switches that did not connect in time."""
+
+    event: ClassVar[str] = "incomplete"
+    switches: int
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TakingOver(Report):
+    """All switches connected, some with rules of an earlier controller, which are now brought to the plan."""
+
+    event: ClassVar[str] = "taking over"
+    switches: int
+
+
+@dataclass(frozen=True)
+class Adapted(Report):
+    """Adaptive groups were changed, so many since the controller's start."""
+
+    event: ClassVar[str] = "adapted"
+    groups_modified: int
+
+
+@dataclass(frozen=True)
+class Restored(Report):
+    """All adaptive groups point at their minimal paths again, as the parent asked."""
+
+    event: ClassVar[str] = "restored"
+
+
+@dataclass(frozen=True)
+class PortSet(Report):
+    """The controller set a port of a switch administratively `down`, or `up` again."""
+
+    event: ClassVar[str] = "port"
+    switch: str
+    port: int
+    set: str
+
+
+@dataclass(frozen=True)
+class Replanned(Report):
+    """All switches hold the plan for the surviving graph.
+
+    Attributes:
+        failed: the failed elements that the plan avoids, by name; "none" for the first plan.
+        rules: rules and groups changed.
+        rounds: rounds of changes, each behind the barriers of the one before.
+        cut_off_pairs: ordered pairs of live routers without a path between them.
+        cut_off: the first few of those pairs, in words.
+        planning_s: time to compile and prove the plan.
+        seconds: time from the start of planning until all switches held the plan.
+    """
+
+    event: ClassVar[str] = "replanned"
+    failed: str
+    rules: int
+    rounds: int
+    cut_off_pairs: int
+    cut_off: tuple[str, ...]
+    planning_s: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Warned(Report):
+    """A problem that the controller works around."""
+
+    event: ClassVar[str] = "warning"
+    text: str
+
+
+@dataclass(frozen=True)
+class Refused(Report):
+    """A switch refused a rule or a group."""
+
+    event: ClassVar[str] = "refused"
+    text: str
+
+
+@dataclass(frozen=True)
+class Fatal(Report):
+    """The controller ends because of an error; its exit status tells the kind."""
+
+    event: ClassVar[str] = "fatal"
+    text: str
+
+
+_KINDS = {kind.event: kind for kind in Report.__subclasses__()}
+
+
+def format_report(event: Report) -> str:
+    """Returns a report as one line of JSON."""
+    details = dataclasses.asdict(event)
+    first = {"event": event.event, "monotonic_s": details.pop("monotonic_s")}
+    return json.dumps(first | details) + "\n"
+
+
+def parse_report(line: str) -> Report:
+    """Returns the report in a line that `format_report` made.
+
+    Raises:
+        ValueError: the line has another form.
+    """
+    try:
+        details: dict[str, Any] = json.loads(line)
+        kind: Callable[..., Report] = _KINDS[details.pop("event")]
+        return kind(**{key: tuple(v) if isinstance(v, list) else v for key, v in details.items()})
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        text = line.strip()[:80]
+        raise ValueError(f"report must be one JSON object of a known event, got {text!r}") from error
+
+
+def report(event: Report) -> None:
+    """Writes a report to standard output."""
+    sys.stdout.write(format_report(event))
     sys.stdout.flush()
 
 
 def die(reason: str) -> NoReturn:
-    """Reports an internal error and ends the process at once: a controller never limps on."""
+    """Reports an internal error and ends the process at once, so that no controller runs on half alive."""
     traceback.print_exc(file=sys.stderr)
     sys.stderr.flush()
-    report("fatal", text=reason)
+    report(Fatal(reason))
     os._exit(STATUS_INTERNAL_ERROR)

@@ -28,7 +28,7 @@ from controller.occupancy.port_statistics import PortStatisticsOccupancy
 from controller.occupancy.queue_handoff import Queues, asked_to_restore, receive_queues
 from controller.occupancy.source import NetlinkOccupancy, OccupancySource
 from controller.replanner import Recovery
-from controller.reports import die, report
+from controller.reports import Fatal, Listening, Planned, Proven, die, report
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from routing.verification.verifier import prove
@@ -85,12 +85,12 @@ def proven_plan(
     started = time.monotonic()
     plan = make_plan(make_topology(name, params), hosts, routing, local_repair=local_repair)
     size = plan.size()
-    report("planned", flows=size.flows, groups=size.groups, seconds=time.monotonic() - started)
+    report(Planned(size.flows, size.groups, time.monotonic() - started))
     started = time.monotonic()
     proof = prove(plan)
     if not proof.ok:
         raise NegativeResult(f"the plan fails its proof and is not installed: {proof.faults[0]}")
-    report("proven", pairs=proof.pairs, max_hops=proof.max_hops, seconds=time.monotonic() - started)
+    report(Proven(proof.pairs, proof.max_hops, time.monotonic() - started))
     return plan
 
 
@@ -121,7 +121,7 @@ def serve(arguments: argparse.Namespace) -> None:
         listener = runtime.listen(address.path, address.host, address.port)
     except OSError as error:
         raise UsageError(f"cannot listen on {arguments.listen}: {error.strerror}") from error
-    report("listening", address=arguments.listen)
+    report(Listening(arguments.listen))
     runtime.run(listener, context, app.PlanApp, installer, Recovery(plan), loop)
     die("a thread of the controller ended")
 
@@ -204,7 +204,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except PolarLabError as error:
-        report("fatal", text=str(error))
+        report(Fatal(str(error)))
         print(f"controller: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except Exception as error:  # the process's outermost boundary

@@ -1,9 +1,8 @@
-"""The controller as a child process: started, listened to, and ended."""
+"""The controller as a child process: its start, its reports, its end."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
 import subprocess
@@ -12,11 +11,26 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from controller.occupancy.queue_handoff import Queues, ask_to_restore, channel, send_queues
+from controller.reports import (
+    Adapted,
+    Connected,
+    Fatal,
+    Incomplete,
+    Installed,
+    Listening,
+    PortSet,
+    Refused,
+    Replanned,
+    Report,
+    Restored,
+    Warned,
+    parse_report,
+)
 from emulation.subprocesses import marked_environment
 from routing.registry import routing as routing_named
 from topology.errors import NegativeResult, PolarLabError
@@ -24,31 +38,30 @@ from topology.errors import NegativeResult, PolarLabError
 _START_TIMEOUT_S = 120.0
 _SILENCE_TIMEOUT_S = 30.0
 _NICENESS = -10
-_IN_CHARGE = ("installed", "incomplete")
-# The thread that starts controllers, whoever asks: a child that is to end with its parent ends with the very
-# thread that started it.
+_SERVICE = (sys.executable, "-P", "-m", "controller.service")
+# One thread starts all controllers: a child that is to end with its parent ends with the very thread that
+# started it.
 _PARENT = ThreadPoolExecutor(1)
+
+
+_AnyReport = TypeVar("_AnyReport", bound=Report)
 
 
 class ControllerError(PolarLabError):
     """The controller failed or fell silent; the text says how."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Installation:
-    """What the controller told on its way to an installed plan.
+    """Times of a plan's installation, on time.monotonic's clock.
 
     Attributes:
-        planned, proven: details of its reports; see `controller.service`.
-        connected_at, installed_at: when, on time.monotonic's clock.
-        refusals: rules that switches refused.
+        connected_s: when the last of the switches connected.
+        installed_s: when all of them held the plan.
     """
 
-    planned: dict[str, Any] = field(default_factory=dict)
-    proven: dict[str, Any] = field(default_factory=dict)
-    connected_at: float = 0.0
-    installed_at: float = 0.0
-    refusals: list[str] = field(default_factory=list)
+    connected_s: float
+    installed_s: float
 
 
 class ControllerProcess:
@@ -70,17 +83,15 @@ class ControllerProcess:
         An adaptive routing's controller waits for `hand_over` before it listens.
         """
         words = [f"{name}={value}" for name, value in params.items()]
-        self._command = [sys.executable, "-P", "-m", "controller.service", topology, *words]
-        self._command += ["--hosts", str(hosts), "--routing", routing, "--listen", listen]
+        self._command = [*_SERVICE, topology, *words, "--hosts", str(hosts)]
+        self._command += ["--routing", routing, "--listen", listen]
         self._command += [] if local_repair else ["--no-local-repair"]
         self._adapts = not routing_named(routing).oblivious
         self._log = log
         self.groups_modified = 0
         self.warnings: list[str] = []
-        self.replans: list[dict[str, Any]] = []
-        # When, on time.monotonic's clock, it had a port set down or up.
-        self.ports_set_s: list[float] = []
-        self.installation = Installation()
+        self.replans: list[Replanned] = []
+        self.ports_set_s: list[float] = []  # on the clock of time.monotonic
         self.stopped = True
         self.start()
 
@@ -89,6 +100,8 @@ class ControllerProcess:
         self.planned_for = "none"
         self._in_charge = False
         self._modified_before = self.groups_modified
+        self.refusals: list[str] = []  # rules and groups that switches refused
+        self._latest: dict[type[Report], Report] = {}
         self._channel, theirs = channel()
         command = list(self._command)
         if self._adapts:
@@ -106,7 +119,7 @@ class ControllerProcess:
                 pass_fds=[theirs.fileno()],
             ).result()
         _prefer(self._process.pid)
-        self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._reports: queue.Queue[Report | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self.stopped = False
@@ -128,16 +141,31 @@ class ControllerProcess:
             self.catch_up()
 
     def catch_up(self) -> None:
-        """Takes notice of what it reported since it was last waited for; errors as `wait_until_listening`."""
+        """Processes the reports that came since it was last waited for.
+
+        Raises:
+            PolarLabError: it reported its end; see `wait_until_listening`.
+        """
         with contextlib.suppress(queue.Empty):
-            while event := self._events.get_nowait():
-                self._keep(event)
+            while report := self._reports.get_nowait():
+                self._keep(report)
+
+    def latest(self, kind: type[_AnyReport]) -> _AnyReport:
+        """Returns the latest report of a kind since the start.
+
+        Raises:
+            ControllerError: there was none.
+        """
+        report = self._latest.get(kind)
+        if not isinstance(report, kind):
+            raise ControllerError(f"the controller has not reported `{kind.event}`")
+        return report
 
     def take_detours_back(self) -> None:
         """Has it point all adaptive groups at their minimal paths; errors as `wait_until_listening`."""
         with contextlib.suppress(OSError):
             ask_to_restore(self._channel)
-        self._wait_for(("restored",), _SILENCE_TIMEOUT_S, lambda _event: None)
+        self._wait_for(Restored, timeout_s=_SILENCE_TIMEOUT_S)
 
     @property
     def running(self) -> bool:
@@ -161,28 +189,37 @@ class ControllerProcess:
             NegativeResult: the plan fails its proof.
             ControllerError: it ended or fell silent.
         """
-        self._wait_for(("listening",), _START_TIMEOUT_S, lambda _event: None)
+        self._wait_for(Listening, timeout_s=_START_TIMEOUT_S)
 
-    def wait_until_installed(self, switches: int, progress: Callable[[int, int], None]) -> None:
-        """Returns when every switch holds its plan; errors as `wait_until_listening`."""
+    def wait_until_installed(self, switches: int, progress: Callable[[int, int], None]) -> Installation:
+        """Returns when every switch holds its plan.
+
+        Raises:
+            ControllerError: it ended or fell silent, or a switch refused a rule.
+        """
         connected: set[int] = set()
+        connected_s = 0.0
 
-        def note(event: dict[str, Any]) -> None:
-            if event["event"] == "connected":
-                connected.add(event["dpid"])
-                if len(connected) == switches:
-                    self.installation.connected_at = time.monotonic()
+        def note(report: Report) -> None:
+            nonlocal connected_s
+            if isinstance(report, Connected):
+                connected.add(report.dpid)
+                connected_s = report.monotonic_s
             progress(len(connected), switches)
-            if self.installation.refusals:
-                raise ControllerError(f"a switch refused a rule: {self.installation.refusals[0]}")
+            if self.refusals:
+                raise ControllerError(f"a switch refused a rule: {self.refusals[0]}")
 
-        self._wait_for(("installed",), _SILENCE_TIMEOUT_S, note)
-        self.installation.installed_at = time.monotonic()
+        installed = self._wait_for(Installed, timeout_s=_SILENCE_TIMEOUT_S, note=note)
+        return Installation(connected_s, installed.monotonic_s)
 
     def wait_until_in_charge(self) -> None:
-        """Returns when all switches hold their plan or some are missing; errors as `wait_until_listening`."""
+        """Returns when all switches hold their plan or some are missing.
+
+        Raises:
+            ControllerError: it ended or fell silent.
+        """
         if not self._in_charge:
-            self._wait_for(_IN_CHARGE, _SILENCE_TIMEOUT_S, lambda _event: None)
+            self._wait_for(Installed, Incomplete, timeout_s=_SILENCE_TIMEOUT_S)
 
     def wait_until_whole(self, timeout_s: float) -> bool:
         """Returns whether, in time, it has come back to the plan for a fabric in which nothing is broken."""
@@ -193,66 +230,71 @@ class ControllerProcess:
             self.catch_up()
         return self.planned_for == "none"
 
-    def wait_for_plan(self, failed: Callable[[str], bool], timeout_s: float) -> dict[str, Any] | None:
-        """Returns its report of a plan for a failure with such a name, or None if none came in time."""
+    def wait_for_plan(self, failed: Callable[[str], bool], timeout_s: float) -> Replanned | None:
+        """Returns its first report of a plan for a failure whose name meets a condition; None if late."""
         deadline = time.monotonic() + timeout_s
         seen = 0
         while True:
             self.catch_up()
-            for event in self.replans[seen:]:
-                if failed(event["failed"]):
-                    return event
+            for replanned in self.replans[seen:]:
+                if failed(replanned.failed):
+                    return replanned
             seen = len(self.replans)
             if time.monotonic() > deadline:
                 return None
             time.sleep(0.01)
 
     def _wait_for(
-        self, names: tuple[str, ...], timeout_s: float, note: Callable[[dict[str, Any]], None]
-    ) -> None:
+        self,
+        *kinds: type[Report],
+        timeout_s: float,
+        note: Callable[[Report], None] = lambda _report: None,
+    ) -> Report:
+        """Returns the next report of one of these kinds; every report on the way is kept and noted."""
         while True:
             try:
-                event = self._events.get(timeout=timeout_s)
+                report = self._reports.get(timeout=timeout_s)
             except queue.Empty:
                 raise ControllerError(
-                    f"the controller waits for `{names[0]}` and nothing happened for {timeout_s:g} s"
+                    f"the controller reported nothing for {timeout_s:g} s, expected `{kinds[0].event}`"
                 ) from None
-            if event is None:
+            if report is None:
                 status = self._process.wait()
                 raise ControllerError(f"the controller ended with status {status}: {self._last_log_line()}")
-            self._keep(event)
-            note(event)
-            if event["event"] in names:
-                return
+            self._keep(report)
+            note(report)
+            if isinstance(report, kinds):
+                return report
 
-    def _keep(self, event: dict[str, Any]) -> None:
-        kind = event["event"]
-        self._in_charge |= kind in _IN_CHARGE
-        if kind == "planned":
-            self.installation = Installation(planned=event)
-        elif kind == "proven":
-            self.installation.proven = event
-        elif kind == "adapted":
-            self.groups_modified = self._modified_before + event["groups_modified"]
-        elif kind == "replanned":
-            self.replans.append(event)
-            self.planned_for = event["failed"]
-        elif kind == "port":
-            self.ports_set_s.append(event["monotonic_s"])
-        elif kind == "warning":
-            self.warnings.append(event["text"])
-        elif kind == "refused":
-            self.installation.refusals.append(event["text"])
-        elif kind == "fatal":
-            negative = self._process.wait() == 1
-            raise (NegativeResult if negative else ControllerError)(event["text"])
+    def _keep(self, report: Report) -> None:
+        self._latest[type(report)] = report
+        match report:
+            case Installed() | Incomplete():
+                self._in_charge = True
+            case Adapted(groups_modified):
+                self.groups_modified = self._modified_before + groups_modified
+            case Replanned(failed):
+                self.replans.append(report)
+                self.planned_for = failed
+            case PortSet():
+                self.ports_set_s.append(report.monotonic_s)
+            case Warned(text):
+                self.warnings.append(text)
+            case Refused(text):
+                self.refusals.append(text)
+            case Fatal(text):
+                negative = self._process.wait() == 1
+                raise (NegativeResult if negative else ControllerError)(text)
 
     def _read(self) -> None:
         assert self._process.stdout
         with self._process.stdout as lines:
             for line in lines:
-                self._events.put(json.loads(line))
-        self._events.put(None)
+                try:
+                    self._reports.put(parse_report(line))
+                except ValueError as error:  # a library's own output, say
+                    self._reports.put(Warned(str(error)))
+        self._reports.put(None)
 
     def _last_log_line(self) -> str:
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line]

@@ -238,10 +238,10 @@ def _observation(
     fail_s = fails[0].began_s if fails else options.fail_s
     restore_s = restores[0].began_s if restores else options.restore_s
     heard_s = probes.all_heard_again_s(fail_s, restore_s) if fails else None
-    failures = [(time_s, report) for time_s, report in replans if report["failed"] != "none"]
+    failures = [(time_s, report) for time_s, report in replans if report.failed != "none"]
     converged_s = next((time_s for time_s, _ in failures), None)
     # From when on the controller may have had a hand in it: it sets ports down before it plans.
-    acted = [time_s - report["seconds"] + report["planning_s"] for time_s, report in failures]
+    acted = [time_s - report.seconds + report.planning_s for time_s, report in failures]
     acted += [time_s for time_s in player.ports_set(clock) if time_s > fail_s]
     phases = {
         "before": (0.0, fail_s),
@@ -268,7 +268,7 @@ def _observation(
         "controller_converged_ms": None
         if converged_s is None or not fails
         else milliseconds(converged_s - fail_s),
-        "cut_off_pairs": failures[-1][1]["cut_off_pairs"] if failures else 0,
+        "cut_off_pairs": failures[-1][1].cut_off_pairs if failures else 0,
         # At the very end of the failure: neither switches nor controller had helped.
         "silent_pairs": probes.silent_pairs(restore_s - 0.5, restore_s),
         "faults": player.told(clock),
@@ -278,7 +278,7 @@ def _observation(
     events = [(d.began_s, str(d.fault)) for d in done]
     if heard_s is not None:
         events.append((heard_s, "all watched pairs heard again"))
-    events += [(time_s, _replanned(report["failed"])) for time_s, report in replans]
+    events += [(time_s, _replanned(report.failed)) for time_s, report in replans]
     return Observation(summary, list(probes.series(options.end_s)), sorted(events))
 
 

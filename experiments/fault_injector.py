@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from controller.reports import Replanned
 from emulation.fault_injection import NetworkFaults
 from experiments.events.base import Notify
 from experiments.live_fabric import LiveFabric
@@ -109,11 +110,11 @@ class FaultPlayer:
             return [str(error)]
         return []
 
-    def replans(self, clock: Clock) -> list[tuple[float, dict[str, Any]]]:
+    def replans(self, clock: Clock) -> list[tuple[float, Replanned]]:
         """Returns when the controller's plans were in place, in seconds since the start, and its reports."""
         self._fabric.controller.catch_up()
         reports = self._fabric.controller.replans[self._replans_known :]
-        return [(report["monotonic_s"] - clock.monotonic_ns / 1e9, report) for report in reports]
+        return [(report.monotonic_s - clock.monotonic_ns / 1e9, report) for report in reports]
 
     def ports_set(self, clock: Clock) -> list[float]:
         """Returns when the controller had ports set down or up, in seconds since traffic started."""
@@ -128,11 +129,11 @@ class FaultPlayer:
             "replanned": [
                 {
                     "time_s": round(time_s, 4),
-                    "failed": report["failed"],
-                    "rules": report["rules"],
-                    "cut_off_pairs": report["cut_off_pairs"],
-                    "planning_s": round(report["planning_s"], 4),
-                    "seconds": round(report["seconds"], 4),
+                    "failed": report.failed,
+                    "rules": report.rules,
+                    "cut_off_pairs": report.cut_off_pairs,
+                    "planning_s": round(report.planning_s, 4),
+                    "seconds": round(report.seconds, 4),
                 }
                 for time_s, report in self.replans(clock)
             ],

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from controller.occupancy.queue_handoff import Queues
 from controller.occupancy.queues import SwitchQueues
 from controller.occupancy.source import NETLINK, PORT_STATISTICS
+from controller.reports import Planned, Proven
 from emulation.network import FabricNetwork, FabricSettings, launched
 from emulation.requirements import choose_datapath
 from experiments.controller_process import ControllerProcess
@@ -126,14 +127,13 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
         if not network.started:
             network.start()
         built = time.monotonic()
-        controller.wait_until_installed(
+        installation = controller.wait_until_installed(
             options.topology.routers, lambda *counts: notify(SwitchesConnected(*counts))
         )
-        told = controller.installation
         bringup_s = {
             "build": built - started,
-            "connect": max(0.0, told.connected_at - built),
-            "install": told.installed_at - max(built, told.connected_at),
+            "connect": max(0.0, installation.connected_s - built),
+            "install": installation.installed_s - max(built, installation.connected_s),
         }
         notify(PlanInstalled(sum(bringup_s.values())))
         datapath = network.settings.datapath
@@ -192,8 +192,8 @@ def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[in
 
 
 def _tell_plan(controller: ControllerProcess, notify: Notify) -> None:
-    planned, proven = controller.installation.planned, controller.installation.proven
-    notify(PlanProven(proven["pairs"], proven["max_hops"], planned["flows"], planned["groups"]))
+    planned, proven = controller.latest(Planned), controller.latest(Proven)
+    notify(PlanProven(proven.pairs, proven.max_hops, planned.flows, planned.groups))
 
 
 def told_drops(network: FabricNetwork, notify: Notify) -> dict[str, int]:

@@ -39,7 +39,7 @@ from ryu.controller.handler import (
     set_ev_cls,
 )
 
-from controller.reports import report
+from controller.reports import Warned, report
 
 __all__ = [
     "CONFIG_DISPATCHER",
@@ -147,7 +147,7 @@ class _Handshake(ofp_handler.OFPHandler):  # type: ignore[misc]
                 connection = self._context.wrap_socket(connection, server_side=True)
             except OSError as error:  # includes TLS errors
                 connection.close()
-                report("warning", text=f"a connection from {address[0]} was refused: {error}")
+                report(Warned(f"a connection from {address[0]} was refused: {error}"))
                 return
         datapath_connection_factory(connection, address)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from controller.reports import Planned
 from emulation.requirements import available_memory_bytes, emulation_versions
 from experiments.link_monitor import LinkLog
 from experiments.live_fabric import LiveFabric
@@ -48,7 +49,7 @@ def summarise(
     measured_s = end_s - begin_s
     capacity_bits = len(fabric.hosts) * rate_bps * measured_s
     frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
-    size = fabric.controller.installation.planned
+    size = fabric.controller.latest(Planned)
     summary = {
         **fabric.options.settings(),
         "routing": fabric.options.routing,
@@ -78,7 +79,7 @@ def summarise(
         "hops_as_distances": _hops_match(fabric, result),
         "out_of_order": int(received.out_of_order.sum()),
         "bringup_s": {name: round(value, 3) for name, value in fabric.bringup_s.items()},
-        "rules": {"flows": size["flows"], "groups": size["groups"]},
+        "rules": {"flows": size.flows, "groups": size.groups},
         "verified": asdict(check),
         "links": _link_summary(fabric, result, links),
         "fidelity": judge(_evidence(fabric, options, result, cpu, links)),

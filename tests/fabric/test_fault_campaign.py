@@ -61,7 +61,7 @@ def faults(er3_alive):
 def planned(fabric, *parts, seconds=10.0):
     """Returns the controller's report of a plan in whose failure's name all parts are."""
     report = fabric.controller.wait_for_plan(lambda failed: all(part in failed for part in parts), seconds)
-    assert report, f"no plan for {parts}; there were {[r['failed'] for r in fabric.controller.replans]}"
+    assert report, f"no plan for {parts}; there were {[r.failed for r in fabric.controller.replans]}"
     return report
 
 
@@ -69,14 +69,14 @@ def test_the_controller_plans_for_what_is_left_and_goes_back(er3_alive, faults):
     link = er3_alive.options.topology.link_list[3]
     faults.fail(link_element(link))
     report = planned(er3_alive, f"s{link.a + 1}-s{link.b + 1}")
-    assert report["cut_off_pairs"] == 0
-    assert report["rules"] > 0
+    assert report.cut_off_pairs == 0
+    assert report.rules > 0
     missing, hops = probe_all_pairs(er3_alive)
     assert (missing, hops <= 4) == ([], True)
     known = len(er3_alive.controller.replans)
     faults.restore(link_element(link))
     assert er3_alive.controller.wait_until_whole(5)
-    assert er3_alive.controller.replans[known]["rules"] == report["rules"]
+    assert er3_alive.controller.replans[known].rules == report.rules
 
 
 def test_a_link_that_returns_costs_no_packet(er3_alive, faults):
@@ -108,8 +108,8 @@ def test_pairs_that_failures_cut_off_are_named(er3_alive, faults):
         faults.fail(link_element(link))
     last = links[-1]
     report = planned(er3_alive, *(f"s{link.a + 1}-s{link.b + 1}" for link in links))
-    assert report["cut_off_pairs"] == 2 * (topology.routers - 1)
-    assert any(f"s{router + 1} " in f"{text} " for text in report["cut_off"])
+    assert report.cut_off_pairs == 2 * (topology.routers - 1)
+    assert any(f"s{router + 1} " in f"{text} " for text in report.cut_off)
     missing, _ = probe_all_pairs(er3_alive)
     assert all(f"h{router + 1}_1" in pair for pair in missing)
     assert len(missing) == 2 * (topology.routers - 1)
@@ -195,7 +195,7 @@ def test_a_new_controller_waits_for_a_switch_that_lives_and_calls_late(er3_alive
     controller.wait_until_in_charge()
     settle(0.5)
     controller.catch_up()
-    assert [report["failed"] for report in controller.replans[plans:]] == []
+    assert [report.failed for report in controller.replans[plans:]] == []
     assert probe_all_pairs(er3_alive) == ([], 2)
 
 

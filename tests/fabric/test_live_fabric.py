@@ -16,6 +16,7 @@ from conftest import PATIENCE, eventually, excuse_losses, probe_all_pairs
 from scapy.layers.l2 import ARP, Ether
 
 from controller.installer import COOKIE_MASK
+from controller.reports import Ready
 from experiments.controller_process import ControllerProcess
 from experiments.results.validity import cpu_stolen_s
 from experiments.traffic_jobs import check_all_pairs, host_distances, make_job
@@ -278,9 +279,8 @@ def test_a_new_controller_installs_over_what_the_switches_hold(er3, tmp_path):
         second.wait_until_listening()
         switch = er3.network["s2"]
         switch.cmd(f"ovs-vsctl --db={database} set-controller s2 {target}")
-        while second._events.get(timeout=20)["event"] != "ready":
-            pass
-        assert second.installation.refusals == []
+        second._wait_for(Ready, timeout_s=20)
+        assert second.refusals == []
         switch.cmd(f"ovs-vsctl --db={database} set-controller s2 {er3.network.controller_target}")
     check_all_pairs(er3, lambda _text: None)
 

@@ -1,0 +1,121 @@
+"""The parent's view of a controller process, with a script in the controller's place."""
+
+import sys
+import time
+
+import pytest
+
+from controller.reports import (
+    Adapted,
+    Connected,
+    Fatal,
+    Incomplete,
+    Installed,
+    Listening,
+    Planned,
+    PortSet,
+    Proven,
+    Refused,
+    Replanned,
+    Restored,
+    Warned,
+    format_report,
+)
+from experiments import controller_process
+from experiments.controller_process import ControllerError, ControllerProcess
+from topology.errors import NegativeResult
+
+PLANNED, PROVEN = Planned(242, 54, 0.25), Proven(42, 2, 0.5)
+
+
+def replanned(failed):
+    return Replanned(failed, 30, 2, 0, (), 0.25, 0.5)
+
+
+@pytest.fixture
+def controller(monkeypatch, tmp_path):
+    """Starts a process that writes lines and ends with a status, or, without one, stays."""
+    started = []
+
+    def start(*reports, status=None):
+        lines = "".join(line if isinstance(line, str) else format_report(line) for line in reports)
+        end = "time.sleep(60)" if status is None else f"sys.exit({status})"
+        code = f"import sys, time; sys.stdout.write({lines!r}); sys.stdout.flush(); {end}"
+        monkeypatch.setattr(controller_process, "_SERVICE", (sys.executable, "-c", code))
+        log = tmp_path / "log"
+        started.append(ControllerProcess("polarfly", {"q": 2}, 1, "min", "unix:/nowhere", log))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.stop()
+
+
+def test_its_plan_is_known_when_it_listens(controller):
+    process = controller(PLANNED, PROVEN, Listening("unix:/nowhere"))
+    process.wait_until_listening()
+    assert (process.latest(Planned), process.latest(Proven)) == (PLANNED, PROVEN)
+    with pytest.raises(ControllerError, match="has not reported `restored`"):
+        process.latest(Restored)
+
+
+def test_the_times_of_an_installation_are_those_of_its_reports(controller):
+    process = controller(
+        Connected(1, monotonic_s=1.0), Connected(2, monotonic_s=2.0), Installed(2, monotonic_s=3.5)
+    )
+    counts = []
+    installation = process.wait_until_installed(2, lambda *count: counts.append(count))
+    assert (installation.connected_s, installation.installed_s) == (2.0, 3.5)
+    assert counts == [(1, 2), (2, 2), (2, 2)]
+
+
+def test_a_refused_rule_ends_the_installation(controller):
+    process = controller(Connected(1), Refused("s1 reports TABLE_FULL"), Installed(1))
+    with pytest.raises(ControllerError, match="s1 reports TABLE_FULL"):
+        process.wait_until_installed(1, lambda *_counts: None)
+
+
+def test_it_is_in_charge_also_when_switches_are_missing(controller):
+    process = controller(Incomplete(7, ("s3",)))
+    process.wait_until_in_charge()
+    process.wait_until_in_charge()  # known by now
+
+
+def test_a_plan_is_found_by_the_name_of_its_failure(controller):
+    process = controller(replanned("s1-s2"), replanned("s3"), replanned("none"))
+    assert process.wait_for_plan(lambda failed: failed == "s3", 10) == process.replans[1]
+    assert process.wait_until_whole(10)
+    assert process.wait_for_plan(lambda failed: failed == "s4", 0.1) is None
+
+
+def test_reports_on_the_way_are_kept(controller):
+    set_s = time.monotonic()
+    process = controller(
+        Adapted(5),
+        PortSet("s1", 2, "down", monotonic_s=set_s),
+        Warned("s3 does not answer"),
+        Incomplete(7, ()),
+    )
+    process.wait_until_in_charge()
+    assert process.groups_modified == 5
+    assert process.ports_set_s == [set_s]
+    assert process.warnings == ["s3 does not answer"]
+
+
+def test_a_line_that_is_not_a_report_is_a_warning(controller):
+    process = controller("a library's greeting\n", Incomplete(7, ()))
+    process.wait_until_in_charge()
+    assert "a library's greeting" in process.warnings[0]
+
+
+@pytest.mark.parametrize(("status", "error"), [(1, NegativeResult), (4, ControllerError)])
+def test_its_exit_status_tells_a_negative_result_from_an_error(controller, status, error):
+    process = controller(Fatal("the plan fails its proof"), status=status)
+    with pytest.raises(error, match="the plan fails its proof"):
+        process.wait_until_listening()
+
+
+def test_an_end_without_a_report_is_told_with_its_status(controller):
+    process = controller(PLANNED, status=7)
+    with pytest.raises(ControllerError, match="status 7"):
+        process.wait_until_listening()
