@@ -8,7 +8,7 @@ from typing import Any
 from experiments.results.run_directory import RunDirectory
 from experiments.spec.collective import CollectiveOptions
 from traffic.metrics.measurements import CollectiveOutcome
-from traffic.workload.collectives.algorithms import COLLECTIVES, split_collective
+from traffic.workload.collectives.operations import COLLECTIVES, split_collective
 
 ITERATION_COLUMNS = ("message_bytes", "iteration", "start_s", "completion_ms", "wrong_ranks")
 RANK_COLUMNS = ("message_bytes", "iteration", "rank", "host", "finished_ms")

@@ -14,7 +14,7 @@ from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
 from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS
 from traffic.wire.segment_codec import SEGMENT_BYTES
-from traffic.workload.collectives.algorithms import COLLECTIVES, ELEMENT, check_message, split_collective
+from traffic.workload.collectives.operations import COLLECTIVES, ELEMENT, check_message, split_collective
 from traffic.workload.placement import PLACEMENTS, place_ranks
 
 # What an iteration may take of memory.
@@ -136,9 +136,9 @@ def read_collective(arguments: argparse.Namespace, fabric: FabricOptions) -> Col
 def _bytes_taken(name: str, algorithm: str, ranks: int, message_bytes: int) -> int:
     """Returns an iteration's memory: vectors and their right results, and a copy of all that is sent."""
     collective = COLLECTIVES[name]
-    elements = collective.elements(message_bytes)
+    elements = collective.vector_elements(message_bytes)
     programs = collective.algorithms[algorithm](ranks, elements)
-    sent = sum(step.sent.end - step.sent.begin for program in programs for step in program)
+    sent = sum(step.send_span.length for program in programs for step in program)
     return (3 * ranks * elements + sent) * ELEMENT.itemsize
 
 

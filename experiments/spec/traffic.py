@@ -13,8 +13,8 @@ from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault, parse_schedule
 from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS, check_frame_bytes
+from traffic.workload.arrivals import ARRIVALS
 from traffic.workload.patterns import check_load, make_pattern, split_name
-from traffic.workload.schedule import ARRIVALS
 
 DEFAULT_LOAD, DEFAULT_DURATION_S, DEFAULT_WARMUP, DEFAULT_FRAME_BYTES = 0.3, 10.0, "2", 1000
 STEADY, MOST_WARMUP_S = "steady", 60.0

@@ -16,10 +16,10 @@ from experiments.theory.export import FORMATS
 from routing.registry import ROUTINGS
 from topology.families.supernodes import KINDS
 from topology.registry import FAMILIES
-from traffic.workload.collectives.algorithms import COLLECTIVES
+from traffic.workload.arrivals import ARRIVALS
+from traffic.workload.collectives.operations import COLLECTIVES
 from traffic.workload.patterns import PATTERNS
 from traffic.workload.placement import PLACEMENTS
-from traffic.workload.schedule import ARRIVALS
 
 _COLLECTIVES = [f"{name}:{algorithm}" for name, what in COLLECTIVES.items() for algorithm in what.algorithms]
 # Of an argument, by its name in the program.

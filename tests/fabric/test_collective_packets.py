@@ -9,7 +9,7 @@ from conftest import KIB, collective_options, complete_collective
 from emulation.fault_injection import NetworkFaults
 from experiments.results.collective import collective_summary, collective_troubles
 from topology.faults import parse_elements
-from traffic.workload.collectives.algorithms import COLLECTIVES
+from traffic.workload.collectives.operations import COLLECTIVES
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def shell_of(name):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--pattern", "allreduce:tree"], "allreduce has no algorithm 'tree'; there are: ring"),
+        (["--pattern", "allreduce:tree"], "ring, recursive-doubling, rabenseifner, got 'tree'"),
         (["--pattern", "allreduce", "--ranks", "1"], "a collective has 2 to 7 ranks on this fabric, got 1"),
         (["--pattern", "allreduce", "--ranks", "8"], "2 to 7 ranks"),
         (["--pattern", "allreduce", "--load", "0.5"], "--load is not for collectives"),

@@ -22,7 +22,7 @@ from traffic.engine.jobs import Clock, CollectiveJob
 from traffic.engine.receivers import Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.engine.transport import Incoming, Outgoing
-from traffic.metrics.counters import Arrivals, Measured, ReceivedCounts, SentCounts
+from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets, SentCounter
 from traffic.metrics.measurements import ITERATION, CollectiveOutcome
 from traffic.metrics.window import Window
 from traffic.wire.layout import SEGMENT_MAGIC, SOURCE_PORT_BASE
@@ -36,8 +36,9 @@ from traffic.wire.segment_codec import (
     Heads,
     Writer,
 )
-from traffic.workload.collectives.algorithms import COLLECTIVES, Collective, Elements, sliced
-from traffic.workload.collectives.execution import Message, Messages, Ranks
+from traffic.workload.collectives.algorithms import sliced_programs
+from traffic.workload.collectives.execution import Iteration, Message, MessageTable
+from traffic.workload.collectives.operations import COLLECTIVES, Collective, Elements
 
 _SLOTS = 512
 # A wake-up costs more than a packet.
@@ -78,8 +79,8 @@ class CollectiveWorker:
         self._incoming: dict[tuple[int, int], Incoming] = {}
         self._owed_since: dict[tuple[int, int], int] = {}
         self._host_of = np.array(job.ranks)
-        measured = Measured(len(job.hosts), job.flows, Window((0, _FOREVER)), job.interval_ns)
-        self._sent, self._received = SentCounts(measured), ReceivedCounts(measured)
+        measured = CounterSettings(len(job.hosts), job.flows, Window((0, _FOREVER)), job.interval_ns)
+        self._sent, self._received = SentCounter(measured), ReceivedCounter(measured)
         # What was sent and received since it was counted last.
         self._sent_now: list[tuple[int, int, int, int]] = []
         self._arrived: list[tuple[int, ...]] = []
@@ -124,24 +125,26 @@ class CollectiveWorker:
     def _iterations(self) -> Iterator[tuple[tuple[int, ...], npt.NDArray[np.int64]]]:
         job, ranks = self._job, len(self._ips)
         for message_bytes in job.message_bytes:
-            elements = self._collective.elements(message_bytes)
+            elements = self._collective.vector_elements(message_bytes)
             algorithm = self._collective.algorithms[job.algorithm]
-            messages = Messages(sliced(algorithm, ranks, elements, job.slices), self._segment_bytes)
+            messages = MessageTable(
+                sliced_programs(algorithm, ranks, elements, job.slices), self._segment_bytes
+            )
             for iteration in range(-job.warmup_iterations, job.iterations):
-                vectors = self._collective.start(ranks, elements, self._random.getrandbits(63))
-                wanted = self._collective.result(vectors)
+                vectors = self._collective.initial_vectors(ranks, elements, self._random.getrandbits(63))
+                wanted = self._collective.expected_results(vectors)
                 begin_ns = time.monotonic_ns()
                 finished_ns = self._iterate(messages, vectors) - begin_ns
-                results = map(self._collective.outcome, vectors)
+                results = map(self._collective.result_part, vectors)
                 wrong = sum(not np.array_equal(a, b) for a, b in zip(results, wanted, strict=True))
                 start_ns = begin_ns - self._clock.monotonic_ns
                 yield (message_bytes, iteration, start_ns, int(finished_ns.max()), wrong), finished_ns
 
-    def _iterate(self, messages: Messages, vectors: list[Elements]) -> npt.NDArray[np.int64]:
-        self._messages, self._ranks = messages, Ranks(messages, vectors)
-        self._ranks.start(time.monotonic_ns())
+    def _iterate(self, messages: MessageTable, vectors: list[Elements]) -> npt.NDArray[np.int64]:
+        self._messages, self._iteration = messages, Iteration(messages, vectors)
+        self._iteration.start(time.monotonic_ns())
         # What is still unacknowledged in the end is waited for, so that it does not weigh on the next one.
-        while self._ranks.unfinished or not all(c.idle for c in self._outgoing.values()):
+        while self._iteration.unfinished or not all(c.idle for c in self._outgoing.values()):
             count = self._receivers.receive()
             now_ns = time.monotonic_ns()
             if count:
@@ -155,8 +158,8 @@ class CollectiveWorker:
             time.sleep(_LOOK_EVERY_S)
         for connection in self._outgoing.values():
             connection.forget()
-        self._base = (self._base + len(messages.all)) % _NUMBERS
-        return self._ranks.finished_ns()
+        self._base = (self._base + len(messages.messages)) % _NUMBERS
+        return self._iteration.finished_ns()
 
     def _check(self, now_ns: int) -> None:
         """Looks for what did not happen: packets that nobody acknowledged, ranks that died."""
@@ -191,15 +194,15 @@ class CollectiveWorker:
 
     def _begin(self) -> None:
         """Puts messages that became ready into their connections."""
-        for number in self._ranks.begun:
-            message = self._messages.all[number]
+        for number in self._iteration.ready:
+            message = self._messages.messages[number]
             pair = message.source, message.destination
             connection = self._outgoing.get(pair)
             if connection is None:
                 job = self._job
                 connection = self._outgoing[pair] = Outgoing(job.most_in_flight, job.acknowledge_after_ns)
             connection.waiting.extend((number, segment) for segment in range(message.segments))
-        self._ranks.begun.clear()
+        self._iteration.ready.clear()
 
     def _send(self) -> None:
         flows, segment_bytes = self._job.flows, self._segment_bytes
@@ -209,7 +212,7 @@ class CollectiveWorker:
                 segment = connection.waiting.popleft()
                 number, place = segment
                 offset = place * segment_bytes
-                payload = memoryview(self._ranks.outgoing[number])[offset : offset + segment_bytes]
+                payload = memoryview(self._iteration.outgoing[number])[offset : offset + segment_bytes]
                 now_ns = time.monotonic_ns()
                 transmission = connection.sent(segment, now_ns)
                 frame = self._writer.write(
@@ -277,12 +280,12 @@ class CollectiveWorker:
                 self._owed_since.setdefault(pair, now_ns)
                 self._arrived.append((there, here, arrivals_ns[slot], *head))
                 own = (head.message - self._base) % _NUMBERS
-                if own >= len(self._messages.all):  # its message was complete before this iteration
+                if own >= len(self._messages.messages):  # its message was complete before this iteration
                     continue
-                if not self._fits(self._messages.all[own], there, here, head):
+                if not self._fits(self._messages.messages[own], there, here, head):
                     self._received.damaged += 1
                     continue
-                self._ranks.take(own, head.segment, head.segment * segment_bytes, payload, now_ns)
+                self._iteration.receive(own, head.segment, head.segment * segment_bytes, payload, now_ns)
             elif (here, there) in self._outgoing:
                 self._acknowledgements_received += 1
                 self._outgoing[here, there].acknowledged(head.number, int.from_bytes(payload, "big"), now_ns)
@@ -308,7 +311,7 @@ class CollectiveWorker:
         columns = np.array(self._arrived, np.int64).T
         source, destination, arrived_ns = columns[:3]
         head = Head(*columns[3:])
-        arrivals = Arrivals(
+        arrivals = ReceivedPackets(
             source=self._host_of[source],
             destination=self._host_of[destination],
             flow=head.port - SOURCE_PORT_BASE,

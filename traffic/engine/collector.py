@@ -17,12 +17,12 @@ from traffic.engine import sockets
 from traffic.engine.jobs import Clock, TrafficJob
 from traffic.engine.receivers import Receivers
 from traffic.engine.telemetry import CountReporter
-from traffic.metrics.counters import Arrivals, Measured, ReceivedCounts
+from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
 from traffic.metrics.measurements import Received
 from traffic.metrics.window import Window
 from traffic.wire.layout import SOURCE_PORT_BASE
 from traffic.wire.probe_codec import intact, read_headers
-from traffic.workload.schedule import from_dict
+from traffic.workload.schedule import schedule_from_dict
 
 _SLOTS = 4096
 _LOOK_EVERY_S = 0.002
@@ -36,7 +36,7 @@ class Collector:
 
     def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
         self._job, self._window, self._reporter = job, window, reporter
-        self._schedule = from_dict(job.schedule)
+        self._schedule = schedule_from_dict(job.schedule)
         self._receivers = Receivers((host.place for host in job.hosts), job.run, _SLOTS)
         self._counts = ProbeCounts(job, window, self._schedule.end_ns)
 
@@ -70,12 +70,14 @@ class ProbeCounts:
 
     def __init__(self, job: TrafficJob, window: Window, end_ns: int) -> None:
         intervals = end_ns // job.interval_ns + _LATE_INTERVALS
-        measured = Measured(len(job.hosts), job.flows, window, job.interval_ns, intervals)
+        measured = CounterSettings(len(job.hosts), job.flows, window, job.interval_ns, intervals)
         self._flows = job.flows
         self._ips, self._index = _address_index(job)
-        self._counts = ReceivedCounts(measured, keep_log=job.keep_log)
+        self._counts = ReceivedCounter(measured, keep_log=job.keep_log)
 
-    def add(self, buffer: sockets.ReceiveBuffer, receivers: npt.NDArray[np.int64], clock: Clock) -> Arrivals:
+    def add(
+        self, buffer: sockets.ReceiveBuffer, receivers: npt.NDArray[np.int64], clock: Clock
+    ) -> ReceivedPackets:
         """Counts the frames in a buffer, in the order in which each host received them.
 
         Returns those that were good and for their host.
@@ -88,7 +90,7 @@ class ProbeCounts:
         self._counts.damaged += int(count - good.sum())
         self._counts.misdelivered += int((good & ~here).sum())
         chosen = headers[here]
-        arrivals = Arrivals(
+        arrivals = ReceivedPackets(
             source=source[here],
             destination=receivers[here],
             flow=np.minimum(chosen["source_port"].astype(np.int64) - SOURCE_PORT_BASE, self._flows - 1),

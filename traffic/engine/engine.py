@@ -15,7 +15,7 @@ from traffic.engine.processes import TrafficProcess, run_to_the_end, started
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
 from traffic.metrics.measurements import CollectiveOutcome, Received, Sent
 from traffic.metrics.steady_state import SteadyState
-from traffic.workload.schedule import from_dict
+from traffic.workload.schedule import schedule_from_dict
 
 _NS = 1_000_000_000
 # From when a window is decided on to its begin: it has to reach both processes first.
@@ -88,7 +88,7 @@ def run_traffic(
                 window.look(seconds)
                 progress(TrafficSnapshot.of(seconds, sender.counts, collector.counts))
 
-            latest_s = (from_dict(job.schedule).end_ns + job.quiet_ns + MAX_DRAIN_NS) / _NS
+            latest_s = (schedule_from_dict(job.schedule).end_ns + job.quiet_ns + MAX_DRAIN_NS) / _NS
             interrupted, clock = run_to_the_end(processes, latest_s, starts, look)
         result = TrafficResult(
             load_sent(paths["send"]),

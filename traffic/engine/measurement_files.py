@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from traffic.metrics.histogram import LogHistogram, from_counts
+from traffic.metrics.histogram import LogHistogram, histogram_from_counts
 from traffic.metrics.measurements import CollectiveOutcome, Received, Sent
 
 _NESTED = {"sent": Sent, "received": Received}
@@ -68,7 +68,7 @@ def _values_of(arrays: dict[str, Any]) -> dict[str, Any]:
     for name, array in arrays.items():
         if name.endswith(".counts"):
             base = name.removesuffix(".counts")
-            values[base] = from_counts(array, float(arrays[f"{base}.total_ns"]))
+            values[base] = histogram_from_counts(array, float(arrays[f"{base}.total_ns"]))
         elif not name.endswith(".total_ns"):
             values[name] = array.item() if array.ndim == 0 else array
     return values

@@ -15,11 +15,12 @@ import numpy.typing as npt
 from traffic.engine import sockets
 from traffic.engine.jobs import Clock, TrafficJob
 from traffic.engine.telemetry import CountReporter
-from traffic.metrics.counters import Measured, SentCounts
+from traffic.metrics.counters import CounterSettings, SentCounter
 from traffic.metrics.measurements import Sent
 from traffic.metrics.window import Window
 from traffic.wire.probe_codec import FrameBuffer
-from traffic.workload.schedule import CHUNK_EVENTS, Events, from_dict
+from traffic.workload.events import CHUNK_EVENTS, Events
+from traffic.workload.schedule import schedule_from_dict
 
 # Packets due within this time are sent together: a wake-up costs more than a packet.
 _TICK_S = 0.0002
@@ -31,13 +32,13 @@ class Sender:
     """Sends one job's schedule."""
 
     def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
-        self._schedule = from_dict(job.schedule)
+        self._schedule = schedule_from_dict(job.schedule)
         self._window, self._reporter = window, reporter
         self._frame_bytes = len(job.template)
         self._buffer = FrameBuffer(job.template, CHUNK_EVENTS)
         self._ips = np.array([host.ip for host in job.hosts], np.uint32)
         self._sockets = sockets.open_all((host.place for host in job.hosts), sockets.open_sender)
-        self._counts = SentCounts(Measured(len(job.hosts), job.flows, window, job.interval_ns))
+        self._counts = SentCounter(CounterSettings(len(job.hosts), job.flows, window, job.interval_ns))
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Sent:
         """Sends everything until the window's end, or until `stopped` says so; returns what was sent."""

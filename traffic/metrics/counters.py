@@ -16,7 +16,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Measured:
+class CounterSettings:
     """What is counted.
 
     Attributes:
@@ -34,10 +34,10 @@ class Measured:
     most_intervals: int = 1 << 20
 
 
-class SentCounts:
+class SentCounter:
     """What was sent."""
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: CounterSettings) -> None:
         self._measured = measured
         self._frames = np.zeros(measured.hosts**2, np.int64)
         self._bytes = _Series(measured)
@@ -67,7 +67,7 @@ class SentCounts:
 
 
 @dataclass(frozen=True)
-class Arrivals:
+class ReceivedPackets:
     """Packets in the order in which each host received them; arrays of one length.
 
     Attributes:
@@ -89,7 +89,7 @@ class Arrivals:
     arrived_ns: Numbers
 
 
-class ReceivedCounts:
+class ReceivedCounter:
     """What was received.
 
     Attributes:
@@ -97,7 +97,7 @@ class ReceivedCounts:
         damaged: how many failed their checks.
     """
 
-    def __init__(self, measured: Measured, *, keep_log: bool = False) -> None:
+    def __init__(self, measured: CounterSettings, *, keep_log: bool = False) -> None:
         hosts = measured.hosts
         self._measured = measured
         self._frames = np.zeros(hosts**2, np.int64)
@@ -114,7 +114,7 @@ class ReceivedCounts:
         self.misdelivered = 0
         self.damaged = 0
 
-    def add(self, arrivals: Arrivals) -> None:
+    def add(self, arrivals: ReceivedPackets) -> None:
         """Counts packets."""
         pairs = arrivals.source * self._measured.hosts + arrivals.destination
         self._bytes.add(arrivals.arrived_ns, arrivals.destination, arrivals.frame_bytes)
@@ -154,7 +154,7 @@ class ReceivedCounts:
         )
 
 
-def _records(arrivals: Arrivals) -> npt.NDArray[np.void]:
+def _records(arrivals: ReceivedPackets) -> npt.NDArray[np.void]:
     log = np.zeros(len(arrivals.source), ARRIVAL)
     for name in ARRIVAL.names or ():
         log[name] = getattr(arrivals, {"sequence": "number"}.get(name, name))
@@ -164,7 +164,7 @@ def _records(arrivals: Arrivals) -> npt.NDArray[np.void]:
 class _Series:
     """Bytes by time and host; it grows with the time."""
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: CounterSettings) -> None:
         self._measured = measured
         self._steps = 1
         self._table = np.zeros((64, measured.hosts), np.int64)

@@ -55,7 +55,7 @@ def bin_middles_ms() -> npt.NDArray[np.float64]:
     return np.asarray(_LEAST_NS / 1e6 * _RATIO ** (np.arange(_BINS) + 0.5), np.float64)
 
 
-def from_counts(counts: npt.NDArray[np.int64], total_ns: float) -> LogHistogram:
+def histogram_from_counts(counts: npt.NDArray[np.int64], total_ns: float) -> LogHistogram:
     """Returns the histogram that another process counted."""
     histogram = LogHistogram()
     histogram.counts[:] = counts

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
-from traffic.workload.collectives.algorithms import COLLECTIVES
+from traffic.workload.collectives.operations import COLLECTIVES
 from traffic.workload.demand_matrix import read_matrix
 
 HostIndices = npt.NDArray[np.int64]
@@ -205,14 +205,14 @@ class Definition:
     Attributes:
         level: what it is defined on: `packets`, `routers` or `endpoints`.
         argument: what may follow the name after a colon (for `matrix` it has to), or nothing.
-        text: what it is.
+        description: the definition, for users.
         source: where it is from.
         routers, bits: what makes it.
     """
 
     level: str
     argument: str
-    text: str
+    description: str
     source: str
     routers: RouterPattern | None = None
     bits: BitPattern | None = None

@@ -7,8 +7,6 @@ the length of a run.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
@@ -16,32 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from traffic.workload.arrivals import ARRIVALS, InjectionSettings
+from traffic.workload.events import CHUNK_EVENTS, Events, number_per_source
 from traffic.workload.patterns import Pattern
-
-CHUNK_EVENTS = 2048
-_NS = 1_000_000_000
-
-
-@dataclass(frozen=True)
-class Events:
-    """Some packets in the order in which they are to be sent; arrays of one length.
-
-    Attributes:
-        time_ns: when, since the schedule's start (int64, ascending).
-        source: index of the sending host (int64).
-        destination: index of the host that it is for (int64).
-        flow: which of the pair's flows (int64, from 0).
-        sequence: the packet's number among those of its source (int64, from 0).
-    """
-
-    time_ns: npt.NDArray[np.int64]
-    source: npt.NDArray[np.int64]
-    destination: npt.NDArray[np.int64]
-    flow: npt.NDArray[np.int64]
-    sequence: npt.NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.time_ns)
 
 
 class Schedule(Protocol):
@@ -59,54 +34,7 @@ class Schedule(Protocol):
         """Yields all packets in order of time, at most CHUNK_EVENTS at a time."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the settings from which `from_dict` makes the same schedule again."""
-
-
-Injections = Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]]
-
-
-def poisson(schedule: PatternSchedule, generator: np.random.Generator) -> Injections:
-    """Every host injects at random, independently of all others and of its own past.
-
-    The superposition of the hosts' Poisson processes is one of their summed rate in which each packet's
-    source is drawn at random; the gaps of every single host are exponential all the same.
-    """
-    senders = schedule.pattern.senders
-    mean_gap_ns = _NS / (schedule.packets_per_s * len(senders))
-    now_ns = 0.0
-    while True:
-        times = now_ns + np.cumsum(generator.exponential(mean_gap_ns, CHUNK_EVENTS))
-        now_ns = float(times[-1])
-        yield times, senders[generator.integers(len(senders), size=CHUNK_EVENTS)]
-
-
-def bernoulli(schedule: PatternSchedule, generator: np.random.Generator) -> Injections:
-    """In every packet time each host injects a packet or none, by chance, as simulators' routers do.
-
-    The hosts' packet times begin one after another, in a random order.
-    """
-    senders = generator.permutation(schedule.pattern.senders)
-    slot_ns = _NS / schedule.most_packets_per_s
-    probability = schedule.packets_per_s / schedule.most_packets_per_s
-    slots = max(1, CHUNK_EVENTS // len(senders))
-    for first in range(0, math.ceil(schedule.duration_ns / slot_ns) + 1, slots):
-        slot, place = np.nonzero(generator.random((slots, len(senders))) < probability)
-        yield (first + slot + place / len(senders)) * slot_ns, senders[place]
-
-
-def constant(schedule: PatternSchedule, generator: np.random.Generator) -> Injections:
-    """Every host injects at even distances; when it begins is random."""
-    senders = schedule.pattern.senders
-    gap_ns = _NS / schedule.packets_per_s
-    phases = np.sort(generator.random(len(senders)))
-    sources = generator.permutation(senders)
-    rounds = max(1, CHUNK_EVENTS // len(senders))
-    for first in itertools.count(step=rounds):
-        turns = first + np.arange(rounds)[:, None]
-        yield ((turns + phases) * gap_ns).ravel(), np.tile(sources, rounds)
-
-
-ARRIVALS = {"poisson": poisson, "bernoulli": bernoulli, "constant": constant}
+        """Returns the settings from which `schedule_from_dict` makes the same schedule again."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +73,10 @@ class PatternSchedule:
         """Yields all packets in order of time."""
         generator = np.random.default_rng(self.seed)
         sent = np.zeros(self.hosts, np.int64)
-        for times, sources in ARRIVALS[self.arrivals](self, generator):
+        settings = InjectionSettings(
+            self.pattern.senders, self.packets_per_s, self.most_packets_per_s, self.duration_ns
+        )
+        for times, sources in ARRIVALS[self.arrivals](settings, generator):
             destinations = self.pattern.destinations(sources, generator)
             flows = generator.integers(self.flows, size=len(sources))
             due = int(np.searchsorted(times, self.duration_ns))
@@ -312,7 +243,7 @@ def _probes(
     return times[due], pairs[due]
 
 
-def from_dict(settings: dict[str, Any]) -> Schedule:
+def schedule_from_dict(settings: dict[str, Any]) -> Schedule:
     """Returns the schedule that `to_dict` described."""
     arguments = dict(settings)
     kind = arguments.pop("kind")
@@ -333,15 +264,3 @@ def _pattern_schedule(settings: dict[str, Any]) -> PatternSchedule:
     chosen["matrix"] = None if matrix is None else tuple(map(tuple, matrix))
     others = {name: value for name, value in settings.items() if name not in ("kind", "pattern")}
     return PatternSchedule(pattern=Pattern(**chosen), **others)
-
-
-def number_per_source(sources: npt.NDArray[np.int64], sent: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Returns each packet's number among those of its source, and advances `sent` accordingly."""
-    order = np.argsort(sources, kind="stable")
-    ordered = sources[order]
-    # Within a run of equal sources the rank counts up from the run's start.
-    starts = np.searchsorted(ordered, ordered)
-    numbers = np.empty(len(sources), np.int64)
-    numbers[order] = sent[ordered] + np.arange(len(sources)) - starts
-    sent += np.bincount(sources, minlength=len(sent))
-    return numbers

@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> Status:
     from experiments.spec.fabric import read_fabric
     from experiments.spec.traffic import check_packet_rate, read_traffic
     from experiments.spec.values import DEFAULT_RESULTS
-    from traffic.workload.collectives.algorithms import is_collective
+    from traffic.workload.collectives.operations import is_collective
 
     fabric = read_fabric(arguments)
     traffic: RunOptions

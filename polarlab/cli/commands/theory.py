@@ -213,18 +213,18 @@ def patterns_arguments(parser: argparse.ArgumentParser) -> None:
 
 def patterns(arguments: argparse.Namespace) -> Status:
     """Does what `polarlab patterns` is for."""
-    from traffic.workload.collectives.algorithms import COLLECTIVES
+    from traffic.workload.collectives.operations import COLLECTIVES
     from traffic.workload.patterns import PATTERNS, usage
 
     rows = [
-        {"pattern": usage(name), "level": what.level, "definition": what.text, "source": what.source}
+        {"pattern": usage(name), "level": what.level, "definition": what.description, "source": what.source}
         for name, what in PATTERNS.items()
     ]
     rows += [
         {
             "pattern": f"{name}:{algorithm}",
             "level": "collective",
-            "definition": collective.text,
+            "definition": collective.description,
             "source": collective.source,
         }
         for name, collective in COLLECTIVES.items()

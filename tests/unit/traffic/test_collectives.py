@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from topology.errors import ParameterError, UsageError
-from traffic.workload.collectives.algorithms import COLLECTIVES, check_message, sliced, split_collective
-from traffic.workload.collectives.execution import Messages, Ranks
+from traffic.workload.collectives.algorithms import sliced_programs
+from traffic.workload.collectives.execution import Iteration, MessageTable
+from traffic.workload.collectives.operations import COLLECTIVES, check_message, split_collective
 
 ALGORITHMS = [(name, algorithm) for name, c in COLLECTIVES.items() for algorithm in c.algorithms]
 SEGMENT_BYTES = 40
@@ -16,28 +17,28 @@ SEGMENT_BYTES = 40
 def complete(name, algorithm, ranks, message_bytes, slices=1, seed=1):
     """Runs a collective to its end; returns its results, those wanted, and its messages."""
     collective = COLLECTIVES[name]
-    elements = collective.elements(message_bytes)
-    programs = sliced(collective.algorithms[algorithm], ranks, elements, slices)
-    messages = Messages(programs, SEGMENT_BYTES)
-    vectors = collective.start(ranks, elements, seed)
-    wanted = collective.result(vectors)
-    working = Ranks(messages, vectors)
+    elements = collective.vector_elements(message_bytes)
+    programs = sliced_programs(collective.algorithms[algorithm], ranks, elements, slices)
+    messages = MessageTable(programs, SEGMENT_BYTES)
+    vectors = collective.initial_vectors(ranks, elements, seed)
+    wanted = collective.expected_results(vectors)
+    working = Iteration(messages, vectors)
     working.start(0)
     generator = random.Random(seed)
     on_the_way = []
     for now in range(1_000_000):
-        on_the_way += [(n, k) for n in working.begun for k in range(messages.all[n].segments)]
-        working.begun.clear()
+        on_the_way += [(n, k) for n in working.ready for k in range(messages.messages[n].segments)]
+        working.ready.clear()
         if not on_the_way:
             break
         number, segment = on_the_way.pop(generator.randrange(len(on_the_way)))
         offset = segment * SEGMENT_BYTES
         payload = memoryview(working.outgoing[number])[offset : offset + SEGMENT_BYTES]
-        working.take(number, segment, offset, payload, now)
+        working.receive(number, segment, offset, payload, now)
         if generator.random() < 0.1:
             on_the_way.append((number, segment))  # it comes once more
     assert working.unfinished == 0
-    return [collective.outcome(vector) for vector in vectors], wanted, messages
+    return [collective.result_part(vector) for vector in vectors], wanted, messages
 
 
 @pytest.mark.parametrize(("name", "algorithm"), ALGORITHMS)
@@ -64,12 +65,12 @@ def test_a_message_of_one_element_is_reduced_by_any_number_of_ranks(algorithm):
 
 def test_the_sum_is_the_sum():
     results, _, _ = complete("allreduce", "ring", 5, 4 * 20)
-    start = COLLECTIVES["allreduce"].start(5, 20, 1)
+    start = COLLECTIVES["allreduce"].initial_vectors(5, 20, 1)
     assert np.array_equal(results[3], np.sum(start, axis=0, dtype=np.uint32))
 
 
 def test_all_to_all_transposes_the_parts():
-    start = COLLECTIVES["all-to-all"].start(3, 2 * 6, 1)
+    start = COLLECTIVES["all-to-all"].initial_vectors(3, 2 * 6, 1)
     results, _, _ = complete("all-to-all", "pairwise", 3, 4 * 6)
     for rank in range(3):
         parts = [start[source][2 * rank : 2 * rank + 2] for source in range(3)]
@@ -77,7 +78,7 @@ def test_all_to_all_transposes_the_parts():
 
 
 def sent_bytes(messages, rank):
-    return sum(message.size for message in messages.all if message.source == rank)
+    return sum(message.size for message in messages.messages if message.source == rank)
 
 
 @pytest.mark.parametrize(("algorithm", "share"), [("ring", 2 * 15 / 16), ("rabenseifner", 2 * 15 / 16)])
@@ -89,13 +90,13 @@ def test_bandwidth_optimal_algorithms_send_no_more_than_they_have_to(algorithm, 
 def test_recursive_doubling_takes_as_many_rounds_as_the_ranks_have_bits():
     _, _, messages = complete("allreduce", "recursive-doubling", 16, 4 * 16)
     assert {sent_bytes(messages, rank) for rank in range(16)} == {4 * 4 * 16}
-    assert sum(message.source == 3 for message in messages.all) == 4
+    assert sum(message.source == 3 for message in messages.messages) == 4
 
 
 def test_a_ring_only_ever_sends_to_the_next_rank():
     _, _, messages = complete("allreduce", "ring", 7, 4 * 70)
-    assert {(m.destination - m.source) % 7 for m in messages.all} == {1}
-    assert len(messages.all) == 7 * 2 * 6
+    assert {(m.destination - m.source) % 7 for m in messages.messages} == {1}
+    assert len(messages.messages) == 7 * 2 * 6
 
 
 def test_bus_bandwidth_is_defined_as_nccls_tests_do():
@@ -106,13 +107,13 @@ def test_bus_bandwidth_is_defined_as_nccls_tests_do():
 def test_names_have_an_algorithm_or_the_default():
     assert split_collective("allreduce") == ("allreduce", "ring")
     assert split_collective("allreduce:rabenseifner") == ("allreduce", "rabenseifner")
-    with pytest.raises(UsageError, match="no algorithm 'tree'; there are: ring, recursive-doubling"):
+    with pytest.raises(UsageError, match=r"ring, recursive-doubling, .*'tree'"):
         split_collective("allreduce:tree")
 
 
 def test_messages_that_cannot_be_divided_are_refused_with_one_that_can():
     check_message("allreduce", 16, 4)
-    with pytest.raises(ParameterError, match="multiple of 4 bytes, got 10; 8 would do"):
+    with pytest.raises(ParameterError, match=r"4 bytes, got 10; .* 8$"):
         check_message("allreduce", 16, 10)
-    with pytest.raises(ParameterError, match="multiple of 12 bytes, got 0; 12 would do"):
+    with pytest.raises(ParameterError, match=r"12 bytes, got 0; .* 12$"):
         check_message("all-to-all", 3, 0)

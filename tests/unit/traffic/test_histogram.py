@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from traffic.metrics.histogram import LogHistogram, bin_middles_ms, from_counts
+from traffic.metrics.histogram import LogHistogram, bin_middles_ms, histogram_from_counts
 
 FRACTIONS = (0.01, 0.5, 0.9, 0.99, 0.999, 1.0)
 
@@ -67,6 +67,6 @@ def test_bins_grow_by_one_percent_from_100_ns_to_1000_s():
 
 def test_counts_of_another_process_give_the_same_histogram():
     one = histogram_of(10**6, 10**7, 10**8)
-    other = from_counts(one.counts, one.total_ns)
+    other = histogram_from_counts(one.counts, one.total_ns)
     assert (other.count, other.mean_ms()) == (one.count, one.mean_ms())
     assert other.quantile_ms(0.5) == one.quantile_ms(0.5)

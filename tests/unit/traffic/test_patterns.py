@@ -8,7 +8,7 @@ from topology.families.polarfly import PolarFly
 from topology.families.polarstar import PolarStar
 from topology.families.slimfly import SlimFly
 from traffic.workload.patterns import IDLE, NAMES, PATTERNS, Pattern, make_pattern
-from traffic.workload.schedule import PatternSchedule, from_dict
+from traffic.workload.schedule import PatternSchedule, schedule_from_dict
 
 PERMUTATIONS = [name for name, d in PATTERNS.items() if d.routers and name != "adversarial"]
 ORDERS = (2, 3, 4, 5, 7, 8)
@@ -69,7 +69,7 @@ def test_shares_say_where_the_packets_go(name):
 def test_a_schedule_keeps_its_partners_through_a_file():
     pattern = make_pattern("perm2hop", PolarFly(3), 2, 1)
     schedule = PatternSchedule(pattern, 100.0, 10**9, 4, 1)
-    assert from_dict(schedule.to_dict()) == schedule
+    assert schedule_from_dict(schedule.to_dict()) == schedule
     for events in schedule.chunks():
         assert (np.array(pattern.partners)[events.source] == events.destination).all()
 
@@ -184,7 +184,7 @@ def test_too_few_endpoints_are_told():
 @pytest.mark.parametrize("name", NAMES)
 def test_every_pattern_says_what_it_is_and_where_it_is_from(name):
     definition = PATTERNS[name]
-    assert definition.text
+    assert definition.description
     assert definition.source
     assert definition.level in ("packets", "routers", "endpoints")
 
@@ -202,7 +202,7 @@ def test_idle_hosts_send_nothing_and_the_others_as_much_as_ever():
         assert (events.destination == events.source ^ 7).all()
     assert (counts[8:] == 0).all()
     assert counts[:8] == pytest.approx(2000, abs=250)
-    assert from_dict(schedule.to_dict()) == schedule
+    assert schedule_from_dict(schedule.to_dict()) == schedule
 
 
 def matrix(tmp_path, *lines, header="source,destination,share"):
@@ -223,7 +223,7 @@ def test_a_matrix_gives_every_destination_its_share(tmp_path):
     assert np.bincount(drawn, minlength=14) / 20_000 == pytest.approx(shares[4], abs=0.02)
     assert set(pattern.destinations(np.zeros(100, int), generator).tolist()) == {2}
     schedule = PatternSchedule(pattern, 100.0, 1_000_000_000, 4, seed=3)
-    assert from_dict(schedule.to_dict()) == schedule
+    assert schedule_from_dict(schedule.to_dict()) == schedule
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 from topology.errors import ParameterError, UsageError
+from traffic.workload.events import CHUNK_EVENTS, number_per_source
 from traffic.workload.patterns import Pattern, check_load, split_name
 from traffic.workload.schedule import (
-    CHUNK_EVENTS,
     AllPairsSchedule,
     ConsecutiveSchedule,
     PatternSchedule,
     ProbeSchedule,
     ProbeStream,
-    from_dict,
-    number_per_source,
+    schedule_from_dict,
 )
 
 SECOND_NS = 1_000_000_000
@@ -42,7 +41,10 @@ CONSTANT = replace(POISSON, arrivals="constant")
 
 @pytest.mark.parametrize("schedule", [SLOTTED, CONSTANT], ids=["bernoulli", "constant"])
 def test_other_arrivals_are_as_many_in_order_and_repeatable(schedule):
-    found, again = all_events(schedule), all_events(from_dict(json.loads(json.dumps(schedule.to_dict()))))
+    found, again = (
+        all_events(schedule),
+        all_events(schedule_from_dict(json.loads(json.dumps(schedule.to_dict())))),
+    )
     assert all(np.array_equal(found[name], again[name]) for name in FIELDS)
     assert np.all(np.diff(found["time_ns"]) >= 0)
     assert found["time_ns"][-1] < 4 * SECOND_NS
@@ -226,7 +228,7 @@ def test_all_pairs_chunks_are_bounded_for_many_hosts():
 
 @pytest.mark.parametrize("schedule", [POISSON, AllPairsSchedule(5, 1000, (0, 6))], ids=["poisson", "pairs"])
 def test_settings_survive_json(schedule):
-    again = from_dict(json.loads(json.dumps(schedule.to_dict())))
+    again = schedule_from_dict(json.loads(json.dumps(schedule.to_dict())))
     assert again == schedule
     assert again.end_ns == schedule.end_ns
 
@@ -253,7 +255,7 @@ def test_consecutive_schedules_are_their_parts_one_after_the_other():
     numbers = np.concatenate([e.sequence for e in events])
     for host in range(4):
         assert (numbers[sources == host] == np.arange((sources == host).sum())).all()
-    again = from_dict(json.loads(json.dumps(both.to_dict())))
+    again = schedule_from_dict(json.loads(json.dumps(both.to_dict())))
     assert again == both
 
 
@@ -272,7 +274,7 @@ def test_probes_are_steady_and_spread_over_their_interval():
     for host in range(4):
         mine = numbers[pairs // 4 == host]
         assert (mine == np.arange(len(mine))).all()
-    assert from_dict(json.loads(json.dumps(probes.to_dict()))) == probes
+    assert schedule_from_dict(json.loads(json.dumps(probes.to_dict()))) == probes
 
 
 def test_many_probes_come_in_bounded_chunks_and_none_is_left_out():

@@ -1,6 +1,6 @@
-"""The ranks of a collective at work: their programs, their messages and their vectors.
+"""Execution of one iteration of a collective: the ranks' programs, messages and vectors.
 
-Pure: what is to be sent is put into connections, what arrived is handed in; see `collective_worker`.
+Pure: the caller carries the segments of messages and hands in those that arrive (`traffic.engine`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from traffic.workload.collectives.algorithms import ELEMENT, Elements, Program, Step
+from traffic.workload.collectives.algorithms import Program, Step
+from traffic.workload.collectives.operations import ELEMENT, Elements
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message of one iteration.
+    """A message from one rank to another, sent once in every iteration.
 
     Attributes:
         source, destination: ranks.
-        task: the slice and rank whose program receives it.
-        size: in bytes.
-        segments: how many.
+        task: the index of the program that receives it: slice x number of ranks + destination.
+        size: in bytes; may be 0.
+        segments: the number of frames that carry it, at least 1.
     """
 
     source: int
@@ -32,137 +33,178 @@ class Message:
     segments: int
 
 
-class Messages:
-    """The numbers of all messages of a collective's programs; the same in every iteration.
+class MessageTable:
+    """All messages of a collective's programs, numbered from 0; the same in every iteration.
 
-    The k-th message that a rank sends to another within a slice is the k-th that this one receives from it.
+    Within a slice, the k-th message that a rank sends to another is the k-th that the other receives from it.
+
+    Attributes:
+        programs: one per task: the programs of the first slice by rank, then those of the next.
+        ranks: the number of ranks.
+        messages: by number.
+        sends, receives: for each task and step, the number of the message that the step sends or receives;
+            -1 for none.
     """
 
     def __init__(self, slices: Sequence[Sequence[Program]], segment_bytes: int) -> None:
+        """Numbers the messages.
+
+        Args:
+            slices: for each slice a program for every rank (`algorithms.sliced_programs`).
+            segment_bytes: the bytes of a message that a frame carries at most.
+        """
         self.programs: list[Program] = [program for programs in slices for program in programs]
         self.ranks = len(slices[0])
-        self.all: list[Message] = []
-        # Of each task's step: the number of the message that it sends, and that it receives; -1 for none.
+        self.messages: list[Message] = []
         self.sends: list[list[int]] = [[-1] * len(program) for program in self.programs]
         self.receives: list[list[int]] = [[-1] * len(program) for program in self.programs]
         for first in range(0, len(self.programs), self.ranks):
             self._number(first, segment_bytes)
 
     def _number(self, first: int, segment_bytes: int) -> None:
-        on_the_way: dict[tuple[int, int], list[int]] = {}
+        """Numbers the messages of the slice whose first task is `first`."""
+        unreceived: dict[tuple[int, int], list[int]] = {}
         for rank in range(self.ranks):
-            for place, step in enumerate(self.programs[first + rank]):
-                if step.to is not None:
-                    size = (step.sent.end - step.sent.begin) * ELEMENT.itemsize
+            for index, step in enumerate(self.programs[first + rank]):
+                if step.destination is not None:
+                    size = step.send_span.length * ELEMENT.itemsize
                     segments = max(1, -(-size // segment_bytes))
-                    number = self.sends[first + rank][place] = len(self.all)
-                    self.all.append(Message(rank, step.to, first + step.to, size, segments))
-                    on_the_way.setdefault((rank, step.to), []).append(number)
+                    number = self.sends[first + rank][index] = len(self.messages)
+                    task = first + step.destination
+                    self.messages.append(Message(rank, step.destination, task, size, segments))
+                    unreceived.setdefault((rank, step.destination), []).append(number)
         for rank in range(self.ranks):
-            for place, step in enumerate(self.programs[first + rank]):
+            for index, step in enumerate(self.programs[first + rank]):
                 if step.source is not None:
-                    self.receives[first + rank][place] = on_the_way[step.source, rank].pop(0)
+                    self.receives[first + rank][index] = unreceived[step.source, rank].pop(0)
 
 
 class Inbox:
-    """A message as it arrives, segment by segment, in any order and perhaps more than once."""
+    """The segments of one message as they arrive, in any order and perhaps more than once."""
 
-    __slots__ = ("_missing", "_there", "data")
+    __slots__ = ("_arrived", "_missing", "data")
 
     def __init__(self, message: Message) -> None:
         self.data = bytearray(message.size)
-        self._there = bytearray(message.segments)
+        self._arrived = bytearray(message.segments)
         self._missing = message.segments
 
-    def take(self, segment: int, offset: int, payload: memoryview) -> bool:
-        """Takes a segment's bytes; returns whether the message is complete now and was not before."""
-        if self._there[segment]:
+    def receive(self, segment: int, offset: int, payload: memoryview) -> bool:
+        """Stores a segment's bytes, unless it arrived before.
+
+        Args:
+            segment: its number within the message, from 0.
+            offset: the place of its first byte in the message.
+            payload: its bytes.
+
+        Returns:
+            Whether this segment was the last that was missing.
+        """
+        if self._arrived[segment]:
             return False
-        self._there[segment] = 1
+        self._arrived[segment] = 1
         self.data[offset : offset + len(payload)] = payload
         self._missing -= 1
         return not self._missing
 
     @property
     def complete(self) -> bool:
-        """Whether all of it is there."""
+        """Whether all segments have arrived."""
         return not self._missing
 
 
-class Ranks:
-    """All ranks in one iteration.
+class Iteration:
+    """One run of a collective through all its programs.
 
     Attributes:
-        vectors: each rank's vector.
-        outgoing: message number -> its bytes, of all that were begun to be sent.
-        begun: numbers of messages that became ready to be sent since this was emptied last.
-        unfinished: how many tasks (slices of ranks) have not come to their end.
+        vectors: each rank's vector; programs change it in place.
+        outgoing: message number -> its bytes, for all messages that have become ready.
+        ready: numbers of messages that can be sent; the caller empties it when it has taken them.
+        unfinished: the number of tasks (programs) that have steps left.
     """
 
-    def __init__(self, messages: Messages, vectors: list[Elements]) -> None:
+    def __init__(self, table: MessageTable, vectors: list[Elements]) -> None:
+        """Prepares an iteration; `start` begins it.
+
+        Args:
+            table: the messages of the collective's programs.
+            vectors: each rank's initial vector.
+        """
         self.vectors = vectors
         self.outgoing: dict[int, bytes] = {}
-        self.begun: list[int] = []
-        self.unfinished = len(messages.programs)
-        self._messages = messages
+        self.ready: list[int] = []
+        self.unfinished = len(table.programs)
+        self._table = table
         self._inboxes: dict[int, Inbox] = {}
-        self._next = [0] * len(messages.programs)
-        self._begun = [False] * len(messages.programs)
-        self._finished = np.zeros(messages.ranks, np.int64)
-        self._pending = [len(messages.programs) // messages.ranks] * messages.ranks
+        self._next_step = [0] * len(table.programs)
+        self._step_begun = [False] * len(table.programs)
+        self._finished_ns = np.zeros(table.ranks, np.int64)
+        self._unfinished_tasks = [len(table.programs) // table.ranks] * table.ranks
 
     def start(self, now_ns: int) -> None:
-        """Begins all programs."""
-        for task in range(len(self._messages.programs)):
-            self._go_on(task, now_ns)
+        """Begins all programs.
 
-    def take(self, number: int, segment: int, offset: int, payload: memoryview, now_ns: int) -> None:
-        """Takes a segment of a message; whoever waited for the message goes on."""
-        message = self._messages.all[number]
+        Args:
+            now_ns: the time in nanoseconds, on the clock of `finished_ns`.
+        """
+        for task in range(len(self._table.programs)):
+            self._advance(task, now_ns)
+
+    def receive(self, number: int, segment: int, offset: int, payload: memoryview, now_ns: int) -> None:
+        """Stores a segment of a message, and does the steps that waited for the message once it is complete.
+
+        Args:
+            number: of the message.
+            segment: the number of the segment within the message, from 0.
+            offset: the place of the segment's first byte in the message.
+            payload: the segment's bytes.
+            now_ns: the time in nanoseconds, on the clock of `finished_ns`.
+        """
+        message = self._table.messages[number]
         inbox = self._inboxes.get(number)
         if inbox is None:
             inbox = self._inboxes[number] = Inbox(message)
-        if inbox.take(segment, offset, payload):
-            self._go_on(message.task, now_ns)
+        if inbox.receive(segment, offset, payload):
+            self._advance(message.task, now_ns)
 
     def finished_ns(self) -> npt.NDArray[np.int64]:
-        """Returns when each rank had its result."""
-        return self._finished
+        """Returns the time at which each rank had its result: int64 array, one entry per rank."""
+        return self._finished_ns
 
-    def _go_on(self, task: int, now_ns: int) -> None:
+    def _advance(self, task: int, now_ns: int) -> None:
         """Does all steps of a task that can be done."""
-        program, rank = self._messages.programs[task], task % self._messages.ranks
-        while self._next[task] < len(program):
-            place = self._next[task]
-            step = program[place]
-            if not self._begun[task]:
-                self._begun[task] = True
-                self._send(step, self._messages.sends[task][place], rank)
-            number = self._messages.receives[task][place]
+        program, rank = self._table.programs[task], task % self._table.ranks
+        while self._next_step[task] < len(program):
+            index = self._next_step[task]
+            step = program[index]
+            if not self._step_begun[task]:
+                self._step_begun[task] = True
+                self._send(step, self._table.sends[task][index], rank)
+            number = self._table.receives[task][index]
             if number >= 0:
                 inbox = self._inboxes.get(number)
                 if inbox is None or not inbox.complete:
                     return
-                self._receive(step, inbox, rank)
-            self._next[task], self._begun[task] = place + 1, False
-        if not self._begun[task]:
-            self._begun[task] = True  # never again
+                self._reduce_or_replace(step, inbox, rank)
+            self._next_step[task], self._step_begun[task] = index + 1, False
+        if not self._step_begun[task]:
+            self._step_begun[task] = True  # the task ends only once
             self.unfinished -= 1
-            self._pending[rank] -= 1
-            if not self._pending[rank]:
-                self._finished[rank] = now_ns
+            self._unfinished_tasks[rank] -= 1
+            if not self._unfinished_tasks[rank]:
+                self._finished_ns[rank] = now_ns
 
     def _send(self, step: Step, number: int, rank: int) -> None:
         if number >= 0:
-            # A copy: what is sent again must not be what the rank has by then.
-            self.outgoing[number] = self.vectors[rank][step.sent.begin : step.sent.end].tobytes()
-            self.begun.append(number)
+            # A copy: a segment that is sent again must have the bytes that it had at first.
+            self.outgoing[number] = self.vectors[rank][step.send_span.begin : step.send_span.end].tobytes()
+            self.ready.append(number)
 
-    def _receive(self, step: Step, inbox: Inbox, rank: int) -> None:
+    def _reduce_or_replace(self, step: Step, inbox: Inbox, rank: int) -> None:
         received = np.frombuffer(inbox.data, ELEMENT)
-        own = self.vectors[rank][step.received.begin : step.received.end]
+        target = self.vectors[rank][step.receive_span.begin : step.receive_span.end]
         if step.reduce:
-            own += received
+            target += received
         else:
-            own[:] = received
-        inbox.data = bytearray()  # the segments' marks stay, for what arrives twice
+            target[:] = received
+        inbox.data = bytearray()  # the marks of arrived segments stay, for duplicates

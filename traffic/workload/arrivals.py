@@ -1,0 +1,111 @@
+"""Arrival processes: how the packets that a host injects are spread over time.
+
+An arrival process is one function here and one line in ARRIVALS. It yields times and sending hosts without
+end or until after the duration, in chunks; every host that sends injects at the same mean rate.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from traffic.workload.events import CHUNK_EVENTS
+
+_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class InjectionSettings:
+    """Hosts that inject packets, and their rate.
+
+    Attributes:
+        senders: indices of the hosts that send, ascending (int64).
+        packets_per_s: the mean rate of one host, over 0.
+        most_packets_per_s: the rate of a host that sends without pause; used by Bernoulli arrivals only.
+        duration_ns: the time that has to be covered, in nanoseconds.
+    """
+
+    senders: npt.NDArray[np.int64]
+    packets_per_s: float
+    most_packets_per_s: float
+    duration_ns: int
+
+
+# Times of packets in nanoseconds since the start, ascending, and the hosts that send them.
+Injections = Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]]
+ArrivalProcess = Callable[[InjectionSettings, np.random.Generator], Injections]
+
+
+def poisson(settings: InjectionSettings, generator: np.random.Generator) -> Injections:
+    """Yields packets of independent Poisson processes, one per host.
+
+    The superposition of the hosts' processes is a Poisson process of their summed rate in which each packet's
+    source is drawn at random; the gaps of every single host are exponential all the same.
+
+    Args:
+        settings: the sending hosts and their rate.
+        generator: source of the random times and senders.
+
+    Yields:
+        Times in nanoseconds and hosts of CHUNK_EVENTS packets, without end.
+    """
+    senders = settings.senders
+    mean_gap_ns = _NS / (settings.packets_per_s * len(senders))
+    now_ns = 0.0
+    while True:
+        times = now_ns + np.cumsum(generator.exponential(mean_gap_ns, CHUNK_EVENTS))
+        now_ns = float(times[-1])
+        yield times, senders[generator.integers(len(senders), size=CHUNK_EVENTS)]
+
+
+def bernoulli(settings: InjectionSettings, generator: np.random.Generator) -> Injections:
+    """Yields packets of independent Bernoulli processes: in every packet time a host injects one or none.
+
+    A packet time is that of a host that sends without pause. The hosts' packet times begin one after another,
+    in a random order.
+
+    Args:
+        settings: the sending hosts, their rate and the rate without pause.
+        generator: source of the random order and of the decisions.
+
+    Yields:
+        Times in nanoseconds and hosts of about CHUNK_EVENTS packets at most, until after the duration.
+
+    Source:
+        Dally and Towles, Principles and Practices of Interconnection Networks, section 24.2.
+    """
+    senders = generator.permutation(settings.senders)
+    slot_ns = _NS / settings.most_packets_per_s
+    probability = settings.packets_per_s / settings.most_packets_per_s
+    slots = max(1, CHUNK_EVENTS // len(senders))
+    for first in range(0, math.ceil(settings.duration_ns / slot_ns) + 1, slots):
+        slot, place = np.nonzero(generator.random((slots, len(senders))) < probability)
+        yield (first + slot + place / len(senders)) * slot_ns, senders[place]
+
+
+def constant(settings: InjectionSettings, generator: np.random.Generator) -> Injections:
+    """Yields packets at constant distances for every host, with a random phase.
+
+    Args:
+        settings: the sending hosts and their rate.
+        generator: source of the phases.
+
+    Yields:
+        Times in nanoseconds and hosts of whole rounds of packets, without end.
+    """
+    senders = settings.senders
+    gap_ns = _NS / settings.packets_per_s
+    phases = np.sort(generator.random(len(senders)))
+    sources = generator.permutation(senders)
+    rounds = max(1, CHUNK_EVENTS // len(senders))
+    for first in itertools.count(step=rounds):
+        turns = first + np.arange(rounds)[:, None]
+        yield ((turns + phases) * gap_ns).ravel(), np.tile(sources, rounds)
+
+
+ARRIVALS: Mapping[str, ArrivalProcess] = {"poisson": poisson, "bernoulli": bernoulli, "constant": constant}

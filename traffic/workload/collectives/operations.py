@@ -1,0 +1,219 @@
+"""Collective operations: their vectors, correct results, message sizes and bus factors.
+
+A collective is a class here and a line in COLLECTIVES; the algorithms that carry it out are in `algorithms`.
+Elements are unsigned 32-bit integers, whose sum modulo 2^32 does not depend on the order of the additions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.errors import ParameterError, UsageError
+from traffic.workload.collectives.algorithms import (
+    Algorithm,
+    pairwise,
+    rabenseifner,
+    recursive_doubling,
+    ring,
+    split_evenly,
+)
+
+ELEMENT = np.dtype("<u4")
+
+Elements = npt.NDArray[np.uint32]
+
+
+class Collective(Protocol):
+    """A collective operation; the vectors of all ranks have the same length.
+
+    Attributes:
+        algorithms: the algorithms by name; the first is the default.
+        description: the definition, for users.
+        source: the publication of its algorithms.
+    """
+
+    algorithms: Mapping[str, Algorithm]
+    description: str
+    source: str
+
+    def granule(self, ranks: int) -> int:
+        """Returns the number of bytes that message sizes are multiples of, for so many ranks."""
+
+    def bus_factor(self, ranks: int) -> float:
+        """Returns bus bandwidth over algorithm bandwidth (NCCL tests, PERFORMANCE.md), for so many ranks."""
+
+    def vector_elements(self, message_bytes: int) -> int:
+        """Returns the length of a rank's vector, in elements, for a message of so many bytes."""
+
+    def initial_vectors(self, ranks: int, elements: int, seed: int) -> list[Elements]:
+        """Returns the vectors that the ranks begin with: random elements, different for every rank.
+
+        Args:
+            ranks: the number of ranks, at least 2.
+            elements: the length of a vector, as `vector_elements` returns it.
+            seed: of the random generator; a non-negative integer.
+
+        Returns:
+            A vector of `elements` uint32 for every rank.
+        """
+
+    def expected_results(self, vectors: list[Elements]) -> list[Elements]:
+        """Returns the correct result of every rank, given all ranks' initial vectors."""
+
+    def result_part(self, vector: Elements) -> Elements:
+        """Returns the part of a rank's final vector that is its result."""
+
+
+class AllReduce:
+    """Every rank ends with the sum of all ranks' vectors; the message is the vector."""
+
+    algorithms: Mapping[str, Algorithm] = {
+        "ring": ring,
+        "recursive-doubling": recursive_doubling,
+        "rabenseifner": rabenseifner,
+    }
+    description = "every rank ends with the sum of all ranks' vectors"
+    source = "Thakur et al., IJHPCA 2005"
+
+    def granule(self, _ranks: int) -> int:
+        """Returns the size of an element in bytes."""
+        return ELEMENT.itemsize
+
+    def bus_factor(self, ranks: int) -> float:
+        """Returns 2 (n - 1) / n."""
+        return 2 * (ranks - 1) / ranks
+
+    def vector_elements(self, message_bytes: int) -> int:
+        """Returns the number of elements of the message."""
+        return message_bytes // ELEMENT.itemsize
+
+    def initial_vectors(self, ranks: int, elements: int, seed: int) -> list[Elements]:
+        """Returns vectors of random elements.
+
+        Args:
+            ranks: the number of ranks, at least 2.
+            elements: the length of a vector.
+            seed: of the random generator; a non-negative integer.
+
+        Returns:
+            A vector of `elements` uint32 for every rank.
+        """
+        return [_random_elements(seed, rank, elements) for rank in range(ranks)]
+
+    def expected_results(self, vectors: list[Elements]) -> list[Elements]:
+        """Returns the sum of all vectors, modulo 2^32, for every rank."""
+        total = np.zeros_like(vectors[0])
+        for vector in vectors:
+            total += vector
+        return [total] * len(vectors)
+
+    def result_part(self, vector: Elements) -> Elements:
+        """Returns the whole vector."""
+        return vector
+
+
+class AllToAll:
+    """Part j of rank i's message goes to rank j, where it becomes part i of the result.
+
+    The first half of a vector is the rank's message, the second half the parts that it receives.
+    """
+
+    algorithms: Mapping[str, Algorithm] = {"pairwise": pairwise}
+    description = "every rank has a part of its own for every other"
+    source = "Thakur et al., IJHPCA 2005, section 4.3"
+
+    def granule(self, ranks: int) -> int:
+        """Returns the size in bytes of one element for every rank."""
+        return ELEMENT.itemsize * ranks
+
+    def bus_factor(self, ranks: int) -> float:
+        """Returns (n - 1) / n."""
+        return (ranks - 1) / ranks
+
+    def vector_elements(self, message_bytes: int) -> int:
+        """Returns twice the number of elements of the message."""
+        return 2 * (message_bytes // ELEMENT.itemsize)
+
+    def initial_vectors(self, ranks: int, elements: int, seed: int) -> list[Elements]:
+        """Returns random messages, with each rank's part for itself copied to the received half.
+
+        Args:
+            ranks: the number of ranks, at least 2.
+            elements: the length of a vector, message and received half together.
+            seed: of the random generator; a non-negative integer.
+
+        Returns:
+            A vector of `elements` uint32 for every rank.
+        """
+        half = elements // 2
+        vectors = []
+        for rank, part in enumerate(split_evenly(half, ranks)):
+            vector = np.zeros(elements, ELEMENT)
+            vector[:half] = _random_elements(seed, rank, half)
+            vector[half + part.begin : half + part.end] = vector[part.begin : part.end]
+            vectors.append(vector)
+        return vectors
+
+    def expected_results(self, vectors: list[Elements]) -> list[Elements]:
+        """Returns, for rank i, part i of every rank's message in the order of the ranks."""
+        parts = split_evenly(len(vectors[0]) // 2, len(vectors))
+        return [np.concatenate([vector[part.begin : part.end] for vector in vectors]) for part in parts]
+
+    def result_part(self, vector: Elements) -> Elements:
+        """Returns the received half."""
+        return vector[len(vector) // 2 :]
+
+
+def _random_elements(seed: int, rank: int, count: int) -> Elements:
+    return np.random.default_rng([seed, rank]).integers(0, 1 << 32, count, ELEMENT)
+
+
+COLLECTIVES: Mapping[str, Collective] = {"allreduce": AllReduce(), "all-to-all": AllToAll()}
+
+
+def is_collective(pattern: str) -> bool:
+    """Returns whether a pattern's name is that of a collective, with or without an algorithm."""
+    return pattern.partition(":")[0] in COLLECTIVES
+
+
+def split_collective(pattern: str) -> tuple[str, str]:
+    """Returns the collective and the algorithm of a name like `allreduce:ring`.
+
+    Args:
+        pattern: a name of COLLECTIVES, alone or followed by a colon and the name of an algorithm.
+
+    Returns:
+        The names of the collective and of the algorithm, which is the collective's first if none is given.
+
+    Raises:
+        UsageError: the collective has another set of algorithms.
+    """
+    name, colon, algorithm = pattern.partition(":")
+    algorithms = COLLECTIVES[name].algorithms
+    if colon and algorithm not in algorithms:
+        raise UsageError(f"algorithm of {name} must be one of {', '.join(algorithms)}, got {algorithm!r}")
+    return name, algorithm if colon else next(iter(algorithms))
+
+
+def check_message(name: str, ranks: int, message_bytes: int) -> None:
+    """Checks that a message can be divided among the ranks of a collective.
+
+    Args:
+        name: a name of COLLECTIVES.
+        ranks: the number of ranks, at least 2.
+        message_bytes: the size of the message in bytes.
+
+    Raises:
+        ParameterError: the size is not a positive multiple of the collective's granule.
+    """
+    granule = COLLECTIVES[name].granule(ranks)
+    if message_bytes < granule or message_bytes % granule:
+        nearest = max(1, round(message_bytes / granule)) * granule
+        raise ParameterError(
+            f"message size of {name} with {ranks} ranks must be a multiple of {granule} bytes, "
+            f"got {message_bytes}; the nearest is {nearest}"
+        )
