@@ -25,7 +25,7 @@ class Capture:
     def __init__(self, process: subprocess.Popen[str] | None = None) -> None:
         self._process = process
 
-    def ended_parts(self) -> list[str]:
+    def ended_processes(self) -> list[str]:
         """Returns what should run and does not."""
         return ["tcpdump"] if self._process and self._process.poll() is not None else []
 

@@ -47,7 +47,7 @@ class Removed:
 
 
 @contextlib.contextmanager
-def only_fabric() -> Iterator[Path]:
+def exclusive_run_dir() -> Iterator[Path]:
     """Holds the machine's lock for fabrics, and gives an empty run directory that goes with it.
 
     What an earlier fabric left behind is removed first, and whatever still runs at the end too.
@@ -57,17 +57,17 @@ def only_fabric() -> Iterator[Path]:
         MachineError: the state directory cannot be made.
     """
     with _locked():
-        remove_leftovers()
+        _remove_fabric()
         RUN_DIR.mkdir(mode=0o700)
         try:
             yield RUN_DIR
         finally:
-            with uninterrupted():
-                remove_leftovers()
+            with signals_deferred():
+                _remove_fabric()
 
 
 @contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
+def signals_deferred() -> Iterator[None]:
     """Lets Ctrl-C and its like wait until the end of what is done inside."""
     # Blocking them is not enough: another thread would take them, and this one be told all the same.
     came: list[int] = []
@@ -85,9 +85,9 @@ def uninterrupted() -> Iterator[None]:
 
 
 def clean() -> Removed:
-    """Removes what a crashed fabric left; errors as `only_fabric`."""
+    """Removes what a crashed fabric left; errors as `exclusive_run_dir`."""
     with _locked():
-        return remove_leftovers()
+        return _remove_fabric()
 
 
 @contextlib.contextmanager
@@ -113,7 +113,7 @@ def _locked() -> Iterator[None]:
         os.close(descriptor)
 
 
-def remove_leftovers() -> Removed:
+def _remove_fabric() -> Removed:
     """Ends every marked process and removes the run directory; the caller holds the lock."""
     ended: dict[int, MarkedProcess] = {}
     deadline = time.monotonic() + _END_TIMEOUT_S

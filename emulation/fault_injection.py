@@ -14,7 +14,7 @@ from topology.base import Link
 from topology.faults import Element, Kind, link_element
 
 
-class NetworkFaults:
+class FaultInjector:
     """What is broken of one network."""
 
     def __init__(self, network: FabricNetwork) -> None:

@@ -15,12 +15,12 @@ from typing import Any
 
 from mininet.net import Mininet
 
-from emulation import cleanup as leftovers
-from emulation import requirements as machine
+from emulation.cleanup import exclusive_run_dir, signals_deferred
 from emulation.impairment import check_impairment
 from emulation.mininet_topo import FabricTopo
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
+from emulation.requirements import require_emulation, require_memory, require_netem
 from emulation.shaping import check_shaping, reshaping_commands, shaping_commands
 from emulation.subprocesses import (
     MARK_VARIABLE,
@@ -113,9 +113,9 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self._check_shaping()
         self.started = True
 
-    def clear(self) -> None:
+    def clear_rules(self) -> None:
         """Removes all rules and groups of all switches, and the socket of a controller that is gone."""
-        self.forget_controller()
+        self.remove_controller_socket()
         for command in ("del-flows", "del-groups"):
             for process in [vswitch.start_command(command) for vswitch in self._vswitches()]:
                 finish(process)
@@ -125,16 +125,16 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         batch = "\n".join(f"link set {name} {state}" for name in names)
         run(in_namespaces_of(self[switch_name(router)].pid, ["ip", "-batch", "-"]), stdin=batch)
 
-    def forget_controller(self) -> None:
+    def remove_controller_socket(self) -> None:
         """Removes the socket of a controller that is gone, so that another can listen there."""
         (self.run_dir / CONTROLLER_SOCKET).unlink(missing_ok=True)
 
-    def forget_decisions(self) -> None:
+    def flush_flow_caches(self) -> None:
         """Empties all switches' caches: thousands of a past run's flows take time that this one lacks."""
-        for process in [vswitch.start_forgetting() for vswitch in self._vswitches()]:
+        for process in [vswitch.start_cache_flush() for vswitch in self._vswitches()]:
             finish(process)
 
-    def dropped_at_ingress(self) -> dict[str, int]:
+    def ingress_drops(self) -> dict[str, int]:
         """Returns host name -> packets that its switch did not take from it, of hosts where there were any.
 
         These are packets that are not for a host to send; each switch's rules count them by port.
@@ -171,7 +171,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             node.terminate()
         self.switches, self.hosts, self.links = [], [], []
 
-    def ended_parts(self) -> list[str]:
+    def ended_processes(self) -> list[str]:
         """Returns the switches and shells that should run and do not, in words."""
         switches = [
             f"{program} of {switch.name}"
@@ -264,17 +264,17 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
         MachineError: no root, no Open vSwitch, another fabric runs, or too little memory.
         CommandError: a part of it could not be set up.
     """
-    machine.require_emulation()
+    require_emulation()
     if settings.links.impaired:
-        machine.require_netem()
+        require_netem()
     routers = settings.topology.routers
-    machine.require_memory(routers, routers * settings.concentration)
-    with leftovers.only_fabric() as run_dir, _marked():
+    require_memory(routers, routers * settings.concentration)
+    with exclusive_run_dir() as run_dir, _marked():
         network = FabricNetwork(settings, run_dir, progress)
         try:
             yield network
         finally:
-            with leftovers.uninterrupted():
+            with signals_deferred():
                 network.stop()
 
 

@@ -131,7 +131,7 @@ class VSwitch:
         """Starts an `ovs-ofctl` command on the switch; to be finished by the caller."""
         return start(["ovs-ofctl", "-OOpenFlow13", command, self.management, *arguments])
 
-    def start_forgetting(self) -> subprocess.Popen[str]:
+    def start_cache_flush(self) -> subprocess.Popen[str]:
         """Starts the program that empties the cache of decisions; to be finished by the caller."""
         return start(["ovs-appctl", f"--target={self._file('ovs-vswitchd.ctl')}", "revalidator/purge"])
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from controller.reports import Replanned
-from emulation.fault_injection import NetworkFaults
+from emulation.fault_injection import FaultInjector
 from experiments.events.base import Notify
 from experiments.live_fabric import LiveFabric
 from topology.errors import NegativeResult, PolarLabError
@@ -37,13 +37,13 @@ class FaultPlayer:
         fabric: LiveFabric,
         schedule: Sequence[Fault],
         notify: Notify,
-        broken: NetworkFaults | None = None,
+        broken: FaultInjector | None = None,
     ) -> None:
         """Begins with what is broken already, if anything is."""
         self._fabric = fabric
         self._schedule = sorted(schedule, key=lambda fault: fault.time_s)
         self._notify = notify
-        self._faults = broken or NetworkFaults(fabric.network)
+        self._faults = broken or FaultInjector(fabric.network)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None

@@ -62,20 +62,20 @@ class LiveFabric:
         """Has a measurement begin as on a new fabric: without detours, and with empty caches."""
         if self.occupancy is not None:
             self.controller.take_detours_back()
-        self.network.forget_decisions()
+        self.network.flush_flow_caches()
 
     def start_controller_again(self, notify: Notify) -> None:
         """Starts the controller after it was stopped; it takes charge by itself. Errors as at first."""
-        self.network.forget_controller()
+        self.network.remove_controller_socket()
         self.controller.start()
         if self.occupancy is not None:
             with _queues(self.options, self.network, notify) as queues:
                 self.controller.hand_over(queues)
 
-    def ended_parts(self) -> list[str]:
+    def ended_processes(self) -> list[str]:
         """Returns the processes that should run and do not, in words."""
         ended = [] if self.controller.running or self.controller.stopped else ["the controller"]
-        return ended + self.network.ended_parts()
+        return ended + self.network.ended_processes()
 
 
 @contextlib.contextmanager
@@ -111,7 +111,7 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
     hosts = hosts_of(options.topology, options.hosts)
     started = time.monotonic()
     if network.started:
-        network.clear()
+        network.clear_rules()
     with _controller(options, network) as controller:  # plans and proves while the network is built
         repair = options.local_repair
         plan = make_plan(options.topology, options.hosts, options.routing, local_repair=repair)
@@ -197,8 +197,8 @@ def _tell_plan(controller: ControllerProcess, notify: Notify) -> None:
 
 
 def told_drops(network: FabricNetwork, notify: Notify) -> dict[str, int]:
-    """Returns what `FabricNetwork.dropped_at_ingress` does, and says so if there is anything."""
-    dropped = network.dropped_at_ingress()
+    """Returns what `FabricNetwork.ingress_drops` does, and says so if there is anything."""
+    dropped = network.ingress_drops()
     if dropped:
         notify(IngressDrops(dropped))
     return dropped

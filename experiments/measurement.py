@@ -73,7 +73,7 @@ def _deaths_told(fabric: LiveFabric) -> Iterator[None]:
     try:
         yield
     except TrafficError:
-        for part in fabric.ended_parts():
+        for part in fabric.ended_processes():
             raise NegativeResult(f"{part} ended") from None
         raise
 
@@ -117,7 +117,7 @@ def measure(
                 late = len(options.faults) - len(player.done)
                 notify(FaultsNotReached(late, len(options.faults)))
             troubles = [
-                f"{part} ended while the traffic ran" for part in fabric.ended_parts() + others_ended()
+                f"{part} ended while the traffic ran" for part in fabric.ended_processes() + others_ended()
             ]
         try:
             troubles += player.mended()

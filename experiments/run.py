@@ -59,7 +59,9 @@ def run_experiment(
         check = checked_pairs(fabric, notify)
         with capture(fabric.network, pcap_host, directory.path) as captured:
             runs = []
-            for measured in repeated(fabric, traffic_options, repeat, check, notify, captured.ended_parts):
+            for measured in repeated(
+                fabric, traffic_options, repeat, check, notify, captured.ended_processes
+            ):
                 runs.append(measured)
                 own = directory
                 if repeat > 1:

@@ -14,7 +14,7 @@ import numpy as np
 from rows import Row
 
 from emulation.cleanup import marked_processes
-from emulation.fault_injection import NetworkFaults
+from emulation.fault_injection import FaultInjector
 from experiments.events.base import ignore
 from experiments.failover import DISTURBED_FROM_MS, FailoverOptions, Observation, observe_failure
 from experiments.fault_injector import FaultPlayer
@@ -107,7 +107,7 @@ def _silence_row(
 def replanning() -> list[Row]:
     """From a link's failure to the controller's new plan in all switches of ER_7."""
     with _fabric(7) as fabric:
-        faults = NetworkFaults(fabric.network)
+        faults = FaultInjector(fabric.network)
         links = random.Random(1).sample(fabric.options.topology.link_list, TRIALS)
         taken_ms = []
         for link in links:

@@ -115,13 +115,13 @@ FORGED = {
 
 @pytest.mark.parametrize("what", FORGED)
 def test_a_forged_frame_reaches_nobody_and_is_counted(wire, what):
-    before = wire.network.dropped_at_ingress().get(HOST, 0)
+    before = wire.network.ingress_drops().get(HOST, 0)
     assert wire.send(FORGED[what](wire)) == set()
     # A switch counts what its datapath passed within half a second.
     deadline = time.monotonic() + 3
-    while wire.network.dropped_at_ingress().get(HOST, 0) == before and time.monotonic() < deadline:
+    while wire.network.ingress_drops().get(HOST, 0) == before and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert wire.network.dropped_at_ingress().get(HOST, 0) == before + 1
+    assert wire.network.ingress_drops().get(HOST, 0) == before + 1
 
 
 def test_a_host_cannot_pretend_that_its_packet_was_repaired(wire):

@@ -6,7 +6,7 @@ import time
 import pytest
 from conftest import KIB, collective_options, complete_collective
 
-from emulation.fault_injection import NetworkFaults
+from emulation.fault_injection import FaultInjector
 from experiments.results.collective import collective_summary, collective_troubles
 from topology.faults import parse_elements
 from traffic.workload.collectives.operations import COLLECTIVES
@@ -39,7 +39,7 @@ def test_ranks_are_where_they_were_placed(er3):
 
 
 def test_a_link_may_fail_meanwhile(er3):
-    faults = NetworkFaults(er3.network)
+    faults = FaultInjector(er3.network)
     (link,) = parse_elements("link:s1-s10", er3.options.topology, 1)
 
     def cut(_clock):

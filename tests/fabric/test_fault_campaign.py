@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import QUIET, er_options, excuse_losses, next_run, probe_all_pairs, settle
 
-from emulation.fault_injection import NetworkFaults
+from emulation.fault_injection import FaultInjector
 from experiments.fault_injector import FaultPlayer
 from experiments.live_fabric import live_fabric
 from experiments.results.validity import cpu_stolen_s
@@ -50,7 +50,7 @@ def er3_alive():
 def faults(er3_alive):
     """Faults on a fabric that is whole again after the test."""
     assert er3_alive.controller.wait_until_whole(20)
-    done = NetworkFaults(er3_alive.network)
+    done = FaultInjector(er3_alive.network)
     yield done
     done.restore_all()
     settle(0.5)

@@ -3,7 +3,7 @@
 import pytest
 from conftest import PATIENCE, QUIET, er_options, needs_kernel_datapath, probe_all_pairs
 
-from emulation.fault_injection import NetworkFaults
+from emulation.fault_injection import FaultInjector
 from emulation.subprocesses import in_namespaces_of, run
 from experiments.live_fabric import live_fabric
 from topology.faults import Element, Kind, link_element
@@ -40,7 +40,7 @@ def test_every_switch_has_a_datapath_of_its_own_that_forwards_in_the_kernel(fabr
 
 
 def test_a_dead_link_is_gone_around_and_taken_again(fabric):
-    faults = NetworkFaults(fabric.network)
+    faults = FaultInjector(fabric.network)
     element = link_element(fabric.options.topology.link_list[0])
     faults.fail(element)
     assert fabric.controller.wait_for_plan(lambda failed: failed != "none", WAIT_S)
@@ -53,7 +53,7 @@ def test_a_dead_link_is_gone_around_and_taken_again(fabric):
 
 
 def test_a_switch_without_power_has_no_datapath_and_is_filled_again(fabric):
-    faults, element = NetworkFaults(fabric.network), Element(Kind.SWITCH, (2,))
+    faults, element = FaultInjector(fabric.network), Element(Kind.SWITCH, (2,))
     faults.fail(element)
     assert fabric.controller.wait_for_plan(lambda failed: failed != "none", WAIT_S)
     dumped = run(in_namespaces_of(fabric.network["s3"].pid, ["ovs-dpctl", "dump-dps"]))

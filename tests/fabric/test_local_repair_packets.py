@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from conftest import QUIET, er_options, probe_all_pairs, settle
 
-from emulation.fault_injection import NetworkFaults
+from emulation.fault_injection import FaultInjector
 from experiments.live_fabric import live_fabric
 from topology.addressing import interface_name
 from topology.faults import link_element
@@ -17,7 +17,7 @@ MOST_HOPS = {"min": 5, "ugal-pf": 7}
 
 def test_without_local_repair_only_the_controller_repairs():
     with live_fabric(dataclasses.replace(er_options(2), local_repair=False), QUIET) as fabric:
-        faults = NetworkFaults(fabric.network)
+        faults = FaultInjector(fabric.network)
         link = fabric.options.topology.link_list[0]
         faults.fail(link_element(link))
         assert fabric.controller.wait_for_plan(lambda failed: failed != "none", 10)
@@ -42,7 +42,7 @@ def orphaned(request):
 
 
 def test_every_pair_goes_on_whichever_link_dies(orphaned):
-    faults = NetworkFaults(orphaned.network)
+    faults = FaultInjector(orphaned.network)
     bound = MOST_HOPS[orphaned.options.routing]
     topology = orphaned.options.topology
     # The proof walks every link of every fabric; packets try each only once, and some of the others.

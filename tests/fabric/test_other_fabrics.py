@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import QUIET, fabric_options, next_run, polarlab, probe_all_pairs, settle
 
-from emulation.fault_injection import NetworkFaults
+from emulation.fault_injection import FaultInjector
 from experiments.live_fabric import live_fabric
 from experiments.traffic_jobs import make_job
 from routing.replan.surviving_graph import surviving_graph
@@ -60,7 +60,7 @@ FABRICS = [
 def test_dead_links_are_repaired_in_the_switches_and_by_the_controller(name, params, every):
     with live_fabric(fabric_options(name, params), QUIET) as fabric:
         topology = fabric.options.topology
-        faults = NetworkFaults(fabric.network)
+        faults = FaultInjector(fabric.network)
         assert probe_all_pairs(fabric) == ([], topology.diameter)
 
         first = link_element(topology.link_list[0])
@@ -92,7 +92,7 @@ def test_parallel_links_have_ports_of_their_own_and_stand_in_for_each_other(tmp_
         fabric.controller.stop()
         one, other = frames_sent(fabric, "s1", (1, 2))
         assert 0.5 < one / other < 2
-        faults = NetworkFaults(fabric.network)
+        faults = FaultInjector(fabric.network)
         faults.fail(Element(Kind.LINK, (0, 1), copy=2))
         settle(0.05)
         assert probe_all_pairs(fabric) == ([], 2)
