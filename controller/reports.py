@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
 
-STATUS_INTERNAL_ERROR = 4
+from topology.exit_status import Status
 
 
 @dataclass(frozen=True)
@@ -224,4 +224,4 @@ def die(reason: str) -> NoReturn:
     traceback.print_exc(file=sys.stderr)
     sys.stderr.flush()
     report(Fatal(reason))
-    os._exit(STATUS_INTERNAL_ERROR)
+    os._exit(Status.INTERNAL)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import ipaddress
 import logging
-import signal
 import socket
 import sys
 import time
@@ -33,7 +32,8 @@ from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from routing.verification.verifier import prove
 from topology.addressing import dpid
-from topology.errors import NegativeResult, ParameterError, PolarLabError, UsageError
+from topology.errors import NegativeResult, ParameterError, UsageError
+from topology.exit_status import Status, internal_text, known_status
 from topology.registry import family, make_topology
 
 DEFAULT_LISTEN = "tcp:127.0.0.1:6653"
@@ -178,7 +178,7 @@ def _positive(text: str) -> int:
     return value
 
 
-def main() -> int:
+def main() -> Status:
     """Runs the controller and returns its exit status."""
     parser = argparse.ArgumentParser(prog="controller.service", description=__doc__.splitlines()[0])
     parser.add_argument("topology", help="a family, as polarfly")
@@ -202,14 +202,16 @@ def main() -> int:
     try:
         serve(arguments)
     except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    except PolarLabError as error:
-        report(Fatal(str(error)))
-        print(f"controller: {error}", file=sys.stderr)
-        return 2 if isinstance(error, UsageError) else 1
+        return Status.INTERRUPTED
     except Exception as error:  # the process's outermost boundary
-        die(f"{type(error).__name__}: {error}")
-    return 0
+        known = known_status(error)
+        if known is None:
+            die(internal_text(error))
+        status, text = known
+        report(Fatal(text))
+        print(f"controller: {text}", file=sys.stderr)
+        return status
+    return Status.DONE
 
 
 if __name__ == "__main__":

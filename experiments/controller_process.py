@@ -33,7 +33,8 @@ from controller.reports import (
 )
 from emulation.subprocesses import marked_environment
 from routing.registry import routing as routing_named
-from topology.errors import NegativeResult, PolarLabError
+from topology.errors import MachineError, NegativeResult, PolarLabError
+from topology.exit_status import Status
 
 _START_TIMEOUT_S = 120.0
 _SILENCE_TIMEOUT_S = 30.0
@@ -49,6 +50,10 @@ _AnyReport = TypeVar("_AnyReport", bound=Report)
 
 class ControllerError(PolarLabError):
     """The controller failed or fell silent; the text says how."""
+
+
+# Its exit status -> the error here; a usage error of the controller is an internal one of its parent.
+_ERRORS: dict[int, type[PolarLabError]] = {Status.NEGATIVE: NegativeResult, Status.MACHINE: MachineError}
 
 
 @dataclass(frozen=True)
@@ -283,8 +288,7 @@ class ControllerProcess:
             case Refused(text):
                 self.refusals.append(text)
             case Fatal(text):
-                negative = self._process.wait() == 1
-                raise (NegativeResult if negative else ControllerError)(text)
+                raise _ERRORS.get(self._process.wait(), ControllerError)(text)
 
     def _read(self) -> None:
         assert self._process.stdout

@@ -5,9 +5,11 @@ import json
 import pytest
 
 from controller import service
+from controller.reports import parse_report
 from controller.service import ListenAddress, parse_listen, parse_params, proven_plan
+from routing.verification.switch_model import PlanError
 from routing.verification.verifier import Proof
-from topology.errors import NegativeResult, ParameterError, UsageError
+from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -70,3 +72,51 @@ def test_a_plan_that_fails_its_proof_is_not_handed_out(monkeypatch):
     monkeypatch.setattr(service, "prove", lambda _plan: Proof(loops=1, faults=["h1_1 to h2_1: loop"]))
     with pytest.raises(NegativeResult, match="fails its proof and is not installed: h1_1 to h2_1: loop"):
         proven_plan("polarfly", {"q": 2}, 1, "min")
+
+
+@pytest.fixture
+def ended_with(monkeypatch):
+    """Runs the command line with a `serve` that raises an error; returns the exit status."""
+
+    def run(error):
+        def serve(_arguments):
+            raise error
+
+        def leave(status):
+            raise SystemExit(status)
+
+        monkeypatch.setattr(service, "serve", serve)
+        monkeypatch.setattr("os._exit", leave)
+        monkeypatch.setattr("sys.argv", ["controller.service", "polarfly", "q=2"])
+        try:
+            return service.main()
+        except SystemExit as end:
+            return end.code
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (NegativeResult("the plan fails its proof"), 1),
+        (ParameterError("q must be a prime power, got 6"), 2),
+        (MachineError("setpriv is missing"), 3),
+        (MemoryError(), 3),
+        (PlanError("two rules have the same match"), 4),
+        (PolarLabError("a switch vanished"), 4),
+        (ValueError("a mistake of ours"), 4),
+        (KeyboardInterrupt(), 130),
+    ],
+    ids=repr,
+)
+def test_the_exit_status_tells_the_kind_of_error(ended_with, error, status):
+    assert ended_with(error) == status
+
+
+def test_an_error_is_reported_to_the_parent_in_one_line(ended_with, capsys):
+    ended_with(PlanError("two rules have the same match"))
+    printed = capsys.readouterr()
+    assert parse_report(printed.out).text == "two rules have the same match"
+    ended_with(UsageError("topology must be one of polarfly, got torus"))
+    assert capsys.readouterr().err == "controller: topology must be one of polarfly, got torus\n"

@@ -23,7 +23,7 @@ from controller.reports import (
 )
 from experiments import controller_process
 from experiments.controller_process import ControllerError, ControllerProcess
-from topology.errors import NegativeResult
+from topology.errors import MachineError, NegativeResult
 
 PLANNED, PROVEN = Planned(242, 54, 0.25), Proven(42, 2, 0.5)
 
@@ -108,8 +108,10 @@ def test_a_line_that_is_not_a_report_is_a_warning(controller):
     assert "a library's greeting" in process.warnings[0]
 
 
-@pytest.mark.parametrize(("status", "error"), [(1, NegativeResult), (4, ControllerError)])
-def test_its_exit_status_tells_a_negative_result_from_an_error(controller, status, error):
+@pytest.mark.parametrize(
+    ("status", "error"), [(1, NegativeResult), (2, ControllerError), (3, MachineError), (4, ControllerError)]
+)
+def test_its_exit_status_tells_the_kind_of_error(controller, status, error):
     process = controller(Fatal("the plan fails its proof"), status=status)
     with pytest.raises(error, match="the plan fails its proof"):
         process.wait_until_listening()

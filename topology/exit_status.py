@@ -1,0 +1,78 @@
+"""Exit statuses of the outside contract, and the one place that maps errors to them.
+
+The command line and the controller's process both end with these. They live beside the exceptions, below all
+other packages.
+"""
+
+from __future__ import annotations
+
+import enum
+import errno
+
+from topology.errors import MachineError, NegativeResult, PolarLabError, UsageError
+
+
+class Status(enum.IntEnum):
+    """Exit status of a command."""
+
+    DONE = 0
+    NEGATIVE = 1
+    USAGE = 2
+    MACHINE = 3
+    INTERNAL = 4
+    INTERRUPTED = 130
+
+
+class Terminated(SystemExit):
+    """Request to end by SIGTERM or SIGHUP; unlike Ctrl-C, a prompt must not catch it."""
+
+
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+def known_status(error: BaseException) -> tuple[Status, str] | None:
+    """Returns the exit status and the line for the user if the user can remedy the error.
+
+    Args:
+        error: any exception that reached the outermost boundary of a process.
+
+    Returns:
+        The status and one line of text; None for an internal error.
+    """
+    if isinstance(error, KeyboardInterrupt | Terminated):
+        return Status.INTERRUPTED, "interrupted"
+    if isinstance(error, UsageError):
+        return Status.USAGE, str(error)
+    if isinstance(error, MachineError):
+        return Status.MACHINE, str(error)
+    if isinstance(error, NegativeResult):
+        return Status.NEGATIVE, str(error)
+    if isinstance(error, MemoryError):
+        return Status.MACHINE, "the machine has too little memory for this; try a smaller fabric"
+    return _file_status(error) if isinstance(error, OSError) else None
+
+
+def _file_status(error: OSError) -> tuple[Status, str] | None:
+    if error.errno in _DISK_FULL:
+        return Status.MACHINE, f"no room left to write {error.filename or 'all that was to be written'}"
+    if error.errno == errno.ENAMETOOLONG:
+        return Status.USAGE, f"the name of a file is too long: {str(error.filename)[:60]}..."
+    if error.errno == errno.ELOOP:
+        return Status.USAGE, f"{error.filename or 'a file'} is a link that leads nowhere"
+    if error.errno in _NOT_WRITABLE:
+        return Status.MACHINE, f"{error.filename or 'a file'} cannot be written ({error.strerror})"
+    return None
+
+
+def internal_text(error: BaseException) -> str:
+    """Returns an internal error in one line.
+
+    Args:
+        error: an error for which `known_status` returns None.
+
+    Returns:
+        The error's text, behind the name of its type if PolarLab did not raise it on purpose.
+    """
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if isinstance(error, PolarLabError) else f"{type(error).__name__}: {text}"
