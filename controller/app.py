@@ -32,7 +32,7 @@ from controller.reports import (
     die,
     report,
 )
-from topology.addressing import dpid, router_of, switch_name
+from topology.addressing import dpid, dpid_router, switch_name
 
 # What the adaptation's messages carry; beyond all numbers that the installer gives.
 ADAPTATION_XID = 0xFFFFFFFE
@@ -105,8 +105,8 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             late = now_s - self._sent_s > _LATE_AFTER_S
             if late or not self._installer.awaited:
                 for number in self._installer.awaited:
-                    report(Warned(f"{switch_name(router_of(number))} does not answer"))
-                    self._set_ports(health.switch_lost(router_of(number), now_s))
+                    report(Warned(f"{switch_name(dpid_router(number))} does not answer"))
+                    self._set_ports(health.switch_lost(dpid_router(number), now_s))
                 self._follow(self._installer.give_up())
         elif health.plan_due(now_s):
             self._plan_again(now_s)
@@ -137,16 +137,16 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             return
         health = self._recovery.health
         for number in sorted(missing):
-            self._set_ports(health.switch_lost(router_of(number), now_s))
-        names = tuple(switch_name(router_of(number)) for number in sorted(missing))
+            self._set_ports(health.switch_lost(dpid_router(number), now_s))
+        names = tuple(switch_name(dpid_router(number)) for number in sorted(missing))
         total = self._installer.total
         self._announce(Incomplete(total, names) if missing else TakingOver(total))
-        if health.failure().breaks_something:
+        if health.failure().any_failed:
             self._plan_again(now_s)  # for the switches that hold the whole fabric's plan already
         self._follow(self._installer.go_ahead())
 
     def _seen(self, missing: frozenset[int]) -> bool:
-        absent = {router_of(number) for number in missing}
+        absent = {dpid_router(number) for number in missing}
         return any(self._recovery.health.seen(router, absent) for router in absent)
 
     def _announce(self, event: Report) -> None:
@@ -234,7 +234,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             # A switch that connected again may already have a newer connection: that one counts.
             del self._datapaths[number]
             if self._installer.knows(number):
-                self._recovery.health.switch_silent(router_of(number), time.monotonic())
+                self._recovery.health.switch_silent(dpid_router(number), time.monotonic())
             self._follow(self._installer.disconnected(number))
             report(Disconnected(number))
 
@@ -243,7 +243,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         report(Connected(number) if self._installer.knows(number) else Foreign(number))
         if not self._installer.knows(number):
             return
-        self._recovery.health.switch_heard(router_of(number))
+        self._recovery.health.switch_heard(dpid_router(number))
         for port in datapath.ports.values():
             self._port_told(number, port)
         if self._loop:
@@ -252,7 +252,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
 
     def _told(self, number: int) -> None:
         """A switch told what it holds."""
-        health, router = self._recovery.health, router_of(number)
+        health, router = self._recovery.health, dpid_router(number)
         self._last_news_s = time.monotonic()
         for port in self._installer.ports_noted(number):
             health.adopt(router, port)
@@ -262,7 +262,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
                 self._set_ports(health.switch_lost(router, self._last_news_s))
 
     def _port_told(self, number: int, port: Any, *, gone: bool = False) -> None:
-        health, router = self._recovery.health, router_of(number)
+        health, router = self._recovery.health, dpid_router(number)
         up, admin_down = codec.port_is_up(port) and not gone, codec.port_is_set_down(port)
         now_s = time.monotonic()
         self._set_ports(health.port_changed(router, port.port_no, up, now_s, admin_down=admin_down))
@@ -294,7 +294,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             self._told(datapath.id)
             foreign = self._installer.foreign_rules(datapath.id)
             if foreign:
-                name = switch_name(router_of(datapath.id))
+                name = switch_name(dpid_router(datapath.id))
                 report(Warned(f"{name} holds {foreign} rules that are not ours; they are left alone"))
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatsReply, runtime.MAIN_DISPATCHER)
@@ -315,7 +315,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         passed = self._installer.barrier_passed(datapath.id, event.msg.xid)
         self._follow(passed)
         if passed.ready:
-            router = router_of(datapath.id)
+            router = dpid_router(datapath.id)
             ready, total = self._installer.count(Stage.READY), self._installer.total
             report(Ready(switch_name(router), ready, total))
             self._last_news_s = time.monotonic()
@@ -336,7 +336,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         datapath_id = message.datapath.id or 0
         reason = codec.error_text(message)
         if message.xid == ADAPTATION_XID and self._loop:
-            self._loop.complain(f"{switch_name(router_of(datapath_id))} reports {reason} to the adaptation")
+            self._loop.complain(f"{switch_name(dpid_router(datapath_id))} reports {reason} to the adaptation")
             return
         report(Refused(self._installer.refused(datapath_id, message.xid, reason)))
 

@@ -165,7 +165,7 @@ class FabricHealth:
     def failure(self) -> Failure:
         """Returns everything that does not work."""
         dead = [record for record in self._records if record.dead]
-        names = [link_element(r.link).place for r in dead if not r.held_for]
+        names = [link_element(r.link).location for r in dead if not r.held_for]
         names += [switch_name(router) for router in sorted(self._gone)]
         ends = frozenset(end for record in dead for end in record.ends)
         return Failure(", ".join(names) or "none", ends, frozenset(self._gone))

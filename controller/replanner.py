@@ -14,7 +14,8 @@ from routing.replan.replan import surviving_plan
 from routing.replan.update_order import UpdateRound, update_rounds
 from topology.addressing import switch_name
 from topology.errors import NegativeResult
-from topology.failures import Failure, parts
+from topology.failures import Failure
+from topology.shortest_paths import connected_components
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ def _replan(original: RoutePlan, before: RoutePlan, failure: Failure) -> Replan:
 
 
 def _cut_off(plan: RoutePlan, failure: Failure) -> list[str]:
-    if not failure.breaks_something:
+    if not failure.any_failed:
         return []
-    part = parts(plan.topology, failure)
-    alive = [r for r in range(plan.topology.routers) if r not in failure.dead_routers]
+    part = connected_components(plan.topology, failure)
+    alive = [r for r in range(plan.topology.routers) if r not in failure.failed_routers]
     return [f"{switch_name(a)} to {switch_name(b)}" for a in alive for b in alive if part[a] != part[b]]

@@ -11,7 +11,7 @@ from emulation.network import FabricNetwork
 from emulation.open_vswitch import VSwitch
 from topology.addressing import interface_name, switch_name
 from topology.base import Link
-from topology.faults import Element, Kind, link_element
+from topology.faults import Element, ElementKind, link_element
 
 
 class FaultInjector:
@@ -31,47 +31,47 @@ class FaultInjector:
             CommandError: the machine does not do it.
         """
         match element.kind:
-            case Kind.LINK:
+            case ElementKind.LINK:
                 for link in self._covered(element):
                     self._pull(link)
-            case Kind.SWITCH:
+            case ElementKind.SWITCH:
                 (router,) = element.routers
                 self._powerless.add(router)
                 self._set_interfaces(router, "down")
                 self._vswitch(router).kill_daemon()
-            case Kind.HANG:
+            case ElementKind.HANG:
                 (router,) = element.routers
                 self._hanging.add(router)
                 self._vswitch(router).kill_daemon()
-            case Kind.CONTROLLER:
+            case ElementKind.CONTROLLER:
                 raise ValueError("the controller is no part of the network")
 
     def restore(self, element: Element) -> None:
         """Mends something; a switch comes back without rules. What is whole stays so. Errors as `fail`."""
         match element.kind:
-            case Kind.LINK:
+            case ElementKind.LINK:
                 for link in self._covered(element):
                     end = self._pulled.pop(link, None)
                     if end and end[0] not in self._powerless:
                         self._set(end[0], [end[1]], "up")
-            case Kind.SWITCH:
+            case ElementKind.SWITCH:
                 (router,) = element.routers
                 self._powerless.discard(router)
                 self._set_interfaces(router, "up")
                 self._start_if_whole(router)
-            case Kind.HANG:
+            case ElementKind.HANG:
                 (router,) = element.routers
                 self._hanging.discard(router)
                 self._start_if_whole(router)
-            case Kind.CONTROLLER:
+            case ElementKind.CONTROLLER:
                 raise ValueError("the controller is no part of the network")
 
     def restore_all(self) -> None:
         """Mends everything."""
         for router in sorted(self._powerless):
-            self.restore(Element(Kind.SWITCH, (router,)))
+            self.restore(Element(ElementKind.SWITCH, (router,)))
         for router in sorted(self._hanging):
-            self.restore(Element(Kind.HANG, (router,)))
+            self.restore(Element(ElementKind.HANG, (router,)))
         for link in list(self._pulled):
             self.restore(link_element(link))
 

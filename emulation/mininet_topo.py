@@ -12,7 +12,7 @@ from typing import Any
 
 from mininet.topo import Topo
 
-from topology.addressing import NETWORK_PREFIX, colons, dotted, dpid, hosts_of, switch_name
+from topology.addressing import NETWORK_PREFIX, dpid, format_ip, format_mac, hosts_of, switch_name
 from topology.base import Topology
 from topology.registry import FAMILIES, make_topology
 
@@ -25,8 +25,8 @@ class FabricTopo(Topo):  # type: ignore[misc]
         for router in range(topology.routers):
             self.addSwitch(switch_name(router), dpid=f"{dpid(router):016x}")
         for host in hosts_of(topology, concentration):
-            ip = f"{dotted(host.ip)}/{NETWORK_PREFIX}"
-            self.addHost(host.name, ip=ip, mac=colons(host.mac))
+            ip = f"{format_ip(host.ip)}/{NETWORK_PREFIX}"
+            self.addHost(host.name, ip=ip, mac=format_mac(host.mac))
             port = topology.host_port(host.router, host.index)
             self.addLink(host.name, switch_name(host.router), port1=0, port2=port)
         for link in topology.link_list:

@@ -32,8 +32,9 @@ from experiments.traffic_jobs import make_job
 from routing.replan.surviving_graph import crossing_pairs
 from topology.base import Topology
 from topology.errors import NegativeResult
-from topology.failures import Failure, failure_of, link_failures, parts
+from topology.failures import Failure, failure_of, link_failures
 from topology.faults import CONTROLLER, Element, Fault, link_element
+from topology.shortest_paths import connected_components
 from traffic.engine.engine import TrafficInterrupted, run_traffic
 from traffic.engine.jobs import Clock
 from traffic.wire.layout import HEADER_BYTES
@@ -135,7 +136,7 @@ def observe_failure(
     if not elements and not options.kill_controller:
         elements = (busiest_link(topology),)
     failure = failure_of(topology, elements)
-    watched = failure if failure.breaks_something else failure_of(topology, [busiest_link(topology)])
+    watched = failure if failure.any_failed else failure_of(topology, [busiest_link(topology)])
     schedule, affected = _probe_schedule(fabric, watched, failure, options)
     names = ", ".join(element.name for element in elements) or "nothing"
     if options.kill_controller:
@@ -212,8 +213,8 @@ def _probe_schedule(
     routers = np.array([host.router for host in fabric.hosts])
     count = len(routers)
     crossing = crossing_pairs(fabric.options.topology, watched)[routers[:, None], routers]
-    dead = np.isin(routers, list(failure.dead_routers))
-    part = np.array(parts(fabric.options.topology, failure))[routers]
+    dead = np.isin(routers, list(failure.failed_routers))
+    part = np.array(connected_components(fabric.options.topology, failure))[routers]
     # What a failure cuts off is silent whoever repairs it.
     alive = ~np.eye(count, dtype=bool) & ~dead[:, None] & ~dead & (part[:, None] == part)
     affected, slow = np.flatnonzero((crossing & alive).ravel()), np.flatnonzero(alive.ravel())
@@ -225,7 +226,7 @@ def _probe_schedule(
         ProbeStream(tuple(affected[chosen].tolist()), FAST_NS),
         ProbeStream(tuple(slow.tolist()), slow_ns),
     )
-    affected_pairs = len(affected) if failure.breaks_something else 0
+    affected_pairs = len(affected) if failure.any_failed else 0
     return ProbeSchedule(count, streams, round(options.end_s * 1e9)), affected_pairs
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from topology.shortest_paths import SearchedTopology, from_links
+from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 
 class LeafSpine(SearchedTopology):
@@ -17,7 +17,7 @@ class LeafSpine(SearchedTopology):
         self.leaves = leaves
         self.params = {"leaves": leaves, "spines": spines}
         pairs = [(leaf, leaves + spine) for leaf in range(leaves) for spine in range(spines)]
-        super().__init__(from_links(leaves + spines, np.array(pairs)))
+        super().__init__(adjacency_from_links(leaves + spines, np.array(pairs)))
 
     def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
         """Returns `concentration` for every leaf and 0 for every spine."""

@@ -65,7 +65,7 @@ def hosts_of(topology: Topology, concentration: int) -> tuple[Host, ...]:
         ParameterError: more hosts or routers than the addresses can tell apart.
     """
     check_hosts(concentration)
-    largest = topology.router_number(topology.routers - 1)
+    largest = topology.address_number(topology.routers - 1)
     if largest >= MAX_ROUTERS:
         raise ParameterError(
             f"{topology.routers} routers, numbered up to {largest}, do not fit into the addresses; "
@@ -77,7 +77,7 @@ def hosts_of(topology: Topology, concentration: int) -> tuple[Host, ...]:
 def _enumerate(topology: Topology, concentration: int) -> Iterator[Host]:
     for router, count in enumerate(topology.host_counts(concentration).tolist()):
         for index in range(count):
-            yield Host(router, index, topology.router_number(router))
+            yield Host(router, index, topology.address_number(router))
 
 
 def host_routers(topology: Topology, concentration: int) -> npt.NDArray[np.int64]:
@@ -131,16 +131,16 @@ def dpid(router: int) -> int:
     return router + 1
 
 
-def router_of(datapath_id: int) -> int:
+def dpid_router(datapath_id: int) -> int:
     """Returns the router whose switch has a datapath id."""
     return datapath_id - 1
 
 
-def dotted(ip: int) -> str:
+def format_ip(ip: int) -> str:
     """Returns an IPv4 address in dotted decimal."""
     return ".".join(str(ip >> shift & 0xFF) for shift in (24, 16, 8, 0))
 
 
-def colons(mac: int) -> str:
+def format_mac(mac: int) -> str:
     """Returns a MAC address as six hexadecimal bytes."""
     return ":".join(f"{mac >> shift & 0xFF:02x}" for shift in range(40, -8, -8))

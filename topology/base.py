@@ -64,7 +64,7 @@ class DestinationBlock:
 
     Attributes:
         routers: which.
-        low_bits: how many low bits of their numbers do not matter (`Topology.router_number`).
+        low_bits: how many low bits of their numbers do not matter (`Topology.address_number`).
     """
 
     routers: range
@@ -169,7 +169,7 @@ class Topology(ABC):
         """Returns the number of hosts of the whole fabric, for p = `concentration` hosts a router."""
         return int(self.host_counts(concentration).sum())
 
-    def router_number(self, router: int) -> int:
+    def address_number(self, router: int) -> int:
         """Returns the number that stands for `router` in its hosts' addresses: its index here."""
         return router
 

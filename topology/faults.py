@@ -28,7 +28,7 @@ from topology.base import Link, Topology
 from topology.errors import ParameterError
 
 
-class Kind(enum.Enum):
+class ElementKind(enum.Enum):
     """What can break."""
 
     LINK = "link"
@@ -47,29 +47,29 @@ class Element:
         copy: which of several parallel links, from 1; 0 for all links between both routers.
     """
 
-    kind: Kind
+    kind: ElementKind
     routers: tuple[int, ...] = ()
     copy: int = 0
 
     @property
     def name(self) -> str:
         """As in a fault schedule: `link:s1-s7`, `link:s1-s7.2`, `switch:s4`, `controller`."""
-        return f"{self.kind.value}:{self.place}" if self.place else self.kind.value
+        return f"{self.kind.value}:{self.location}" if self.location else self.kind.value
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where it is: `s1-s7`, `s1-s7.2`, `s4`; nothing for the controller."""
         switches = "-".join(map(switch_name, self.routers))
         return f"{switches}.{self.copy}" if self.copy else switches
 
     def covers(self, link: Link) -> bool:
         """Whether a link is among what this names."""
-        if self.kind is not Kind.LINK:
+        if self.kind is not ElementKind.LINK:
             return bool({link.a, link.b} & set(self.routers))
         return self.routers == (link.a, link.b) and self.copy in (0, link.copy)
 
 
-CONTROLLER = Element(Kind.CONTROLLER)
+CONTROLLER = Element(ElementKind.CONTROLLER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Fault:
 
 def link_element(link: Link) -> Element:
     """Returns a link as something that can break."""
-    return Element(Kind.LINK, (link.a, link.b), link.copy)
+    return Element(ElementKind.LINK, (link.a, link.b), link.copy)
 
 
 def parse_elements(text: str, topology: Topology, seed: int) -> tuple[Element, ...]:
@@ -117,7 +117,7 @@ def parse_elements(text: str, topology: Topology, seed: int) -> tuple[Element, .
 
 def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
     kind, _, rest = word.partition(":")
-    if word == Kind.CONTROLLER.value:
+    if word == ElementKind.CONTROLLER.value:
         return [CONTROLLER]
     if kind == "random" and rest.isdecimal():
         count = int(rest)
@@ -125,24 +125,24 @@ def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
             raise ParameterError(f"{word}: there are {topology.links} links")
         chosen = np.random.default_rng(seed).choice(topology.links, count, replace=False)
         return [link_element(topology.link_list[index]) for index in sorted(chosen.tolist())]
-    if kind in (Kind.SWITCH.value, Kind.HANG.value):
-        return [Element(Kind(kind), (switch_router(rest, topology.routers),))]
+    if kind in (ElementKind.SWITCH.value, ElementKind.HANG.value):
+        return [Element(ElementKind(kind), (switch_router(rest, topology.routers),))]
     between, _, copy = rest.partition(".")
     ends = between.split("-")
-    if kind == Kind.LINK.value and len(ends) == 2:
+    if kind == ElementKind.LINK.value and len(ends) == 2:
         a, b = sorted(switch_router(end, topology.routers) for end in ends)
         neighbours = topology.neighbours(a).tolist()
         if b not in neighbours:
             names = ", ".join(map(switch_name, neighbours))
             raise ParameterError(f"{word}: there is no such link; {switch_name(a)} is linked to {names}")
         if not copy:
-            return [Element(Kind.LINK, (a, b))]
+            return [Element(ElementKind.LINK, (a, b))]
         known = neighbours.count(b)
         if not copy.isdecimal() or not 1 <= int(copy) <= known:
             raise ParameterError(
                 f"{word}: there is no such link; {known} join {switch_name(a)} and {switch_name(b)}"
             )
-        return [Element(Kind.LINK, (a, b), int(copy) if known > 1 else 0)]
+        return [Element(ElementKind.LINK, (a, b), int(copy) if known > 1 else 0)]
     raise ParameterError(
         f"cannot break {word!r}; there are link:s1-s2, switch:s4, hang:s4, random:3 (links) and controller"
     )

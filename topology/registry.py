@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
-from topology.families.graph_file import Imported
+from topology.families.graph_file import GraphFile
 from topology.families.polarfly import PolarFly
 from topology.families.polarstar import PolarStar
 from topology.families.slimfly import SlimFly
-from topology.families.supernodes import KINDS
+from topology.families.supernodes import SUPERNODE_KINDS
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,9 @@ FAMILIES: Mapping[str, Family] = {
         PolarStar,
         (
             Parameter(_Q.name, int, _Q.help, required=False),
-            Parameter("supernode", str, f"polarstar's: {', '.join(KINDS)} (default iq)", required=False),
+            Parameter(
+                "supernode", str, f"polarstar's: {', '.join(SUPERNODE_KINDS)} (default iq)", required=False
+            ),
             Parameter("degree", int, "of polarstar's supernode: d'", required=False),
             Parameter("radix", int, "network radix q + 1 + d' of the largest polarstar", required=False),
         ),
@@ -61,7 +63,7 @@ FAMILIES: Mapping[str, Family] = {
         "slimfly --q 5",
     ),
     "graph": Family(
-        Imported,
+        GraphFile,
         (Parameter("from", str, "a file: GraphML (.graphml), adjacency list (.adjlist) or edge list"),),
         "any connected graph from a file",
         "graph --from examples/torus-3x3.edges",

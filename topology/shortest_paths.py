@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from topology.base import Adjacency
-from topology.tabled import TabledTopology
+from topology.base import Adjacency, Routers, Topology
+from topology.failures import NO_FAILURE, Failure
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix  # importing it takes a tenth of a second: only where it is needed
@@ -17,6 +18,44 @@ if TYPE_CHECKING:
 _SOURCES_AT_ONCE = 512
 # Up to so many, products of dense matrices take less time than it takes to import scipy.
 _FEW_ROUTERS = 256
+
+
+class TabledTopology(Topology):
+    """Next hops and distances from tables, which take N^2 numbers each and are made when first needed."""
+
+    @cached_property
+    @abstractmethod
+    def next_hop_table(self) -> npt.NDArray[np.int16]:
+        """int16 array, N x N: the minimal next hop of every (source, destination); itself to itself."""
+
+    @cached_property
+    def distance_table(self) -> npt.NDArray[np.int16]:
+        """int16 array, N x N: the distance of every pair: how many next hops lead from one to the other."""
+        hops = self.next_hop_table
+        everyone = np.arange(self.routers)
+        at = np.repeat(everyone[:, None].astype(np.int16), self.routers, axis=1)
+        steps = np.zeros(at.shape, np.int16)
+        while (away := at != everyone).any():
+            steps += away
+            at = hops[at, everyone]
+        return steps
+
+    def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
+        """Returns the minimal next hops."""
+        return np.asarray(self.next_hop_table[np.asarray(sources), np.asarray(destinations)], np.int32)
+
+    def all_next_hops(self) -> npt.NDArray[np.int16]:
+        """Returns the minimal next hop of every ordered pair: int16 array, N x N, [source, destination]."""
+        return self.next_hop_table.copy()
+
+    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
+        """Returns the distances in hops."""
+        return np.asarray(self.distance_table[np.asarray(sources), np.asarray(destinations)])
+
+    def pairs_by_distance(self) -> dict[int, int]:
+        """Returns distance -> number of ordered pairs of different routers at that distance."""
+        counts = np.bincount(self.distance_table.ravel())
+        return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
 
 class SearchedTopology(TabledTopology):
@@ -38,12 +77,6 @@ class SearchedTopology(TabledTopology):
     def distance_table(self) -> npt.NDArray[np.int16]:
         """int16 array, N x N: the distance of every ordered pair."""
         return all_distances(self._matrix()).astype(np.int16)
-
-    def parts(self) -> npt.NDArray[np.int32]:
-        """Returns the number of the connected part that each router is in: int32 array, N, from 0."""
-        from scipy.sparse.csgraph import connected_components
-
-        return np.asarray(connected_components(self._matrix(), directed=False)[1])
 
     def _matrix(self) -> csr_matrix:
         from scipy.sparse import csr_matrix
@@ -101,7 +134,7 @@ def _distances_by_levels(joined: npt.NDArray[np.bool_]) -> npt.NDArray[np.float3
     return found
 
 
-def from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjacency:
+def adjacency_from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjacency:
     """Returns neighbour lists.
 
     Args:
@@ -112,3 +145,31 @@ def from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjacency:
     sources, neighbours = both[np.lexsort((both[:, 1], both[:, 0]))].T
     starts = np.searchsorted(sources, np.arange(routers + 1)).astype(np.int64)
     return Adjacency(starts, neighbours.astype(np.int32))
+
+
+def connected_components(topology: Topology, failure: Failure = NO_FAILURE) -> list[int]:
+    """Returns the number of the connected component that each router is in, once a failure has happened.
+
+    Routers of different components cannot reach each other by any routing.
+
+    Args:
+        topology: the graph of routers.
+        failure: the links and routers that have failed; a failed router is a component by itself.
+
+    Returns:
+        One number per router; components are numbered from 0, in the order of their first routers.
+    """
+    starts, neighbours = topology.adjacency.starts, topology.adjacency.neighbours
+    works = np.ones(len(neighbours), bool)
+    works[[starts[router] + port - 1 for router, port in failure.failed_ends]] = False
+    ends = np.repeat(np.arange(topology.routers), topology.degrees)[works], neighbours[works]
+    first = np.arange(topology.routers)  # the first router known to be in each router's component
+    while True:
+        nearer = first.copy()
+        np.minimum.at(nearer, ends[0], first[ends[1]])
+        nearer = nearer[nearer]
+        if np.array_equal(nearer, first):
+            break
+        first = nearer
+    numbers: list[int] = np.unique(first, return_inverse=True)[1].tolist()
+    return numbers

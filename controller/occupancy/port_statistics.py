@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from controller.occupancy.source import Complaints
-from topology.addressing import router_of, switch_name
+from topology.addressing import dpid_router, switch_name
 
 # How often a switch is asked, over what time its counters are compared, and when an answer is late.
 EVERY_S = 0.25
@@ -63,7 +63,7 @@ class PortStatisticsOccupancy:
             late = switch.asked_s is not None and now_s - switch.asked_s > LATE_S
             if late:
                 self._complaints.add(
-                    f"{switch_name(router_of(number))} does not answer for its ports' statistics"
+                    f"{switch_name(dpid_router(number))} does not answer for its ports' statistics"
                 )
             if late or (switch.asked_s is None and now_s >= switch.next_s):
                 switch.asked_s, switch.next_s = now_s, now_s + EVERY_S
@@ -76,9 +76,9 @@ class PortStatisticsOccupancy:
         if switch is None:
             return
         if switch.asked_s is not None and now_s - switch.asked_s > LATE_S:
-            self._complaints.add(f"{switch_name(router_of(number))} answers late for its ports' statistics")
+            self._complaints.add(f"{switch_name(dpid_router(number))} answers late for its ports' statistics")
         for port in sorted(switch.ports - counters.keys()):
-            self._complaints.add(f"{switch_name(router_of(number))} tells nothing of port {port}")
+            self._complaints.add(f"{switch_name(dpid_router(number))} tells nothing of port {port}")
         switch.asked_s = None
         # A reboot, or a port made anew, counts from 0: what was before cannot be compared.
         last = switch.samples[-1].ports if switch.samples else {}

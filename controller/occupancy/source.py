@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from controller.occupancy.queues import QueueReader, SwitchQueues
-from topology.addressing import router_of, switch_name
+from topology.addressing import dpid_router, switch_name
 
 NETLINK, PORT_STATISTICS = "netlink", "port-statistics"
 SOURCES = (NETLINK, PORT_STATISTICS)
@@ -68,13 +68,13 @@ class NetlinkOccupancy:
                 queues = reader.read()
             except OSError as error:
                 self._complaints.add(
-                    f"the queues of {switch_name(router_of(number))} cannot be read ({error})"
+                    f"the queues of {switch_name(dpid_router(number))} cannot be read ({error})"
                 )
                 continue
             if len(queues) < len(ports):
                 for port in sorted(set(ports.values()) - queues.keys()):
                     self._complaints.add(
-                        f"{switch_name(router_of(number))} has no queue at port {port} any more"
+                        f"{switch_name(dpid_router(number))} has no queue at port {port} any more"
                     )
             found[number] = {
                 port: min(1.0, queue.packets / self._queue_packets) for port, queue in queues.items()

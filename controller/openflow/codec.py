@@ -29,7 +29,7 @@ from controller.openflow.commands import (
     SetPortState,
 )
 from routing.plan import model as plan
-from topology.addressing import colons, dotted
+from topology.addressing import format_ip, format_mac
 
 OPENFLOW_VERSION = ofproto_v1_3.OFP_VERSION
 
@@ -199,9 +199,9 @@ def _field_value(field: str, value: int, mask: int | None) -> Any:
     """Returns a field's value as Ryu's constructors take it: addresses as text, with a mask in a pair."""
     text: Callable[[int], str] | None = None
     if field in plan.MAC_FIELDS:
-        text = colons
+        text = format_mac
     elif field in plan.IP_FIELDS:
-        text = dotted
+        text = format_ip
     if mask is None:
         return text(value) if text else value
     return (text(value), text(mask)) if text else (value, mask)

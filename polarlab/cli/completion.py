@@ -14,7 +14,7 @@ from experiments.spec.fabric import AUTO_RATE
 from experiments.spec.traffic import STEADY
 from experiments.theory.export import FORMATS
 from routing.registry import ROUTINGS
-from topology.families.supernodes import KINDS
+from topology.families.supernodes import SUPERNODE_KINDS
 from topology.registry import FAMILIES
 from traffic.workload.arrivals import ARRIVALS
 from traffic.workload.collectives.operations import COLLECTIVES
@@ -32,7 +32,7 @@ _NAMES: Mapping[str, Iterable[str]] = {
     "occupancy": SOURCES,
     "arrivals": ARRIVALS,
     "placement": PLACEMENTS,
-    "supernode": KINDS,
+    "supernode": SUPERNODE_KINDS,
     "export": FORMATS,
     "warmup": (STEADY,),
     "link_rate": (AUTO_RATE,),

@@ -29,5 +29,5 @@ def _one_per_first_hop(detours: list[NearDetour]) -> list[NearDetour]:
     """Returns one detour per first hop, each with another of its intermediates where it has several."""
     by_first: dict[int, list[NearDetour]] = {}
     for detour in detours:
-        by_first.setdefault(detour.first, []).append(detour)
+        by_first.setdefault(detour.first_hop, []).append(detour)
     return [choices[index % len(choices)] for index, choices in enumerate(by_first.values())]

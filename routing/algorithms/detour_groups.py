@@ -60,8 +60,8 @@ def detour_plan(
         port_to = dict(view.neighbour_ports())
         for neighbour, port in view.neighbour_ports():
             far = [_far_path(port_to[m]) for m in far_detours(topology, view.router, neighbour)]
-            chosen = near_choice(near_detours(topology, view.router, neighbour))
-            near = [_near_path(detour, port_to[detour.first]) for detour in chosen]
+            chosen = near_choice(list(near_detours(topology, view.router, neighbour)))
+            near = [_near_path(detour, port_to[detour.first_hop]) for detour in chosen]
             straight = CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_NEAR, port)),)), port)
             groups.append(make_group(group_number(GroupRole.CHOICE_FAR, port), _far_path(port), far))
             groups.append(make_group(group_number(GroupRole.CHOICE_NEAR, port), straight, near))
@@ -95,8 +95,8 @@ def _far_path(port: int) -> CandidatePath:
 
 def _near_path(detour: NearDetour, port: int) -> CandidatePath:
     """Returns the way that takes a detour to an adjacent router by the port of its first hop."""
-    if detour.tagged is None:
+    if detour.intermediate is None:
         return _far_path(port)
     return CandidatePath(
-        Bucket((*push_tag(detour.tagged), ToGroup(group_number(GroupRole.TAGGED, port)))), port
+        Bucket((*push_tag(detour.intermediate), ToGroup(group_number(GroupRole.TAGGED, port)))), port
     )

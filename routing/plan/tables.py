@@ -88,7 +88,7 @@ def to_router(topology: Topology, router: int, low_bits: int = 0) -> Match:
     Or of all routers whose numbers differ in the lowest `low_bits` bits only.
     """
     mask = ROUTER_MASK << low_bits & 0xFFFFFFFF
-    address = router_ip(topology.router_number(router)) & mask
+    address = router_ip(topology.address_number(router)) & mask
     return match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(address, mask))
 
 

@@ -24,7 +24,7 @@ from routing.plan.model import (
     SwitchPlan,
     ToGroup,
 )
-from topology.addressing import colons, dotted
+from topology.addressing import format_ip, format_mac
 
 
 def describe(switch: SwitchPlan) -> dict[str, list[str]]:
@@ -68,9 +68,9 @@ def _field(field: FieldMatch) -> str:
 
 def _value(field: str, value: int) -> str:
     if field in IP_FIELDS:
-        return dotted(value)
+        return format_ip(value)
     if field in MAC_FIELDS:
-        return colons(value)
+        return format_mac(value)
     if field == "vlan_vid":
         return f"tag {value & ~VLAN_PRESENT}" if value & VLAN_PRESENT else "none"
     return f"{value:#x}" if field == "eth_type" else str(value)

@@ -47,7 +47,7 @@ def surviving_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int
     Raises:
         NegativeResult: the plan fails its proof, or its routes are longer than packets live.
     """
-    if not failure.breaks_something:
+    if not failure.any_failed:
         return whole
     plan, displaced = _rerouted(whole, surviving_graph(whole.topology, failure))
     plan = _without_detours(plan, np.argwhere(displaced).tolist())
@@ -84,7 +84,7 @@ def _rerouted(whole: RoutePlan, left: SurvivingGraph) -> tuple[RoutePlan, Mask]:
         router = switch.router
         shortest = left.shortest(router)
         away = np.isfinite(left.distances[router]) & (everyone != router)
-        sends = _Sends(switch, left.failure.dead_ports(router), shortest, away)
+        sends = _Sends(switch, left.failure.failed_ports(router), shortest, away)
         first = topology.ports_toward(router, topology.next_hops(router, everyone))
         first[router] = 1
         port_changed = away & ~shortest[first - 1, everyone]

@@ -29,7 +29,7 @@ class SurvivingGraph:
     def shortest(self, router: int) -> npt.NDArray[np.bool_]:
         """Returns by which ports of a router shortest paths lead to which routers: bool, ports x routers."""
         alive = np.ones(int(self.topology.degrees[router]), bool)
-        alive[[port - 1 for port in self.failure.dead_ports(router)]] = False
+        alive[[port - 1 for port in self.failure.failed_ports(router)]] = False
         beyond = self.distances[self.topology.neighbours(router)] + 1
         return np.asarray(alive[:, None] & (beyond == self.distances[router]) & np.isfinite(beyond))
 
@@ -46,11 +46,11 @@ def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_
         bool, routers x routers: row s, column d.
     """
     dead = np.zeros(topology.routers, bool)
-    dead[list(failure.dead_routers)] = True
+    dead[list(failure.failed_routers)] = True
     crosses = np.zeros((topology.routers, topology.routers), bool)
     masks = [topology.minimal_port_mask(router) for router in range(topology.routers)]
     for router, mask in enumerate(masks):
-        dead_ports = [port - 1 for port in failure.dead_ports(router)]
+        dead_ports = [port - 1 for port in failure.failed_ports(router)]
         crosses[router] = mask[dead_ports].any(axis=0)
     for _ in range(topology.diameter - 1):
         onward = [
@@ -63,6 +63,6 @@ def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_
 def _alive_links(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_]:
     alive = np.zeros((topology.routers, topology.routers), bool)
     for link in topology.link_list:
-        if (link.a, link.port_a) not in failure.dead_ends and (link.b, link.port_b) not in failure.dead_ends:
+        if failure.failed_ends.isdisjoint(link.ends):
             alive[link.a, link.b] = alive[link.b, link.a] = True
     return alive

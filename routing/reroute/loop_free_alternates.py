@@ -32,8 +32,9 @@ from routing.plan.model import Bucket, Group, GroupKind, SetField, ToGroup
 from routing.plan.tables import tag_of
 from routing.reroute.base import MARK, FastReroute, ProtectedGroups, by_port
 from topology.base import Topology
-from topology.failures import failure_of, parts
-from topology.faults import Element, Kind
+from topology.failures import failure_of
+from topology.faults import Element, ElementKind
+from topology.shortest_paths import connected_components
 
 # Ways around that a group knows where there are several: another helps in some cases of two failures.
 _WAYS = 2
@@ -163,11 +164,11 @@ class _RouterSearch:
         rows = self._rows(lost)
         # What is dead cannot be reached, so to the neighbour itself only the link matters.
         for_switch = for_link & (_avoid(paths, lost) | (self._everyone == lost))
-        link = Element(Kind.LINK, (min(self._router, lost), max(self._router, lost)))
+        link = Element(ElementKind.LINK, (min(self._router, lost), max(self._router, lost)))
         found: _Found = []
         left = units
         for safe, dead, element in (
-            (for_switch, lost, Element(Kind.SWITCH, (lost,))),
+            (for_switch, lost, Element(ElementKind.SWITCH, (lost,))),
             (for_link, None, link),
         ):
             if not left:
@@ -181,10 +182,10 @@ class _RouterSearch:
 
     def _note_unprotected(self, element: Element, units: list[_Unit]) -> None:
         """Notes the destinations that have no way around something dead, and are not cut off by it either."""
-        if element.kind is Kind.LINK:  # one of several parallel links does not matter
+        if element.kind is ElementKind.LINK:  # one of several parallel links does not matter
             units = [unit for unit in units if len(unit.ports) == 1]
         if units:
-            part = parts(self._search.topology, failure_of(self._search.topology, [element]))
+            part = connected_components(self._search.topology, failure_of(self._search.topology, [element]))
             here = part[self._router]
             self.unprotected += [(d, element) for unit in units for d in unit.routers if part[d] == here]
 

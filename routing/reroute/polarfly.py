@@ -25,7 +25,7 @@ from routing.plan.model import Bucket, SetField
 from routing.plan.tables import tag_of
 from routing.reroute.base import MARK, FastReroute, ProtectedGroups, by_port, failover_group
 from topology.families.polarfly import PolarFly
-from topology.families.polarfly_detours import iterate_near_detours, split_by_adjacency
+from topology.families.polarfly_detours import near_detours, split_by_adjacency
 
 # Ways around that a group knows: one is enough for any single failure, another for some of two.
 _WAYS = 2
@@ -87,11 +87,11 @@ def _polarfly(view: RouterView) -> PolarFly:
 def _around_to(view: RouterView, neighbour: int, port_to: Mapping[int, int]) -> tuple[Bucket, ...]:
     """Returns the ways around to a neighbour whose link is dead, by different first hops."""
     ways: dict[int, Bucket] = {}
-    for detour in iterate_near_detours(_polarfly(view), view.router, neighbour):
-        if detour.first in ways:
+    for detour in near_detours(_polarfly(view), view.router, neighbour):
+        if detour.first_hop in ways:
             continue
         if len(ways) == _WAYS:
             break
-        tag = () if detour.tagged is None else push_tag(detour.tagged)
-        ways[detour.first] = by_port(port_to[detour.first], (MARK, *tag))
+        tag = () if detour.intermediate is None else push_tag(detour.intermediate)
+        ways[detour.first_hop] = by_port(port_to[detour.first_hop], (MARK, *tag))
     return tuple(ways.values())

@@ -109,7 +109,7 @@ class StateSpace:
         def steps(state: State, failure: Failure) -> Steps:
             class_ = classes[state.router]
             known = state.known.get(class_)
-            dead = failure.dead_ports(state.router)
+            dead = failure.failed_ports(state.router)
             if known and (not dead or known.ports.isdisjoint(dead)):
                 return known
             return self._steps(state, class_, destination, dead)

@@ -22,7 +22,8 @@ from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
 from routing.verification.forwarding_states import State, StateSpace
 from topology.addressing import Host, interface_name, switch_name
-from topology.failures import NO_FAILURE, Failure, parts
+from topology.failures import NO_FAILURE, Failure
+from topology.shortest_paths import connected_components
 
 MAX_LISTED_FAULTS = 20
 
@@ -97,23 +98,23 @@ def prove(
     space = StateSpace(plan)
     hosts = [host for host in space.hosts if every_host or host.index == 0]
     destinations = [host for host in hosts if toward is None or host.router in toward]
-    scenarios = [(failure, parts(plan.topology, failure)) for failure in failures]
+    scenarios = [(failure, connected_components(plan.topology, failure)) for failure in failures]
     proof = Proof(scenarios=len(scenarios))
     for failure, _ in scenarios:
         sources, reached = (
-            sum(host.router not in failure.dead_routers for host in some) for some in (hosts, destinations)
+            sum(host.router not in failure.failed_routers for host in some) for some in (hosts, destinations)
         )
         proof.pairs = max(proof.pairs, reached * (sources - 1))
     everyone = np.arange(plan.topology.routers)
     starts = [(source, space.start(source)) for source in hosts]
-    only_unbroken = not any(failure.breaks_something for failure, _ in scenarios)
+    only_unbroken = not any(failure.any_failed for failure, _ in scenarios)
     for destination in destinations:
         bounds = plan.hop_bound(plan.topology.distances(everyone, destination.router)).tolist()
         walk = _DestinationWalk(space, starts, destination, bounds, plan.repair_hops)
         if not only_unbroken:
             walk.note_what_failures_touch()
         for failure, part in scenarios:
-            if destination.router not in failure.dead_routers:
+            if destination.router not in failure.failed_routers:
                 walk.count(proof, failure, part)
     return proof
 
@@ -166,17 +167,17 @@ class _DestinationWalk:
     def count(self, proof: Proof, failure: Failure, part: list[int]) -> None:
         """Adds what becomes of packets from all sources under a failure."""
         touched = self._states_before(
-            number for end in failure.dead_ends for number in self._looking_at.get(end, ())
+            number for end in failure.failed_ends for number in self._looking_at.get(end, ())
         )
         again = {index for number in touched for index in self._sources_of.get(number, ())}
-        if not again and self._all_sound and not failure.dead_routers:
+        if not again and self._all_sound and not failure.failed_routers:
             proof.delivered += len(self._sources)
             proof.max_hops = max(proof.max_hops, self._most_hops)
             return
         judge = _Judge(self, failure, touched, self.unbroken)
-        slack = self._repair_hops if failure.breaks_something else 0
+        slack = self._repair_hops if failure.any_failed else 0
         for index, (source, state) in enumerate(self._sources):
-            if source.router in failure.dead_routers:
+            if source.router in failure.failed_routers:
                 continue
             verdict = judge.judge(state) if index in again else self._source_verdicts[index]
             if part[source.router] != part[self._destination.router]:
@@ -268,5 +269,5 @@ def _count(
     proof.max_hops = max(proof.max_hops, verdict.hops)
     for kind, where in sorted(found):
         if len(proof.faults) < MAX_LISTED_FAULTS:
-            broken = f" with {failure.name} down" if failure.breaks_something else ""
+            broken = f" with {failure.name} down" if failure.any_failed else ""
             proof.faults.append(f"{source.name} to {destination.name}{broken}: {kind} {where}")

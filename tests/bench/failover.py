@@ -22,7 +22,7 @@ from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import check_all_pairs, make_job
 from topology.families.polarfly import PolarFly
-from topology.faults import CONTROLLER, Element, Fault, Kind, link_element
+from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
 from topology.links import LinkSpec
 from traffic.engine.engine import run_traffic
 from traffic.wire.layout import HEADER_BYTES
@@ -189,11 +189,15 @@ def _random_faults(fabric: LiveFabric) -> list[Fault]:
         if broken and (len(broken) == _MOST_BROKEN or generator.random() < 0.5):
             faults.append(Fault(now_s, broken.pop(generator.randrange(len(broken))), restores=True))
             continue
-        kinds = [Kind.LINK] * 6 + [Kind.SWITCH, Kind.HANG] + [Kind.CONTROLLER] * (now_s < SOAK_S / 2)
+        kinds = (
+            [ElementKind.LINK] * 6
+            + [ElementKind.SWITCH, ElementKind.HANG]
+            + [ElementKind.CONTROLLER] * (now_s < SOAK_S / 2)
+        )
         kind = generator.choice(kinds)
-        if kind is Kind.CONTROLLER:
+        if kind is ElementKind.CONTROLLER:
             element = CONTROLLER
-        elif kind is Kind.LINK:
+        elif kind is ElementKind.LINK:
             element = link_element(generator.choice(topology.link_list))
         else:
             element = Element(kind, (generator.randrange(topology.routers),))

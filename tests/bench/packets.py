@@ -15,7 +15,7 @@ from scapy.layers.l2 import Ether
 from scapy.sendrecv import sendp
 
 from emulation.subprocesses import run
-from topology.addressing import Host, colons
+from topology.addressing import Host, format_mac
 from traffic.engine import sockets
 from traffic.engine.engine import TrafficResult, run_traffic
 from traffic.engine.jobs import Clock, HostSocket, TrafficJob
@@ -199,9 +199,9 @@ def _bridged(hosts: tuple[Host, ...]) -> Iterator[tuple[HostSocket, ...]]:
         _in(far, "ip link add br0 type bridge; ip link set br0 up")
         made, forwarded = [], []
         for place, host in enumerate(hosts):
-            ends = f"name h{place} index {2000 + place} netns {near} address {colons(host.mac)}"
+            ends = f"name h{place} index {2000 + place} netns {near} address {format_mac(host.mac)}"
             made.append(f"link add {ends} type veth peer name b{place} index {5000 + place} netns {far}")
-            forwarded.append(f"fdb add {colons(host.mac)} dev b{place} master static")
+            forwarded.append(f"fdb add {format_mac(host.mac)} dev b{place} master static")
         run(["ip", "-batch", "-"], stdin="\n".join(made))
         places = range(len(hosts))
         _in(near, "ip -batch - <<END\n" + "\n".join(f"link set h{n} up" for n in places) + "\nEND")

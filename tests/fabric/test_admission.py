@@ -11,7 +11,7 @@ import pytest
 from scapy.all import ARP, IP, UDP, Dot1Q, Ether, IPv6, Raw
 
 from emulation.network import FabricNetwork
-from topology.addressing import colons, dotted
+from topology.addressing import format_ip, format_mac
 from traffic.engine import sockets
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -68,24 +68,24 @@ def closed(wire):
 
 def ether(wire, destination, source=HOST, **fields):
     source, destination = wire.hosts[source], wire.hosts[destination]
-    return Ether(src=colons(source.mac), dst=fields.get("dst", colons(destination.mac)))
+    return Ether(src=format_mac(source.mac), dst=fields.get("dst", format_mac(destination.mac)))
 
 
 def ip(wire, destination, source=HOST, **fields):
     source, destination = wire.hosts[source], wire.hosts[destination]
-    return IP(src=dotted(source.ip), dst=dotted(destination.ip), **fields) / UDP(dport=9)
+    return IP(src=format_ip(source.ip), dst=format_ip(destination.ip), **fields) / UDP(dport=9)
 
 
 def broadcast(wire, **fields):
-    return Ether(src=colons(wire.hosts[HOST].mac), dst="ff:ff:ff:ff:ff:ff", **fields)
+    return Ether(src=format_mac(wire.hosts[HOST].mac), dst="ff:ff:ff:ff:ff:ff", **fields)
 
 
 def arp(wire, asking, **fields):
-    return ARP(hwsrc=colons(wire.hosts[HOST].mac), psrc=dotted(wire.hosts[asking].ip), **fields)
+    return ARP(hwsrc=format_mac(wire.hosts[HOST].mac), psrc=format_ip(wire.hosts[asking].ip), **fields)
 
 
 def far_away(wire, address):
-    return ether(wire, "h5_1") / IP(src=dotted(wire.hosts[HOST].ip), dst=address) / UDP(dport=9)
+    return ether(wire, "h5_1") / IP(src=format_ip(wire.hosts[HOST].ip), dst=address) / UDP(dport=9)
 
 
 def test_an_honest_frame_reaches_its_host_and_no_other(wire):
@@ -170,7 +170,7 @@ def test_nothing_that_a_host_sends_becomes_a_packet_in(wire):
 
 def test_a_flood_of_broadcasts_reaches_nobody_and_hurts_nobody(wire):
     frame = bytes(
-        Ether(src=colons(wire.hosts[HOST].mac), dst="ff:ff:ff:ff:ff:ff") / ip(wire, "h5_1") / Raw(MARK)
+        Ether(src=format_mac(wire.hosts[HOST].mac), dst="ff:ff:ff:ff:ff:ff") / ip(wire, "h5_1") / Raw(MARK)
     )
     for _ in range(2000):
         with contextlib.suppress(OSError):  # more than the host's own queue takes

@@ -13,7 +13,7 @@ from experiments.live_fabric import live_fabric
 from experiments.results.validity import cpu_stolen_s
 from experiments.traffic_jobs import make_job
 from topology.addressing import interface_name
-from topology.faults import CONTROLLER, Element, Fault, Kind, link_element
+from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
 from traffic.engine.engine import run_traffic
 from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
@@ -92,7 +92,7 @@ def test_a_link_that_returns_costs_no_packet(er3_alive, faults):
 def test_a_burst_of_failures_is_one_planning(er3_alive, faults):
     """A rack loses power: many links at a moment; those of one switch go together."""
     known = len(er3_alive.controller.replans)
-    faults.fail(Element(Kind.SWITCH, (7,)))
+    faults.fail(Element(ElementKind.SWITCH, (7,)))
     planned(er3_alive, "s8")
     settle(0.5)
     er3_alive.controller.catch_up()
@@ -116,7 +116,7 @@ def test_pairs_that_failures_cut_off_are_named(er3_alive, faults):
     assert last
 
 
-@pytest.mark.parametrize("kind", [Kind.SWITCH, Kind.HANG])
+@pytest.mark.parametrize("kind", [ElementKind.SWITCH, ElementKind.HANG])
 def test_a_switch_that_dies_is_planned_around_and_filled_when_it_returns(er3_alive, faults, kind):
     """A program that dies with its links up is seen by nobody but the controller."""
     element = Element(kind, (4,))
@@ -203,7 +203,7 @@ def test_a_new_controller_takes_over_failures_that_happened_meanwhile(er3_alive,
     link = er3_alive.options.topology.link_list[2]
     er3_alive.controller.stop()
     faults.fail(link_element(link))
-    faults.fail(Element(Kind.HANG, (4,)))
+    faults.fail(Element(ElementKind.HANG, (4,)))
     er3_alive.start_controller_again(QUIET)
     er3_alive.controller.wait_until_in_charge()
     planned(er3_alive, f"s{link.a + 1}-s{link.b + 1}", "s5")

@@ -6,7 +6,7 @@ from conftest import PATIENCE, QUIET, er_options, needs_kernel_datapath, probe_a
 from emulation.fault_injection import FaultInjector
 from emulation.subprocesses import in_namespaces_of, run
 from experiments.live_fabric import live_fabric
-from topology.faults import Element, Kind, link_element
+from topology.faults import Element, ElementKind, link_element
 
 WAIT_S = 10 * PATIENCE
 
@@ -53,7 +53,7 @@ def test_a_dead_link_is_gone_around_and_taken_again(fabric):
 
 
 def test_a_switch_without_power_has_no_datapath_and_is_filled_again(fabric):
-    faults, element = FaultInjector(fabric.network), Element(Kind.SWITCH, (2,))
+    faults, element = FaultInjector(fabric.network), Element(ElementKind.SWITCH, (2,))
     faults.fail(element)
     assert fabric.controller.wait_for_plan(lambda failed: failed != "none", WAIT_S)
     dumped = run(in_namespaces_of(fabric.network["s3"].pid, ["ovs-dpctl", "dump-dps"]))

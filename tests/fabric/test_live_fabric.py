@@ -22,7 +22,7 @@ from experiments.results.validity import cpu_stolen_s
 from experiments.traffic_jobs import check_all_pairs, host_distances, make_job
 from routing.plan.model import COOKIE_MARK, Table
 from routing.registry import make_plan
-from topology.addressing import colons, dotted, interface_name
+from topology.addressing import format_ip, format_mac, interface_name
 from traffic.engine import sockets
 from traffic.engine.engine import run_traffic
 from traffic.wire.layout import HEADER_BYTES, signature
@@ -89,7 +89,7 @@ def test_the_kernels_answer_pings_over_the_planned_hops(er3):
     h1 = er3.network["h1_1"]
     for other in (1, 5, 12):
         distance = int(topology.distances(0, other))
-        answer = h1.cmd(f"ping -c 1 -W 2 {dotted(er3.hosts[2 * other].ip)}")
+        answer = h1.cmd(f"ping -c 1 -W 2 {format_ip(er3.hosts[2 * other].ip)}")
         assert f"ttl={64 - distance} " in answer
 
 
@@ -98,8 +98,8 @@ def test_an_address_is_resolved_without_any_host_hearing_of_it(er3):
     er3.network[asking.name].cmd("ip neigh flush all")
     time.sleep(1.5)  # Open vSwitch adds up its counters about twice a second
     before = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
-    answer = er3.network[asking.name].cmd(f"ping -c 1 -W 2 {dotted(asked.ip)}; ip neigh")
-    assert f"{dotted(asked.ip)} dev {asking.name}-eth0 lladdr {colons(asked.mac)}" in answer
+    answer = er3.network[asking.name].cmd(f"ping -c 1 -W 2 {format_ip(asked.ip)}; ip neigh")
+    assert f"{format_ip(asked.ip)} dev {asking.name}-eth0 lladdr {format_mac(asked.mac)}" in answer
     time.sleep(1.5)
     after = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
     assert after == before + 1
@@ -109,13 +109,13 @@ def test_a_host_that_asks_for_its_own_address_hears_nothing(er3):
     """Neither a gratuitous request nor an address probe may be answered: the address is not taken."""
     host = er3.hosts[0]
     answered = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
-    dropped = packets_of(er3, "s1", "priority=300", f"arp_tpa={dotted(host.ip)}")
-    question = Ether(src=colons(host.mac), dst="ff:ff:ff:ff:ff:ff")
-    for asking in (dotted(host.ip), "0.0.0.0"):
-        request = ARP(op=1, hwsrc=colons(host.mac), psrc=asking, pdst=dotted(host.ip))
+    dropped = packets_of(er3, "s1", "priority=300", f"arp_tpa={format_ip(host.ip)}")
+    question = Ether(src=format_mac(host.mac), dst="ff:ff:ff:ff:ff:ff")
+    for asking in (format_ip(host.ip), "0.0.0.0"):
+        request = ARP(op=1, hwsrc=format_mac(host.mac), psrc=asking, pdst=format_ip(host.ip))
         send_raw(er3, host, question / request)
     time.sleep(1.5)  # Open vSwitch adds up its counters about twice a second
-    assert packets_of(er3, "s1", "priority=300", f"arp_tpa={dotted(host.ip)}") == dropped + 1
+    assert packets_of(er3, "s1", "priority=300", f"arp_tpa={format_ip(host.ip)}") == dropped + 1
     now = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
     assert now == answered
 

@@ -13,7 +13,7 @@ from experiments.traffic_jobs import make_job
 from routing.replan.surviving_graph import surviving_graph
 from routing.verification.verifier import prove
 from topology.failures import failure_of
-from topology.faults import Element, Kind, link_element
+from topology.faults import Element, ElementKind, link_element
 from traffic.engine.engine import run_traffic
 from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.patterns import Pattern
@@ -93,10 +93,10 @@ def test_parallel_links_have_ports_of_their_own_and_stand_in_for_each_other(tmp_
         one, other = frames_sent(fabric, "s1", (1, 2))
         assert 0.5 < one / other < 2
         faults = FaultInjector(fabric.network)
-        faults.fail(Element(Kind.LINK, (0, 1), copy=2))
+        faults.fail(Element(ElementKind.LINK, (0, 1), copy=2))
         settle(0.05)
         assert probe_all_pairs(fabric) == ([], 2)
-        faults.fail(Element(Kind.LINK, (0, 1)))
+        faults.fail(Element(ElementKind.LINK, (0, 1)))
         settle(0.05)
         missing, hops = probe_all_pairs(fabric)
         assert (missing, hops > 2) == ([], True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from topology.base import MOST_ROUTERS
 from topology.errors import ParameterError
-from topology.shortest_paths import SearchedTopology, from_links
+from topology.shortest_paths import SearchedTopology, adjacency_from_links, connected_components
 
 _FORMATS = {".graphml": "graphml", ".xml": "graphml", ".adjlist": "adjlist"}
 _SHOWN = 60  # characters of a line that is wrong
@@ -29,7 +29,7 @@ _DATA = re.compile(r"(\{.*\})?")
 _Links = list[tuple[str, str]]
 
 
-class Imported(SearchedTopology):
+class GraphFile(SearchedTopology):
     """A connected graph from a file; `labels` are the routers' names there."""
 
     name = "graph"
@@ -49,12 +49,14 @@ class Imported(SearchedTopology):
             raise ParameterError(f"{path} holds no link")
         if len(names) > MOST_ROUTERS:
             raise ParameterError(f"{path} holds {len(names)} routers; at most {MOST_ROUTERS} are possible")
-        super().__init__(from_links(len(names), np.array([[number[a], number[b]] for a, b in links])))
+        super().__init__(
+            adjacency_from_links(len(names), np.array([[number[a], number[b]] for a, b in links]))
+        )
         self._check_connected(path)
         self.params = {"from": path}
 
     def _check_connected(self, path: str) -> None:
-        part = self.parts()
+        part = np.array(connected_components(self))
         if part.any():
             some = [self.labels[router] for router in np.flatnonzero(part == np.bincount(part).argmin())]
             raise ParameterError(

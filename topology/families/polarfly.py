@@ -147,7 +147,7 @@ class PolarFly(Topology):
         return points
 
     @cached_property
-    def classes(self) -> VertexClasses:
+    def vertex_classes(self) -> VertexClasses:
         """The quadrics W, their neighbours V1 and the remaining vertices V2, each ascending."""
         quadric = self.degrees == self.q
         sources = np.repeat(np.arange(self.routers), self.degrees)
@@ -162,7 +162,7 @@ class PolarFly(Topology):
         A cluster is the neighbour, first, and those of its own neighbours that are no quadrics. Together
         they hold every vertex that is no quadric once.
         """
-        quadrics = set(self.classes.quadrics.tolist())
+        quadrics = set(self.vertex_classes.quadrics.tolist())
         return [
             [n, *(v for v in self.neighbours(n).tolist() if v not in quadrics)]
             for n in self.neighbours(starter).tolist()
@@ -170,12 +170,12 @@ class PolarFly(Topology):
 
     def layout(self) -> Layout:
         """Returns the three layers W, V1 and V2 (two for even q), with the clusters of a starter quadric."""
-        starter = int(self.classes.quadrics[0])
+        starter = int(self.vertex_classes.quadrics[0])
         clusters = self.clusters(starter)
         in_order = [router for cluster in clusters for router in cluster]
-        beside = set(self.classes.adjacent.tolist())
+        beside = set(self.vertex_classes.adjacent.tolist())
         rows = [
-            self.classes.quadrics.tolist(),
+            self.vertex_classes.quadrics.tolist(),
             [router for router in in_order if router in beside],
             [router for router in in_order if router not in beside],
         ]

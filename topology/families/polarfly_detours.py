@@ -23,10 +23,15 @@ from topology.families.polarfly import PolarFly
 
 @dataclass(frozen=True)
 class NearDetour:
-    """A detour to an adjacent destination: out to `first`, tagged for `tagged` unless that is None."""
+    """A detour to an adjacent destination.
 
-    first: int
-    tagged: int | None
+    Attributes:
+        first_hop: the neighbour to which the packet goes first.
+        intermediate: the router whose tag the packet carries; None for a detour that needs no tag.
+    """
+
+    first_hop: int
+    intermediate: int | None
 
 
 def far_detours(graph: PolarFly, router: int, next_hop: int) -> list[int]:
@@ -34,13 +39,8 @@ def far_detours(graph: PolarFly, router: int, next_hop: int) -> list[int]:
     return [n for n in graph.neighbours(router).tolist() if n != next_hop]
 
 
-def near_detours(graph: PolarFly, router: int, neighbour: int) -> list[NearDetour]:
-    """Returns the detours from a router to one of its neighbours, those of two hops first."""
-    return list(iterate_near_detours(graph, router, neighbour))
-
-
-def iterate_near_detours(graph: PolarFly, router: int, neighbour: int) -> Iterator[NearDetour]:
-    """Yields the same, for whoever needs some of them only."""
+def near_detours(graph: PolarFly, router: int, neighbour: int) -> Iterator[NearDetour]:
+    """Yields the detours from a router to one of its neighbours, those of two hops first."""
     third, apart = split_by_adjacency(graph, router, neighbour)
     for m in third:
         yield NearDetour(m, None)

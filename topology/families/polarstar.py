@@ -30,11 +30,16 @@ import numpy.typing as npt
 from topology.base import MOST_ROUTERS, Adjacency, DestinationBlock
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
-from topology.families.supernodes import KINDS, Supernode, exists, make_supernode, order_of
+from topology.families.supernodes import (
+    SUPERNODE_KINDS,
+    Supernode,
+    make_supernode,
+    supernode_exists,
+    supernode_order,
+)
 from topology.finite_fields.prime_powers import LARGEST_ORDER, prime_power
 from topology.layout import Layout, circle
-from topology.shortest_paths import from_links
-from topology.tabled import TabledTopology
+from topology.shortest_paths import TabledTopology, adjacency_from_links
 
 
 @dataclass(frozen=True)
@@ -48,17 +53,17 @@ class Design:
     @property
     def routers(self) -> int:
         """N = (q^2 + q + 1) m."""
-        return (self.q**2 + self.q + 1) * order_of(self.supernode, self.degree)
+        return (self.q**2 + self.q + 1) * supernode_order(self.supernode, self.degree)
 
 
-def designs(radix: int, kinds: tuple[str, ...] = KINDS) -> list[Design]:
+def designs(radix: int, kinds: tuple[str, ...] = SUPERNODE_KINDS) -> list[Design]:
     """Returns all PolarStars of a network radix, the largest first."""
     found = [
         Design(q, kind, radix - 1 - q)
         for q in range(2, min(radix - 1, LARGEST_ORDER) + 1)
         if prime_power(q)
         for kind in kinds
-        if exists(kind, radix - 1 - q)
+        if supernode_exists(kind, radix - 1 - q)
     ]
     return sorted(found, key=lambda design: (-design.routers, design.supernode))
 
@@ -112,7 +117,7 @@ class PolarStar(TabledTopology):
         """N = (q^2 + q + 1) m."""
         return self.structure.routers * self.order
 
-    def router_number(self, router: int) -> int:
+    def address_number(self, router: int) -> int:
         """Returns supernode x 2^ceil(log2 m) + vertex, so that one mask stands for a supernode."""
         u, x = divmod(router, self.order)
         return u << self.position_bits | x
@@ -150,7 +155,7 @@ class PolarStar(TabledTopology):
     def layout(self) -> Layout:
         """Returns the supernodes on a circle, quadrics first, each with its vertices on one of its own."""
         n, m = self.structure.routers, self.order
-        classes = self.structure.classes
+        classes = self.structure.vertex_classes
         parts = (classes.quadrics, classes.adjacent, classes.remote)
         order = np.concatenate(parts)
         centres = np.empty((n, 2))
@@ -182,7 +187,7 @@ class PolarStar(TabledTopology):
         for u in range(structure.routers):
             inside = np.argwhere(np.triu(self._inside(u)))
             pairs.append(u * m + inside)
-        return from_links(self.routers, np.concatenate(pairs))
+        return adjacency_from_links(self.routers, np.concatenate(pairs))
 
     def _inside(self, u: int) -> npt.NDArray[np.bool_]:
         """Returns S_u: bool array, m x m."""
@@ -293,15 +298,15 @@ def _inside_table(joined: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return table
 
 
-def designs_of(radix: int, supernode: str | None) -> list[Design]:
+def designs_of_radix(radix: int, supernode: str | None) -> list[Design]:
     """Returns the PolarStars of a radix, with one kind of supernode where it is named; the largest first.
 
     Raises:
         ParameterError: there is none, or no such supernode.
     """
-    if supernode is not None and supernode not in KINDS:
-        raise ParameterError(f"unknown supernode {supernode!r}; there are: {', '.join(KINDS)}")
-    kinds = KINDS if supernode is None else (supernode,)
+    if supernode is not None and supernode not in SUPERNODE_KINDS:
+        raise ParameterError(f"unknown supernode {supernode!r}; there are: {', '.join(SUPERNODE_KINDS)}")
+    kinds = SUPERNODE_KINDS if supernode is None else (supernode,)
     found = designs(radix, kinds)
     if not found:
         near = [r for r in range(3, 2 * LARGEST_ORDER) if designs(r, kinds)]
@@ -316,4 +321,4 @@ def designs_of(radix: int, supernode: str | None) -> list[Design]:
 def _largest(radix: int, q: int | None, supernode: str | None, degree: int | None) -> Design:
     if q is not None or degree is not None:
         raise ParameterError("--radix is in place of --q and --degree")
-    return designs_of(radix, supernode)[0]
+    return designs_of_radix(radix, supernode)[0]

@@ -19,7 +19,7 @@ from topology.errors import ParameterError
 from topology.finite_fields.field import FiniteField, finite_field
 from topology.finite_fields.prime_powers import check_order
 from topology.layout import Layout, circle
-from topology.shortest_paths import SearchedTopology, from_links
+from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 # 2 q^2 routers are to be no more than MOST_ROUTERS.
 LARGEST_Q = 89
@@ -49,7 +49,7 @@ class SlimFly(SearchedTopology):
         check_order(q)
         self.q = q
         self.params = {"q": q}
-        super().__init__(from_links(2 * q * q, _links(finite_field(q))))
+        super().__init__(adjacency_from_links(2 * q * q, _links(finite_field(q))))
 
     def groups(self) -> list[range]:
         """Returns the groups of one x or one m."""

@@ -18,7 +18,7 @@ from topology.errors import ParameterError
 from topology.finite_fields.field import finite_field
 from topology.finite_fields.prime_powers import LARGEST_ORDER, prime_power
 
-KINDS = ("iq", "paley", "complete")
+SUPERNODE_KINDS = ("iq", "paley", "complete")
 LARGEST_DEGREE = 64
 
 # Inductive-Quad of degree 3 (PolarStar, figure 5); f(i) = i + 4 mod 8.
@@ -60,8 +60,8 @@ def make_supernode(kind: str, degree: int) -> Supernode:
     Raises:
         ParameterError: there is no such kind, or none of that degree; the nearest that exist are named.
     """
-    if kind not in KINDS:
-        raise ParameterError(f"unknown supernode {kind!r}; there are: {', '.join(KINDS)}")
+    if kind not in SUPERNODE_KINDS:
+        raise ParameterError(f"unknown supernode {kind!r}; there are: {', '.join(SUPERNODE_KINDS)}")
     check_degree(kind, degree)
     joined, image = {"iq": _inductive_quad, "paley": _paley, "complete": _complete}[kind](degree)
     supernode = Supernode(kind, degree, joined, image)
@@ -69,7 +69,7 @@ def make_supernode(kind: str, degree: int) -> Supernode:
     return supernode
 
 
-def exists(kind: str, degree: int) -> bool:
+def supernode_exists(kind: str, degree: int) -> bool:
     """Returns whether there is a supernode of a kind and degree."""
     if not 0 <= degree <= LARGEST_DEGREE:
         return False
@@ -83,9 +83,9 @@ def exists(kind: str, degree: int) -> bool:
 
 def check_degree(kind: str, degree: int) -> None:
     """Raises ParameterError, naming the nearest degrees that do, unless a supernode of that degree exists."""
-    if exists(kind, degree):
+    if supernode_exists(kind, degree):
         return
-    degrees = [d for d in range(LARGEST_DEGREE + 1) if exists(kind, d)]
+    degrees = [d for d in range(LARGEST_DEGREE + 1) if supernode_exists(kind, d)]
     nearest = [d for d in degrees if d < degree][-1:] + [d for d in degrees if d > degree][:1]
     raise ParameterError(
         f"there is no {kind} supernode of degree {degree}; the nearest possible: "
@@ -93,7 +93,7 @@ def check_degree(kind: str, degree: int) -> None:
     )
 
 
-def order_of(kind: str, degree: int) -> int:
+def supernode_order(kind: str, degree: int) -> int:
     """Returns m, the number of vertices of the supernode of a kind and degree."""
     return {"iq": 2 * degree + 2, "paley": 2 * degree + 1, "complete": degree + 1}[kind]
 

@@ -20,7 +20,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw, bind_layers
 
-from topology.addressing import INITIAL_TTL, Host, colons, dotted
+from topology.addressing import INITIAL_TTL, Host, format_ip, format_mac
 from traffic.wire.layout import (
     DESTINATION_PORT,
     HEADER_BYTES,
@@ -91,8 +91,8 @@ def build_probe(
         sent_check=sent_ns ^ _ALL_ONES,
     )
     frame = (
-        Ether(src=colons(source.mac), dst=colons(destination.mac))
-        / IP(src=dotted(source.ip), dst=dotted(destination.ip), ttl=INITIAL_TTL, flags="DF")
+        Ether(src=format_mac(source.mac), dst=format_mac(destination.mac))
+        / IP(src=format_ip(source.ip), dst=format_ip(destination.ip), ttl=INITIAL_TTL, flags="DF")
         / TCP(sport=SOURCE_PORT_BASE + flow, dport=DESTINATION_PORT, flags="A")
         / probe
         / Raw(bytes(frame_bytes - HEADER_BYTES))
@@ -103,8 +103,8 @@ def build_probe(
 def build_segment_head(source: Host, destination: Host, run: int) -> bytes:
     """Returns the first bytes of a segment's frame (`segment_codec`), up to and with the run's id."""
     frame = (
-        Ether(src=colons(source.mac), dst=colons(destination.mac))
-        / IP(src=dotted(source.ip), dst=dotted(destination.ip), ttl=INITIAL_TTL, flags="DF")
+        Ether(src=format_mac(source.mac), dst=format_mac(destination.mac))
+        / IP(src=format_ip(source.ip), dst=format_ip(destination.ip), ttl=INITIAL_TTL, flags="DF")
         / TCP(sport=SOURCE_PORT_BASE, dport=DESTINATION_PORT, flags="R")
         / Segment(run=run)
     )

@@ -47,7 +47,7 @@ def demo(arguments: argparse.Namespace) -> Status:
     from emulation.requirements import require_emulation
     from experiments.spec.fabric import read_fabric
     from experiments.spec.values import DEFAULT_RESULTS, check_seed, plain_name
-    from topology.faults import CONTROLLER, Kind, parse_elements
+    from topology.faults import CONTROLLER, ElementKind, parse_elements
 
     if arguments.name == _NAME and not hasattr(arguments, "q"):
         arguments.q = _Q
@@ -70,7 +70,7 @@ def demo(arguments: argparse.Namespace) -> Status:
     options = FailoverOptions(elements, arguments.kill_controller)
     if elements and arguments.kill_controller:  # the new one is to have taken over before they come back
         # It waits for a switch that its neighbours see up, and then plans without it.
-        hung_s = 4.0 if any(element.kind is Kind.HANG for element in elements) else 0.0
+        hung_s = 4.0 if any(element.kind is ElementKind.HANG for element in elements) else 0.0
         options = replace(options, restore_s=8.0 + hung_s, end_s=12.0 + hung_s)
     summary = run_failover(fabric, options, out, progress)
     progress(FiguresDrawn(tuple(plot_failover(out))))

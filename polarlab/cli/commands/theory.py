@@ -104,7 +104,7 @@ def _list_families(arguments: argparse.Namespace) -> Status:
 
 
 def _list_designs(arguments: argparse.Namespace) -> Status:
-    from topology.families.polarstar import PolarStar, designs_of
+    from topology.families.polarstar import PolarStar, designs_of_radix
 
     given = {name: getattr(arguments, name, None) for name in ("radix", "supernode", "q", "degree", "from")}
     foreign = [name for name in ("q", "degree", "from") if given[name] is not None]
@@ -116,7 +116,7 @@ def _list_designs(arguments: argparse.Namespace) -> Status:
         )
     found = [
         {"routers": d.routers, "q": d.q, "supernode": d.supernode, "degree": d.degree}
-        for d in designs_of(radix, given["supernode"])
+        for d in designs_of_radix(radix, given["supernode"])
     ]
     if arguments.json:
         print_result(arguments, {"radix": radix, "designs": found})
@@ -354,7 +354,7 @@ def rules(arguments: argparse.Namespace) -> Status:
     from routing.replan.replan import surviving_plan
     from topology.addressing import switch_router
     from topology.failures import failure_of
-    from topology.faults import Kind, parse_elements
+    from topology.faults import ElementKind, parse_elements
 
     params, topology = read_topology(arguments)
     router = switch_router(arguments.switch, topology.routers)
@@ -362,10 +362,10 @@ def rules(arguments: argparse.Namespace) -> Status:
     plan = make_plan(topology, arguments.hosts, arguments.routing, local_repair=repair)
     if arguments.without is not None:
         broken = parse_elements(arguments.without, topology, 1)
-        if any(element.kind not in (Kind.LINK, Kind.SWITCH) for element in broken):
+        if any(element.kind not in (ElementKind.LINK, ElementKind.SWITCH) for element in broken):
             raise UsageError(f"--without is for links and switches, got {arguments.without}")
         failure = failure_of(topology, broken)
-        if router in failure.dead_routers:
+        if router in failure.failed_routers:
             raise UsageError(f"{arguments.switch} is what is to be left out; choose another switch")
         plan = surviving_plan(plan, failure)
     description = describe(plan.switches[router])

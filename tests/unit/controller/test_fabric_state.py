@@ -28,19 +28,19 @@ def restore(health, now):
 
 def test_a_whole_fabric_needs_no_plan():
     health = FabricHealth(GRAPH)
-    assert not health.failure().breaks_something
+    assert not health.failure().any_failed
     assert not health.plan_due(100.0)
 
 
 def test_a_link_is_dead_while_either_end_is_down():
     health = FabricHealth(GRAPH)
     health.port_changed(*A, up=False, now_s=0.0)
-    assert health.failure().dead_ends == {A, B}
+    assert health.failure().failed_ends == {A, B}
     health.port_changed(*B, up=False, now_s=0.0)
     health.port_changed(*A, up=True, now_s=1.0)
-    assert health.failure().dead_ends == {A, B}
+    assert health.failure().failed_ends == {A, B}
     assert health.port_changed(*B, up=True, now_s=1.0) == []
-    assert not health.failure().breaks_something
+    assert not health.failure().any_failed
 
 
 def test_many_changes_at_once_are_one_planning():
@@ -49,7 +49,7 @@ def test_many_changes_at_once_are_one_planning():
         health.port_changed(link.a, link.port_a, up=False, now_s=number * SETTLE_S / 2)
         assert not health.plan_due(number * SETTLE_S / 2 + SETTLE_S / 4)
     assert health.plan_due(4 * SETTLE_S / 2 + 1.01 * SETTLE_S)
-    assert len(health.failure().dead_ends) == 10
+    assert len(health.failure().failed_ends) == 10
     health.planned()
     assert not health.plan_due(100.0)
 
@@ -81,15 +81,15 @@ def test_a_flapping_link_is_held_down_for_a_growing_time():
         now += 0.2
     cut(health, now)
     assert restore(health, now + 0.1) == [SetPort(*B, down=True)]
-    assert health.failure().dead_ends == {A, B}
+    assert health.failure().failed_ends == {A, B}
     cut(health, now + 0.2)  # by ourselves
     assert health.tick(now + 0.1 + FIRST_HOLD_S / 2) == []
     up = health.tick(now + 0.1 + FIRST_HOLD_S)
     assert up == [SetPort(*B, down=False)]
-    assert health.failure().dead_ends == {A, B}  # until its ports say that they are up
+    assert health.failure().failed_ends == {A, B}  # until its ports say that they are up
     now += 0.1 + FIRST_HOLD_S
     restore(health, now + 0.01)
-    assert not health.failure().breaks_something
+    assert not health.failure().any_failed
     cut(health, now + 1.0)
     assert restore(health, now + 1.1) == [SetPort(*B, down=True)]  # at once, this time
     assert health.tick(now + 1.1 + 1.5 * FIRST_HOLD_S) == []
@@ -131,17 +131,17 @@ def test_neighbours_of_a_lost_switch_set_their_ports_down_until_it_is_filled():
     router = 4
     health.switch_silent(router, 0.0)
     assert health.tick(LOST_AFTER_S / 2) == []
-    assert not health.failure().breaks_something
+    assert not health.failure().any_failed
     down = health.tick(LOST_AFTER_S)
     links = [link for link in GRAPH.link_list if router in (link.a, link.b)]
     assert len(down) == len(links)
     assert all(command.down and command.router != router for command in down)
-    assert health.failure().dead_routers == {router}
-    assert len(health.failure().dead_ends) == 2 * len(links)
+    assert health.failure().failed_routers == {router}
+    assert len(health.failure().failed_ends) == 2 * len(links)
     up = health.switch_filled(router, 5.0)
     assert {(c.router, c.port) for c in down} == {(c.router, c.port) for c in up}
     assert not any(command.down for command in up)
-    assert health.failure().dead_routers == frozenset()
+    assert health.failure().failed_routers == frozenset()
 
 
 def test_a_port_of_a_switch_that_is_away_is_set_up_when_that_is_back():
@@ -161,7 +161,7 @@ def test_a_port_of_a_switch_that_is_away_is_set_up_when_that_is_back():
 def test_a_port_of_no_link_does_not_matter():
     health = FabricHealth(GRAPH)
     assert health.port_changed(0, 200, up=False, now_s=0.0) == []
-    assert not health.failure().breaks_something
+    assert not health.failure().any_failed
 
 
 @pytest.mark.parametrize("times", [2, 3])
@@ -171,7 +171,7 @@ def test_a_switch_that_is_lost_again_before_it_was_filled_stays_lost(times):
         health.switch_silent(4, float(number))
         health.tick(number + LOST_AFTER_S)
         health.switch_heard(4)
-    assert health.failure().dead_routers == {4}
+    assert health.failure().failed_routers == {4}
 
 
 def test_a_switch_that_is_silent_for_a_moment_is_not_lost():
@@ -179,7 +179,7 @@ def test_a_switch_that_is_silent_for_a_moment_is_not_lost():
     health.switch_silent(4, 0.0)
     health.switch_heard(4)
     assert health.tick(10.0) == []
-    assert not health.failure().breaks_something
+    assert not health.failure().any_failed
 
 
 def test_a_port_that_others_set_up_while_its_link_is_held_is_set_down_again():

@@ -41,7 +41,7 @@ def test_a_link_that_is_back_while_its_plan_is_made_is_planned_for_next():
 
     recovery.plan_again(slowly)
     assert recovery.health.plan_due(3.0)
-    assert not recovery.plan_again().failure.breaks_something
+    assert not recovery.plan_again().failure.any_failed
 
 
 # Ends only if both go on; Ryu's adapter patches the sockets of its process, hence one of its own.

@@ -8,9 +8,9 @@ import pytest
 
 from experiments.theory.export import FORMATS, export
 from topology.errors import UsageError
-from topology.families.graph_file import Imported
+from topology.families.graph_file import GraphFile
 from topology.families.polarfly import PolarFly
-from topology.shortest_paths import SearchedTopology, from_links
+from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 ER_3 = PolarFly(3)
 EDGES = {(link.a, link.b) for link in ER_3.link_list}
@@ -101,12 +101,12 @@ def test_sst_gets_a_plain_edge_list(tmp_path):
 
 def test_what_is_exported_as_an_edge_list_comes_back_as_the_same_graph(tmp_path):
     export(ER_3, 1, "sst", tmp_path / "g.edges")
-    again = Imported(**{"from": str(tmp_path / "g.edges")})
+    again = GraphFile(**{"from": str(tmp_path / "g.edges")})
     assert again.link_list == ER_3.link_list
 
 
 def test_parallel_links_are_kept_or_refused(tmp_path):
-    double = SearchedTopology(from_links(3, np.array([[0, 1], [0, 1], [1, 2]])))
+    double = SearchedTopology(adjacency_from_links(3, np.array([[0, 1], [0, 1], [1, 2]])))
     export(double, 1, "sst", tmp_path / "g.edges")
     assert (tmp_path / "g.edges").read_text() == "0 1\n0 1\n1 2\n"
     with pytest.raises(UsageError, match="no parallel links"):

@@ -12,7 +12,7 @@ from experiments.results.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLU
 from experiments.results.run_directory import RunDirectory
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
-from topology.faults import Kind
+from topology.faults import ElementKind
 from traffic.metrics.measurements import ARRIVAL
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
@@ -97,7 +97,7 @@ def test_the_busiest_link_is_one_of_a_quadric():
     """Minimal paths of 2q pairs cross it in each direction; those of 2q - 1 any other."""
     graph = PolarFly(5)
     element = busiest_link(graph)
-    assert element.kind is Kind.LINK
+    assert element.kind is ElementKind.LINK
     assert min(graph.degrees[list(element.routers)]) == 5
 
 

@@ -17,8 +17,8 @@ from topology.errors import ParameterError
 from topology.failures import NO_FAILURE, Failure, failure_of, link_failures, switch_failures
 from topology.families.polarstar import PolarStar
 from topology.families.slimfly import SlimFly
-from topology.faults import Kind
-from topology.shortest_paths import SearchedTopology, from_links
+from topology.faults import ElementKind
+from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 
 class Drawn(SearchedTopology):
@@ -26,7 +26,7 @@ class Drawn(SearchedTopology):
 
     def __init__(self, links):
         links = np.array(sorted(tuple(sorted(link)) for link in links))
-        super().__init__(from_links(int(links.max()) + 1, links))
+        super().__init__(adjacency_from_links(int(links.max()) + 1, links))
         self.params = {}
 
 
@@ -91,8 +91,12 @@ def test_in_random_graphs_only_what_is_listed_is_lost(seed):
     for failure in everything_that_breaks(topology):
         proof = prove(plan, [failure])
         assert (proof.loops, proof.misdelivered, proof.over_bound) == (0, 0, 0), proof.faults
-        here = {entry for entry in listed if failure_of(topology, [entry[0]]).dead_ends == failure.dead_ends}
-        lost = {(r, d) for _, r, d in here if r not in failure.dead_routers and d not in failure.dead_routers}
+        here = {
+            entry for entry in listed if failure_of(topology, [entry[0]]).failed_ends == failure.failed_ends
+        }
+        lost = {
+            (r, d) for _, r, d in here if r not in failure.failed_routers and d not in failure.failed_routers
+        }
         assert lost <= proof.undelivered, (seed, failure.name)
         assert bool(lost) == bool(proof.undelivered)
         assert {d for _, d in proof.undelivered} == {d for _, d in lost}
@@ -101,7 +105,7 @@ def test_in_random_graphs_only_what_is_listed_is_lost(seed):
 def test_pairs_that_nothing_protects_are_listed_with_what_must_not_die():
     plan = make_plan(Drawn(CHORD), 1, "min")
     assert plan.unprotected
-    assert {element.kind for _, _, element in plan.unprotected} == {Kind.SWITCH}
+    assert {element.kind for _, _, element in plan.unprotected} == {ElementKind.SWITCH}
     router, destination, element = plan.unprotected[0]
     proof = prove(plan, [failure_of(plan.topology, [element])])
     assert (router, destination) in proof.undelivered
@@ -145,7 +149,7 @@ def test_parallel_links_share_the_traffic_and_stand_in_for_each_other():
     assert group.kind is GroupKind.SELECT
     assert len(group.buckets) == 3
     assert prove(plan, [*link_failures(topology)]).ok
-    two = frozenset(end for f in list(link_failures(topology))[:2] for end in f.dead_ends)
+    two = frozenset(end for f in list(link_failures(topology))[:2] for end in f.failed_ends)
     assert prove(plan, [Failure("two of three", two)]).ok
 
 
@@ -171,8 +175,8 @@ def test_a_plan_for_what_is_left_delivers_every_pair_that_can_be(fabric, name, s
     broken = rng.sample(everything_that_breaks(topology)[1:], rng.choice([1, 2, 4]))
     failure = Failure(
         "some",
-        frozenset().union(*(one.dead_ends for one in broken)),
-        frozenset().union(*(one.dead_routers for one in broken)),
+        frozenset().union(*(one.failed_ends for one in broken)),
+        frozenset().union(*(one.failed_routers for one in broken)),
     )
     whole = make_plan(topology, 1, name)
     plan = surviving_plan(whole, failure)

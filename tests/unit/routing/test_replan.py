@@ -16,7 +16,7 @@ from routing.verification.verifier import prove
 from topology.errors import NegativeResult
 from topology.failures import failure_of
 from topology.families.polarfly import PolarFly
-from topology.faults import Element, Kind, link_element
+from topology.faults import Element, ElementKind, link_element
 from topology.registry import make_topology
 
 GROUP = group_number(GroupRole.CHOICE_ANY)
@@ -39,7 +39,7 @@ def test_one_rule_for_all_destinations_can_be_planned_around():
     topology = PolarFly(2)
     whole = by_any_neighbour(topology)
     elements = [*map(link_element, topology.link_list)]
-    elements += [Element(Kind.SWITCH, (router,)) for router in range(topology.routers)]
+    elements += [Element(ElementKind.SWITCH, (router,)) for router in range(topology.routers)]
     for pair in itertools.combinations(elements, 2):
         both = failure_of(topology, pair)
         plan = surviving_plan(whole, both)

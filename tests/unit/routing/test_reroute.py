@@ -13,9 +13,10 @@ from routing.replan.surviving_graph import surviving_graph
 from routing.replan.update_order import Removal, update_rounds
 from routing.verification.verifier import prove
 from topology.base import Adjacency, Topology
-from topology.failures import NO_FAILURE, Failure, link_failures, parts, switch_failures
+from topology.failures import NO_FAILURE, Failure, link_failures, switch_failures
 from topology.families.polarfly import PolarFly
 from topology.families.polarstar import PolarStar
+from topology.shortest_paths import connected_components
 
 LONGEST = {"min": 5, "valiant": 7, "compact-valiant": 7, "ugal": 7, "ugal-pf": 7}
 DIAMETER, REPAIR_HOPS = 2, 3
@@ -24,8 +25,8 @@ DIAMETER, REPAIR_HOPS = 2, 3
 def together(failures):
     return Failure(
         "+".join(f.name for f in failures),
-        frozenset().union(*(f.dead_ends for f in failures)),
-        frozenset().union(*(f.dead_routers for f in failures)),
+        frozenset().union(*(f.failed_ends for f in failures)),
+        frozenset().union(*(f.failed_routers for f in failures)),
     )
 
 
@@ -118,9 +119,9 @@ def test_pairs_that_a_bridge_cuts_off_are_counted_and_no_fault():
 
 def test_parts_of_a_broken_fabric():
     first, second = link_failures(Chain())
-    assert parts(Chain(), NO_FAILURE) == [0, 0, 0]
-    assert parts(Chain(), first) == [0, 1, 1]
-    assert parts(Chain(), together([first, second])) == [0, 1, 2]
+    assert connected_components(Chain(), NO_FAILURE) == [0, 0, 0]
+    assert connected_components(Chain(), first) == [0, 1, 1]
+    assert connected_components(Chain(), together([first, second])) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -133,7 +134,7 @@ def test_a_plan_for_what_is_left_delivers_every_pair_that_can_be(name, seed):
     plan = surviving_plan(make_plan(graph, 1, name), failure)
     proof = prove(plan, [failure])
     assert (proof.loops, proof.misdelivered, proof.blackholes) == (0, 0, 0), proof.faults
-    alive = graph.routers - len(failure.dead_routers)
+    alive = graph.routers - len(failure.failed_routers)
     assert proof.delivered + proof.cut_off == alive * (alive - 1)
     before = make_plan(graph, 1, name)
     assert [s.groups for s in plan.switches] == [s.groups for s in before.switches]

@@ -59,10 +59,14 @@ def test_near_detours_exist_for_every_adjacent_pair_and_never_come_back(q):
     plain, tagged = [], []
     for link in graph.link_list:
         for source, destination in ((link.a, link.b), (link.b, link.a)):
-            detours = near_detours(graph, source, destination)
+            detours = list(near_detours(graph, source, destination))
             assert detours
-            plain += [(d.first, destination) for d in detours if d.tagged is None]
-            tagged += [(source, d.first, d.tagged, destination) for d in detours if d.tagged is not None]
+            plain += [(d.first_hop, destination) for d in detours if d.intermediate is None]
+            tagged += [
+                (source, d.first_hop, d.intermediate, destination)
+                for d in detours
+                if d.intermediate is not None
+            ]
     assert (graph.distances(*np.array(plain).T) == 1).all()
     source, first, middle, destination = np.array(tagged).T
     paths = np.array([source, first, middle, graph.next_hops(middle, destination), destination])
@@ -75,7 +79,7 @@ def test_a_triangle_is_used_wherever_no_end_is_a_quadric(q):
     graph = PolarFly(q)
     for link in graph.link_list:
         quadric = q in (graph.degrees[link.a], graph.degrees[link.b])
-        triangles = [d for d in near_detours(graph, link.a, link.b) if d.tagged is None]
+        triangles = [d for d in near_detours(graph, link.a, link.b) if d.intermediate is None]
         assert len(triangles) == (0 if quadric else 1)
 
 

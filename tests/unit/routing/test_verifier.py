@@ -371,16 +371,16 @@ def test_invalid_plan_raises_instead_of_being_walked():
 
 def test_link_failures_name_every_link_once():
     failures = list(link_failures(er(3)))
-    assert len({failure.dead_ends for failure in failures}) == len(failures) == er(3).links
-    assert all(len(failure.dead_ends) == 2 for failure in failures)
+    assert len({failure.failed_ends for failure in failures}) == len(failures) == er(3).links
+    assert all(len(failure.failed_ends) == 2 for failure in failures)
     first = er(3).link_list[0]
     assert failures[0].name == f"link s{first.a + 1}-s{first.b + 1}"
 
 
 def test_switch_failures_name_every_switch_and_all_its_links():
     failures = list(switch_failures(er(3)))
-    assert [failure.dead_routers for failure in failures] == [{r} for r in range(13)]
-    assert [len(failure.dead_ends) for failure in failures] == (2 * er(3).degrees).tolist()
+    assert [failure.failed_routers for failure in failures] == [{r} for r in range(13)]
+    assert [len(failure.failed_ends) for failure in failures] == (2 * er(3).degrees).tolist()
     assert failures[4].name == "switch s5"
 
 

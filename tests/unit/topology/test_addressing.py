@@ -9,9 +9,9 @@ from leaf_spine import LeafSpine
 from topology.addressing import (
     Host,
     check_hosts,
-    colons,
-    dotted,
     dpid,
+    format_ip,
+    format_mac,
     host_routers,
     hosts_of,
     interface_name,
@@ -26,7 +26,7 @@ from topology.families.polarfly import PolarFly
 def fabric_of(routers: int) -> SimpleNamespace:
     return SimpleNamespace(
         routers=routers,
-        router_number=lambda router: router,
+        address_number=lambda router: router,
         host_counts=lambda concentration: np.full(routers, concentration),
     )
 
@@ -43,8 +43,8 @@ def fabric_of(routers: int) -> SimpleNamespace:
 )
 def test_name_and_addresses_carry_the_place(host, name, ip, mac):
     assert host.name == name
-    assert dotted(host.ip) == ip
-    assert colons(host.mac) == mac
+    assert format_ip(host.ip) == ip
+    assert format_mac(host.mac) == mac
 
 
 def test_hosts_come_router_by_router():
@@ -60,12 +60,12 @@ def test_all_addresses_of_a_large_fabric_differ():
 
 def test_hosts_take_the_number_that_the_topology_gives_their_router():
     numbered = fabric_of(2)
-    numbered.router_number = lambda router: 100 * router
-    assert [dotted(host.ip) for host in hosts_of(numbered, 1)] == ["10.0.0.1", "10.0.100.1"]
+    numbered.address_number = lambda router: 100 * router
+    assert [format_ip(host.ip) for host in hosts_of(numbered, 1)] == ["10.0.0.1", "10.0.100.1"]
 
 
 def test_a_router_shares_all_but_the_last_byte_with_its_hosts():
-    assert dotted(router_ip(0x1234)) == "10.18.52.0"
+    assert format_ip(router_ip(0x1234)) == "10.18.52.0"
 
 
 @pytest.mark.parametrize("count", [1, 254])

@@ -65,4 +65,4 @@ def test_all_next_hops_are_the_single_ones(path):
 
 
 def test_router_number_is_the_index_unless_a_family_says_otherwise(path):
-    assert [path.router_number(router) for router in range(3)] == [0, 1, 2]
+    assert [path.address_number(router) for router in range(3)] == [0, 1, 2]

@@ -14,10 +14,10 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
 from topology.errors import ParameterError
-from topology.families.graph_file import Imported
+from topology.families.graph_file import GraphFile
 from topology.families.polarstar import PolarStar, designs
 from topology.families.slimfly import SlimFly
-from topology.families.supernodes import KINDS, exists, make_supernode, order_of
+from topology.families.supernodes import SUPERNODE_KINDS, make_supernode, supernode_exists, supernode_order
 from topology.registry import FAMILIES, make_topology
 from topology.shortest_paths import all_distances
 
@@ -83,9 +83,9 @@ def test_the_largest_polarstars_of_radix_15():
     assert PolarStar(radix=15, supernode="paley").routers == 949
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SUPERNODE_KINDS)
 def test_supernodes_exist_where_they_should(kind):
-    degrees = [d for d in range(20) if exists(kind, d)]
+    degrees = [d for d in range(20) if supernode_exists(kind, d)]
     expected = {
         "iq": [0, 3, 4, 7, 8, 11, 12, 15, 16, 19],
         "paley": [2, 4, 6, 8, 12, 14, 18],
@@ -93,7 +93,7 @@ def test_supernodes_exist_where_they_should(kind):
     }
     assert degrees == expected[kind]
     for degree in degrees:
-        assert make_supernode(kind, degree).order == order_of(kind, degree)  # checks its property
+        assert make_supernode(kind, degree).order == supernode_order(kind, degree)  # checks its property
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_slimflies_that_do_not_exist(q, said):
 
 def test_one_mask_stands_for_a_supernode():
     topology = PolarStar(2, "iq", 4)  # 10 vertices: 4 bits
-    numbers = [topology.router_number(router) for router in range(topology.routers)]
+    numbers = [topology.address_number(router) for router in range(topology.routers)]
     assert len(set(numbers)) == topology.routers
     assert [number >> 4 for number in numbers] == [router // 10 for router in range(topology.routers)]
 
@@ -137,7 +137,7 @@ GRAPHML = "<graphml><graph edgedefault='undirected'>{}</graph></graphml>"
 def imported(tmp_path, text, name="graph.edges"):
     path = tmp_path / name
     path.write_text(text)
-    return Imported(**{"from": str(path)})
+    return GraphFile(**{"from": str(path)})
 
 
 def test_an_edge_list_is_read(tmp_path):
@@ -155,7 +155,7 @@ def test_graphml_is_read_as_it_is_written(tmp_path):
     import networkx as nx
 
     nx.write_graphml(nx.petersen_graph(), tmp_path / "p.graphml")
-    topology = Imported(**{"from": str(tmp_path / "p.graphml")})
+    topology = GraphFile(**{"from": str(tmp_path / "p.graphml")})
     assert (topology.routers, topology.links, topology.diameter) == (10, 15, 2)
 
 
@@ -212,12 +212,12 @@ def test_a_directed_graph_is_refused(tmp_path):
 
     nx.write_graphml(nx.DiGraph([(1, 2)]), tmp_path / "d.graphml")
     with pytest.raises(ParameterError, match="directed graph"):
-        Imported(**{"from": str(tmp_path / "d.graphml")})
+        GraphFile(**{"from": str(tmp_path / "d.graphml")})
 
 
 def test_a_file_that_is_not_there_is_told():
     with pytest.raises(ParameterError, match="/nowhere cannot be read"):
-        Imported(**{"from": "/nowhere"})
+        GraphFile(**{"from": "/nowhere"})
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
@@ -244,7 +244,7 @@ def test_links_of_graphml_are_as_many_whatever_their_ids(tmp_path):
 @pytest.mark.parametrize("name", ["g.edges", "g.EDGES", "g.adjlist"])
 def test_a_mark_at_the_files_beginning_and_other_line_ends_are_no_part_of_names(tmp_path, name):
     (tmp_path / name).write_bytes(b"\xef\xbb\xbf1 2\r\n2 3\r\n")
-    assert Imported(**{"from": str(tmp_path / name)}).labels == ("1", "2", "3")
+    assert GraphFile(**{"from": str(tmp_path / name)}).labels == ("1", "2", "3")
 
 
 def test_names_may_be_numbers_of_any_length_and_anything_else(tmp_path):
@@ -256,7 +256,7 @@ def test_names_may_be_numbers_of_any_length_and_anything_else(tmp_path):
 def test_what_is_no_text_is_told(tmp_path):
     (tmp_path / "g.edges").write_bytes(b"\xff\xfe1 2")
     with pytest.raises(ParameterError, match="is no text"):
-        Imported(**{"from": str(tmp_path / "g.edges")})
+        GraphFile(**{"from": str(tmp_path / "g.edges")})
 
 
 def test_families_end_where_tables_of_all_pairs_would_not_fit():
@@ -271,8 +271,8 @@ def test_names_that_are_one_number_have_the_same_order_in_every_process(tmp_path
     """Controller and emulation read the file each by itself, and sets have another order in each."""
     path = tmp_path / "ring.edges"
     path.write_text("7 07\n07 007\n007 7\n")
-    code = "from topology.families.graph_file import Imported; "
-    code += f"print(Imported(**{{'from': {str(path)!r}}}).labels)"
+    code = "from topology.families.graph_file import GraphFile; "
+    code += f"print(GraphFile(**{{'from': {str(path)!r}}}).labels)"
     orders = {
         subprocess.run(
             [sys.executable, "-c", code],

@@ -9,13 +9,13 @@ from topology.families.polarfly import PolarFly
 from topology.faults import (
     CONTROLLER,
     Element,
+    ElementKind,
     Fault,
-    Kind,
     link_element,
     parse_elements,
     parse_schedule,
 )
-from topology.shortest_paths import SearchedTopology, from_links
+from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 GRAPH = PolarFly(3)
 FIRST = GRAPH.link_list[0]
@@ -25,10 +25,10 @@ LINK = f"link:s{FIRST.a + 1}-s{FIRST.b + 1}"
 @pytest.mark.parametrize(
     ("text", "element"),
     [
-        (LINK, Element(Kind.LINK, (FIRST.a, FIRST.b))),
-        (f"link:s{FIRST.b + 1}-s{FIRST.a + 1}", Element(Kind.LINK, (FIRST.a, FIRST.b))),
-        ("switch:s4", Element(Kind.SWITCH, (3,))),
-        ("hang:s13", Element(Kind.HANG, (12,))),
+        (LINK, Element(ElementKind.LINK, (FIRST.a, FIRST.b))),
+        (f"link:s{FIRST.b + 1}-s{FIRST.a + 1}", Element(ElementKind.LINK, (FIRST.a, FIRST.b))),
+        ("switch:s4", Element(ElementKind.SWITCH, (3,))),
+        ("hang:s13", Element(ElementKind.HANG, (12,))),
         ("controller", CONTROLLER),
     ],
 )
@@ -51,8 +51,8 @@ def test_random_links_are_different_and_the_same_for_a_seed():
 
 def test_several_elements_are_told_once_each():
     assert parse_elements(f"switch:s4, {LINK},switch:s4", GRAPH, 1) == (
-        Element(Kind.SWITCH, (3,)),
-        Element(Kind.LINK, (FIRST.a, FIRST.b)),
+        Element(ElementKind.SWITCH, (3,)),
+        Element(ElementKind.LINK, (FIRST.a, FIRST.b)),
     )
 
 
@@ -82,7 +82,7 @@ def test_a_schedule_is_read_in_order_of_time():
     .5 fail {LINK}
     1 fail controller
     """
-    link = Element(Kind.LINK, (FIRST.a, FIRST.b))
+    link = Element(ElementKind.LINK, (FIRST.a, FIRST.b))
     assert parse_schedule(text, GRAPH) == (
         Fault(0.5, link),
         Fault(1.0, CONTROLLER),
@@ -107,12 +107,12 @@ def test_a_wrong_line_is_named(line, said):
 
 
 def test_a_faults_line_means_the_fault():
-    fault = Fault(2.5, Element(Kind.HANG, (3,)), restores=True)
+    fault = Fault(2.5, Element(ElementKind.HANG, (3,)), restores=True)
     assert parse_schedule(fault.line, GRAPH) == (fault,)
 
 
 def test_one_of_several_links_has_a_name_of_its_own_and_both_have_another():
-    graph = SearchedTopology(from_links(3, np.array([[0, 1], [0, 1], [1, 2]])))
+    graph = SearchedTopology(adjacency_from_links(3, np.array([[0, 1], [0, 1], [1, 2]])))
     names = [link_element(link).name for link in graph.link_list]
     assert names == ["link:s1-s2.1", "link:s1-s2.2", "link:s2-s3"]
     for name, ends in (
@@ -121,7 +121,7 @@ def test_one_of_several_links_has_a_name_of_its_own_and_both_have_another():
         ("link:s2-s3.1", {(1, 3), (2, 1)}),
     ):
         failure = failure_of(graph, parse_elements(name, graph, 1))
-        assert failure.dead_ends == ends
+        assert failure.failed_ends == ends
     assert [failure.name for failure in link_failures(graph)] == [
         "link s1-s2.1",
         "link s1-s2.2",

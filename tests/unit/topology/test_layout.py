@@ -8,12 +8,14 @@ from topology.errors import UsageError
 from topology.families.polarfly import PolarFly
 from topology.families.polarstar import PolarStar
 from topology.families.slimfly import SlimFly
-from topology.shortest_paths import SearchedTopology, from_links
+from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 TORUS = SearchedTopology(
-    from_links(9, np.array([(r, s) for r in range(9) for s in ((r + 3) % 9, r // 3 * 3 + (r + 1) % 3)]))
+    adjacency_from_links(
+        9, np.array([(r, s) for r in range(9) for s in ((r + 3) % 9, r // 3 * 3 + (r + 1) % 3)])
+    )
 )
-LARGE = SearchedTopology(from_links(600, np.array([(r, (r + 1) % 600) for r in range(600)])))
+LARGE = SearchedTopology(adjacency_from_links(600, np.array([(r, (r + 1) % 600) for r in range(600)])))
 ALL = [PolarFly(4), PolarFly(7), PolarStar(2, "iq", 3), PolarStar(3, "paley", 2), SlimFly(4), TORUS, LARGE]
 NAMES = ["ER_4", "ER_7", "PolarStar 56", "PolarStar 65", "Slim Fly 32", "torus", "ring of 600"]
 
@@ -48,10 +50,10 @@ def test_polarfly_has_its_layers_and_the_clusters_of_a_starter_quadric(q):
         )
     ).all()
     starter, _ = layout.marked
-    assert starter in graph.classes.quadrics
+    assert starter in graph.vertex_classes.quadrics
     assert len(layout.clusters) == q
     members = {router for cluster in layout.clusters for router in cluster}
-    assert members == set(range(graph.routers)) - set(graph.classes.quadrics.tolist())
+    assert members == set(range(graph.routers)) - set(graph.vertex_classes.quadrics.tolist())
     for centre, *others in layout.clusters:
         assert graph.distances(starter, centre) == 1
         assert (graph.distances(centre, np.array(others, int)) == 1).all()
@@ -67,7 +69,7 @@ def test_links_within_a_row_and_parallel_links_do_not_cover_one_another():
         assert (len(line) > 2) == same_row
         assert line[0] == pytest.approx(layout.positions[link.a])
         assert line[-1] == pytest.approx(layout.positions[link.b])
-    double = SearchedTopology(from_links(3, np.array([[0, 1], [0, 1], [1, 2]])))
+    double = SearchedTopology(adjacency_from_links(3, np.array([[0, 1], [0, 1], [1, 2]])))
     first, second, _ = link_lines(double, double.layout())
     assert len(first) != len(second)
 

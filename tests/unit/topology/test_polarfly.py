@@ -111,7 +111,7 @@ def test_neighbours_are_those_whose_dot_product_is_zero(q):
 
 @small_q
 def test_sizes_of_the_vertex_classes(q):
-    quadrics, adjacent, remote = er(q).classes
+    quadrics, adjacent, remote = er(q).vertex_classes
     odd = q % 2 == 1
     assert len(quadrics) == q + 1
     assert len(adjacent) == (q * (q + 1) // 2 if odd else q**2)
@@ -124,15 +124,17 @@ def test_members_of_the_vertex_classes(q):
     everyone = np.arange(topology.routers)
     quadric = topology.dot(everyone, everyone) == 0
     beside = adjacency[:, quadric].any(axis=1) & ~quadric
-    assert topology.classes.quadrics.tolist() == np.flatnonzero(quadric).tolist()
-    assert topology.classes.adjacent.tolist() == np.flatnonzero(beside).tolist()
-    assert topology.classes.remote.tolist() == np.flatnonzero(~quadric & ~beside).tolist()
+    assert topology.vertex_classes.quadrics.tolist() == np.flatnonzero(quadric).tolist()
+    assert topology.vertex_classes.adjacent.tolist() == np.flatnonzero(beside).tolist()
+    assert topology.vertex_classes.remote.tolist() == np.flatnonzero(~quadric & ~beside).tolist()
 
 
 @pytest.mark.parametrize("q", [2, 4, 8, 16])
 def test_quadrics_of_even_q_share_one_neighbour(q):
     topology = er(q)
-    shared = set.intersection(*(set(topology.neighbours(w).tolist()) for w in topology.classes.quadrics))
+    shared = set.intersection(
+        *(set(topology.neighbours(w).tolist()) for w in topology.vertex_classes.quadrics)
+    )
     assert len(shared) == 1
 
 

@@ -3,7 +3,7 @@
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
-from topology.addressing import Host, colons, dotted
+from topology.addressing import Host, format_ip, format_mac
 from traffic.wire.layout import DESTINATION_PORT, SEGMENT_MAGIC
 from traffic.wire.probe_frame import build_segment_head
 from traffic.wire.segment_codec import DATA, HEAD, SEGMENT_BYTES, Head, Heads, Writer
@@ -19,8 +19,8 @@ def frame_of(payload, source=A, destination=C):
 def test_a_segment_is_an_ip_packet_between_the_two_hosts():
     frame = frame_of(b"abc" * 100)
     packet = Ether(frame)
-    assert (packet.src, packet.dst) == (colons(A.mac), colons(C.mac))
-    assert (packet[IP].src, packet[IP].dst) == (dotted(A.ip), dotted(C.ip))
+    assert (packet.src, packet.dst) == (format_mac(A.mac), format_mac(C.mac))
+    assert (packet[IP].src, packet[IP].dst) == (format_ip(A.ip), format_ip(C.ip))
     assert packet[IP].len == len(frame) - 14
     assert packet[IP].ttl == 64
     right = packet[IP].copy()
