@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from topology.clusters import Clusters
 from topology.layout import Layout, free_layout
 
 # Router numbers fit into 16 bits; tables of all pairs take 512 MiB each at so many.
@@ -191,9 +192,12 @@ class Topology(ABC):
         """How many rules a router needs at most for its next hops to all others: its destination blocks."""
         return self.routers - 1
 
-    def groups(self) -> list[range]:
-        """Returns the groups of routers that the fabric is made of, all routers once; none here."""
-        return []
+    def clusters(self) -> Clusters:
+        """Returns the sets of routers that belong together in the graph's structure; none here.
+
+        The placement `cluster`, the pattern `adversarial` and drawings use them.
+        """
+        return Clusters()
 
     def layout(self) -> Layout:
         """Returns where a drawing puts the routers."""

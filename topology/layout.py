@@ -27,18 +27,14 @@ class Layout:
         positions: float64, N x 2.
         kind: int64, N: the place of each router's kind in `kinds`.
         kinds: their names.
-        clusters: groups of routers to outline together.
-        cluster_name: what they are; empty without any.
-        marked: a router that stands out, and what it is.
+        highlight: a router that stands out, and its caption; None for none.
         rows: whether routers lie in horizontal rows, where links would cover one another.
     """
 
     positions: Positions
     kind: npt.NDArray[np.int64]
     kinds: tuple[str, ...]
-    clusters: tuple[tuple[int, ...], ...] = ()
-    cluster_name: str = ""
-    marked: tuple[int, str] | None = None
+    highlight: tuple[int, str] | None = None
     rows: bool = False
 
 

@@ -14,6 +14,7 @@ from matplotlib.patches import Circle, Polygon
 from experiments.figures.style import check_figure, new_figure, printable, save_new_figure
 from topology.addressing import switch_name
 from topology.base import Topology
+from topology.clusters import Clusters
 from topology.layout import Layout
 
 _FILLS = ("#1f3b57", "#7f9db9", "#ffffff")
@@ -52,7 +53,7 @@ def draw_fabric(
     something.
     """
     size = float(np.clip(9000 / topology.routers, 4, 160))
-    _outline(axes, layout)
+    _outline(axes, layout, topology.clusters())
     thin = float(np.clip(20 / topology.links**0.5, 0.08, 1.0))
     lines = link_lines(topology, layout)
     if shades is None:
@@ -81,8 +82,8 @@ def draw_fabric(
             zorder=3,
             label=label,
         )
-    if layout.marked:
-        router, what = layout.marked
+    if layout.highlight:
+        router, what = layout.highlight
         spot = layout.positions[router]
         axes.scatter(
             spot[0],
@@ -145,11 +146,11 @@ def link_lines(topology: Topology, layout: Layout) -> list[npt.NDArray[np.float6
     return lines
 
 
-def _outline(axes: Axes, layout: Layout) -> None:
+def _outline(axes: Axes, layout: Layout, clusters: Clusters) -> None:
     """Outlines the clusters: rings around points on a circle, bands around those in columns."""
-    for number, cluster in enumerate(layout.clusters):
+    for number, cluster in enumerate(clusters.members):
         points = layout.positions[list(cluster)]
-        label = f"{len(layout.clusters)} {layout.cluster_name}" if number == 0 else None
+        label = f"{len(clusters.members)} {clusters.name}" if number == 0 else None
         shape: Polygon | Circle
         if layout.rows:
             shape = Polygon(_hull(points, 0.4, 0.03 * float(np.ptp(layout.positions[:, 0]))), closed=True)

@@ -173,7 +173,7 @@ def _uniform(fabric: LiveFabric, sent: list[tuple[int, int]]) -> _Allowed:
 
 def _adversarial(fabric: LiveFabric, sent: list[tuple[int, int]]) -> _Allowed:
     """All of a supernode to one other, one to one, at the fabric's diameter wherever two of them can be."""
-    size = len(fabric.options.topology.groups()[0])
+    size = len(fabric.options.topology.clusters().members[0])
     pairs = set(sent)
     partner = {s // size: d // size for s, d in pairs}
     one_to_one = len({s for s, _ in pairs}) == len({d for _, d in pairs}) == len(pairs) == len(fabric.hosts)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from topology.addressing import switch_name
 from topology.base import Adjacency, Routers, Topology
+from topology.clusters import Clusters
 from topology.finite_fields.field import finite_field
 from topology.layout import Layout, in_rows
 
@@ -156,11 +157,26 @@ class PolarFly(Topology):
         everyone = np.arange(self.routers, dtype=np.int32)
         return VertexClasses(everyone[quadric], everyone[beside & ~quadric], everyone[~beside & ~quadric])
 
-    def clusters(self, starter: int) -> list[list[int]]:
-        """Returns the clusters around a quadric, one for each of its neighbours (PolarFly, section VI).
+    def clusters(self) -> Clusters:
+        """Returns the fans around the starter quadric, the first in router order (PolarFly, section VI)."""
+        starter = int(self.vertex_classes.quadrics[0])
+        fans = tuple(tuple(fan) for fan in self.quadric_fans(starter))
+        return Clusters(fans, f"clusters of {switch_name(starter)}'s neighbours")
 
-        A cluster is the neighbour, first, and those of its own neighbours that are no quadrics. Together
-        they hold every vertex that is no quadric once.
+    def quadric_fans(self, starter: int) -> list[list[int]]:
+        """Returns the fans around a quadric: one for each of its neighbours.
+
+        A fan is the neighbour and those of its own neighbours that are not quadrics. Together the fans hold
+        every vertex that is not a quadric once.
+
+        Args:
+            starter: a quadric.
+
+        Returns:
+            The routers of each fan, its centre (the neighbour of the quadric) first.
+
+        Source:
+            PolarFly (SC22), section VI.
         """
         quadrics = set(self.vertex_classes.quadrics.tolist())
         return [
@@ -171,13 +187,13 @@ class PolarFly(Topology):
     def layout(self) -> Layout:
         """Returns the three layers W, V1 and V2 (two for even q), with the clusters of a starter quadric."""
         starter = int(self.vertex_classes.quadrics[0])
-        clusters = self.clusters(starter)
-        in_order = [router for cluster in clusters for router in cluster]
+        in_order = self.clusters().in_order(self.routers)
+        quadrics = set(self.vertex_classes.quadrics.tolist())
         beside = set(self.vertex_classes.adjacent.tolist())
         rows = [
-            self.vertex_classes.quadrics.tolist(),
+            [router for router in in_order if router in quadrics],
             [router for router in in_order if router in beside],
-            [router for router in in_order if router not in beside],
+            [router for router in in_order if router not in quadrics | beside],
         ]
         kind = np.zeros(self.routers, np.int64)
         for place, row in enumerate(rows):
@@ -189,9 +205,7 @@ class PolarFly(Topology):
             in_rows(rows, self.routers, width, width / 4),
             kind,
             names,
-            tuple(map(tuple, clusters)),
-            f"clusters of {switch_name(starter)}'s neighbours",
-            (starter, "starter quadric"),
+            highlight=(starter, "starter quadric"),
             rows=True,
         )
 

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.base import MOST_ROUTERS, Adjacency, DestinationBlock
+from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
 from topology.families.supernodes import (
@@ -147,10 +148,10 @@ class PolarStar(TabledTopology):
         adjacent = int(self.structure.degrees.max())
         return self.structure.routers - 1 - adjacent + (adjacent + 1) * self.order - 1
 
-    def groups(self) -> list[range]:
-        """Returns the supernodes."""
+    def clusters(self) -> Clusters:
+        """Returns the q^2 + q + 1 supernodes of m routers."""
         m = self.order
-        return [range(u * m, (u + 1) * m) for u in range(self.structure.routers)]
+        return consecutive_clusters(self.structure.routers, m, f"supernodes of {m} routers")
 
     def layout(self) -> Layout:
         """Returns the supernodes on a circle, quadrics first, each with its vertices on one of its own."""
@@ -170,8 +171,6 @@ class PolarStar(TabledTopology):
             (centres[:, None, :] + own).reshape(n * m, 2),
             np.repeat(kind, m),
             kinds if len(classes.remote) else kinds[:2],
-            tuple(map(tuple, self.groups())),
-            f"supernodes of {m} routers",
         )
 
     # ---- the graph ----

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
 from topology.finite_fields.field import FiniteField, finite_field
 from topology.finite_fields.prime_powers import check_order
@@ -51,10 +52,9 @@ class SlimFly(SearchedTopology):
         self.params = {"q": q}
         super().__init__(adjacency_from_links(2 * q * q, _links(finite_field(q))))
 
-    def groups(self) -> list[range]:
-        """Returns the groups of one x or one m."""
-        q = self.q
-        return [range(group * q, (group + 1) * q) for group in range(2 * q)]
+    def clusters(self) -> Clusters:
+        """Returns the 2 q groups of q routers that have the same x, or the same m."""
+        return consecutive_clusters(2 * self.q, self.q, f"groups of {self.q} routers")
 
     def layout(self) -> Layout:
         """Returns the two halves, each as a row of its q groups of q routers."""
@@ -66,8 +66,6 @@ class SlimFly(SearchedTopology):
             (centres[:, None, :] + own).reshape(-1, 2),
             np.repeat([0, 1], q * q),
             ("(0, x, y)", "(1, m, c)"),
-            tuple(map(tuple, self.groups())),
-            f"groups of {q} routers",
         )
 
 

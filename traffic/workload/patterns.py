@@ -152,7 +152,7 @@ def adversarial(topology: Topology, generator: np.random.Generator) -> RouterMap
     """
     from scipy.optimize import linear_sum_assignment  # slow to import
 
-    groups = [np.asarray(group) for group in topology.groups()]
+    groups = [np.asarray(group) for group in topology.clusters().equal_partition(topology.routers)]
     if len(groups) < 2:
         raise ParameterError(
             f"{topology.name} has no groups of routers, which the pattern adversarial is about"

@@ -22,12 +22,11 @@ def random(topology: Topology, concentration: int, seed: int) -> list[int]:
 
 
 def cluster(topology: Topology, concentration: int, _seed: int) -> list[int]:
-    """Ranks cluster by cluster, as they are drawn (supernode by supernode), routers outside of them last."""
-    clusters = topology.layout().clusters or topology.groups()
-    if not clusters:
+    """Ranks cluster by cluster (`Topology.clusters`), routers outside of them last."""
+    clusters = topology.clusters()
+    if not clusters.members:
         raise ParameterError(f"{topology.name} has no clusters to place ranks by")
-    order = [router for members in clusters for router in members]
-    order += sorted(set(range(topology.routers)) - set(order))
+    order = clusters.in_order(topology.routers)
     return [router * concentration + host for router in order for host in range(concentration)]
 
 

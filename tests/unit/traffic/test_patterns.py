@@ -121,7 +121,7 @@ def test_bit_patterns_do_with_the_bits_what_they_are_called(fabric, hosts, name)
 def test_adversarial_sends_every_group_to_one_other_as_far_as_can_be(fabric):
     routers = np.array(make_pattern("adversarial", fabric, 1, 1).partners)
     assert sorted(routers) == list(range(fabric.routers))
-    groups = fabric.groups()
+    groups = fabric.clusters().members
     group_of = {router: number for number, group in enumerate(groups) for router in group}
     targets = [{group_of[routers[router]] for router in group} for group in groups]
     assert all(len(target) == 1 for target in targets)

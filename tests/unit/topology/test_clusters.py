@@ -1,0 +1,70 @@
+"""Clusters of routers: the families' own, and that they do not depend on a drawing."""
+
+import numpy as np
+import pytest
+from leaf_spine import LeafSpine
+
+from topology.clusters import Clusters, consecutive_clusters
+from topology.families.polarfly import PolarFly
+from topology.families.polarstar import PolarStar
+from topology.families.slimfly import SlimFly
+from topology.layout import Layout
+from traffic.workload.placement import place_ranks
+
+CLUSTERED = [PolarFly(2), PolarFly(3), PolarFly(4), PolarStar(2, "iq", 3), SlimFly(4)]
+NAMES = ["ER_2", "ER_3", "ER_4", "PolarStar 56", "Slim Fly 32"]
+# The order of the routers that `--placement cluster` has always used.
+PLACED = [
+    [3, 4, 0, 6, 1, 2, 5],
+    [2, 1, 9, 6, 3, 12, 11, 0, 10, 4, 5, 7, 8],
+    [5, 9, 7, 10, 12, 18, 13, 6, 8, 15, 19, 16, 0, 2, 3, 20, 1, 4, 11, 14, 17],
+    list(range(56)),
+    list(range(32)),
+]
+
+
+@pytest.mark.parametrize("topology", CLUSTERED, ids=NAMES)
+def test_no_router_is_in_two_clusters(topology):
+    clustered = [router for cluster in topology.clusters().members for router in cluster]
+    assert len(set(clustered)) == len(clustered)
+    assert set(clustered) <= set(range(topology.routers))
+    assert topology.clusters().name
+
+
+@pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9])
+def test_polarflys_clusters_are_the_fans_around_a_quadric(q):
+    graph = PolarFly(q)
+    starter, *others = graph.vertex_classes.quadrics.tolist()
+    fans = graph.quadric_fans(starter)
+    assert graph.clusters().members == tuple(map(tuple, fans))
+    assert [fan[0] for fan in fans] == graph.neighbours(starter).tolist()
+    members = [router for fan in fans for router in fan]
+    assert sorted([*members, starter, *others]) == list(range(graph.routers))
+    for centre, *blades in fans:
+        assert (graph.distances(centre, np.array(blades, int)) == 1).all()
+
+
+def test_supernodes_and_groups_divide_all_routers_equally_and_fans_do_not():
+    assert [len(t.clusters().equal_partition(t.routers)) for t in CLUSTERED] == [0, 0, 0, 7, 8]
+    assert Clusters(((0, 1), (2,))).equal_partition(3) == ()
+    assert Clusters(((0, 1), (2, 3))).equal_partition(4) == ((0, 1), (2, 3))
+    assert Clusters(((0, 1), (2, 3))).equal_partition(5) == ()
+
+
+def test_a_topology_without_structure_has_no_clusters():
+    assert LeafSpine().clusters() == Clusters()
+    assert LeafSpine().clusters().equal_partition(6) == ()
+
+
+def test_routers_of_no_cluster_come_last():
+    assert Clusters(((3, 1), (4,))).in_order(6) == [3, 1, 4, 0, 2, 5]
+    assert consecutive_clusters(2, 3, "groups").members == ((0, 1, 2), (3, 4, 5))
+
+
+@pytest.mark.parametrize(("topology", "order"), list(zip(CLUSTERED, PLACED, strict=True)), ids=NAMES)
+def test_a_drawing_decides_no_placement(topology, order, monkeypatch):
+    placed = place_ranks("cluster", topology.routers, topology, 1, 1)
+    assert list(placed) == order
+    layout = Layout(np.zeros((topology.routers, 2)), np.zeros(topology.routers, int), ("routers",))
+    monkeypatch.setattr(type(topology), "layout", lambda self: layout)
+    assert place_ranks("cluster", topology.routers, topology, 1, 1) == placed
