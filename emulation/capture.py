@@ -1,4 +1,4 @@
-"""Packet captures at a host of a running fabric."""
+"""Packet captures at a host's interface, by tcpdump."""
 
 from __future__ import annotations
 
@@ -20,27 +20,32 @@ _END_TIMEOUT_S = 10.0
 
 
 class Capture:
-    """A capture that is under way, or none."""
+    """A running capture; without a process, none was asked for."""
 
     def __init__(self, process: subprocess.Popen[str] | None = None) -> None:
         self._process = process
 
     def ended_processes(self) -> list[str]:
-        """Returns what should run and does not."""
+        """Returns the name of the capture's program if it has ended before its time."""
         return ["tcpdump"] if self._process and self._process.poll() is not None else []
 
 
 def require_capture() -> None:
-    """Raises MachineError unless packets can be captured here."""
+    """Raises MachineError unless tcpdump is installed."""
     require_programs({"tcpdump": "tcpdump"})
 
 
 @contextlib.contextmanager
 def capture(network: Any, host: str | None, folder: Path) -> Iterator[Capture]:
-    """Writes what passes a host's interface meanwhile to `<folder>/<host>.pcap`; None captures nothing.
+    """Captures the packets of a host's interface during the block.
+
+    Args:
+        network: the fabric's Mininet network.
+        host: the host's name; None captures nothing.
+        folder: the place of the capture's file, `<host>.pcap`.
 
     Raises:
-        CommandError: it cannot capture there.
+        CommandError: tcpdump cannot capture there.
     """
     if host is None:
         yield Capture()
@@ -61,15 +66,15 @@ def capture(network: Any, host: str | None, folder: Path) -> Iterator[Capture]:
         _wait_until_listening(process)
         yield Capture(process)
     finally:
-        process.send_signal(signal.SIGINT)  # upon which it writes out what it has
+        process.send_signal(signal.SIGINT)  # tcpdump then writes out its buffer
         process.communicate(timeout=_END_TIMEOUT_S)
 
 
 def _wait_until_listening(process: subprocess.Popen[str]) -> None:
     assert process.stderr
-    said = ""
+    last_line = ""
     for line in process.stderr:
         if "listening on" in line:
             return
-        said = line.strip()
-    raise CommandError(f"tcpdump cannot capture: {said}")
+        last_line = line.strip()
+    raise CommandError(f"tcpdump cannot capture: {last_line}")

@@ -1,8 +1,8 @@
-"""The one fabric of a machine: its lock, its run directory, and the removal of what a crash left.
+"""Clean-up after fabrics: the machine's lock, the run directory, and the end of marked processes.
 
-Every process of a fabric carries a mark in its environment (`emulation.subprocesses`). What is marked while
-nobody holds the lock was left behind; that, and the run directory, is all that is ever removed.
-Namespaces and interfaces have no names outside their processes and vanish with them.
+Every process of a fabric carries a mark in its environment (`emulation.subprocesses`). Marked processes that
+run while nobody holds the lock are those of a crashed fabric; only they and the run directory are ever
+removed. Namespaces and interfaces have no names outside their processes and vanish with them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _END_TIMEOUT_S = 10.0
 
 
 class FabricRunning(MachineError):
-    """A fabric runs on this machine already."""
+    """Another fabric runs on this machine."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class MarkedProcess:
 
 @dataclass(frozen=True)
 class Removed:
-    """What a clean-up removed."""
+    """The processes that a clean-up ended, and whether it removed a run directory."""
 
     processes: tuple[MarkedProcess, ...]
     run_dir: bool
@@ -48,13 +48,13 @@ class Removed:
 
 @contextlib.contextmanager
 def exclusive_run_dir() -> Iterator[Path]:
-    """Holds the machine's lock for fabrics, and gives an empty run directory that goes with it.
+    """Holds the machine's lock for fabrics and yields an empty run directory, removed at the end.
 
-    What an earlier fabric left behind is removed first, and whatever still runs at the end too.
+    Processes of a crashed fabric are ended first, and at the end all of this fabric's that still run.
 
     Raises:
         FabricRunning: another fabric holds the lock.
-        MachineError: the state directory cannot be made.
+        MachineError: the state directory cannot be written.
     """
     with _locked():
         _remove_fabric()
@@ -68,11 +68,11 @@ def exclusive_run_dir() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def signals_deferred() -> Iterator[None]:
-    """Lets Ctrl-C and its like wait until the end of what is done inside."""
-    # Blocking them is not enough: another thread would take them, and this one be told all the same.
-    came: list[int] = []
+    """Defers Ctrl-C, SIGTERM and SIGHUP until the end of the block."""
+    # Blocking them does not do: another thread would take them, and Python run the handler in this one.
+    pending: list[int] = []
     before = {
-        number: signal.signal(number, lambda signalled, _frame: came.append(signalled))
+        number: signal.signal(number, lambda received, _frame: pending.append(received))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     }
     try:
@@ -80,12 +80,17 @@ def signals_deferred() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for signalled in came[:1]:
-            signal.raise_signal(signalled)
+        for received in pending[:1]:
+            signal.raise_signal(received)
 
 
 def clean() -> Removed:
-    """Removes what a crashed fabric left; errors as `exclusive_run_dir`."""
+    """Removes the processes and the run directory of a crashed fabric.
+
+    Raises:
+        FabricRunning: a fabric runs on this machine.
+        MachineError: the state directory cannot be written.
+    """
     with _locked():
         return _remove_fabric()
 
@@ -114,29 +119,29 @@ def _locked() -> Iterator[None]:
 
 
 def _remove_fabric() -> Removed:
-    """Ends every marked process and removes the run directory; the caller holds the lock."""
+    """Ends every marked process and removes the run directory, while the caller holds the lock."""
     ended: dict[int, MarkedProcess] = {}
     deadline = time.monotonic() + _END_TIMEOUT_S
-    # A marked process may start another one while it is being ended: until none is left.
-    while (found := marked_processes()) and time.monotonic() < deadline:
-        for process in found:
+    # A marked process may start another while it is being ended, hence the repetition until none is left.
+    while (marked := marked_processes()) and time.monotonic() < deadline:
+        for process in marked:
             ended[process.pid] = process
             _kill(process.pid)
         time.sleep(0.01)
-    there = RUN_DIR.exists()
+    existed = RUN_DIR.exists()
     shutil.rmtree(RUN_DIR, ignore_errors=True)
-    return Removed(tuple(ended.values()), there)
+    return Removed(tuple(ended.values()), existed)
 
 
 def marked_processes() -> list[MarkedProcess]:
-    """Returns the processes that a fabric started, less those that this one descends from."""
-    ours = _ancestors()
-    found = []
+    """Returns the processes that a fabric started, without the ancestors of this one."""
+    ancestors = _ancestors()
+    marked = []
     for entry in os.listdir("/proc"):
-        if entry.isdecimal() and int(entry) not in ours and _is_marked(int(entry)):
+        if entry.isdecimal() and int(entry) not in ancestors and _is_marked(int(entry)):
             command = _read(int(entry), "cmdline").replace(b"\0", b" ").decode(errors="replace")
-            found.append(MarkedProcess(int(entry), command.strip()))
-    return found
+            marked.append(MarkedProcess(int(entry), command.strip()))
+    return marked
 
 
 def _is_marked(pid: int) -> bool:
@@ -146,7 +151,7 @@ def _is_marked(pid: int) -> bool:
 
 
 def _kill(pid: int) -> None:
-    """Kills a marked process, whoever has its number by now being left alone."""
+    """Kills a process if it is marked; its number may have passed to another process meanwhile."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -1,8 +1,8 @@
-"""Faults done to a running fabric: cables pulled, switches without power, programs that die.
+"""Fault injection into a running fabric: failures of links, of switches, and of switches' programs.
 
-A pulled cable is a veth pair one of whose ends is set down: the other then has no carrier, as both would
-have. It is an end that the controller does not set down meanwhile (`controller.fabric_state`): of a flapping
-link that of the lower router, at a switch that is dead that switch's own.
+A link fails by one end of its veth pair being set down, upon which the other end has no carrier, as both ends
+of a pulled cable would. The chosen end is one that the controller does not set down itself
+(`controller.fabric_state`): at a failed switch that switch's own, elsewhere that of the lower router.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from topology.faults import Element, ElementKind, link_element
 
 
 class FaultInjector:
-    """What is broken of one network."""
+    """The faults of one network: links that are down, switches without power, switches that hang."""
 
     def __init__(self, network: FabricNetwork) -> None:
         self._network = network
         self._topology = network.settings.topology
-        self._pulled: dict[Link, tuple[int, int]] = {}  # the end that is down: router, port
-        self._powerless: set[int] = set()
+        self._links_down: dict[Link, tuple[int, int]] = {}  # link -> the end that is down: router, port
+        self._powered_off: set[int] = set()
         self._hanging: set[int] = set()
 
     def fail(self, element: Element) -> None:
-        """Breaks something; what is broken already stays so.
+        """Makes an element fail; one that has failed already stays so.
 
         Raises:
-            CommandError: the machine does not do it.
+            CommandError: a command that makes it fail does not succeed.
         """
         match element.kind:
             case ElementKind.LINK:
                 for link in self._covered(element):
-                    self._pull(link)
+                    self._set_link_down(link)
             case ElementKind.SWITCH:
                 (router,) = element.routers
-                self._powerless.add(router)
+                self._powered_off.add(router)
                 self._set_interfaces(router, "down")
                 self._vswitch(router).kill_daemon()
             case ElementKind.HANG:
@@ -44,56 +44,60 @@ class FaultInjector:
                 self._hanging.add(router)
                 self._vswitch(router).kill_daemon()
             case ElementKind.CONTROLLER:
-                raise ValueError("the controller is no part of the network")
+                raise ValueError("the controller is outside of the network")
 
     def restore(self, element: Element) -> None:
-        """Mends something; a switch comes back without rules. What is whole stays so. Errors as `fail`."""
+        """Restores an element; one that works stays so, and a switch comes back without rules.
+
+        Raises:
+            CommandError: a command that restores it does not succeed.
+        """
         match element.kind:
             case ElementKind.LINK:
                 for link in self._covered(element):
-                    end = self._pulled.pop(link, None)
-                    if end and end[0] not in self._powerless:
+                    end = self._links_down.pop(link, None)
+                    if end and end[0] not in self._powered_off:
                         self._set(end[0], [end[1]], "up")
             case ElementKind.SWITCH:
                 (router,) = element.routers
-                self._powerless.discard(router)
+                self._powered_off.discard(router)
                 self._set_interfaces(router, "up")
-                self._start_if_whole(router)
+                self._start_unless_failed(router)
             case ElementKind.HANG:
                 (router,) = element.routers
                 self._hanging.discard(router)
-                self._start_if_whole(router)
+                self._start_unless_failed(router)
             case ElementKind.CONTROLLER:
-                raise ValueError("the controller is no part of the network")
+                raise ValueError("the controller is outside of the network")
 
     def restore_all(self) -> None:
-        """Mends everything."""
-        for router in sorted(self._powerless):
+        """Restores everything."""
+        for router in sorted(self._powered_off):
             self.restore(Element(ElementKind.SWITCH, (router,)))
         for router in sorted(self._hanging):
             self.restore(Element(ElementKind.HANG, (router,)))
-        for link in list(self._pulled):
+        for link in list(self._links_down):
             self.restore(link_element(link))
 
     def _covered(self, element: Element) -> list[Link]:
         return [link for link in self._topology.link_list if element.covers(link)]
 
-    def _start_if_whole(self, router: int) -> None:
-        if router not in self._powerless and router not in self._hanging:
+    def _start_unless_failed(self, router: int) -> None:
+        if router not in self._powered_off and router not in self._hanging:
             self._vswitch(router).start_daemon_again()
 
-    def _pull(self, link: Link) -> None:
-        if link not in self._pulled:
-            dead = self._powerless | self._hanging
+    def _set_link_down(self, link: Link) -> None:
+        if link not in self._links_down:
+            dead = self._powered_off | self._hanging
             router, port = next((end for end in link.ends if end[0] in dead), link.ends[0])
-            self._pulled[link] = (router, port)
+            self._links_down[link] = (router, port)
             self._set(router, [port], "down")
 
     def _set_interfaces(self, router: int, state: str) -> None:
-        """Sets all interfaces of a switch up or down, but for the ends of pulled cables."""
-        pulled = {port for where, port in self._pulled.values() if where == router}
+        """Sets all interfaces of a switch up or down, except the ends of failed links."""
+        excepted = {port for end_router, port in self._links_down.values() if end_router == router}
         settings = self._vswitch(router).settings
-        self._set(router, [number for _, number in settings.ports if number not in pulled], state)
+        self._set(router, [number for _, number in settings.ports if number not in excepted], state)
 
     def _set(self, router: int, ports: list[int], state: str) -> None:
         self._network.set_interfaces(router, [interface_name(router, port) for port in ports], state)

@@ -1,4 +1,4 @@
-"""Mininet's prompt on a fabric, and single lines of it without the prompt."""
+"""Mininet's command line on a fabric: its prompt, and single lines run without the prompt."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _LOOK_EVERY_MS = 200
 
 
 class ShellEnded(PolarLabError):
-    """The shell of a node, which its commands run in, has ended."""
+    """The shell that runs a node's commands has ended."""
 
 
 def open_prompt(network: Any) -> None:
-    """Gives the terminal to Mininet's prompt until the user leaves it; Ctrl-C is the prompt's meanwhile."""
+    """Gives the terminal, Ctrl-C included, to Mininet's prompt until the user leaves it."""
     _print_to_standard_output()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -67,7 +67,7 @@ def run_lines(network: Any, lines: Sequence[str]) -> FailedLine | None:
 
 
 class _ErrorCounter(logging.Handler):
-    """Counts what Mininet reports as errors."""
+    """A counter of the errors that Mininet logs."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -86,10 +86,10 @@ class _LinePrompt(CLI):  # type: ignore[misc]
 
     @classmethod
     def initReadline(cls) -> None:
-        """Does nothing: there is nobody to type."""
+        """Does nothing: lines do not come from a terminal."""
 
     def run(self) -> None:
-        """Does nothing: lines come one by one."""
+        """Does nothing: `run_lines` runs the lines one by one."""
 
     def default(self, line: str) -> None:
         """Runs a command on a node, as Mininet does, and notes its exit status."""
@@ -103,19 +103,19 @@ class _LinePrompt(CLI):  # type: ignore[misc]
         self.status = int(answer[-1]) if answer and answer[-1].isdecimal() else 0
 
     def waitForNode(self, node: Any) -> None:
-        """Prints what a node's command prints until it is done; nothing is read from a terminal."""
+        """Prints the output of a node's command until its end; nothing is read from a terminal."""
         poller = select.poll()
         poller.register(node.stdout, select.POLLIN)
         while node.waiting:
             if poller.poll(_LOOK_EVERY_MS):
                 output(node.monitor())
             elif node.shell.poll() is not None:
-                raise ShellEnded(f"the shell of {node.name} has ended, and its command with it")
+                raise ShellEnded(f"the shell of {node.name} has ended, and the command that it ran")
 
 
 def _print_to_standard_output() -> None:
-    """Sends what Mininet prints for its user to standard output, where a user expects results."""
-    # A reader that has enough (`| head`) is no error of ours.
+    """Sends Mininet's messages to standard output, where a user expects results."""
+    # A reader that closes the pipe early (`| head`) is not an error to report.
     logging.raiseExceptions = False
     for handler in lg.handlers:
         handler.setStream(sys.stdout)

@@ -1,4 +1,4 @@
-r"""The Mininet topology of a fabric, for our own networks and for `mn --custom` alike.
+r"""The Mininet topology of a fabric, for PolarLab's networks and for `mn --custom`.
 
     mn --custom emulation/mininet_topo.py --topo polarfly,3 --switch ovs,protocols=OpenFlow13 \
        --controller remote,port=6653
@@ -18,10 +18,15 @@ from topology.registry import FAMILIES, make_topology
 
 
 class FabricTopo(Topo):  # type: ignore[misc]
-    """Switches, hosts and links of a topology, with the names, addresses and ports of the design."""
+    """The switches, hosts and links of a topology, with their names, addresses and ports."""
 
     def build(self, topology: Topology, concentration: int = 1) -> None:
-        """Adds all nodes and links; called by Mininet with the constructor's arguments."""
+        """Adds all nodes and links; Mininet calls it with the constructor's arguments.
+
+        Args:
+            topology: the graph of routers.
+            concentration: p, the number of hosts at each router that has any.
+        """
         for router in range(topology.routers):
             self.addSwitch(switch_name(router), dpid=f"{dpid(router):016x}")
         for host in hosts_of(topology, concentration):
@@ -34,15 +39,15 @@ class FabricTopo(Topo):  # type: ignore[misc]
             self.addLink(a, b, port1=link.port_a, port2=link.port_b)
 
 
-def _from_words(name: str) -> Any:
-    """Returns what `mn --topo name,value,...,hosts=p` calls: a family's parameters in their order."""
-    parameters = FAMILIES[name].parameters
+def _constructor(family: str) -> Any:
+    """Returns the function that `mn --topo family,value,...,hosts=p` calls with a family's parameters."""
+    parameters = FAMILIES[family].parameters
 
     def make(*values: int | str, hosts: int = 1) -> FabricTopo:
         params = {parameter.name: value for parameter, value in zip(parameters, values, strict=False)}
-        return FabricTopo(make_topology(name, params), hosts)
+        return FabricTopo(make_topology(family, params), hosts)
 
     return make
 
 
-topos = {name: _from_words(name) for name in FAMILIES}
+topos = {family: _constructor(family) for family in FAMILIES}

@@ -1,4 +1,4 @@
-"""A fabric as a Mininet network of real switches, brought up and taken down as one."""
+"""The Mininet network of a fabric: real switches, brought up and taken down as one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import Any
 
 from mininet.net import Mininet
 
+from emulation import requirements
 from emulation.cleanup import exclusive_run_dir, signals_deferred
 from emulation.impairment import check_impairment
 from emulation.mininet_topo import FabricTopo
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
-from emulation.requirements import require_emulation, require_memory, require_netem
 from emulation.shaping import check_shaping, reshaping_commands, shaping_commands
 from emulation.subprocesses import (
     MARK_VARIABLE,
@@ -35,10 +35,10 @@ from topology.links import LinkSpec
 
 CONTROLLER_SOCKET = "controller"
 _OPEN_FILES = 65536
-# How many nodes are configured at a time: enough to keep all cores busy, few enough to be killed soon.
+# Nodes that are configured at a time: enough to keep all cores busy, few enough to be ended soon.
 _SIDE_BY_SIDE = 64
 
-# A rule that drops what nothing else takes from a port, as `ovs-ofctl` shows it; in tables 0, 1 and 3.
+# A rule that drops a port's packets which no other rule matches, as `ovs-ofctl` prints it; in tables 0, 1, 3.
 _INGRESS_DROP = re.compile(r"table=[013], n_packets=(\d+),.* priority=1,in_port=(\d+) actions=drop")
 
 Progress = Callable[[str], None]
@@ -46,11 +46,11 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class FabricSettings:
-    """What a fabric is built from.
+    """The description from which a fabric is built.
 
     Attributes:
-        topology: its graph.
-        concentration: p.
+        topology: the graph of its routers.
+        concentration: p, the number of hosts at each router that has any.
         links: properties of its links.
         datapath: `kernel` or `user`.
     """
@@ -62,7 +62,7 @@ class FabricSettings:
 
 
 class FabricNetwork(Mininet):  # type: ignore[misc]
-    """The Mininet network of a fabric. Use `launched` to get one that is sure to be taken down."""
+    """The Mininet network of a fabric; `launched` yields one that is taken down in any case."""
 
     def __init__(self, settings: FabricSettings, run_dir: Path, progress: Progress) -> None:
         self.switches: list[FabricSwitch]
@@ -84,28 +84,28 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     @classmethod
     def init(cls) -> None:
-        """Raises our limit of open files; Mininet's own version also changes the machine's settings."""
+        """Raises the process's limit of open files; Mininet's version also changes the machine's settings."""
         cls.inited = True
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = max(hard, _OPEN_FILES)
-        with contextlib.suppress(ValueError, OSError):  # we keep the limit that we have
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
+        limit = max(hard, _OPEN_FILES)
+        with contextlib.suppress(ValueError, OSError):  # the present limit may do
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
     @property
     def controller_target(self) -> str:
-        """The OpenFlow target that the switches call: a Unix socket in the run directory."""
+        """The OpenFlow target to which the switches connect: a Unix socket in the run directory."""
         return f"unix:{self.run_dir / CONTROLLER_SOCKET}"
 
     def build(self) -> None:
-        """Makes all nodes, wires them up and configures their interfaces."""
-        self._progress(f"starting {self.settings.topology.routers} switches' and their hosts' shells")
+        """Creates all nodes, links and interfaces and configures them."""
+        self._progress(f"starting shells of {self.settings.topology.routers} switches and their hosts")
         super().build()
-        self._progress(f"wiring {len(self.links)} links")
-        self._wire()
+        self._progress(f"creating {len(self.links)} links")
+        self._create_links()
         self._configure_nodes()
 
     def start(self) -> None:
-        """Starts all switches; they call their controller by themselves."""
+        """Starts all switches, which then connect to their controller by themselves."""
         if not self.built:
             self.build()
         self._progress(f"starting {len(self.switches)} Open vSwitches")
@@ -114,7 +114,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.started = True
 
     def clear_rules(self) -> None:
-        """Removes all rules and groups of all switches, and the socket of a controller that is gone."""
+        """Removes all rules and groups of all switches, and the socket of an ended controller."""
         self.remove_controller_socket()
         for command in ("del-flows", "del-groups"):
             for process in [vswitch.start_command(command) for vswitch in self._vswitches()]:
@@ -126,18 +126,21 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         run(in_namespaces_of(self[switch_name(router)].pid, ["ip", "-batch", "-"]), stdin=batch)
 
     def remove_controller_socket(self) -> None:
-        """Removes the socket of a controller that is gone, so that another can listen there."""
+        """Removes the socket of an ended controller, so that another can listen on it."""
         (self.run_dir / CONTROLLER_SOCKET).unlink(missing_ok=True)
 
     def flush_flow_caches(self) -> None:
-        """Empties all switches' caches: thousands of a past run's flows take time that this one lacks."""
+        """Empties all switches' caches of flows, whose upkeep would take time from the next run."""
         for process in [vswitch.start_cache_flush() for vswitch in self._vswitches()]:
             finish(process)
 
     def ingress_drops(self) -> dict[str, int]:
-        """Returns host name -> packets that its switch did not take from it, of hosts where there were any.
+        """Returns the packets that switches dropped because their hosts may not send them.
 
-        These are packets that are not for a host to send; each switch's rules count them by port.
+        The rules of each switch count them by port.
+
+        Returns:
+            Host name -> dropped packets, for hosts with at least one.
         """
         topology = self.settings.topology
         hosts = {
@@ -145,9 +148,9 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             for host in hosts_of(topology, self.settings.concentration)
         }
         running = [v for v in self._vswitches() if not v.daemon_killed and not v.ended_programs()]
-        asked = [(vswitch.settings.name, vswitch.start_command("dump-flows")) for vswitch in running]
+        dumps = [(vswitch.settings.name, vswitch.start_command("dump-flows")) for vswitch in running]
         dropped: Counter[str] = Counter()
-        for name, process in asked:
+        for name, process in dumps:
             for packets, port in _INGRESS_DROP.findall(finish(process)):
                 dropped[hosts[name, int(port)]] += int(packets)
         return {host: packets for host, packets in dropped.items() if packets}
@@ -162,7 +165,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self._check_shaping()
 
     def stop(self) -> None:
-        """Takes everything down, as far as it was built; can be called again."""
+        """Takes down everything that was built; can be called again."""
         kill_all(self._vswitches())
         nodes: list[Any] = [*self.switches, *self.hosts]
         for shell in [node.shell for node in nodes if node.shell]:
@@ -172,7 +175,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.switches, self.hosts, self.links = [], [], []
 
     def ended_processes(self) -> list[str]:
-        """Returns the switches and shells that should run and do not, in words."""
+        """Returns the switches' programs and the nodes' shells that have ended, each described."""
         switches = [
             f"{program} of {switch.name}"
             for switch in self.switches
@@ -183,10 +186,10 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         return switches + [f"the shell of {n.name}" for n in nodes if n.shell.poll() is not None]
 
     def namespace_pids(self) -> dict[str, int]:
-        """Returns host name -> a process id in that host's network namespace."""
+        """Returns the id of a process in each host's network namespace, by host name."""
         return {host.name: host.pid for host in self.hosts}
 
-    def _wire(self) -> None:
+    def _create_links(self) -> None:
         run(["ip", "-batch", "-"], stdin="\n".join(link.creation_command() for link in self.links))
 
     def _configure_nodes(self) -> None:
@@ -194,21 +197,21 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self._run_in_all_nodes(lambda node: _configuration_script(node, spec))
 
     def _check_shaping(self) -> None:
-        """Reads back how all ports are shaped: some programs that touch a port drop its queue."""
-        for node, shown in self._run_in_all_nodes(lambda _node: "tc -json qdisc show\n"):
-            check_shaping(_interfaces(node), self.settings.links, shown)
-            check_impairment(_interfaces_to_routers(node), self.settings.links, shown)
+        """Reads back the shaping of all ports, as some programs that touch a port drop its queue."""
+        for node, listing in self._run_in_all_nodes(lambda _node: "tc -json qdisc show\n"):
+            check_shaping(_interfaces(node), self.settings.links, listing)
+            check_impairment(_interfaces_to_routers(node), self.settings.links, listing)
 
     def _run_in_all_nodes(self, script: Callable[[Any], str]) -> list[tuple[Any, str]]:
-        """Runs a shell script in every node, side by side, and returns what each printed."""
+        """Runs a shell script in every node, side by side, and returns each node with its output."""
         nodes: list[Any] = [*self.switches, *self.hosts]
-        printed = []
+        outputs = []
         for first in range(0, len(nodes), _SIDE_BY_SIDE):
             batch = nodes[first : first + _SIDE_BY_SIDE]
             started = [start(in_namespaces_of(node.pid, ["sh", "-e"])) for node in batch]
             for node, process in zip(batch, started, strict=True):
-                printed.append((node, finish(process, stdin=script(node))))
-        return printed
+                outputs.append((node, finish(process, stdin=script(node))))
+        return outputs
 
 
 def _interfaces(node: Any) -> list[str]:
@@ -228,8 +231,8 @@ def _interfaces_to_routers(node: Any) -> list[str]:
 def _configuration_script(node: Any, spec: LinkSpec) -> str:
     """Returns the shell script that sets up one node's interfaces.
 
-    Hosts have no IPv6: its router solicitations would be foreign packets on the fabric. They compute
-    their checksums themselves, because a veth does not and the userspace datapath passes frames as is.
+    IPv6 is off, as its router solicitations would be foreign packets on the fabric. Hosts compute checksums
+    in software, as a veth does not and the userspace datapath passes frames on unchanged.
     """
     interfaces = _interfaces(node)
     up = ["link set lo up", *(f"link set {name} mtu {spec.mtu} up" for name in interfaces)]
@@ -256,19 +259,23 @@ def _tc_batch(commands: Callable[[str, LinkSpec], list[str]], node: Any, spec: L
 
 @contextlib.contextmanager
 def launched(settings: FabricSettings, progress: Progress = lambda _step: None) -> Iterator[FabricNetwork]:
-    """Gives a fabric that is still to be built and started, and takes it down at the end.
+    """Yields a fabric that the caller builds and starts, and takes it down at the end in any case.
 
-    Everything that the fabric's nodes and its user started is ended with it, however this ends.
+    All processes that the fabric's nodes and its users started are ended with it.
+
+    Args:
+        settings: the description of the fabric.
+        progress: called with a description of every step.
 
     Raises:
         MachineError: no root, no Open vSwitch, another fabric runs, or too little memory.
-        CommandError: a part of it could not be set up.
+        CommandError: a part of the fabric could not be set up.
     """
-    require_emulation()
+    requirements.require_emulation()
     if settings.links.impaired:
-        require_netem()
-    routers = settings.topology.routers
-    require_memory(routers, routers * settings.concentration)
+        requirements.require_netem()
+    topology = settings.topology
+    requirements.require_memory(topology.routers, topology.endpoints(settings.concentration))
     with exclusive_run_dir() as run_dir, _marked():
         network = FabricNetwork(settings, run_dir, progress)
         try:
@@ -280,7 +287,7 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
 
 @contextlib.contextmanager
 def _marked() -> Iterator[None]:
-    """Marks what is started meanwhile, Mininet's shells included, as this fabric's."""
+    """Marks the processes that are started during the block, Mininet's shells included, as this fabric's."""
     os.environ[MARK_VARIABLE] = str(os.getpid())
     try:
         yield

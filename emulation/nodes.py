@@ -1,8 +1,8 @@
-"""Mininet's nodes and links as PolarLab launches them: made first, wired up all at once.
+"""Mininet nodes and links whose interfaces `emulation.network` creates all at once.
 
-Mininet sets up each interface by several commands through the node's shell, which takes most of a large
-network's build. Here a link only notes what it joins, and `emulation.network` has the kernel make all
-veth pairs, queues and addresses in one go.
+Mininet sets up each interface by several commands through the node's shell, which takes most of the time that
+a large network's build needs. Here a link only notes its two ends, and `emulation.network` has the kernel
+create all veth pairs, queues and addresses by one command a node.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from topology.links import LinkSpec
 
 
 class FabricInterface(Intf):  # type: ignore[misc]
-    """One end of a link; it only exists once the network has wired itself up."""
+    """One end of a link; its interface exists once the network has created all of them."""
 
     def __init__(self, name: str, node: Any = None, port: int | None = None, **params: Any) -> None:
         params["moveIntfFn"] = _made_in_place
@@ -34,14 +34,14 @@ class FabricInterface(Intf):  # type: ignore[misc]
 
 
 def _made_in_place(_interface: Intf, _node: Any) -> None:
-    """Stands in for Mininet's move of an interface to its node: ours are created there."""
+    """Replaces Mininet's move of an interface to its node: these are created in their namespaces."""
 
 
 class FabricLink(Link):  # type: ignore[misc]
     """A link that `emulation.network` creates together with all others."""
 
-    # Interface numbers, different for the two ends of a link: where they are equal, Linux takes the
-    # veth for its own lower device and reports a lost carrier some 500 ms late.
+    # Interface indexes, different at the two ends of a link: where they are equal, Linux takes the veth for
+    # its own lower device and reports a lost carrier some 500 ms late.
     _numbers = itertools.count(1000)
 
     def __init__(self, node1: Any, node2: Any, **params: Any) -> None:
@@ -55,7 +55,7 @@ class FabricLink(Link):  # type: ignore[misc]
         return None, None
 
     def creation_command(self) -> str:
-        """Returns the line for `ip -batch` that makes the veth pair, each end in its node's namespace."""
+        """Returns the line for `ip -batch` that creates the veth pair, each end in its node's namespace."""
         ends = [
             f"name {interface.name} index {index} netns {interface.node.pid} {_mac(interface)}"
             for interface, index in ((self.intf1, self.index1), (self.intf2, self.index2))
@@ -70,10 +70,10 @@ def _mac(interface: Intf) -> str:
 
 
 class FabricHost(Host):  # type: ignore[misc]
-    """A host; its interface gets the designed addresses when the network is wired."""
+    """A host; the network configures its interface with the host's addresses."""
 
     def configDefault(self, **_params: Any) -> dict[str, str]:
-        """Does nothing but note the addresses for Mininet's own commands."""
+        """Notes the addresses, which Mininet's own commands read; the network configures them."""
         interface = self.defaultIntf()
         interface.mac = self.params["mac"]
         interface.ip, interface.prefixLen = self.params["ip"].split("/")
@@ -82,12 +82,12 @@ class FabricHost(Host):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class SwitchContext:
-    """What all switches of a fabric have in common.
+    """The settings that all switches of a fabric share.
 
     Attributes:
-        run_dir: where their sockets, databases and logs are.
+        run_dir: the folder of their sockets, databases and logs.
         datapath: `kernel` or `user`.
-        controller: the OpenFlow target that they call.
+        controller: the OpenFlow target that they connect to.
         links: the properties of their links.
     """
 
@@ -98,7 +98,7 @@ class SwitchContext:
 
 
 class FabricSwitch(Switch):  # type: ignore[misc]
-    """A switch in a namespace of its own, with an Open vSwitch of its own."""
+    """A switch with a namespace and an Open vSwitch of its own."""
 
     def __init__(self, name: str, context: SwitchContext, **params: Any) -> None:
         params["inNamespace"] = True
@@ -113,7 +113,12 @@ class FabricSwitch(Switch):  # type: ignore[misc]
 
     @classmethod
     def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
-        """Starts all switches and returns them when their bridges exist; errors as `start_all`."""
+        """Starts all switches side by side and returns them when their bridges exist.
+
+        Raises:
+            CommandError: a switch does not come up.
+            MachineError: Open vSwitch is not installed as expected.
+        """
         for switch in switches:
             switch.vswitch = VSwitch(switch.settings(), switch.context.run_dir, switch.context.datapath)
         vswitches = [switch.vswitch for switch in switches if switch.vswitch]
@@ -122,7 +127,7 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         return switches
 
     def settings(self) -> SwitchSettings:
-        """Returns what this switch's Open vSwitch is configured with."""
+        """Returns the configuration of this switch's Open vSwitch."""
         ports = tuple(
             (interface.name, number) for interface, number in self.ports.items() if interface.name != "lo"
         )
@@ -136,12 +141,12 @@ class FabricSwitch(Switch):  # type: ignore[misc]
     def dpctl(self, *arguments: str) -> str:
         """Runs `ovs-ofctl` on this switch (Mininet's `dpctl` command)."""
         if not self.vswitch:
-            return f"{self.name} does not run\n"
+            return f"{self.name} is not running\n"
         command, *rest = arguments
         return str(self.cmd("ovs-ofctl", "-OOpenFlow13", command, self.vswitch.management, *rest))
 
     def connected(self) -> bool:
-        """Returns whether the switch speaks with its controller."""
+        """Returns whether the switch is connected to its controller."""
         return bool(re.search(r"is_connected *: *true", self.cmd(self._controller_query())))
 
     def _controller_query(self) -> str:

@@ -1,8 +1,9 @@
-"""One Open vSwitch per router: its own ovsdb-server and ovs-vswitchd in the router's own namespace.
+"""One Open vSwitch per router: an ovsdb-server and an ovs-vswitchd of its own in the router's namespace.
 
-So switches share nothing: a packet waits for one switch only, and a switch can be killed like a real
-one. It also is what makes the userspace datapath quick; with the kernel's the same processes run, and
-the datapath is the namespace's own. All switches of a fabric are configured and started side by side.
+Switches share nothing: a packet waits for one switch only, and a switch can be killed like a real one. The
+userspace datapath is fast only in this way (docs/ground.md); with the kernel's datapath the same processes
+run, and each namespace has a datapath of its own. All switches of a fabric are configured and started side by
+side.
 """
 
 from __future__ import annotations
@@ -23,31 +24,31 @@ from topology.links import LinkSpec
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 READY_TIMEOUT_S = 60.0
-MAX_BACKOFF_MS = 1000  # the least that Open vSwitch takes: how long it waits to call its controller again
-# Per port, what may be in the token bucket and on the way through it.
+MAX_BACKOFF_MS = 1000  # longest wait before a switch calls its controller again; Open vSwitch takes no less
+# Frames of a port in its token bucket and on the way through it.
 _FRAMES_BEYOND_QUEUE = 8
-MAX_IDLE_MS = 60_000  # cached decisions stay for a minute without packets, not for ten seconds
+MAX_IDLE_MS = 60_000  # lifetime of a cached flow without packets; Open vSwitch's default is ten seconds
 
-# The userspace datapath takes and frees so many frames' buffers whenever it looks at a port. What is over
-# this size glibc gives back to the kernel every time, and pages are faulted in anew: with frames of 9,000
-# bytes more work than all else.
+# The userspace datapath allocates and frees the buffers of a batch of frames whenever it polls a port. glibc
+# returns memory beyond this size to the kernel every time, and its pages are faulted in anew: with frames of
+# 9,000 bytes that is more work than all else.
 _BATCH, _TRIM_BYTES = 32, 128 << 10
 _KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
 
 _DATAPATH_TYPES = {"user": "netdev", "kernel": "system"}
-# A frame that no rule takes (an Ethernet type for experiments): it makes a switch open what it sends through.
+# A frame that matches no rule (an Ethernet type for experiments): to send it, a switch opens its sockets.
 _FIRST_FRAME = "ff" * 6 + "020000000000" + "88b5" + "00" * 46
 _QUIET = ["-vconsole:off", "-vsyslog:off", "-vfile:warn"]
 
 
 @dataclass(frozen=True)
 class SwitchSettings:
-    """What one switch is configured with.
+    """The configuration of one switch.
 
     Attributes:
         name: the bridge's name, as `s3`.
         dpid: its datapath id.
-        namespace_pid: a process in the namespaces where it shall run.
+        namespace_pid: a process in the switch's namespaces.
         ports: (interface, OpenFlow port number) of every port.
         links: the properties of its links.
     """
@@ -60,7 +61,7 @@ class SwitchSettings:
 
 
 class VSwitch:
-    """The two processes of one switch, and their files in the fabric's run directory."""
+    """The two processes of one switch and their files in the fabric's run directory."""
 
     def __init__(self, settings: SwitchSettings, run_dir: Path, datapath: str) -> None:
         self.settings = settings
@@ -79,7 +80,7 @@ class VSwitch:
         self._start(["ovsdb-server", str(self._file("db")), f"--remote=punix:{self._file('sock')}"])
 
     def configure(self, controller: str) -> subprocess.Popen[str]:
-        """Starts the program that writes the switch's configuration; to be finished by the caller."""
+        """Starts the program that writes the switch's configuration; the caller calls `finish` on it."""
         name, dpid = self.settings.name, self.settings.dpid
         argv = ["ovs-vsctl", "--no-wait", f"--db=unix:{self._file('sock')}", "init"]
         argv += ["--", "set", "Open_vSwitch", ".", "other_config:n-handler-threads=1"]
@@ -101,9 +102,10 @@ class VSwitch:
         self._start(["ovs-vswitchd", f"unix:{self._file('sock')}"])
 
     def kill_daemon(self) -> None:
-        """Ends ovs-vswitchd without notice: no rule of the switch outlives it in the userspace datapath.
+        """Kills ovs-vswitchd, and with it the switch's rules.
 
-        With the kernel's, its flows are removed, as a switch that lost its power would have none.
+        The userspace datapath ends with the process; the kernel's is deleted, as a switch without power has
+        no flows.
         """
         if self.daemon_killed:
             return
@@ -120,23 +122,27 @@ class VSwitch:
         return len(self.processes) == 1
 
     def start_daemon_again(self) -> None:
-        """Starts ovs-vswitchd after `kill_daemon`, without any rules; errors as `start_all`."""
+        """Starts ovs-vswitchd after `kill_daemon`, without any rules.
+
+        Raises:
+            CommandError: the switch does not come up.
+        """
         if not self.daemon_killed:
             return
         self.start_daemon()
         _wait([self], lambda switch: switch.bridge_ready, "bridge")
-        _ready_to_send([self])
+        _prepare_to_send([self])
 
     def start_command(self, command: str, *arguments: str) -> subprocess.Popen[str]:
-        """Starts an `ovs-ofctl` command on the switch; to be finished by the caller."""
+        """Starts an `ovs-ofctl` command on the switch; the caller calls `finish` on it."""
         return start(["ovs-ofctl", "-OOpenFlow13", command, self.management, *arguments])
 
     def start_cache_flush(self) -> subprocess.Popen[str]:
-        """Starts the program that empties the cache of decisions; to be finished by the caller."""
+        """Starts the program that empties the cache of flows; the caller calls `finish` on it."""
         return start(["ovs-appctl", f"--target={self._file('ovs-vswitchd.ctl')}", "revalidator/purge"])
 
     def send_first_frame(self) -> subprocess.Popen[str] | None:
-        """Starts the program that makes the switch send a frame, if it sends by itself, not its kernel."""
+        """Starts the program that has a userspace datapath send a frame; None with the kernel's datapath."""
         if self._datapath != "user" or not self.settings.ports:
             return None
         _, port = self.settings.ports[0]
@@ -144,31 +150,31 @@ class VSwitch:
         return self.start_command("packet-out", frame)
 
     def enlarge_buffers(self) -> None:
-        """Gives the socket by which it sends room for all its ports' queues, and those of its ports more."""
+        """Enlarges the socket buffers of the userspace datapath to hold the frames of all ports' queues."""
         spec = self.settings.links
         frames = len(self.settings.ports) * (spec.queue_packets + _FRAMES_BEYOND_QUEUE)
         enlarge_buffers(self.processes[-1].pid, frames, spec.max_frame_bytes)
 
     @property
     def database_ready(self) -> bool:
-        """Whether the database takes connections."""
-        return takes_connections(self._file("sock"))
+        """Whether the database accepts connections."""
+        return accepts_connections(self._file("sock"))
 
     @property
     def bridge_ready(self) -> bool:
-        """Whether the bridge exists and can be spoken to."""
-        return takes_connections(self._file("mgmt"))
+        """Whether the bridge exists and accepts OpenFlow connections."""
+        return accepts_connections(self._file("mgmt"))
 
     def check_alive(self) -> None:
-        """Raises CommandError, with what the log says last, if a process of the switch has ended."""
+        """Raises CommandError, with the last line of the log, if a process of the switch has ended."""
         for process in self.processes:
             if process.poll() is not None:
                 name, status = self.settings.name, process.returncode
-                said = self._last_log_line()
-                raise CommandError(f"a process of {name} ended with status {status}: {said}")
+                last_line = self._last_log_line()
+                raise CommandError(f"a process of {name} ended with status {status}: {last_line}")
 
     def ended_programs(self) -> list[str]:
-        """Returns the names of those of the switch's programs that have ended."""
+        """Returns the names of the switch's programs that have ended."""
         names = ("ovsdb-server", "ovs-vswitchd")
         return [
             name for name, process in zip(names, self.processes, strict=False) if process.poll() is not None
@@ -204,12 +210,12 @@ class VSwitch:
         try:
             lines = self._log_file.read_text(errors="replace").split("\n")
         except OSError:
-            return "it left no log"
-        return next((line for line in reversed(lines) if line.strip()), "its log is empty")
+            return "the log cannot be read"
+        return next((line for line in reversed(lines) if line.strip()), "the log is empty")
 
 
-def takes_connections(path: Path) -> bool:
-    """Whether somebody listens on a Unix socket: it is there a moment before that."""
+def accepts_connections(path: Path) -> bool:
+    """Returns whether a process listens on a Unix socket; its file exists a moment earlier."""
     with socket.socket(socket.AF_UNIX) as trial, contextlib.suppress(OSError):
         trial.connect(str(path))
         return True
@@ -235,10 +241,10 @@ def start_all(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> No
     for switch in switches:
         switch.start_daemon()
     _wait(switches, lambda switch: switch.bridge_ready, "bridge")
-    _ready_to_send(switches)
+    _prepare_to_send(switches)
 
 
-def _ready_to_send(switches: Sequence[VSwitch]) -> None:
+def _prepare_to_send(switches: Sequence[VSwitch]) -> None:
     for switch, sending in [(switch, switch.send_first_frame()) for switch in switches]:
         if sending:
             finish(sending)
@@ -246,7 +252,7 @@ def _ready_to_send(switches: Sequence[VSwitch]) -> None:
 
 
 def kill_all(switches: Iterable[VSwitch]) -> None:
-    """Ends the processes of switches, side by side: the kernel removes a datapath's devices slowly."""
+    """Kills the processes of switches, side by side, as the kernel removes a datapath's devices slowly."""
     processes = [process for switch in switches for process in switch.processes]
     for process in processes:
         process.kill()
@@ -256,7 +262,7 @@ def kill_all(switches: Iterable[VSwitch]) -> None:
         switch.processes.clear()
 
 
-def _wait(switches: Sequence[VSwitch], ready: Callable[[VSwitch], bool], what: str) -> None:
+def _wait(switches: Sequence[VSwitch], ready: Callable[[VSwitch], bool], part: str) -> None:
     deadline = time.monotonic() + READY_TIMEOUT_S
     waiting = list(switches)
     while waiting := [switch for switch in waiting if not ready(switch)]:
@@ -264,5 +270,5 @@ def _wait(switches: Sequence[VSwitch], ready: Callable[[VSwitch], bool], what: s
             switch.check_alive()
         if time.monotonic() > deadline:
             name = waiting[0].settings.name
-            raise CommandError(f"{name} has no {what} after {READY_TIMEOUT_S:g} s")
+            raise CommandError(f"{name} has no {part} after {READY_TIMEOUT_S:g} s")
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""What this machine has: root, programs, datapaths, queueing disciplines, memory. Detect, never assume."""
+"""Requirements of emulation, each detected: root, programs, datapaths, queueing disciplines, memory."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PROGRAMS = {
 
 CAPABILITIES = "a container needs the capabilities SYS_ADMIN, NET_ADMIN and NET_RAW (docker run --privileged)"
 
-# Resident memory of one switch (ovsdb-server and ovs-vswitchd, and the shell that holds its namespace)
-# and of one host (its shell), measured on ER_7, with a third on top.
+# Resident memory of one switch (ovsdb-server, ovs-vswitchd, and the shell that holds its namespace) and of
+# one host (its shell): measured on ER_7, plus a third.
 SWITCH_MEMORY_BYTES = 24 << 20
 HOST_MEMORY_BYTES = 4 << 20
 
@@ -45,32 +45,34 @@ def mininet_version() -> str | None:
 
 
 def require_root() -> None:
-    """Raises MachineError unless we are root."""
+    """Raises MachineError unless this process runs as root."""
     if os.geteuid() != 0:
         raise MachineError("emulating a network needs root; try again with sudo")
 
 
 def require_emulation() -> None:
-    """Raises MachineError, naming what is missing, unless fabrics can be launched here."""
+    """Raises MachineError, which names the missing requirement, unless fabrics can be launched here."""
     require_root()
     require_programs(PROGRAMS)
     problem = namespaces_problem()
     if problem:
-        raise MachineError(f"root may not make network namespaces and links here ({problem}); {CAPABILITIES}")
+        raise MachineError(
+            f"root cannot create network namespaces and links here ({problem}); {CAPABILITIES}"
+        )
 
 
 def namespaces_problem() -> str | None:
-    """Returns what keeps us from making a node and its links, or None: it is tried as fabrics do it."""
+    """Tries to create a namespace with a link as fabrics do; returns the error, or None if it succeeds."""
     link = ["ip", "link", "add", "polarlab-a", "type", "veth", "peer", "name", "polarlab-b"]
     try:
         run(["mnexec", "-n", *link])
     except CommandError as error:
-        return error.said
+        return error.reason
     return None
 
 
 def kernel_datapath_available() -> bool:
-    """Returns whether the kernel has the openvswitch module, loading it where possible."""
+    """Returns whether the kernel has the openvswitch module, which is loaded where possible."""
     if Path("/sys/module/openvswitch").exists():
         return True
     try:
@@ -80,9 +82,10 @@ def kernel_datapath_available() -> bool:
     return Path("/sys/module/openvswitch").exists()
 
 
-def qdisc_available(words: str) -> bool:
-    """Returns whether the kernel takes a queueing discipline, by `tc`'s words, in a namespace made for it."""
-    script = f"ip link set lo up && tc qdisc add dev lo root {words}"
+def qdisc_available(options: str) -> bool:
+    """Returns whether the kernel accepts a queueing discipline with these options of `tc`."""
+    # It is tried in a namespace of its own.
+    script = f"ip link set lo up && tc qdisc add dev lo root {options}"
     try:
         done = subprocess.run(["unshare", "-n", "sh", "-c", script], check=False, capture_output=True)
     except FileNotFoundError:
@@ -91,32 +94,32 @@ def qdisc_available(words: str) -> bool:
 
 
 def require_netem() -> None:
-    """Raises MachineError unless links can delay and lose packets here."""
+    """Raises MachineError unless the kernel has netem, which delays and loses packets on links."""
     if not qdisc_available("netem delay 1ms"):
         raise MachineError(
-            "this kernel has no netem, which delays and loses packets on links; " + KERNEL_WITH_ALL
+            f"this kernel has no netem, which delays and loses packets on links. {KERNEL_WITH_ALL}"
         )
 
 
-def check_datapath(asked: str) -> None:
-    """Raises UsageError unless `asked` is one of DATAPATHS."""
-    if asked not in DATAPATHS:
-        raise UsageError(f"unknown datapath {asked!r}; there are: {', '.join(DATAPATHS)}")
+def check_datapath(name: str) -> None:
+    """Raises UsageError unless `name` is one of DATAPATHS."""
+    if name not in DATAPATHS:
+        raise UsageError(f"datapath must be one of {', '.join(DATAPATHS)}, got {name!r}")
 
 
-def choose_datapath(asked: str) -> str:
-    """Returns `kernel` or `user` for what was asked for: the kernel's where there is one.
+def choose_datapath(name: str) -> str:
+    """Returns `kernel` or `user` for one of DATAPATHS; `auto` is the kernel's datapath where there is one.
 
     Raises:
-        UsageError: `asked` is not one of DATAPATHS.
-        MachineError: the kernel's datapath was asked for and this kernel has none.
+        UsageError: `name` is not one of DATAPATHS.
+        MachineError: it is `kernel`, and this kernel has no such datapath.
     """
-    check_datapath(asked)
-    if asked == "user":
+    check_datapath(name)
+    if name == "user":
         return "user"
     if kernel_datapath_available():
         return "kernel"
-    if asked == "kernel":
+    if name == "kernel":
         raise MachineError(
             "this kernel has no openvswitch module; use --datapath user, or a kernel that has it"
         )
@@ -124,21 +127,21 @@ def choose_datapath(asked: str) -> str:
 
 
 def available_memory_bytes() -> int:
-    """Returns how much memory can still be used, as the kernel estimates it."""
+    """Returns the memory that the kernel estimates to be available, in bytes."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         name, _, value = line.partition(":")
         if name == "MemAvailable":
             return int(value.split()[0]) << 10
-    raise MachineError("/proc/meminfo tells no MemAvailable; Linux 3.14 or newer is needed")
+    raise MachineError("/proc/meminfo has no MemAvailable; Linux 3.14 or newer is needed")
 
 
 def require_memory(routers: int, hosts: int) -> None:
-    """Raises MachineError if a fabric of that many routers and hosts will not fit into memory."""
+    """Raises MachineError unless a fabric of that many routers and hosts fits into the available memory."""
     needed = routers * SWITCH_MEMORY_BYTES + hosts * HOST_MEMORY_BYTES
     available = available_memory_bytes()
     if needed > available:
         raise MachineError(
-            f"{routers} switches and {hosts} hosts need about {needed >> 20} MiB of memory, and "
+            f"{routers} switches and {hosts} hosts need about {needed >> 20} MiB of memory, but "
             f"{available >> 20} MiB are free; try a smaller fabric"
         )
 
@@ -147,5 +150,5 @@ def emulation_versions() -> dict[str, str]:
     """Returns the versions of Mininet and Open vSwitch."""
     from mininet.net import VERSION
 
-    said = run(["ovs-vswitchd", "--version"]).split()
-    return {"mininet": VERSION, "openvswitch": said[said.index("vSwitch)") + 1]}
+    words = run(["ovs-vswitchd", "--version"]).split()
+    return {"mininet": VERSION, "openvswitch": words[words.index("vSwitch)") + 1]}

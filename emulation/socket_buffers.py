@@ -1,16 +1,16 @@
-"""Room in the packet sockets by which a switch's program sends and receives.
+"""Buffers of the packet sockets by which a switch's program sends and receives.
 
-The userspace datapath sends by all ports through one packet socket, and a frame counts against that socket's
-send buffer until it has left its port's queue. Linux gives it 208 KiB, some 90 frames of 1,000 bytes. Where a
-few ports' queues are full, that is used up, and frames for ports that are free are dropped: on ER_5 under a
-tornado at full load six of ten losses were of this kind. So the buffer is made as large as the queues.
+The userspace datapath sends through one packet socket for all ports, and a frame counts against that socket's
+send buffer until it has left its port's queue. Linux gives the buffer 208 KiB, some 90 frames of 1,000 bytes.
+A few ports' full queues use that up, and frames for free ports are dropped: on ER_5 under a tornado at full
+load, six of ten losses were of this kind (measured). The buffer is therefore made as large as the queues.
 
-What arrives while the program has no processor waits in the receive buffer of its port, of 208 KiB too: some
-280 of the smallest frames. A program that stood still for 120 ms lost a hundred of 4,000 probes a second, and
-no counter of an interface or a queue told it. So that buffer is made larger as well.
+Frames that arrive while the program has no processor wait in the receive buffer of their port, of 208 KiB
+too: some 280 of the smallest frames. A program that stood still for 120 ms lost a hundred of 4,000 probes a
+second (measured), and no counter of an interface or a queue showed it. So that buffer is enlarged, too.
 
-Only the sockets of a running ovs-vswitchd can be told apart from the machine's default, hence the copies of
-its descriptors (pidfd_getfd(2)).
+The buffers are set on copies of the running ovs-vswitchd's descriptors (pidfd_getfd(2)), so that the
+machine's default stays as it is.
 """
 
 from __future__ import annotations
@@ -23,21 +23,26 @@ import stat
 
 from topology.errors import MachineError
 
-# What a frame counts against a socket's buffer, at most: its memory, a power of two, and its bookkeeping.
+# Most bytes that a frame counts against a socket's buffer: its memory, a power of two, and its bookkeeping.
 _LEAST_FRAME_COST_BYTES, _FRAME_COST = 4096, 2.5
-_MOST_BYTES = (1 << 30) - 1  # the kernel doubles what it is told, and counts in 32 bits
+_MOST_BYTES = (1 << 30) - 1  # the kernel doubles the value and counts in 32 bits
 _RECEIVE_BYTES = 512 << 10  # doubled: 1,300 of the smallest frames, 450 of 1,000 bytes
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33  # Linux, <asm-generic/socket.h>; Python has no names for them
 _PIDFD_GETFD = 438  # the same on all architectures
 
 
 def enlarge_buffers(pid: int, frames: int, frame_bytes: int) -> None:
-    """Gives every packet socket of a process room to send so many frames of a length, and to receive more.
+    """Enlarges the buffers of every packet socket of a process.
 
-    Sockets that the process closes while this looks are passed over.
+    Sockets that the process closes meanwhile are skipped.
+
+    Args:
+        pid: the process.
+        frames: frames that the send buffer of each socket holds.
+        frame_bytes: length of the longest frame.
 
     Raises:
-        MachineError: the kernel does not let us, or the process has none.
+        MachineError: the kernel refuses, or the process has no packet socket.
     """
     cost_bytes = max(_LEAST_FRAME_COST_BYTES, round(_FRAME_COST * frame_bytes))
     send_bytes = min(frames * cost_bytes, _MOST_BYTES)
@@ -46,17 +51,17 @@ def enlarge_buffers(pid: int, frames: int, frame_bytes: int) -> None:
     except OSError as error:
         raise MachineError(f"a switch's buffers cannot be enlarged ({error.strerror})") from error
     try:
-        found = sum(_enlarge(process, int(name), send_bytes) for name in os.listdir(f"/proc/{pid}/fd"))
+        enlarged = sum(_enlarge(process, int(name), send_bytes) for name in os.listdir(f"/proc/{pid}/fd"))
     except OSError as error:
         raise MachineError(f"a switch's buffers cannot be enlarged ({error.strerror})") from error
     finally:
         os.close(process)
-    if not found:
-        raise MachineError("a switch has no packet socket to enlarge the buffers of")
+    if not enlarged:
+        raise MachineError("a switch has no packet socket whose buffers could be enlarged")
 
 
 def _enlarge(process: int, descriptor: int, send_bytes: int) -> bool:
-    """Returns whether a descriptor is a packet socket's; then its buffers are enlarged."""
+    """Enlarges the buffers of a descriptor if it is a packet socket's; returns whether it is."""
     try:
         copy = _copy_of(process, descriptor)
     except OSError as error:

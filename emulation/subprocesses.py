@@ -1,4 +1,4 @@
-"""Running other programs: an argument list, a time limit, and an error that says what went wrong."""
+"""Child processes that run other programs: an argument list, a time limit, an error with the command."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from topology.errors import MachineError, PolarLabError
 
 DEFAULT_TIMEOUT_S = 60.0
 
-# Every process that a fabric starts inherits this variable, so that clean-up can tell its own.
+# Every process of a fabric inherits this variable, so that clean-up can tell them from all others.
 MARK_VARIABLE = "POLARLAB_FABRIC"
 
 
 class CommandError(PolarLabError):
-    """A program failed or took too long; the text has the command and what it said.
+    """A program failed or took too long; the text has the command and its output.
 
     Attributes:
-        said: what the program said, in a line; empty where none did.
+        reason: the program's output in one line, or the exceeded time limit; may be empty.
     """
 
-    def __init__(self, text: str, said: str = "") -> None:
+    def __init__(self, text: str, reason: str = "") -> None:
         super().__init__(text)
-        self.said = said
+        self.reason = reason
 
 
 def marked_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Returns the environment for a fabric's processes: ours, the fabric's mark, and `extra`."""
+    """Returns the environment of a fabric's processes: this process's own, the fabric's mark, and `extra`."""
     return {**os.environ, MARK_VARIABLE: str(os.getpid()), **(extra or {})}
 
 
@@ -41,15 +41,19 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = DEFAULT_TIME
     """Runs a program to its end and returns its standard output.
 
     Raises:
-        CommandError: it exits with another status than 0, or is not done in `timeout_s` seconds.
-        MachineError: there is no such program.
+        CommandError: it exits with another status than 0, or runs for more than `timeout_s` seconds.
+        MachineError: the program is not installed.
     """
     process = start(argv)
     return finish(process, stdin=stdin, timeout_s=timeout_s)
 
 
 def start(argv: Sequence[str]) -> subprocess.Popen[str]:
-    """Starts a program whose input and output are pipes; to be followed by `finish`."""
+    """Starts a program whose input and output are pipes, for `finish` to feed and to read.
+
+    Raises:
+        MachineError: the program is not installed.
+    """
     try:
         return subprocess.Popen(
             argv,
@@ -58,33 +62,40 @@ def start(argv: Sequence[str]) -> subprocess.Popen[str]:
             stderr=subprocess.PIPE,
             text=True,
             env=marked_environment(),
-            start_new_session=True,  # Ctrl-C is for us to act on
+            start_new_session=True,  # Ctrl-C ends this process alone, which then ends its children
         )
     except FileNotFoundError:
         raise MachineError(f"{argv[0]} is not installed; `make setup` installs it") from None
 
 
 def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
-    """Feeds a started program, waits for its end and returns its standard output; errors as `run`."""
+    """Feeds a started program, waits for its end and returns its standard output.
+
+    Raises:
+        CommandError: it exits with another status than 0, or runs for more than `timeout_s` seconds.
+    """
     command = " ".join(process.args) if isinstance(process.args, list) else str(process.args)
     try:
         output, errors = process.communicate(stdin, timeout=timeout_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        said = f"not done after {timeout_s:g} s"
-        raise CommandError(f"`{command}` was {said}", said) from None
+        reason = f"not done after {timeout_s:g} s"
+        raise CommandError(f"`{command}` was {reason}", reason) from None
     if process.returncode:
-        said = " ".join((errors or output).split())
-        raise CommandError(f"`{command}` failed with status {process.returncode}: {said}", said)
+        reason = " ".join((errors or output).split())
+        raise CommandError(f"`{command}` failed with status {process.returncode}: {reason}", reason)
     return output
 
 
 def require_programs(programs: Mapping[str, str]) -> None:
-    """Checks that programs are there: name -> the Debian package that has it.
+    """Checks that programs are installed.
+
+    Args:
+        programs: name of each program -> the Debian package that holds it.
 
     Raises:
-        MachineError: names the first one missing and its package.
+        MachineError: a program is missing; the text names the first one and its package.
     """
     for program, package in programs.items():
         if shutil.which(program) is None:

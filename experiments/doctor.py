@@ -1,4 +1,4 @@
-"""What this machine has of what fabrics need, found out by trying, and how to get what is missing."""
+"""Examination of this machine: the requirements of fabrics, each tried, and remedies for missing ones."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from emulation.requirements import (
 )
 from emulation.subprocesses import run
 
-# What userspace switches pass from host to host over two hops for each core while a third of the CPU stays
-# idle, with generator and collector on the same cores: measured on ER_5 with 2 cores. A packet costs them a
-# wake-up at each switch.
+# Frames per second and core that userspace switches carry from host to host over two hops while a third of
+# the CPU stays idle, with generator and collector on the same cores: measured on ER_5 with 2 cores. Each
+# packet costs a wake-up at each switch.
 FRAMES_PER_CORE = 800
-# Queueing disciplines, and how each is tried.
+# Queueing disciplines, each with the options of `tc` with which it is tried.
 _QDISCS = {
     "tbf": "tbf rate 1mbit burst 3000 limit 30000",
     "pfifo": "pfifo limit 32",
@@ -39,36 +39,47 @@ _NEEDED_QDISCS = frozenset({"tbf", "pfifo"})
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """One examined requirement.
 
     Attributes:
-        name: what.
-        there: whether the machine has it.
-        needed: whether fabrics cannot be launched without it.
-        said: which version, or how much.
-        remedy: how to get it, where it is missing.
-        known: whether it could be found out; what was not is not said to be missing.
+        name: the program, package, kernel feature or resource.
+        present: whether the machine has it.
+        needed: whether fabrics need it to be launched.
+        detail: its version, place or amount.
+        remedy: a way to get it if it is missing.
+        known: whether it could be examined; a requirement that could not is not reported as missing.
     """
 
     name: str
-    there: bool
+    present: bool
     needed: bool
-    said: str = ""
+    detail: str = ""
     remedy: str = ""
     known: bool = True
 
     @property
     def missing(self) -> bool:
-        """Whether fabrics cannot be launched for want of this."""
-        return self.needed and self.known and not self.there
+        """Whether its absence keeps fabrics from being launched."""
+        return self.needed and self.known and not self.present
+
+    def to_dict(self) -> dict[str, str | bool]:
+        """Returns the finding with the keys of `polarlab doctor --json`."""
+        return {
+            "name": self.name,
+            "there": self.present,
+            "needed": self.needed,
+            "said": self.detail,
+            "remedy": self.remedy,
+            "known": self.known,
+        }
 
 
 def examine() -> list[Finding]:
-    """Returns everything that was looked at."""
+    """Returns the findings on all requirements."""
     root = Finding("root", os.geteuid() == 0, needed=True, remedy="run it with sudo")
     programs = [_program(name, package) for name, package in PROGRAMS.items()]
-    namespaces = _namespaces(_first_lacking([root, *programs]))
-    untried = _first_lacking([root, *programs, namespaces])
+    namespaces = _namespaces(_first_absent([root, *programs]))
+    obstacle = _first_absent([root, *programs, namespaces])
     return [
         root,
         *programs,
@@ -78,27 +89,32 @@ def examine() -> list[Finding]:
             "datapath kernel",
             kernel_datapath_available(),
             needed=False,
-            said="openvswitch module",
+            detail="openvswitch module",
             remedy=f"only the userspace datapath is here. {KERNEL_WITH_ALL}",
         ),
-        *(_qdisc(kind, untried) for kind in _QDISCS),
+        *(_qdisc(kind, obstacle) for kind in _QDISCS),
         _mininet(),
         *(_package(name) for name in ("ryu", "scapy", "networkx", "numpy")),
-        Finding("cores", there=True, needed=True, said=str(os.cpu_count())),
-        Finding("memory", there=True, needed=True, said=f"{available_memory_bytes() >> 20} MiB free"),
-        Finding("kernel", there=True, needed=True, said=platform.release()),
+        Finding("cores", present=True, needed=True, detail=str(os.cpu_count())),
+        Finding("memory", present=True, needed=True, detail=f"{available_memory_bytes() >> 20} MiB free"),
+        Finding("kernel", present=True, needed=True, detail=platform.release()),
     ]
 
 
 def largest_fabric_routers(concentration: int) -> int:
-    """Returns how many routers' switches and hosts fit into the free memory."""
+    """Returns the number of routers, with `concentration` hosts each, that fit into the free memory."""
     return available_memory_bytes() // (SWITCH_MEMORY_BYTES + concentration * HOST_MEMORY_BYTES)
 
 
 def link_rate_bps(hosts: int, load: float, frame_bytes: int) -> float:
-    """Returns a rule of thumb for the link rate at which this machine carries a fabric's traffic.
+    """Estimates the link rate at which this machine carries a fabric's traffic, in bits per second.
 
-    For the userspace datapath and paths of two hops; `--link-rate auto` measures it.
+    A rule of thumb for the userspace datapath and paths of two hops; `--link-rate auto` measures the rate.
+
+    Args:
+        hosts: number of hosts.
+        load: offered load as a fraction of the injection capacity.
+        frame_bytes: length of the frames.
     """
     frames_per_s = FRAMES_PER_CORE * (os.cpu_count() or 1)
     return frames_per_s * frame_bytes * 8 / (hosts * load)
@@ -106,53 +122,57 @@ def link_rate_bps(hosts: int, load: float, frame_bytes: int) -> float:
 
 def _program(name: str, package: str) -> Finding:
     path = shutil.which(name)
-    return Finding(name, path is not None, needed=True, said=path or "", remedy=f"apt-get install {package}")
+    return Finding(
+        name, path is not None, needed=True, detail=path or "", remedy=f"apt-get install {package}"
+    )
 
 
-def _first_lacking(findings: Sequence[Finding]) -> Finding | None:
-    return next((one for one in findings if not one.there), None)
+def _first_absent(findings: Sequence[Finding]) -> Finding | None:
+    return next((one for one in findings if not one.present), None)
 
 
-def _namespaces(lacking: Finding | None) -> Finding:
+def _namespaces(obstacle: Finding | None) -> Finding:
     name = "namespaces, links"
-    if lacking:
-        return _untried(name, lacking)
+    if obstacle:
+        return _untried(name, obstacle)
     problem = namespaces_problem()
     return Finding(name, problem is None, needed=True, remedy=f"{problem}; {CAPABILITIES}")
 
 
-def _untried(name: str, lacking: Finding, *, needed: bool = True) -> Finding:
+def _untried(name: str, obstacle: Finding, *, needed: bool = True) -> Finding:
     return Finding(
-        name, there=False, needed=needed, remedy=f"cannot be tried without {lacking.name}", known=False
+        name, present=False, needed=needed, remedy=f"cannot be tried without {obstacle.name}", known=False
     )
 
 
 def _open_vswitch() -> Finding:
     try:
-        said = run(["ovs-vswitchd", "--version"]).splitlines()[0]
-    except Exception:  # whatever is wrong with it, it is not there
-        return Finding("Open vSwitch", there=False, needed=True, remedy="apt-get install openvswitch-switch")
-    return Finding("Open vSwitch", there=True, needed=True, said=f"{said}; datapath user")
+        version = run(["ovs-vswitchd", "--version"]).splitlines()[0]
+    except Exception:  # a broken installation counts as none
+        return Finding(
+            "Open vSwitch", present=False, needed=True, remedy="apt-get install openvswitch-switch"
+        )
+    return Finding("Open vSwitch", present=True, needed=True, detail=f"{version}; datapath user")
 
 
-def _qdisc(kind: str, lacking: Finding | None) -> Finding:
+def _qdisc(kind: str, obstacle: Finding | None) -> Finding:
     remedy = f"this kernel has no sch_{kind}. {KERNEL_WITH_ALL}"
     needed = kind in _NEEDED_QDISCS
-    if lacking:
-        return _untried(f"qdisc {kind}", lacking, needed=needed)
+    if obstacle:
+        return _untried(f"qdisc {kind}", obstacle, needed=needed)
     uses = {"netem": "--link-delay, --link-loss, and Mininet's delay, loss and max_queue_size"}.get(kind, "")
-    return Finding(f"qdisc {kind}", qdisc_available(_QDISCS[kind]), needed, said=uses, remedy=remedy)
+    return Finding(f"qdisc {kind}", qdisc_available(_QDISCS[kind]), needed, detail=uses, remedy=remedy)
 
 
 def _mininet() -> Finding:
     version = mininet_version()
     if version is None:
-        return Finding("Mininet", there=False, needed=True, remedy="apt-get install mininet; make setup")
-    return Finding("Mininet", there=True, needed=True, said=version)
+        return Finding("Mininet", present=False, needed=True, remedy="apt-get install mininet; make setup")
+    return Finding("Mininet", present=True, needed=True, detail=version)
 
 
 def _package(name: str) -> Finding:
     try:
-        return Finding(name, there=True, needed=True, said=importlib.metadata.version(name))
+        return Finding(name, present=True, needed=True, detail=importlib.metadata.version(name))
     except importlib.metadata.PackageNotFoundError:
-        return Finding(name, there=False, needed=True, remedy="make setup")
+        return Finding(name, present=False, needed=True, remedy="make setup")

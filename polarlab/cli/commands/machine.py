@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 
 from experiments.errors import Status
 from polarlab.cli.console import print_result, print_table
@@ -34,13 +33,13 @@ def doctor(arguments: argparse.Namespace) -> Status:
             }
         )
     if arguments.json:
-        print_result(arguments, {"findings": [asdict(one) for one in findings], "fabrics": fabrics})
+        print_result(arguments, {"findings": [one.to_dict() for one in findings], "fabrics": fabrics})
         return Status.MACHINE if missing else Status.DONE
     rows = [
         {
             "what": one.name,
-            "here": "yes" if one.there else "?" if not one.known else "NO" if one.needed else "no",
-            "": one.said if one.there else one.remedy,
+            "here": "yes" if one.present else "?" if not one.known else "NO" if one.needed else "no",
+            "": one.detail if one.present else one.remedy,
         }
         for one in findings
     ]

@@ -2,16 +2,16 @@
 
 import socket
 
-from emulation.open_vswitch import takes_connections
+from emulation.open_vswitch import accepts_connections
 
 
 def test_a_socket_that_nobody_listens_on_yet_takes_no_connections(tmp_path):
     path = tmp_path / "mgmt"
-    assert not takes_connections(path)
+    assert not accepts_connections(path)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
         assert path.exists()
-        assert not takes_connections(path)
+        assert not accepts_connections(path)
         server.listen()
-        assert takes_connections(path)
-    assert not takes_connections(path)
+        assert accepts_connections(path)
+    assert not accepts_connections(path)

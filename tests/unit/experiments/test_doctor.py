@@ -1,4 +1,4 @@
-"""What a machine is told to have, to lack, and to carry."""
+"""Findings on a machine, their remedies, and the fabrics that it carries."""
 
 import json
 import os
@@ -13,15 +13,15 @@ from experiments.errors import Status
 from polarlab.cli import main as entry
 
 
-def found(name):
+def finding_on(name):
     (finding,) = [finding for finding in examine() if finding.name == name]
     return finding
 
 
-def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch, capsys):
+def test_a_missing_program_is_named_with_its_remedy(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "PROGRAMS", {"ovs-nothing": "openvswitch-switch"})
-    missing = found("ovs-nothing")
-    assert not missing.there
+    missing = finding_on("ovs-nothing")
+    assert not missing.present
     assert missing.needed
     assert missing.remedy == "apt-get install openvswitch-switch"
     assert entry.main(["doctor"]) == Status.MACHINE
@@ -32,21 +32,21 @@ def test_programs_are_found_where_the_path_is_a_users(monkeypatch, capsys):
     """Debian's plain `su` keeps it."""
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     entry.main(["doctor", "--json"])
-    told = {one["name"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
-    assert told["tc"]["said"] in ("/usr/sbin/tc", "/sbin/tc")
+    report = {one["name"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert report["tc"]["said"] in ("/usr/sbin/tc", "/sbin/tc")
 
 
-def test_what_cannot_be_tried_is_not_said_to_be_missing(monkeypatch, tmp_path, capsys):
+def test_a_requirement_that_cannot_be_tried_is_not_reported_as_missing(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert found("tc").missing
-    queue = found("qdisc tbf")
+    assert finding_on("tc").missing
+    queue = finding_on("qdisc tbf")
     assert not queue.known
     assert not queue.missing
     assert queue.remedy.startswith("cannot be tried without ")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="whoever is not root has no capabilities to lose")
-def test_a_root_that_may_not_make_namespaces_is_told_so(capfd):
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to lose")
+def test_a_root_without_capabilities_is_named(capfd):
     """As in a container that was given no capabilities."""
     less = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
     command = [sys.executable, "-c", "import sys; from polarlab.cli.main import main; sys.exit(main())"]
@@ -54,14 +54,14 @@ def test_a_root_that_may_not_make_namespaces_is_told_so(capfd):
         given = [*less, *command, *words]
         done = subprocess.run(given, check=False, capture_output=True, text=True, timeout=60)
         assert done.returncode == Status.MACHINE
-        told = (done.stdout + done.stderr).splitlines()
-        assert any("capabilities SYS_ADMIN" in line for line in told)
+        report = (done.stdout + done.stderr).splitlines()
+        assert any("capabilities SYS_ADMIN" in line for line in report)
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_python_packages_are_there_with_their_versions():
-    assert found("ryu").said == "4.34"
-    assert found("numpy").there
+def test_python_packages_are_found_with_their_versions():
+    assert finding_on("ryu").detail == "4.34"
+    assert finding_on("numpy").present
 
 
 def test_a_package_that_is_missing_is_set_up(monkeypatch):
@@ -70,11 +70,11 @@ def test_a_package_that_is_missing_is_set_up(monkeypatch):
 
 def test_without_root_queues_cannot_be_tried(monkeypatch):
     monkeypatch.setattr(doctor.os, "geteuid", lambda: 1000)
-    assert not found("root").there
-    assert found("qdisc tbf").remedy == "cannot be tried without root"
+    assert not finding_on("root").present
+    assert finding_on("qdisc tbf").remedy == "cannot be tried without root"
 
 
-def test_how_much_it_carries_follows_from_memory_and_cores(monkeypatch):
+def test_the_size_and_rate_that_it_carries_follow_from_memory_and_cores(monkeypatch):
     monkeypatch.setattr(doctor, "available_memory_bytes", lambda: 1 << 30)
     assert largest_fabric_routers(1) == (1 << 30) // (28 << 20)
     assert largest_fabric_routers(3) < largest_fabric_routers(1)
@@ -83,7 +83,7 @@ def test_how_much_it_carries_follows_from_memory_and_cores(monkeypatch):
 
 def test_the_command_prints_one_object(capsys):
     status = entry.main(["doctor", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    lacks = [one["name"] for one in told["findings"] if one["needed"] and not one["there"]]
-    assert status == (Status.MACHINE if lacks else Status.DONE)
-    assert {fabric["switches"] for fabric in told["fabrics"]} == {13, 31, 57, 133}
+    report = json.loads(capsys.readouterr().out)
+    absent = [one["name"] for one in report["findings"] if one["needed"] and not one["there"]]
+    assert status == (Status.MACHINE if absent else Status.DONE)
+    assert {fabric["switches"] for fabric in report["fabrics"]} == {13, 31, 57, 133}

@@ -1,0 +1,34 @@
+"""Mininet's view of a fabric, where routers differ in their number of hosts."""
+
+import pytest
+from leaf_spine import LeafSpine
+
+from emulation import requirements
+from emulation.mininet_topo import FabricTopo, topos
+from emulation.network import FabricSettings, launched
+from topology.errors import MachineError
+from topology.links import LinkSpec
+
+
+def test_only_leaves_of_a_leaf_spine_have_hosts():
+    topo = FabricTopo(LeafSpine(leaves=4, spines=2), 2)
+    assert sorted(topo.switches()) == ["s1", "s2", "s3", "s4", "s5", "s6"]
+    assert sorted(topo.hosts()) == [f"h{leaf}_{k}" for leaf in (1, 2, 3, 4) for k in (1, 2)]
+    assert len(topo.links()) == 4 * 2 + 8
+    assert topo.port("h3_2", "s3") == (0, 4)  # ports 1 and 2 lead to the spines
+
+
+def test_memory_is_required_for_the_hosts_that_exist(monkeypatch):
+    def refuse(routers, hosts):
+        raise MachineError(f"{routers} routers, {hosts} hosts")
+
+    monkeypatch.setattr(requirements, "require_emulation", lambda: None)
+    monkeypatch.setattr(requirements, "require_memory", refuse)
+    settings = FabricSettings(LeafSpine(leaves=4, spines=2), 3, LinkSpec(1_000_000, 32), "user")
+    with pytest.raises(MachineError, match=r"^6 routers, 12 hosts$"), launched(settings):
+        raise AssertionError("never launched")
+
+
+def test_mininet_makes_a_fabric_from_words():
+    topo = topos["polarfly"](3, hosts=2)
+    assert (len(topo.switches()), len(topo.hosts()), len(topo.links())) == (13, 26, 24 + 26)
