@@ -1,20 +1,19 @@
-"""What a sweep goes over: routings, patterns and loads, as the command line names them."""
+"""Specification of a sweep: the product of routings, patterns and loads."""
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.spec.traffic import add_frame_arguments, add_seed_argument
-from experiments.spec.values import plain_name, words_of
-from routing.registry import ROUTINGS, routing
+from experiments.spec.values import check_range, plain_name, words_of
+from routing.registry import routing
 from topology.errors import ParameterError
 from traffic.workload.patterns import check_load, split_name
 
 LEAST_LOAD_STEP = 0.001
+MAX_REPEAT = 1000
 
 
 @dataclass(frozen=True)
@@ -33,51 +32,41 @@ class Point:
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """What to sweep over, and how many seeds each point is measured with; the rest is told elsewhere."""
+    """The points of a sweep.
+
+    Attributes:
+        routings, patterns: names of registered routings and patterns.
+        loads: offered loads, over 0 and at most 1, ascending.
+        repeat: replications of each point, with a seed each.
+
+    Raises:
+        UsageError: a value is outside its domain.
+    """
 
     routings: Sequence[str]
     patterns: Sequence[str]
     loads: Sequence[float]
     repeat: int = 1
 
+    def __post_init__(self) -> None:
+        for name in self.routings:
+            routing(name)
+        for pattern in self.patterns:
+            split_name(pattern)
+        for load in self.loads:
+            check_load(load)
+        check_range("repeat", self.repeat, 1, MAX_REPEAT)
+
     def points(self) -> list[Point]:
         """Returns all points, routing by routing, loads ascending."""
         return [Point(*values) for values in itertools.product(self.routings, self.patterns, self.loads)]
-
-
-def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds what a sweep goes over, instead of one routing, pattern and load; and its traffic."""
-    parser.add_argument(
-        "--routings", default="min,ugal-pf", help=f"of {', '.join(ROUTINGS)} (default min,ugal-pf)"
-    )
-    parser.add_argument(
-        "--patterns",
-        default="uniform,tornado",
-        help="`polarlab patterns` lists them (default uniform,tornado)",
-    )
-    parser.add_argument(
-        "--loads", default="0.1:0.9:0.2", help="as 0.1,0.5 or FIRST:LAST:STEP (default 0.1:0.9:0.2)"
-    )
-    add_seed_argument(parser)
-    add_frame_arguments(parser)
-
-
-def read_sweep(arguments: argparse.Namespace) -> SweepOptions:
-    """Returns the checked routings, patterns and loads of a sweep; errors as `read_fabric`."""
-    routings = words_of("--routings", arguments.routings)
-    patterns = words_of("--patterns", arguments.patterns)
-    for name in routings:
-        routing(name)
-    for pattern in patterns:
-        split_name(pattern)
-    return SweepOptions(routings, patterns, parse_loads(arguments.loads), arguments.repeat or 1)
 
 
 def parse_loads(text: str) -> tuple[float, ...]:
     """Returns the loads that `0.1,0.5` or `0.1:0.9:0.2` names, ascending, to six digits.
 
     Raises:
-        ParameterError: the text has another form, or a load is none.
+        ParameterError: the text has another form, or a load is not over 0 and at most 1.
     """
     try:
         if ":" in text:
@@ -87,10 +76,10 @@ def parse_loads(text: str) -> tuple[float, ...]:
             count = math.floor((last - first) / step + 1e-9) + 1
             loads = [first + index * step for index in range(count)]
         else:
-            loads = [float(word) for word in words_of("--loads", text)]
+            loads = [float(word) for word in words_of("loads", text)]
     except ValueError:
         raise ParameterError(
-            f"--loads must be like 0.1,0.5 or 0.1:0.9:0.2, over 0 and at most 1, got {text!r}"
+            f"loads must be like 0.1,0.5 or 0.1:0.9:0.2, over 0 and at most 1, got {text!r}"
         ) from None
     for load in loads:
         check_load(load)

@@ -1,4 +1,4 @@
-"""What could come next on a command line: names from the registries, and files where files are asked for."""
+"""Completion in the shell: names from the registries, and files where an option takes one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from emulation.requirements import DATAPATHS
 from experiments.spec.fabric import AUTO_RATE
 from experiments.spec.traffic import STEADY
 from experiments.theory.export import FORMATS
+from polarlab.cli.commands.verify import FAILURES
+from polarlab.cli.parser import CommandParser
 from routing.registry import ROUTINGS
 from topology.families.supernodes import SUPERNODE_KINDS
 from topology.registry import FAMILIES
@@ -21,13 +23,13 @@ from traffic.workload.collectives.operations import COLLECTIVES
 from traffic.workload.patterns import PATTERNS
 from traffic.workload.placement import PLACEMENTS
 
-_COLLECTIVES = [f"{name}:{algorithm}" for name, what in COLLECTIVES.items() for algorithm in what.algorithms]
-# Of an argument, by its name in the program.
+_COLLECTIVES = [f"{name}:{algorithm}" for name, one in COLLECTIVES.items() for algorithm in one.algorithms]
+# By the attribute of the option in the parsed arguments.
 _NAMES: Mapping[str, Iterable[str]] = {
     "name": FAMILIES,
     "routing": ROUTINGS,
     "pattern": [*PATTERNS, *_COLLECTIVES],
-    "failures": ("none", "links", "switches"),
+    "failures": FAILURES,
     "datapath": DATAPATHS,
     "occupancy": SOURCES,
     "arrivals": ARRIVALS,
@@ -42,7 +44,7 @@ _FILES = frozenset({"from", "export", "figure", "out", "faults", "results", "run
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
-    """Tells the shell what could come next, and ends the program."""
+    """Prints the completions of the command line for the shell, and ends the program."""
     for action in _actions(parser):
         if action.dest in {*_NAMES, *_LISTS, *_FILES}:
             setattr(action, "completer", _completer(action.dest))  # noqa: B010  (argcomplete's own attribute)
@@ -50,7 +52,10 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    for action in parser._actions:  # argparse has no other way to them
+    """Yields the options of a parser and of all its commands."""
+    if isinstance(parser, CommandParser):
+        parser.complete_options()
+    for action in parser._actions:  # argparse offers them in no other form
         if isinstance(action, argparse._SubParsersAction):
             for subparser in action.choices.values():
                 yield from _actions(subparser)

@@ -1,4 +1,4 @@
-"""How commands print their results: readable, or as one JSON object."""
+"""Results on standard output: readable, or as one JSON object."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.results.text import readable
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Adds --json."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-
 
 def print_result(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
-    """Prints a result as the command line asks for it."""
+    """Prints a result, under --json as one JSON object."""
     if arguments.json:
         print(json.dumps(result))
         return
+    from experiments.results.text import readable
+
     width = max(map(len, result))
     for name, value in result.items():
         print(f"{name:<{width}}  {readable(value)}")
@@ -36,7 +31,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> No
 def print_rows(
     arguments: argparse.Namespace, name: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
 ) -> None:
-    """Prints rows as a table, or with --json as one object that has them under a name."""
+    """Prints rows as a table, under --json as one JSON object that has them under a name."""
     if arguments.json:
         print_result(arguments, {name: rows})
     else:

@@ -1,87 +1,118 @@
-"""The command that demonstrates: something breaks, and the fabric goes on."""
+"""`polarlab demo failover`: failures under probe traffic, measured."""
 
 from __future__ import annotations
 
 import argparse
-import time
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from experiments.errors import Status
-from experiments.events.outcomes import FiguresDrawn, ResultNegative
-from polarlab.cli.console import add_json, print_result, print_table
+from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import ConsoleProgress
 from topology.errors import UsageError
 
-# Where nothing else is asked for.
+if TYPE_CHECKING:
+    from experiments.failover import FailoverOptions
+    from experiments.spec.fabric import FabricOptions
+    from topology.faults import Element
+
+SUMMARY = "failover: link and switch failures under probe traffic, measured (root)"
+EXAMPLES = (
+    "sudo polarlab demo failover polarfly --q 5 --fail link:s1-s28",
+    "sudo polarlab demo failover polarfly --q 3 --fail switch:s4",
+    "sudo polarlab demo failover polarfly --q 3 --kill-controller",
+)
+# The fabric where none is asked for.
 _NAME, _Q, _LINK_RATE = "polarfly", 5, "20Mbit"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab demo`."""
-    from experiments.spec.fabric import WHOLE_LINKS, add_fabric_arguments, add_routing_argument
-    from experiments.spec.values import output_path
+    """Adds the options of `polarlab demo`; links have no impairment, which would pass for the failure's."""
+    from polarlab.cli.options.fabric import add_fabric_options, add_routing_option
+    from polarlab.cli.options.output import add_json_option, add_out_option
+    from polarlab.cli.options.traffic import add_seed_option
 
-    parser.description = f"Demonstrates a failover; on {_NAME} --q {_Q} where no topology is given."
-    parser.add_argument("what", choices=("failover",), help="failover")
-    add_fabric_arguments(parser, _NAME, _LINK_RATE)
-    parser.set_defaults(**WHOLE_LINKS)  # probes that a link loses would be taken for the failure's
-    add_routing_argument(parser)
+    parser.description = f"Failover, measured; on {_NAME} --q {_Q} where no topology is given."
+    parser.add_argument("what", choices=("failover",), metavar="failover", help="the demonstration")
+    add_fabric_options(parser, _NAME, _LINK_RATE)
+    add_routing_option(parser)
     parser.add_argument(
         "--fail",
-        metavar="WHAT",
-        help="link:s1-s7, switch:s4, hang:s4 (its program dies, its links stay), random:3 (links); several "
-        "with commas (default the link that most minimal paths cross)",
+        metavar="ELEMENTS",
+        help="failing elements, with commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its links "
+        "stay up), random:3 (links) (default the link that most minimal paths cross)",
     )
     parser.add_argument(
         "--kill-controller",
         action="store_true",
-        help="kill the controller before anything else fails, and start it again before that comes back",
+        help="controller killed before the failure, and started again before the restoration",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of random:3 (default 1)")
-    parser.add_argument("--out", type=output_path, metavar="DIR", help="where to (default below results/)")
-    add_json(parser)
+    add_seed_option(parser)
+    add_out_option(parser)
+    add_json_option(parser)
 
 
-def demo(arguments: argparse.Namespace) -> Status:
-    """Does what `polarlab demo` is for."""
+def run(arguments: argparse.Namespace) -> Status:
+    """Runs a failover and prints what it cost; returns NEGATIVE if packets were lost that should not be."""
     from emulation.requirements import require_emulation
-    from experiments.spec.fabric import read_fabric
-    from experiments.spec.values import DEFAULT_RESULTS, check_seed, plain_name
-    from topology.faults import CONTROLLER, ElementKind, parse_elements
+    from polarlab.cli.options.fabric import read_fabric
+    from polarlab.cli.options.output import dated_directory
 
     if arguments.name == _NAME and not hasattr(arguments, "q"):
         arguments.q = _Q
-    fabric = read_fabric(arguments)
-    check_seed(arguments.seed)
-    if fabric.calibrate:
-        raise UsageError("--link-rate auto needs a run's traffic to go by; give a rate")
-    fail = arguments.fail
-    elements = () if fail is None else parse_elements(fail, fabric.topology, arguments.seed)
-    if CONTROLLER in elements:
-        raise UsageError("--fail is for links and switches; --kill-controller is for the controller")
+    fabric = read_fabric(arguments, arguments.routing)
+    options = _read_failover(arguments, fabric)
     require_emulation()
-    from experiments.failover import FailoverOptions, run_failover
+    from experiments.events.outcomes import FiguresDrawn, ResultNegative
+    from experiments.failover import run_failover
     from experiments.figures.failover import plot_failover
 
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    words = ["failover", fabric.name, *map(str, fabric.params.values()), fabric.routing, stamp]
-    out = arguments.out or DEFAULT_RESULTS / plain_name(*words)
+    words = ("failover", fabric.name, *fabric.params.values(), fabric.routing)
+    out = arguments.out or dated_directory(*words)
     progress = ConsoleProgress()
-    options = FailoverOptions(elements, arguments.kill_controller)
-    if elements and arguments.kill_controller:  # the new one is to have taken over before they come back
-        # It waits for a switch that its neighbours see up, and then plans without it.
-        hung_s = 4.0 if any(element.kind is ElementKind.HANG for element in elements) else 0.0
-        options = replace(options, restore_s=8.0 + hung_s, end_s=12.0 + hung_s)
     summary = run_failover(fabric, options, out, progress)
     progress(FiguresDrawn(tuple(plot_failover(out))))
-    if arguments.json:
-        print_result(arguments, summary)
-    else:
-        rows = [{"phase": name, **phase} for name, phase in summary.pop("phases").items()]
-        print_result(arguments, {name: value for name, value in summary.items() if name != "faults"})
-        print()
-        print_table(rows, tuple(rows[0]))
+    _print_summary(arguments, summary)
     if summary["negative"]:
         progress(ResultNegative(summary["negative"]))
         return Status.NEGATIVE
     return Status.DONE
+
+
+def _read_failover(arguments: argparse.Namespace, fabric: FabricOptions) -> FailoverOptions:
+    """Returns the specification of a failover on a fabric; raises UsageError."""
+    from experiments.failover import FailoverOptions
+    from experiments.spec.values import check_seed
+    from topology.faults import CONTROLLER, parse_elements
+
+    check_seed(arguments.seed)
+    if fabric.calibrate:
+        raise UsageError("--link-rate auto needs a run's traffic, which a demo does not have; give a rate")
+    fail = arguments.fail
+    elements = () if fail is None else parse_elements(fail, fabric.topology, arguments.seed)
+    if CONTROLLER in elements:
+        raise UsageError("--fail must be links and switches, got controller; --kill-controller kills it")
+    options = FailoverOptions(elements, arguments.kill_controller)
+    return _with_time_for_a_controller(options, elements) if elements else options
+
+
+def _with_time_for_a_controller(options: FailoverOptions, elements: tuple[Element, ...]) -> FailoverOptions:
+    """Returns options in which a new controller has taken over before anything is restored."""
+    from topology.faults import ElementKind
+
+    if not options.kill_controller:
+        return options
+    # It waits for a switch that its neighbours see up, and then plans without it.
+    hung_s = 4.0 if any(element.kind is ElementKind.HANG for element in elements) else 0.0
+    return replace(options, restore_s=8.0 + hung_s, end_s=12.0 + hung_s)
+
+
+def _print_summary(arguments: argparse.Namespace, summary: dict[str, Any]) -> None:
+    """Prints a failover's summary; without --json, its phases as a table."""
+    if arguments.json:
+        print_result(arguments, summary)
+        return
+    rows = [{"phase": name, **phase} for name, phase in summary["phases"].items()]
+    print_result(arguments, {n: v for n, v in summary.items() if n not in ("faults", "phases")})
+    print()
+    print_table(rows, tuple(rows[0]))

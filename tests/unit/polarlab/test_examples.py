@@ -11,11 +11,11 @@ from documents import ROOT, blocks, command_lines, polarlab_words
 
 from experiments.errors import Status
 from polarlab.cli import main as entry
-from polarlab.cli.parser import _COMMANDS, _parser
+from polarlab.cli.parser import commands, make_parser
 from topology.faults import parse_elements
 from topology.registry import make_topology
 
-EXAMPLES = [(command.name, line) for command in _COMMANDS for line in command.examples]
+EXAMPLES = [(name, line) for name, command in commands().items() for line in command.EXAMPLES]
 WITHOUT_ROOT = ("topology", "verify", "predict", "patterns", "explain", "rules")
 
 
@@ -26,12 +26,12 @@ def words_of(line):
 
 
 def test_every_command_has_examples():
-    assert {name for name, _ in EXAMPLES} == {command.name for command in _COMMANDS}
+    assert {name for name, _ in EXAMPLES} == set(commands())
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES)
 def test_examples_can_be_parsed(name, line):
-    assert _parser().parse_args(words_of(line)).subcommand == name
+    assert make_parser().parse_args(words_of(line)).subcommand == name
 
 
 @pytest.mark.parametrize("line", [line for name, line in EXAMPLES if name in WITHOUT_ROOT])
@@ -52,7 +52,7 @@ README_LINES = [
 
 @pytest.mark.parametrize("line", README_LINES)
 def test_commands_in_the_readme_can_be_parsed(line):
-    assert _parser().parse_args(polarlab_words(line)).command
+    assert make_parser().parse_args(polarlab_words(line)).command
 
 
 @pytest.mark.parametrize("line", [line for line in README_LINES if polarlab_words(line)[0] in WITHOUT_ROOT])
@@ -64,7 +64,7 @@ def test_commands_in_the_readme_without_root_do_what_they_should(line, tmp_path,
 
 @pytest.mark.parametrize("line", [line for _, line in EXAMPLES if "--fail " in line])
 def test_what_examples_break_is_there(line):
-    arguments = _parser().parse_args(words_of(line))
+    arguments = make_parser().parse_args(words_of(line))
     topology = make_topology(arguments.name, {"q": arguments.q})
     assert parse_elements(arguments.fail, topology, 1)
 

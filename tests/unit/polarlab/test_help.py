@@ -3,7 +3,7 @@
 import pytest
 
 from polarlab.cli import main as entry
-from polarlab.cli.parser import _COMMANDS
+from polarlab.cli.parser import commands
 
 
 def test_help_names_every_command(capsys):
@@ -12,5 +12,5 @@ def test_help_names_every_command(capsys):
     assert ended.value.code == 0
     out, err = capsys.readouterr()
     assert err == ""
-    for command in _COMMANDS:
-        assert f"    {command.name} " in out
+    for name in commands():
+        assert f"    {name} " in out

@@ -1,58 +1,41 @@
 """Options of fabrics, traffic and sweeps: names, defaults and values as they reach a specification."""
 
-import argparse
-
 import pytest
 
-from experiments.spec.fabric import (
-    add_fabric_arguments,
-    add_impairment_arguments,
-    add_routing_argument,
-    read_fabric,
-)
 from experiments.spec.sweep import parse_loads
-from experiments.spec.traffic import (
-    TrafficOptions,
-    add_faults_argument,
-    add_traffic_arguments,
-    read_traffic,
-)
+from experiments.spec.traffic import TrafficOptions
+from polarlab.cli.options.fabric import read_fabric
+from polarlab.cli.options.traffic import read_traffic
+from polarlab.cli.parser import make_parser
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
 
 
-def parsed(arguments: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    add_fabric_arguments(parser)
-    add_impairment_arguments(parser)
-    add_routing_argument(parser)
-    add_traffic_arguments(parser)
-    add_faults_argument(parser)
-    return parser.parse_args(arguments.split())
+def specified(options: str):
+    """Returns the fabric and the traffic of `polarlab run` with some options."""
+    arguments = make_parser().parse_args(["run", *options.split()])
+    fabric = read_fabric(arguments, arguments.routing)
+    return fabric, read_traffic(arguments, fabric, arguments.pattern, arguments.load)
 
 
 def test_options_of_a_fabric():
-    fabric = read_fabric(parsed("polarfly --q 3 --hosts 2 --link-rate 500kbit --queue 8 --datapath user"))
+    fabric, _ = specified("polarfly --q 3 --hosts 2 --link-rate 500kbit --queue 8 --datapath user")
     assert (fabric.name, fabric.params, fabric.topology.routers) == ("polarfly", {"q": 3}, 13)
     assert (fabric.hosts, fabric.routing, fabric.datapath) == (2, "min", "user")
     assert (fabric.links.rate_bps, fabric.links.queue_packets) == (500_000, 8)
 
 
 def test_documented_defaults():
-    arguments = parsed("polarfly --q 3")
-    fabric, traffic = read_fabric(arguments), read_traffic(arguments, PolarFly(3))
+    fabric, traffic = specified("polarfly --q 3")
     assert (fabric.hosts, fabric.routing, fabric.datapath) == (1, "min", "auto")
     assert (fabric.links.rate_bps, fabric.links.queue_packets) == (2_000_000, 32)
     assert (traffic.frame_bytes, traffic.flows, traffic.pattern) == (1000, 64, "uniform")
+    assert (traffic.load, traffic.duration_s, traffic.warmup_s) == (0.3, 10.0, 2.0)
 
 
 def test_options_of_traffic():
-    traffic = read_traffic(
-        parsed(
-            "polarfly --q 3 --pattern uniform --load 1 --frame-bytes 94 --flows 4096 --duration 0.1 "
-            "--warmup 0 --seed 0"
-        ),
-        PolarFly(3),
+    _, traffic = specified(
+        "polarfly --q 3 --pattern uniform --load 1 --frame-bytes 94 --flows 4096 --duration 0.1 --warmup 0 "
+        "--seed 0"
     )
     assert traffic == TrafficOptions("uniform", 1.0, 94, 4096, 0.0, 0.1, 0)
 

@@ -1,0 +1,37 @@
+"""`polarlab plot`: figures of a run, a sweep or a failover."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from experiments.errors import Status
+from polarlab.cli.console import print_result
+
+SUMMARY = "figures of a run, a sweep or a failover"
+EXAMPLES = ("polarlab plot results/RUN",)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab plot`."""
+    from polarlab.cli.options.output import add_json_option
+
+    parser.add_argument(
+        "results", type=Path, metavar="RESULTS", help="directory of a run, a sweep or a failover"
+    )
+    add_json_option(parser)
+
+
+def run(arguments: argparse.Namespace) -> Status:
+    """Draws the figures of results into their directory and prints their names."""
+    from experiments.figures.failover import is_failover, plot_failover
+    from experiments.figures.run import plot_run
+    from experiments.figures.sweep import is_sweep, plot_sweep
+
+    folder = arguments.results
+    if is_sweep(folder):
+        paths = plot_sweep(folder)
+    else:
+        paths = plot_failover(folder) if is_failover(folder) else plot_run(folder)
+    print_result(arguments, {"figures": [str(path) for path in paths]})
+    return Status.DONE

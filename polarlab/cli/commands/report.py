@@ -1,0 +1,34 @@
+"""`polarlab report`: one HTML page of a sweep or a run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from experiments.errors import Status
+from polarlab.cli.console import print_result
+
+SUMMARY = "HTML page of a sweep or a run"
+EXAMPLES = (
+    "polarlab report results/SWEEP",
+    "polarlab report results/RUN --out run.html",
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab report`."""
+    from polarlab.cli.options.output import add_json_option
+
+    parser.add_argument("results", type=Path, metavar="DIR", help="directory of a sweep or a run")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="new file of the page (default report.html in DIR)"
+    )
+    add_json_option(parser)
+
+
+def run(arguments: argparse.Namespace) -> Status:
+    """Writes the page and prints its name."""
+    from experiments.report.page import write_report
+
+    print_result(arguments, {"report": str(write_report(arguments.results, arguments.out))})
+    return Status.DONE

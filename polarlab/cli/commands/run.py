@@ -1,0 +1,99 @@
+"""`polarlab run`: one experiment, measured."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from experiments.errors import Status
+from polarlab.cli.console import print_result, print_table
+from polarlab.cli.progress import ConsoleProgress
+
+if TYPE_CHECKING:
+    from experiments.measurement import RunOptions
+    from experiments.spec.fabric import FabricOptions
+
+SUMMARY = "one experiment: traffic over a fabric, measured (root)"
+EXAMPLES = (
+    "sudo polarlab run polarfly --q 5 --hosts 2 --link-rate 500kbit --load 0.3 --duration 10",
+    "sudo polarlab run polarfly --q 3 --link-rate auto --pattern tornado --warmup steady",
+    "sudo polarlab run polarfly --q 3 --load 0.5 --repeat 5",
+    "sudo polarlab run polarfly --q 3 --pattern allreduce:ring --ranks 8 --message-bytes 64KiB,1MiB",
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab run`."""
+    from polarlab.cli.options.collective import add_collective_options
+    from polarlab.cli.options.fabric import add_fabric_options, add_impairment_options, add_routing_option
+    from polarlab.cli.options.output import add_json_option, add_out_option, add_strict_option
+    from polarlab.cli.options.traffic import add_faults_option, add_packet_options, add_pattern_options
+
+    add_fabric_options(parser)
+    add_impairment_options(parser)
+    add_routing_option(parser)
+    add_pattern_options(parser)
+    add_packet_options(parser)
+    add_collective_options(parser)
+    add_faults_option(parser)
+    parser.add_argument("--pcap", metavar="HOST", help="host to capture packets at, as h1_1 (default none)")
+    add_out_option(parser)
+    add_strict_option(parser)
+    add_json_option(parser)
+
+
+def run(arguments: argparse.Namespace) -> Status:
+    """Runs one experiment and prints its summary; returns NEGATIVE under --strict if it is not valid."""
+    from emulation.requirements import require_emulation
+    from polarlab.cli.options.fabric import read_fabric
+    from polarlab.cli.options.output import dated_directory, strict_status
+
+    fabric = read_fabric(arguments, arguments.routing)
+    traffic, volume, repeat = _read_traffic(arguments, fabric)
+    require_emulation()
+    from experiments.events.outcomes import FiguresDrawn
+    from experiments.figures.run import plot_run
+    from experiments.run import run_experiment
+
+    words = (fabric.name, *fabric.params.values(), fabric.routing, traffic.pattern, volume)
+    out = arguments.out or dated_directory(*words)
+    progress = ConsoleProgress()
+    summary = run_experiment(fabric, traffic, out, arguments.pcap, progress, repeat)
+    progress(FiguresDrawn(tuple(plot_run(out))))
+    _print_summary(arguments, summary)
+    return strict_status(arguments, summary["fidelity"]["valid"])
+
+
+def _read_traffic(arguments: argparse.Namespace, fabric: FabricOptions) -> tuple[RunOptions, str, int]:
+    """Returns the specification of a run's traffic, its volume in words, and the number of replications."""
+    from polarlab.cli.options.collective import read_collective, refuse_collective_options
+    from polarlab.cli.options.traffic import read_repeat, read_traffic
+    from traffic.workload.collectives.operations import is_collective
+
+    if is_collective(arguments.pattern):
+        collective = read_collective(arguments, fabric)
+        return collective, f"{collective.ranks}", 1
+    refuse_collective_options(arguments)
+    traffic = read_traffic(arguments, fabric, arguments.pattern, arguments.load)
+    return traffic, f"{traffic.load:g}", read_repeat(arguments, traffic)
+
+
+def _print_summary(arguments: argparse.Namespace, summary: dict[str, Any]) -> None:
+    """Prints a run's summary; without --json, parts with several rows as tables."""
+    if arguments.json:
+        print_result(arguments, summary)
+        return
+    from experiments.results.text import readable
+
+    collective = dict(summary.get("collective", {}))
+    repeat = dict(summary.get("repeat", {}))
+    tables = [collective.pop("sizes", [])]
+    tables.append([{"mean over seeds": n, **v} for n, v in repeat.items() if isinstance(v, dict)])
+    others = {n: v for n, v in summary.items() if n not in ("collective", "repeat")}
+    if collective:
+        kept = ("name", "algorithm", "ranks", "wrong_results", "resent", "acknowledgements")
+        others["collective"] = {name: collective[name] for name in kept}
+    print_result(arguments, others)
+    for rows in filter(None, tables):
+        print()
+        print_table([{n: readable(v) for n, v in row.items()} for row in rows], tuple(rows[0]))

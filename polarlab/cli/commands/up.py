@@ -1,0 +1,61 @@
+"""`polarlab up`: a fabric with Mininet's prompt, or with single lines of it."""
+
+from __future__ import annotations
+
+import argparse
+
+from experiments.errors import Status
+from polarlab.cli.progress import ConsoleProgress
+from topology.errors import UsageError
+
+SUMMARY = "a fabric with Mininet's prompt (root)"
+EXAMPLES = (
+    'sudo polarlab up polarfly --q 3 --exec "h1_1 ping -c 3 h5_1"',
+    "sudo polarlab up polarfly --q 3",
+    "sudo polarlab up polarstar --q 2 --supernode iq --degree 3 --link-rate 10Mbit",
+    'sudo polarlab up polarfly --q 3 --link-delay 5 --link-loss 0.01 --exec "h1_1 ping -c 9 h5_1"',
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab up`."""
+    from polarlab.cli.options.fabric import add_fabric_options, add_impairment_options, add_routing_option
+
+    add_fabric_options(parser)
+    add_impairment_options(parser)
+    add_routing_option(parser)
+    parser.add_argument(
+        "--exec",
+        action="append",
+        metavar="CMD",
+        dest="lines",
+        help="line for the prompt, several in their order until one fails (default an open prompt)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> Status:
+    """Launches a fabric and opens its prompt; returns NEGATIVE if a line of --exec fails."""
+    from emulation.requirements import require_emulation
+    from polarlab.cli.options.fabric import read_fabric
+
+    options = read_fabric(arguments, arguments.routing)
+    if options.calibrate:
+        raise UsageError("--link-rate auto needs a run's traffic, which `up` does not have; give a rate")
+    require_emulation()
+    from emulation.mininet_cli import open_prompt, run_lines
+    from experiments.events.outcomes import CommandFailed, PromptOpened
+    from experiments.live_fabric import live_fabric, told_drops
+
+    progress = ConsoleProgress()
+    with live_fabric(options, progress) as fabric:
+        status = Status.DONE
+        if arguments.lines:
+            failed = run_lines(fabric.network, arguments.lines)
+            if failed:
+                progress(CommandFailed(failed.line, failed.status))
+                status = Status.NEGATIVE
+        else:
+            progress(PromptOpened())
+            open_prompt(fabric.network)
+        told_drops(fabric.network, progress)
+    return status

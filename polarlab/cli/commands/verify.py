@@ -1,0 +1,128 @@
+"""`polarlab verify`: the proof that a routing's rules deliver every packet, under failures as well."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from experiments.errors import Status
+from polarlab.cli.console import print_result
+from polarlab.cli.progress import told_if_long
+
+if TYPE_CHECKING:
+    from routing.plan.model import RoutePlan
+    from routing.verification.verifier import Proof
+    from topology.base import Topology
+    from topology.failures import Failure
+
+SUMMARY = "proof of a routing's rules for every pair of hosts"
+EXAMPLES = (
+    "polarlab verify polarfly --q 5 --hosts 2",
+    "polarlab verify polarfly --q 7 --routing ugal-pf --failures links",
+    "polarlab verify graph --from examples/torus-3x3.edges --failures switches",
+)
+FAILURES = ("none", "links", "switches")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `polarlab verify`."""
+    from polarlab.cli.options.fabric import add_local_repair_option, add_routing_option
+    from polarlab.cli.options.output import add_json_option
+    from polarlab.cli.options.topology import add_hosts_option, add_topology_options
+
+    add_topology_options(parser)
+    add_hosts_option(parser)
+    add_routing_option(parser)
+    parser.add_argument(
+        "--failures", default="none", help=f"failures, one at a time: {', '.join(FAILURES)} (default none)"
+    )
+    add_local_repair_option(parser)
+    add_json_option(parser)
+
+
+@told_if_long()
+def run(arguments: argparse.Namespace) -> Status:
+    """Prints a plan's proof, its first faults on standard error; returns NEGATIVE if it fails."""
+    from experiments.spec.values import check_choice
+    from polarlab.cli.options.topology import read_topology
+    from routing.registry import make_plan
+    from routing.verification.verifier import prove
+
+    params, topology = read_topology(arguments)
+    check_choice("failures", arguments.failures, FAILURES)
+    started = time.monotonic()
+    repair = arguments.local_repair
+    plan = make_plan(topology, arguments.hosts, arguments.routing, local_repair=repair)
+    proof = prove(plan, _scenarios(topology, arguments.failures))
+    result = {
+        "name": arguments.name,
+        "params": params,
+        "routing": arguments.routing,
+        "failures": arguments.failures,
+        **_result(plan, proof),
+        "seconds": round(time.monotonic() - started, 3),
+    }
+    if arguments.json:
+        result["unprotected_pairs"] = _unprotected_names(plan)
+    print_result(arguments, result)
+    _print_faults(plan, proof)
+    return Status.DONE if proof.ok else Status.NEGATIVE
+
+
+def _scenarios(topology: Topology, failures: str) -> list[Failure]:
+    from topology.failures import NO_FAILURE, link_failures, switch_failures
+
+    if failures == "links":
+        return [NO_FAILURE, *link_failures(topology)]
+    if failures == "switches":
+        return [NO_FAILURE, *switch_failures(topology)]
+    return [NO_FAILURE]
+
+
+def _result(plan: RoutePlan, proof: Proof) -> dict[str, Any]:
+    """Returns a proof and its plan's size by the keys of the outside contract."""
+    size = plan.size()
+    return {
+        "ok": proof.ok,
+        "pairs": proof.pairs,
+        "scenarios": proof.scenarios,
+        "delivered": proof.delivered,
+        "cut_off": proof.cut_off,
+        "max_hops": proof.max_hops,
+        "loops": proof.loops,
+        "blackholes": proof.blackholes,
+        "misdelivered": proof.misdelivered,
+        "over_bound": proof.over_bound,
+        "miscounted": proof.miscounted,
+        "flows_per_switch_max": size.flows_per_switch_max,
+        "groups_per_switch_max": size.groups_per_switch_max,
+        "buckets_per_switch_max": size.buckets_per_switch_max,
+        "unprotected": len(plan.unprotected),
+    }
+
+
+def _unprotected_names(plan: RoutePlan) -> list[tuple[str, str, str]]:
+    """Returns (switch, destination, failed element) wherever a plan has no backup path."""
+    from topology.addressing import switch_name
+
+    return [
+        (switch_name(router), switch_name(destination), element.name)
+        for router, destination, element in plan.unprotected
+    ]
+
+
+def _print_faults(plan: RoutePlan, proof: Proof) -> None:
+    """Prints a proof's faults and a plan's unprotected pairs on standard error, the first of each."""
+    from routing.verification.verifier import MAX_LISTED_FAULTS
+
+    lines = [str(fault) for fault in proof.faults]
+    if len(proof.faults) == MAX_LISTED_FAULTS:
+        lines.append(f"only the first {MAX_LISTED_FAULTS} faults are printed")
+    for switch, destination, element in _unprotected_names(plan)[:MAX_LISTED_FAULTS]:
+        lines.append(f"{switch} has no backup path to {destination} if {element} fails")
+    if len(plan.unprotected) > MAX_LISTED_FAULTS:
+        lines.append(f"only the first {MAX_LISTED_FAULTS} such pairs are printed; --json has all")
+    for line in lines:
+        print(f"polarlab: {line}", file=sys.stderr)
