@@ -1,4 +1,4 @@
-"""A demand matrix from a CSV file: which share of a source's packets goes to which destination."""
+"""Demand matrices from CSV files: the share of each source's packets that goes to each destination."""
 
 from __future__ import annotations
 
@@ -11,68 +11,84 @@ from topology.base import Topology
 from topology.errors import ParameterError
 
 COLUMNS = ["source", "destination", "share"]
-_TOLERANCE = 1e-6
+_TOLERANCE = 1e-6  # of a source's sum of shares, which rounding in the file may move away from 1
 
 Entries = tuple[tuple[int, int, float], ...]
 
 
 def read_matrix(path: str, topology: Topology, concentration: int) -> Entries:
-    """Returns what a file with these columns says: (source, destination, share), hosts by their numbers.
+    """Returns the demand matrix in a CSV file with the columns source, destination and share.
 
-    Hosts that are no source are idle.
+    Hosts are named as in the emulation (`h3_1`). A host that does not occur as a source is idle.
+
+    Args:
+        path: of the file (UTF-8, with or without a byte order mark).
+        topology: the graph of routers; its `host_counts` says which of them have hosts.
+        concentration: p, the number of hosts at each router that has any.
+
+    Returns:
+        (source, destination, share) for every share over 0, ascending; hosts by their indices, shares as
+        fractions of the source's packets.
 
     Raises:
         ParameterError: the file cannot be read, names an unknown host or a pair twice, or a source's shares
-            do not add up to 1; the text tells the line.
+            do not add up to 1; the text names the line.
     """
-    numbers = {host.name: number for number, host in enumerate(hosts_of(topology, concentration))}
+    indices = {host.name: index for index, host in enumerate(hosts_of(topology, concentration))}
+    shares: dict[tuple[int, int], float] = {}
+    for number, line in enumerate(_lines(path)[1:], start=2):
+        if not line:
+            continue
+        source, destination, share = _entry(line, f"{path}, line {number}", indices)
+        if (source, destination) in shares:
+            raise ParameterError(f"{path}, line {number}: pair {line[0]}, {line[1]} must not occur twice")
+        if share:
+            shares[source, destination] = share
+    _check_sums(path, shares, tuple(indices))
+    return tuple((source, destination, share) for (source, destination), share in sorted(shares.items()))
+
+
+def _lines(path: str) -> list[list[str]]:
+    """Returns the fields of every line of a CSV file, of which the first holds the names of the columns."""
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             lines = list(csv.reader(file))
     except OSError as error:
-        raise ParameterError(f"{path} cannot be read ({error.strerror})") from None
+        raise ParameterError(f"demand matrix {path} cannot be read ({error.strerror})") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ParameterError(f"{path} is no CSV file ({error})") from None
+        raise ParameterError(f"demand matrix {path} must be a CSV file ({error})") from None
     if not lines or [word.strip() for word in lines[0]] != COLUMNS:
-        raise ParameterError(f"{path}, line 1: the columns are to be {','.join(COLUMNS)}")
-    found: dict[tuple[int, int], float] = {}
-    for place, line in enumerate(lines[1:], start=2):
-        if not line:
-            continue
-        source, destination, share = _entry(line, f"{path}, line {place}", numbers)
-        if (source, destination) in found:
-            raise ParameterError(f"{path}, line {place}: {line[0]} to {line[1]} stands there twice")
-        if share:
-            found[source, destination] = share
-    _check_sums(path, found, tuple(numbers))
-    return tuple((source, destination, share) for (source, destination), share in sorted(found.items()))
+        header = ",".join(lines[0]) if lines else ""
+        raise ParameterError(f"{path}, line 1: columns must be {','.join(COLUMNS)}, got {header!r}")
+    return lines
 
 
-def _entry(line: list[str], where: str, numbers: dict[str, int]) -> tuple[int, int, float]:
+def _entry(line: list[str], place: str, indices: dict[str, int]) -> tuple[int, int, float]:
+    """Returns source, destination and share of a line."""
     words = [word.strip() for word in line]
     if len(words) != len(COLUMNS):
-        raise ParameterError(f"{where}: {len(words)} columns, not {len(COLUMNS)}")
-    for name in words[:2]:
-        if name not in numbers:
-            last = max(numbers, key=lambda host: numbers[host])
-            raise ParameterError(f"{where}: there is no host {name!r}; hosts are h1_1 to {last}")
+        raise ParameterError(f"{place}: number of columns must be {len(COLUMNS)}, got {len(words)}")
+    for column, name in zip(COLUMNS, words[:2], strict=False):
+        if name not in indices:
+            first, *_, last = indices
+            raise ParameterError(f"{place}: {column} must be a host from {first} to {last}, got {name!r}")
     if words[0] == words[1]:
-        raise ParameterError(f"{where}: {words[0]} sends to itself")
+        raise ParameterError(f"{place}: destination must differ from the source, got {words[0]} twice")
     try:
         share = float(words[2])
     except ValueError:
         share = math.nan
     if not 0 <= share <= 1:
-        raise ParameterError(f"{where}: a share is a number from 0 to 1, not {words[2]!r}")
-    return numbers[words[0]], numbers[words[1]], share
+        raise ParameterError(f"{place}: share must be a number from 0 to 1, got {words[2]!r}")
+    return indices[words[0]], indices[words[1]], share
 
 
-def _check_sums(path: str, found: dict[tuple[int, int], float], names: tuple[str, ...]) -> None:
-    if not found:
-        raise ParameterError(f"{path} holds no share over 0")
+def _check_sums(path: str, shares: dict[tuple[int, int], float], names: tuple[str, ...]) -> None:
+    if not shares:
+        raise ParameterError(f"{path}: at least one share must be over 0")
     sums: dict[int, float] = {}
-    for (source, _), share in found.items():
+    for (source, _), share in shares.items():
         sums[source] = sums.get(source, 0.0) + share
     for source, total in sums.items():
         if abs(total - 1) > _TOLERANCE:
-            raise ParameterError(f"{path}: the shares of {names[source]} add up to {total:g}, not to 1")
+            raise ParameterError(f"{path}: sum of the shares of {names[source]} must be 1, got {total:g}")

@@ -163,7 +163,7 @@ def test_uniform_never_sends_to_itself_and_covers_all_others_equally():
 
 @pytest.mark.parametrize("name", ["", "Uniform", "nonsense"])
 def test_unknown_pattern_is_refused_with_those_that_exist(name):
-    with pytest.raises(UsageError, match=f"unknown pattern '{name}'; there are: .*uniform.* allreduce"):
+    with pytest.raises(UsageError, match=f"uniform, got '{name}'.*allreduce"):
         split_name(name)
 
 
@@ -174,7 +174,7 @@ def test_possible_loads(load):
 
 @pytest.mark.parametrize("load", [0, 1.5, -1, 1.0001, float("nan"), float("inf")])
 def test_impossible_loads_are_refused(load):
-    with pytest.raises(ParameterError, match=f"a load must be over 0 and at most 1, got {load:g}"):
+    with pytest.raises(ParameterError, match=f"over 0 and at most 1, got {load:g}"):
         check_load(load)
 
 

@@ -1,0 +1,68 @@
+"""Patterns of endpoints by the bits of their numbers.
+
+Such a pattern is one function here and one line in `patterns.PATTERNS`. Endpoints are counted host by host,
+router by router; the functions are for numbers of b bits, 0 to 2^b - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+HostIndices = npt.NDArray[np.int64]
+
+# (numbers of endpoints, b) -> the numbers of the endpoints that they send to
+BitPattern = Callable[[HostIndices, int], HostIndices]
+
+
+def bit_shuffle(number: HostIndices, bits: int) -> HostIndices:
+    """Returns numbers with their bits rotated left by one.
+
+    Args:
+        number: numbers from 0 to 2^bits - 1, any shape.
+        bits: b, at least 1.
+
+    Returns:
+        int64 array of the same shape.
+
+    Source:
+        Dally and Towles, Principles and Practices of Interconnection Networks, table 3.1.
+    """
+    return (number << 1 | number >> bits - 1) & (1 << bits) - 1
+
+
+def bit_reverse(number: HostIndices, bits: int) -> HostIndices:
+    """Returns numbers with their bits in reverse order.
+
+    Args:
+        number: numbers from 0 to 2^bits - 1, any shape.
+        bits: b, at least 1.
+
+    Returns:
+        int64 array of the same shape.
+
+    Source:
+        Dally and Towles, Principles and Practices of Interconnection Networks, table 3.1.
+    """
+    reversed_number = np.zeros_like(number)
+    for place in range(bits):
+        reversed_number |= (number >> place & 1) << bits - 1 - place
+    return reversed_number
+
+
+def bit_complement(number: HostIndices, bits: int) -> HostIndices:
+    """Returns numbers with all their bits inverted.
+
+    Args:
+        number: numbers from 0 to 2^bits - 1, any shape.
+        bits: b, at least 1.
+
+    Returns:
+        int64 array of the same shape.
+
+    Source:
+        Dally and Towles, Principles and Practices of Interconnection Networks, table 3.1.
+    """
+    return number ^ (1 << bits) - 1

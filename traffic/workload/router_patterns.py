@@ -1,0 +1,191 @@
+"""Patterns of routers: every router with hosts sends to one other router with hosts.
+
+Such a pattern is one function here and one line in `patterns.PATTERNS`. Routers without hosts neither send
+nor receive: patterns are defined over the N routers with hosts, in ascending order of their indices. Where a
+definition counts routers (tornado, neighbour), it counts these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.base import Topology
+from topology.clusters import Clusters
+from topology.errors import ParameterError
+
+RouterIndices = npt.NDArray[np.int64]
+
+# (topology, indices of the routers with hosts, random generator) -> the router that each of them sends to
+RouterPattern = Callable[[Topology, RouterIndices, np.random.Generator], RouterIndices]
+
+
+def tornado(_topology: Topology, routers: RouterIndices, _generator: np.random.Generator) -> RouterIndices:
+    """Returns, for the i-th router, the one half way round: number i + floor(N / 2), modulo N.
+
+    Args:
+        routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
+
+    Returns:
+        int64 array, (N,): the index of the router that each of `routers` sends to.
+
+    Source:
+        PolarFly (SC22), section VIII-A.
+    """
+    return np.roll(routers, -(len(routers) // 2))
+
+
+def neighbour(_topology: Topology, routers: RouterIndices, _generator: np.random.Generator) -> RouterIndices:
+    """Returns, for the i-th router, the next one: number i + 1, modulo N.
+
+    Args:
+        routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
+
+    Returns:
+        int64 array, (N,): the index of the router that each of `routers` sends to.
+
+    Source:
+        Dally and Towles, Principles and Practices of Interconnection Networks, table 3.1, in one dimension.
+    """
+    return np.roll(routers, -1)
+
+
+def random_permutation(
+    _topology: Topology, routers: RouterIndices, generator: np.random.Generator
+) -> RouterIndices:
+    """Returns a random permutation of the routers, none of which sends to itself.
+
+    Args:
+        routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
+        generator: source of the permutation; all permutations without fixed points are equally likely.
+
+    Returns:
+        int64 array, (N,): the index of the router that each of `routers` sends to.
+
+    Source:
+        PolarFly (SC22), section VIII-A.
+    """
+    while True:
+        partners = generator.permutation(len(routers))
+        if (partners != np.arange(len(routers))).all():
+            return routers[partners]
+
+
+def perm1hop(topology: Topology, routers: RouterIndices, generator: np.random.Generator) -> RouterIndices:
+    """Returns a random permutation in which every router sends to a neighbour.
+
+    Args:
+        topology: the graph of routers.
+        routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
+        generator: source of the permutation.
+
+    Returns:
+        int64 array, (N,): the index of the router that each of `routers` sends to.
+
+    Raises:
+        ParameterError: no permutation pairs every router with hosts with a neighbour that has hosts.
+
+    Source:
+        PolarFly (SC22), section VIII-A.
+    """
+    return _permutation_at_distance(topology, routers, generator, 1)
+
+
+def perm2hop(topology: Topology, routers: RouterIndices, generator: np.random.Generator) -> RouterIndices:
+    """Returns a random permutation in which every router sends to one at distance 2.
+
+    Args:
+        topology: the graph of routers.
+        routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
+        generator: source of the permutation.
+
+    Returns:
+        int64 array, (N,): the index of the router that each of `routers` sends to.
+
+    Raises:
+        ParameterError: no permutation pairs every router with hosts with one at distance 2 that has hosts.
+
+    Source:
+        PolarFly (SC22), section VIII-A.
+    """
+    return _permutation_at_distance(topology, routers, generator, 2)
+
+
+def _permutation_at_distance(
+    topology: Topology, routers: RouterIndices, generator: np.random.Generator, distance: int
+) -> RouterIndices:
+    """Returns a perfect matching of sources and destinations at a distance.
+
+    The matching is Hopcroft and Karp's on a random renumbering of the routers.
+    """
+    import networkx as nx  # slow to import, and traffic processes need none of it
+
+    count = len(routers)
+    apart = topology.distances(routers[:, None], routers[None, :]) == distance
+    rows, columns = generator.permutation(count), generator.permutation(count)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(2 * count))
+    edges = np.argwhere(apart[rows][:, columns])
+    graph.add_edges_from((int(s), int(d) + count) for s, d in generator.permutation(edges))
+    matching = nx.bipartite.hopcroft_karp_matching(graph, top_nodes=range(count))
+    if len(matching) < 2 * count:
+        raise ParameterError(
+            f"pattern perm{distance}hop needs a permutation of the routers with hosts whose pairs are at "
+            f"distance {distance}; {topology.name} has none"
+        )
+    partners = np.empty(count, np.int64)
+    for place in range(count):
+        partners[rows[place]] = routers[columns[matching[place] - count]]
+    return partners
+
+
+def adversarial(topology: Topology, routers: RouterIndices, generator: np.random.Generator) -> RouterIndices:
+    """Returns a permutation in which each cluster of routers sends to one other, over long minimal paths.
+
+    Clusters, and then the routers within matched clusters, are matched so that the sum of the distances is
+    the largest. Routers without hosts are left out of their clusters.
+
+    Args:
+        topology: the graph of routers; its clusters are the groups that the pattern is about.
+        routers: indices of the routers with hosts, ascending; shape (N,).
+        generator: source of the order of the clusters, which decides between equal sums.
+
+    Returns:
+        int64 array, (N,): the index of the router that each of `routers` sends to.
+
+    Raises:
+        ParameterError: the routers with hosts are not divided into two or more clusters of equal size.
+
+    Source:
+        PolarStar, section 9.6.
+    """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    groups = _equal_groups(topology, routers)
+    order = generator.permutation(len(groups))
+    scores = np.full((len(groups), len(groups)), -1.0)
+    matched = {}
+    for u, v in np.argwhere(~np.eye(len(groups), dtype=bool)).tolist():
+        apart = topology.distances(groups[order[u]][:, None], groups[order[v]])
+        matched[u, v] = linear_sum_assignment(apart, maximize=True)
+        scores[u, v] = apart[matched[u, v]].sum()
+    partners = np.empty(topology.routers, np.int64)
+    for u, v in zip(*linear_sum_assignment(scores, maximize=True), strict=True):
+        rows, columns = matched[int(u), int(v)]
+        partners[groups[order[u]][rows]] = groups[order[v]][columns]
+    return partners[routers]
+
+
+def _equal_groups(topology: Topology, routers: RouterIndices) -> list[RouterIndices]:
+    """Returns the routers of each cluster that have hosts; all clusters must have equally many."""
+    hosting = set(routers.tolist())
+    members = (tuple(filter(hosting.__contains__, cluster)) for cluster in topology.clusters().members)
+    groups = Clusters(tuple(filter(None, members))).equal_partition(len(routers))
+    if len(groups) < 2:
+        raise ParameterError(
+            f"pattern adversarial needs routers with hosts in two or more clusters of equal size; "
+            f"{topology.name} has none"
+        )
+    return [np.array(group) for group in groups]
