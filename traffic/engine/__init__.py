@@ -1,1 +1,1 @@
-"""Traffic engine: processes that send and receive real packets through hosts' sockets."""
+"""The traffic engine: processes that send and receive real packets through hosts' sockets."""

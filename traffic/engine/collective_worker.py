@@ -1,7 +1,7 @@
-"""Runs a collective over the hosts' packet sockets: all ranks in one process, one event loop.
+"""Worker that runs a collective over the hosts' packet sockets: all ranks in one process, one event loop.
 
-What a rank holds comes to it in packets alone; the ranks share nothing but this loop. A message's segments
-are acknowledged and, where they are lost, sent again (`traffic.engine.transport`).
+Data reaches a rank in packets alone; the ranks share nothing but this loop. The segments of a message are
+acknowledged and, if lost, sent again (`traffic.engine.transport`).
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ from traffic.workload.collectives.operations import COLLECTIVES, Collective, Ele
 _SLOTS = 512
 # A wake-up costs more than a packet.
 _LOOK_EVERY_S = 0.0004
-# Segments until they are acknowledged, all together; fewer if one has waited for too long.
+# Segments that one acknowledgement covers; fewer if one has waited for too long.
 ACKNOWLEDGE_EVERY = 8
 _CHECK_EVERY_NS = 10_000_000
-_NUMBERS = 1 << 32  # of messages that the wire can tell apart
+_MESSAGE_NUMBERS = 1 << 32  # message numbers on the wire
 _FOREVER = 1 << 62
 
 
-class _Ended(Exception):
-    """The run is over before its end: somebody asked for that, or a rank died (then the text says so)."""
+class _EndedEarly(Exception):
+    """The run ends early: by request (then there is no text), or because a rank died (the text names it)."""
 
 
 class CollectiveWorker:
-    """Runs one job."""
+    """The worker of one job; it receives from its creation on."""
 
     def __init__(self, job: CollectiveJob, reporter: CountReporter) -> None:
         self._job, self._reporter = job, reporter
@@ -79,17 +79,17 @@ class CollectiveWorker:
         self._incoming: dict[tuple[int, int], Incoming] = {}
         self._owed_since: dict[tuple[int, int], int] = {}
         self._host_of = np.array(job.ranks)
-        measured = CounterSettings(len(job.hosts), job.flows, Window((0, _FOREVER)), job.interval_ns)
-        self._sent, self._received = SentCounter(measured), ReceivedCounter(measured)
-        # What was sent and received since it was counted last.
-        self._sent_now: list[tuple[int, int, int, int]] = []
-        self._arrived: list[tuple[int, ...]] = []
+        counted = CounterSettings(len(job.hosts), job.flows, Window((0, _FOREVER)), job.interval_ns)
+        self._sent, self._received = SentCounter(counted), ReceivedCounter(counted)
+        # Packets that were sent and received since the last count.
+        self._uncounted_sent: list[tuple[int, int, int, int]] = []
+        self._uncounted_received: list[tuple[int, ...]] = []
         self._acknowledgements_sent = self._acknowledgements_received = 0
         self._base = 0  # the number on the wire of the first message of this iteration
         self._checked_ns = 0
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> CollectiveOutcome:
-        """Runs all sizes and iterations, or until `stopped` says so or a rank dies."""
+        """Runs all sizes and iterations; ends early when `stopped` returns True or a rank dies."""
         sockets.sleep_precisely()
         sockets.run_first()
         self._clock, self._stopped = clock, stopped
@@ -100,8 +100,8 @@ class CollectiveWorker:
             for record, finished_ns in self._iterations():
                 records.append(record)
                 finished.append(finished_ns)
-        except _Ended as end:
-            failed = str(end)
+        except _EndedEarly as reason:
+            failed = str(reason)
         for sender in self._senders:
             sender.close()
         self._receivers.close()
@@ -132,18 +132,18 @@ class CollectiveWorker:
             )
             for iteration in range(-job.warmup_iterations, job.iterations):
                 vectors = self._collective.initial_vectors(ranks, elements, self._random.getrandbits(63))
-                wanted = self._collective.expected_results(vectors)
+                expected = self._collective.expected_results(vectors)
                 begin_ns = time.monotonic_ns()
                 finished_ns = self._iterate(messages, vectors) - begin_ns
                 results = map(self._collective.result_part, vectors)
-                wrong = sum(not np.array_equal(a, b) for a, b in zip(results, wanted, strict=True))
+                wrong = sum(not np.array_equal(a, b) for a, b in zip(results, expected, strict=True))
                 start_ns = begin_ns - self._clock.monotonic_ns
                 yield (message_bytes, iteration, start_ns, int(finished_ns.max()), wrong), finished_ns
 
     def _iterate(self, messages: MessageTable, vectors: list[Elements]) -> npt.NDArray[np.int64]:
         self._messages, self._iteration = messages, Iteration(messages, vectors)
         self._iteration.start(time.monotonic_ns())
-        # What is still unacknowledged in the end is waited for, so that it does not weigh on the next one.
+        # Segments without an acknowledgement are awaited, so that they do not burden the next iteration.
         while self._iteration.unfinished or not all(c.idle for c in self._outgoing.values()):
             count = self._receivers.receive()
             now_ns = time.monotonic_ns()
@@ -158,26 +158,26 @@ class CollectiveWorker:
             time.sleep(_LOOK_EVERY_S)
         for connection in self._outgoing.values():
             connection.forget()
-        self._base = (self._base + len(messages.messages)) % _NUMBERS
+        self._base = (self._base + len(messages.messages)) % _MESSAGE_NUMBERS
         return self._iteration.finished_ns()
 
     def _check(self, now_ns: int) -> None:
-        """Looks for what did not happen: packets that nobody acknowledged, ranks that died."""
+        """Detects lost packets; ends the run upon request and upon a rank's death or silence."""
         self._count_sent()
         self._count_received()
         if self._stopped():
-            raise _Ended
+            raise _EndedEarly
         for descriptor, _ in self._deaths.poll(0):
             rank = self._rank_of_process[descriptor]
-            raise _Ended(f"rank {rank} ({self._name(rank)}) died")
+            raise _EndedEarly(f"rank {rank} ({self._name(rank)}) died")
         for (source, destination), connection in self._outgoing.items():
-            connection.timed_out(now_ns)
+            connection.expire(now_ns)
             silent_ns = connection.silent_ns(now_ns)
             if silent_ns > self._job.silence_ns:
-                raise _Ended(self._blame(source, destination, now_ns))
+                raise _EndedEarly(self._silent_rank(source, destination, now_ns))
 
-    def _blame(self, source: int, destination: int, now_ns: int) -> str:
-        """Returns which rank must be gone: the one that most of the silent connections have in common."""
+    def _silent_rank(self, source: int, destination: int, now_ns: int) -> str:
+        """Returns a sentence on the rank that most of the silent connections have in common."""
         counts = Counter([destination])
         for pair, connection in self._outgoing.items():
             if connection.silent_ns(now_ns) > self._job.silence_ns // 2:
@@ -193,7 +193,7 @@ class CollectiveWorker:
         return self._job.hosts[self._job.ranks[rank]].name
 
     def _begin(self) -> None:
-        """Puts messages that became ready into their connections."""
+        """Queues the segments of messages that became ready in their connections."""
         for number in self._iteration.ready:
             message = self._messages.messages[number]
             pair = message.source, message.destination
@@ -214,22 +214,22 @@ class CollectiveWorker:
                 offset = place * segment_bytes
                 payload = memoryview(self._iteration.outgoing[number])[offset : offset + segment_bytes]
                 now_ns = time.monotonic_ns()
-                transmission = connection.sent(segment, now_ns)
+                transmission = connection.note_sent(segment, now_ns)
                 frame = self._writer.write(
                     self._ips[source],
                     self._ips[destination],
                     SOURCE_PORT_BASE + int(self._random.random() * flows),
-                    (transmission, (self._base + number) % _NUMBERS, place, DATA),
+                    (transmission, (self._base + number) % _MESSAGE_NUMBERS, place, DATA),
                     now_ns + self._to_epoch_ns,
                     payload,
                 )
                 try:
                     self._senders[source].send(frame)
                 except OSError:  # the host's queue is full, or its interface is down
-                    connection.refused(transmission)
+                    connection.take_back(transmission)
                     self._sent.refused += 1
                     break
-                self._sent_now.append((source, destination, now_ns, len(frame)))
+                self._uncounted_sent.append((source, destination, now_ns, len(frame)))
                 room -= 1
 
     def _acknowledge(self, now_ns: int) -> None:
@@ -241,7 +241,7 @@ class CollectiveWorker:
         ]
         for source, destination in due:
             since_ns = self._owed_since.pop((source, destination))
-            highest, bits = self._incoming[source, destination].acknowledge()
+            highest, bits = self._incoming[source, destination].acknowledgement()
             frame = self._writer.write(
                 self._ips[destination],
                 self._ips[source],
@@ -252,14 +252,14 @@ class CollectiveWorker:
             )
             try:
                 self._senders[destination].send(frame)
-            except OSError:  # the host's queue is full; the next one tells the same and more
+            except OSError:  # the host's queue is full; the next acknowledgement covers these, too
                 self._owed_since[source, destination] = since_ns
                 self._incoming[source, destination].owed = ACKNOWLEDGE_EVERY  # at once
                 continue
             self._acknowledgements_sent += 1
 
     def _take(self, count: int, now_ns: int) -> None:
-        """Takes what was received; frame by frame, as there are few at a time."""
+        """Processes received frames, one by one, as there are few at a time."""
         buffer = self._receivers.buffer
         slot_bytes, segment_bytes = buffer.frames.strides[0], self._segment_bytes
         arrivals_ns = buffer.arrivals_ns(count).tolist()
@@ -276,10 +276,10 @@ class CollectiveWorker:
                 incoming = self._incoming.get(pair)
                 if incoming is None:
                     incoming = self._incoming[pair] = Incoming()
-                incoming.received(head.number)
+                incoming.note_received(head.number)
                 self._owed_since.setdefault(pair, now_ns)
-                self._arrived.append((there, here, arrivals_ns[slot], *head))
-                own = (head.message - self._base) % _NUMBERS
+                self._uncounted_received.append((there, here, arrivals_ns[slot], *head))
+                own = (head.message - self._base) % _MESSAGE_NUMBERS
                 if own >= len(self._messages.messages):  # its message was complete before this iteration
                     continue
                 if not self._fits(self._messages.messages[own], there, here, head):
@@ -288,27 +288,27 @@ class CollectiveWorker:
                 self._iteration.receive(own, head.segment, head.segment * segment_bytes, payload, now_ns)
             elif (here, there) in self._outgoing:
                 self._acknowledgements_received += 1
-                self._outgoing[here, there].acknowledged(head.number, int.from_bytes(payload, "big"), now_ns)
+                self._outgoing[here, there].acknowledge(head.number, int.from_bytes(payload, "big"), now_ns)
         buffer.reset(count)
 
     def _fits(self, message: Message, source: int, destination: int, head: Head) -> bool:
-        """Returns whether a segment is what its message has in that place."""
+        """Returns whether a segment has its message's ends and the length of its place in the message."""
         offset = head.segment * self._segment_bytes
         length = min(self._segment_bytes, message.size - offset)
         return (message.source, message.destination) == (source, destination) and head.length == length
 
     def _count_sent(self) -> None:
-        if self._sent_now:
-            source, destination, now_ns, frame_bytes = np.array(self._sent_now, np.int64).T
+        if self._uncounted_sent:
+            source, destination, now_ns, frame_bytes = np.array(self._uncounted_sent, np.int64).T
             since_ns = now_ns - self._clock.monotonic_ns
             hosts = self._host_of[source], self._host_of[destination]
             self._sent.add(*hosts, since_ns, None, frame_bytes)
-            self._sent_now.clear()
+            self._uncounted_sent.clear()
 
     def _count_received(self) -> None:
-        if not self._arrived:
+        if not self._uncounted_received:
             return
-        columns = np.array(self._arrived, np.int64).T
+        columns = np.array(self._uncounted_received, np.int64).T
         source, destination, arrived_ns = columns[:3]
         head = Head(*columns[3:])
         arrivals = ReceivedPackets(
@@ -324,4 +324,4 @@ class CollectiveWorker:
         self._received.add(arrivals)
         latency_ns = arrivals.arrived_ns - arrivals.sent_ns
         self._reporter.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
-        self._arrived.clear()
+        self._uncounted_received.clear()

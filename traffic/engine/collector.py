@@ -1,7 +1,7 @@
 """The collector: receives all hosts' probes in one process and keeps counts, not packets.
 
-It looks at all sockets every few milliseconds and reads what waits in one go; as the kernel stamps
-arrivals, looking late does not change a latency. Memory depends on the number of hosts and flows only.
+It reads all sockets every few milliseconds; as the kernel stamps arrivals, a late reading does not change a
+latency. Memory depends on the number of hosts and flows only.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from traffic.workload.schedule import schedule_from_dict
 
 _SLOTS = 4096
 _LOOK_EVERY_S = 0.002
-_LATE_INTERVALS = 9  # of the series, after the schedule's end; what arrives later still goes into the last
-# However much still arrives, a collection ends so long after the last packet was sent.
+_LATE_INTERVALS = 9  # of the series, after the schedule's end; still later arrivals go into the last
+# Time from the last packet sent to the end of a collection, even if packets still arrive.
 MAX_DRAIN_NS = 60_000_000_000
 
 
 class Collector:
-    """Collects one job's probes; it receives from its creation on."""
+    """The collector of one job's probes; it receives from its creation on."""
 
     def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
         self._job, self._window, self._reporter = job, window, reporter
@@ -41,7 +41,7 @@ class Collector:
         self._counts = ProbeCounts(job, window, self._schedule.end_ns)
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Received:
-        """Collects until it is quiet after the traffic's end, or until `stopped`."""
+        """Collects until the traffic has ended and no probe arrives, or until `stopped` returns True."""
         last_ns = 0
         while (now_ns := time.monotonic_ns()) < self._quiet_at(clock, last_ns) and not stopped():
             count = self._receivers.receive()
@@ -60,7 +60,7 @@ class Collector:
         return self._counts.result()
 
     def _quiet_at(self, clock: Clock, last_ns: int) -> int:
-        """Returns when to end if no more arrives after `last_ns`."""
+        """Returns the time at which the collection ends if `last_ns` is the time of the last arrival."""
         end_ns = clock.monotonic_ns + min(self._schedule.end_ns, self._window.end_ns)
         return min(max(last_ns, end_ns), end_ns + MAX_DRAIN_NS) + self._job.quiet_ns
 
@@ -80,7 +80,13 @@ class ProbeCounts:
     ) -> ReceivedPackets:
         """Counts the frames in a buffer, in the order in which each host received them.
 
-        Returns those that were good and for their host.
+        Args:
+            buffer: the received frames.
+            receivers: int64 array, frames: the index of the host that received each.
+            clock: the instant of the schedule's start.
+
+        Returns:
+            The intact frames that reached their destination.
         """
         count = len(receivers)
         headers = read_headers(buffer.frames[:count])
@@ -108,14 +114,14 @@ class ProbeCounts:
         return self._counts.result()
 
     def _lookup(self, addresses: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
-        """Returns the host index of each IP address, -1 for one that is no host's."""
+        """Returns the host index of each IP address, -1 for an address without a host."""
         native = addresses.astype(np.uint32)
         place = np.minimum(np.searchsorted(self._ips, native), len(self._ips) - 1)
         return np.where(self._ips[place] == native, self._index[place], -1)
 
 
 def _address_index(job: TrafficJob) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Returns the hosts' IP addresses, ascending, and which host each belongs to."""
+    """Returns the hosts' IP addresses, ascending, and the index of each one's host."""
     ips = np.array([host.ip for host in job.hosts], np.uint32)
     order = np.argsort(ips)
     return ips[order], order.astype(np.int64)

@@ -11,7 +11,7 @@ from pathlib import Path
 from traffic.engine.collector import MAX_DRAIN_NS
 from traffic.engine.jobs import Clock, CollectiveJob, TrafficJob
 from traffic.engine.measurement_files import load_outcome, load_received, load_sent
-from traffic.engine.processes import TrafficProcess, run_to_the_end, started
+from traffic.engine.processes import TrafficProcess, run_until_done, started
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
 from traffic.metrics.measurements import CollectiveOutcome, Received, Sent
 from traffic.metrics.steady_state import SteadyState
@@ -89,7 +89,7 @@ def run_traffic(
                 progress(TrafficSnapshot.of(seconds, sender.counts, collector.counts))
 
             latest_s = (schedule_from_dict(job.schedule).end_ns + job.quiet_ns + MAX_DRAIN_NS) / _NS
-            interrupted, clock = run_to_the_end(processes, latest_s, starts, look)
+            interrupted, clock = run_until_done(processes, latest_s, starts, look)
         result = TrafficResult(
             load_sent(paths["send"]),
             load_received(paths["collect"]),
@@ -135,7 +135,7 @@ def run_collective(
             def look(seconds: float) -> None:
                 progress(seconds, process.counts)
 
-            interrupted, clock = run_to_the_end(processes, math.inf, starts, look)
+            interrupted, clock = run_until_done(processes, math.inf, starts, look)
         outcome = load_outcome(path)
     result = TrafficResult(
         outcome.sent,
@@ -170,4 +170,4 @@ class _Window:
             begin_ns = round(seconds * _NS) + _WINDOW_LEAD_NS
             self.window_ns = begin_ns, begin_ns + criterion.duration_ns
             for process in self._processes:
-                process.tell({"window_ns": self.window_ns})
+                process.send({"window_ns": self.window_ns})

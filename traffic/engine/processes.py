@@ -1,4 +1,4 @@
-"""The processes that send and receive, seen from the one that starts them."""
+"""The traffic processes as their parent sees them: started, given their jobs, awaited and ended."""
 
 from __future__ import annotations
 
@@ -17,29 +17,36 @@ from topology.errors import PolarLabError
 from traffic.engine.jobs import Clock
 from traffic.engine.telemetry import LiveCounts
 
-_LEAD_NS = 50_000_000  # from "all are ready" to the first packet
+_LEAD_NS = 50_000_000  # from the readiness of all processes to the first packet
 _GRACE_S = 30.0
 _LOOK_EVERY_S = 0.05
 
 
 class TrafficError(PolarLabError):
-    """A traffic process failed; the text has what it said."""
+    """A traffic process failed; the text has its last line of error."""
 
 
 class TrafficProcess:
-    """One process of `traffic.engine.worker`.
+    """A process that runs `traffic.engine.worker`.
 
     Attributes:
         counts: the totals of its packets that it has reported so far.
     """
 
     def __init__(self, role: str, job: dict[str, Any], path: Path, environment: Mapping[str, str]) -> None:
-        """Starts it; it is to leave its result at `path`."""
+        """Starts the process.
+
+        Args:
+            role: one of `traffic.engine.worker.ROLES`.
+            job: the job, as plain data.
+            path: the file for its measurement.
+            environment: of the process.
+        """
         self.counts = LiveCounts()
         self._role, self._job = role, job
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._process = subprocess.Popen(
-            # The kernel ends it with us, however we end; -P: nothing is imported from the working directory.
+            # The kernel ends it with this process; -P: nothing is imported from the working directory.
             [
                 "setpriv",
                 "--pdeathsig",
@@ -64,14 +71,14 @@ class TrafficProcess:
         """Whether it has not ended yet.
 
         Raises:
-            TrafficError: it ended, and not well.
+            TrafficError: it failed.
         """
         if self._process.poll():
             raise self._failure()
         return self._process.returncode is None
 
-    def tell(self, content: Any) -> None:
-        """Sends it something as a line of JSON."""
+    def send(self, content: Any) -> None:
+        """Sends it plain data as a line of JSON."""
         assert self._process.stdin
         try:
             self._process.stdin.write(json.dumps(content) + "\n")
@@ -79,9 +86,9 @@ class TrafficProcess:
         except BrokenPipeError:
             raise self._failure() from None
 
-    def tell_job(self) -> None:
+    def send_job(self) -> None:
         """Sends it its job."""
-        self.tell(self._job)
+        self.send(self._job)
 
     def wait_until_ready(self) -> None:
         """Returns when its sockets are open."""
@@ -90,16 +97,20 @@ class TrafficProcess:
             raise self._failure()
         self._listener.start()
 
-    def end_early(self) -> None:
-        """Asks it to end and to leave what it has."""
+    def request_end(self) -> None:
+        """Asks it to end early and to store its measurement so far."""
         self._process.terminate()
 
     def wait(self) -> None:
-        """Returns when it has ended."""
+        """Returns when it has ended.
+
+        Raises:
+            TrafficError: it failed, or does not end.
+        """
         try:
             self._process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:
-            raise TrafficError(f"the process to {self._role} does not end") from None
+            raise TrafficError(f"the process to {self._role} has not ended after {_GRACE_S:g} s") from None
         if self._process.returncode:
             raise self._failure()
 
@@ -122,20 +133,22 @@ class TrafficProcess:
         self._process.kill()
         assert self._process.stderr
         lines = [line for line in self._process.stderr.read().splitlines() if line.strip()]
-        return TrafficError(
-            f"the process to {self._role} failed: {lines[-1] if lines else 'it said nothing'}"
-        )
+        return TrafficError(f"the process to {self._role} failed: {lines[-1] if lines else 'no output'}")
 
 
 @contextmanager
 def started(processes: Iterable[TrafficProcess]) -> Iterator[list[TrafficProcess]]:
-    """Gives processes that have their jobs and are ready, and ends them in any case; raises TrafficError."""
+    """Yields processes once they have their jobs and are ready, and ends them in any case.
+
+    Raises:
+        TrafficError: a process failed.
+    """
     begun: list[TrafficProcess] = []
     try:
         for process in processes:
             begun.append(process)
         for process in begun:
-            process.tell_job()
+            process.send_job()
         for process in begun:
             process.wait_until_ready()
         yield begun
@@ -144,39 +157,42 @@ def started(processes: Iterable[TrafficProcess]) -> Iterator[list[TrafficProcess
             process.kill()
 
 
-def run_to_the_end(
+def run_until_done(
     processes: list[TrafficProcess],
     latest_s: float,
     starts: Callable[[Clock], None],
-    looks: Callable[[float], None],
+    look: Callable[[float], None],
 ) -> tuple[bool, Clock]:
-    """Starts the clock and returns when all processes have ended: whether early, and the clock.
+    """Starts the clock and waits for all processes to end.
 
     Args:
-        processes: those that `started` gave.
-        latest_s: when they have to be done, in seconds after the start.
+        processes: processes that are ready.
+        latest_s: latest time of their end, in seconds after the start.
         starts: called once, just before the start, with its clock.
-        looks: called several times a second with the seconds since the start.
+        look: called several times a second with the seconds since the start.
+
+    Returns:
+        Whether Ctrl-C ended them early, and the clock.
 
     Raises:
-        TrafficError: one of them failed.
+        TrafficError: a process failed, or has not ended in time.
     """
     clock = Clock(time.monotonic_ns() + _LEAD_NS, time.time_ns() + _LEAD_NS)
     for process in processes:
-        process.tell(asdict(clock))
+        process.send(asdict(clock))
     interrupted = False
     starts(clock)
     try:
-        while sum(process.running for process in processes):  # all are looked at
+        while sum(process.running for process in processes):  # every one is polled
             seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
             if seconds > latest_s + _GRACE_S:
                 raise TrafficError(f"the traffic was not done after {latest_s:.0f} s")
-            looks(seconds)
+            look(seconds)
             time.sleep(_LOOK_EVERY_S)
     except (KeyboardInterrupt, SystemExit):
         interrupted = True
         for process in reversed(processes):
-            process.end_early()
+            process.request_end()
     for process in processes:
         process.wait()
     return interrupted, clock

@@ -1,4 +1,4 @@
-"""The packet sockets of many hosts, read together into one buffer."""
+"""Receiving packet sockets of many hosts, read together into one buffer."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Receivers:
     """One receiving socket per host. They receive from their creation on.
 
     Attributes:
-        buffer: what the last look read; to be reset before the next.
-        owners: int64 array: whose socket each slot of the buffer was read from, by place in the order given.
+        buffer: the frames of the last `receive`; the caller resets it before the next.
+        owners: int64 array, slots: the index of the socket from which each slot of the buffer was read.
     """
 
     def __init__(
@@ -31,11 +31,11 @@ class Receivers:
         """Opens the sockets.
 
         Args:
-            places: a process in the namespace, and the interface, of each.
-            run: the run whose frames are received, and no others'.
-            slots: how many frames are read at a look.
-            magic: what the frames begin with, behind their headers.
-            frame_bytes: how much of a frame is kept.
+            places: of each socket, a process in its namespace and the interface.
+            run: the id of the run whose frames are received.
+            slots: most frames that one `receive` reads.
+            magic: the magic number of the frames, MAGIC or SEGMENT_MAGIC.
+            frame_bytes: bytes that are kept of a frame.
         """
         self.buffer = sockets.ReceiveBuffer(slots, frame_bytes)
         self.owners = np.zeros(slots, np.int64)
@@ -48,7 +48,7 @@ class Receivers:
             self._poll.register(descriptor, select.EPOLLIN)
 
     def receive(self) -> int:
-        """Reads what waits, as far as there is room, and returns how many frames there were."""
+        """Reads the frames that wait, as far as the buffer has room, and returns their number."""
         filled = 0
         for descriptor, _ in self._poll.poll(0):
             count = self.buffer.receive(descriptor, filled, self._slots - filled)

@@ -1,4 +1,4 @@
-"""The sender: puts a schedule's probes on the hosts' interfaces at their times, all from one process."""
+"""The sender: one process that puts a schedule's probes on all hosts' interfaces at their times."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from traffic.workload.schedule import schedule_from_dict
 
 # Packets due within this time are sent together: a wake-up costs more than a packet.
 _TICK_S = 0.0002
-# How many packets share a time stamp when the sender has to catch up.
+# Most packets that share a time stamp when the sender has to catch up.
 _BURST = 64
 
 
 class Sender:
-    """Sends one job's schedule."""
+    """The sender of one job's schedule."""
 
     def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
         self._schedule = schedule_from_dict(job.schedule)
@@ -41,11 +41,11 @@ class Sender:
         self._counts = SentCounter(CounterSettings(len(job.hosts), job.flows, window, job.interval_ns))
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Sent:
-        """Sends everything until the window's end, or until `stopped` says so; returns what was sent."""
+        """Sends the schedule until the window's end, or until `stopped` returns True; returns the counts."""
         sockets.sleep_precisely()
         sockets.run_first()
         for events in self._schedule.chunks():
-            if stopped() or events.time_ns[0] >= self._window.end_ns:  # however late we are
+            if stopped() or events.time_ns[0] >= self._window.end_ns:  # also if the sender is late
                 break
             self._buffer.fill(
                 self._ips[events.source],
@@ -69,7 +69,7 @@ class Sender:
         return self._counts.result((time.monotonic_ns() - clock.monotonic_ns) / 1e9)
 
     def _send(self, events: Events, clock: Clock, stopped: Callable[[], bool]) -> npt.NDArray[np.int64]:
-        """Sends one chunk on time; returns when each packet left, of fewer if that is the end."""
+        """Sends one chunk on time; returns the times of departure, fewer than packets if sending ended."""
         due_ns = (events.time_ns + clock.monotonic_ns).tolist()
         to_epoch_ns = clock.epoch_ns - clock.monotonic_ns
         senders = [self._sockets[source] for source in events.source.tolist()]

@@ -1,7 +1,7 @@
 """Packet sockets in many network namespaces, opened and used by one process.
 
-A socket belongs to the namespace in which it was opened; the process goes on. Received frames come in
-batches (recvmmsg) with the kernel's own arrival times, into memory that numpy reads in place.
+A socket stays in the namespace in which it was opened when the process moves on to another. Frames are
+received in batches (recvmmsg), with the kernel's times of arrival, into memory that numpy reads in place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SO_RCVBUFFORCE = 33
 _SO_TIMESTAMPNS = 35
 _MSG_DONTWAIT, _MSG_TRUNC = 0x40, 0x20
 _PR_SET_TIMERSLACK = 29
-# Room for what waits in a host's own queue, and for what arrives while the collector looks elsewhere.
+# Room for the frames in a host's own queue, and for those that arrive between two readings.
 _SEND_BUFFER_BYTES = 8 << 20
 _RECEIVE_BUFFER_BYTES = 8 << 20
 
@@ -44,9 +44,10 @@ def sleep_precisely() -> None:
 
 
 def run_first() -> None:
-    """Asks the kernel to run this process before all ordinary ones, where it lets us.
+    """Asks the kernel to run this process before all ordinary ones; without permission nothing changes.
 
-    A generator that waits for the switches that it loads would follow their speed, not its schedule.
+    Otherwise a generator would wait for the switches that it loads, and follow their speed instead of its
+    schedule.
     """
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -54,7 +55,7 @@ def run_first() -> None:
 
 @contextlib.contextmanager
 def namespaces() -> Iterator[None]:
-    """Lets `enter` be called inside, and returns to the namespace that we came from."""
+    """Restores the present namespace at the end of a block in which `enter` is called."""
     with open("/proc/self/ns/net") as home:
         try:
             yield
@@ -66,7 +67,7 @@ def enter(pid: int) -> None:
     """Moves this thread to the network namespace of a process.
 
     Raises:
-        MachineError: that process has ended, or we are not root.
+        MachineError: that process has ended, or this one does not run as root.
     """
     try:
         with open(Path("/proc", str(pid), "ns", "net")) as namespace:
@@ -89,7 +90,7 @@ def open_all(
     """Opens a socket for each (process, interface), in that process's namespace.
 
     Raises:
-        MachineError: a process has ended, or we are not root.
+        MachineError: a process has ended, or this one does not run as root.
     """
     opened = []
     with namespaces():
@@ -100,7 +101,7 @@ def open_all(
 
 
 def open_sender(interface: str) -> socket.socket:
-    """Returns a socket that sends frames as they are, and never waits."""
+    """Returns a non-blocking socket that sends frames unchanged."""
     sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     sender.bind((interface, 0))
     sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _SEND_BUFFER_BYTES)
@@ -169,7 +170,7 @@ _CONTROL = np.dtype(
 
 
 class ReceiveBuffer:
-    """Room for received frames, or their first bytes, to be filled from many sockets and then read at once.
+    """Memory for received frames, or their first bytes, filled from many sockets and then read at once.
 
     Attributes:
         frames: uint8 array, slots x bytes: the first bytes of each frame.
@@ -199,7 +200,7 @@ class ReceiveBuffer:
         ]
 
     def receive(self, descriptor: int, first: int, most: int) -> int:
-        """Receives up to `most` frames into slots from `first` on and returns how many there were.
+        """Receives up to `most` frames into slots from `first` on and returns their number.
 
         Raises:
             OSError: the socket failed.
@@ -218,11 +219,11 @@ class ReceiveBuffer:
         return self._messages["length"][:count].astype(np.int64)
 
     def arrivals_ns(self, count: int) -> npt.NDArray[np.int64]:
-        """Returns when the frames in the first `count` slots arrived, in ns since the epoch."""
+        """Returns the times of arrival of the frames in the first `count` slots, in ns since the epoch."""
         control = self._controls[:count]
         times: npt.NDArray[np.int64] = control["seconds"] * 1_000_000_000 + control["nanoseconds"]
         return times
 
     def reset(self, count: int) -> None:
-        """Makes the first `count` slots ready to be filled again."""
+        """Prepares the first `count` slots for the next frames."""
         self._messages["control_length"][:count] = _CONTROL.itemsize

@@ -1,9 +1,9 @@
-"""One rank's data on its way to another: what is in flight, what was lost, how much may be sent.
+"""Reliable transport between two ranks: acknowledgements, loss detection and the congestion window.
 
-Every transmission has a number of its own, also of what is sent again, so that an acknowledgement tells
-exactly which of them arrived (as in QUIC, RFC 9000 section 13). Lost is what was sent well before something
-that arrived (RACK, RFC 8985), or what nothing was heard of for long (RFC 6298). The window grows and shrinks
-as TCP's does (RFC 5681). Pure: time and packets come from outside.
+Every transmission has a number of its own, retransmissions included, so that an acknowledgement states
+exactly which of them arrived (as in QUIC, RFC 9000 section 13). A transmission counts as lost if it was sent
+well before another that arrived (RACK, RFC 8985), or if the retransmission timeout expires (RFC 6298). The
+window grows and shrinks as TCP's does (RFC 5681). Pure: time and packets are passed in.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _LEAST_WINDOW = 2.0
 _MS = 1_000_000
 _LEAST_TIMEOUT_NS, _FIRST_TIMEOUT_NS, _MOST_TIMEOUT_NS = 50 * _MS, 300 * _MS, 2_000 * _MS
 _LEAST_REORDERING_NS = 2 * _MS
-_REMEMBERED = 512  # transmissions given up, in case they arrive all the same
+_REMEMBERED = 512  # transmissions taken for lost that are remembered, as some arrive after all
 
-# (message, segment): what a transmission carries
+# (message, segment): the content of a transmission
 Segment = tuple[int, int]
 
 
@@ -28,22 +28,22 @@ class Outgoing:
     """The sending end of a connection.
 
     Attributes:
-        waiting: segments to be sent, in order; what was lost comes first.
-        resent: how many transmissions were of segments sent before.
+        waiting: segments to be sent, in order; lost ones come first.
+        resent: transmissions of segments that had been sent before.
     """
 
     def __init__(self, most_in_flight: int = MOST_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:
-        """Begins an idle connection.
+        """Opens an idle connection.
 
         Args:
-            most_in_flight: packets that are sent at most before any is acknowledged.
-            acknowledged_after_ns: how long the other end may wait with an acknowledgement.
+            most_in_flight: most packets that are sent before any is acknowledged.
+            acknowledged_after_ns: longest delay of an acknowledgement by the other end.
         """
         self.waiting: deque[Segment] = deque()
         self.resent = 0
         self._silent_since_ns: int | None = None
         self._in_flight: dict[int, tuple[Segment, int]] = {}
-        self._given_up: dict[int, tuple[Segment, int]] = {}
+        self._lost: dict[int, tuple[Segment, int]] = {}
         self._sent: set[Segment] = set()
         self._acknowledged: set[Segment] = set()
         self._next = 0
@@ -57,20 +57,20 @@ class Outgoing:
 
     @property
     def idle(self) -> bool:
-        """Whether everything was acknowledged."""
+        """Whether every segment was acknowledged."""
         return not self._in_flight and not self.waiting
 
     def silent_ns(self, now_ns: int) -> int:
-        """Returns for how long nothing was acknowledged, though something should have been."""
+        """Returns the time since the last acknowledgement while one is awaited, else 0."""
         return 0 if self._silent_since_ns is None else now_ns - self._silent_since_ns
 
     @property
     def room(self) -> int:
-        """How many more packets may be sent now."""
+        """The number of packets that the window still admits."""
         return int(self._window) - len(self._in_flight)
 
-    def sent(self, segment: Segment, now_ns: int) -> int:
-        """Notes that a segment leaves and returns the number of its transmission."""
+    def note_sent(self, segment: Segment, now_ns: int) -> int:
+        """Records that a segment is sent and returns the number of its transmission."""
         if self._silent_since_ns is None:
             self._silent_since_ns = now_ns
         self.resent += segment in self._sent
@@ -80,21 +80,27 @@ class Outgoing:
         self._in_flight[number] = segment, now_ns
         return number
 
-    def refused(self, number: int) -> None:
-        """Takes a transmission back that the host's own queue had no room for."""
+    def take_back(self, number: int) -> None:
+        """Withdraws a transmission for which the host's own queue had no room."""
         segment, _ = self._in_flight.pop(number)
         self._sent.discard(segment)
         self.waiting.appendleft(segment)
-        # What the queue holds is enough; no packet was lost.
+        # The queue holds as many packets as it can; none was lost.
         self._window = max(_LEAST_WINDOW, float(len(self._in_flight)))
         self._threshold = self._window
 
-    def acknowledged(self, highest: int, bits: int, now_ns: int) -> None:
-        """Takes an acknowledgement: bit k of `bits` tells whether number `highest - k` arrived."""
+    def acknowledge(self, highest: int, bits: int, now_ns: int) -> None:
+        """Processes an acknowledgement.
+
+        Args:
+            highest: the highest transmission number that arrived.
+            bits: bit k is set if transmission `highest` - k arrived.
+            now_ns: the time of its arrival.
+        """
         if highest >= self._next:
             return
-        newest_ns = heard_ns = self._forgive(highest, bits)
-        for number in self._told(highest, bits):
+        newest_ns = newest_spurious_ns = self._undo_losses(highest, bits)
+        for number in _covered(self._in_flight, highest, bits):
             segment, sent_ns = self._in_flight.pop(number)
             self._acknowledged.add(segment)
             newest_ns = max(newest_ns, sent_ns)
@@ -106,44 +112,42 @@ class Outgoing:
         if newest_ns >= 0:
             self._backoff = 1
             self._measure(now_ns - newest_ns)
-        if newest_ns > heard_ns:
-            self._give_up_before(newest_ns - self._reordering_ns)
+        if newest_ns > newest_spurious_ns:
+            self._lose_before(newest_ns - self._reordering_ns)
         if newest_ns >= 0:
             self._silent_since_ns = None if self.idle else now_ns
 
-    def timed_out(self, now_ns: int) -> bool:
-        """Gives everything in flight up if nothing was heard for too long; returns whether so."""
+    def expire(self, now_ns: int) -> bool:
+        """Takes all in flight for lost if the retransmission timeout has expired; returns whether it has."""
         if not self._in_flight:
             return False
         _, oldest_ns = next(iter(self._in_flight.values()))
-        heard_ns = self._silent_since_ns or 0
-        patience_ns = min(self._timeout_ns * self._backoff, max(_MOST_TIMEOUT_NS, 2 * self._timeout_ns))
-        if now_ns - max(oldest_ns, heard_ns) < patience_ns:
+        last_heard_ns = self._silent_since_ns or 0
+        timeout_ns = min(self._timeout_ns * self._backoff, max(_MOST_TIMEOUT_NS, 2 * self._timeout_ns))
+        if now_ns - max(oldest_ns, last_heard_ns) < timeout_ns:
             return False
         self._backoff *= 2
         self._lose(list(self._in_flight))
-        if self.idle:  # what was in flight had been sent, and acknowledged, before
+        if self.idle:  # all in flight were copies of acknowledged segments
             self._silent_since_ns = None
         self._window = _LEAST_WINDOW
         return True
 
     def forget(self) -> None:
-        """Forgets which segments arrived, once no message of theirs is needed any more."""
+        """Forgets the segments that arrived, once their messages are complete."""
         self._sent.clear()
         self._acknowledged.clear()
-        self._given_up.clear()
+        self._lost.clear()
 
-    def _told(self, highest: int, bits: int) -> list[int]:
-        return [n for n in self._in_flight if n <= highest and bits >> (highest - n) & 1]
+    def _undo_losses(self, highest: int, bits: int) -> int:
+        """Widens the reordering window if transmissions taken for lost have arrived.
 
-    def _forgive(self, highest: int, bits: int) -> int:
-        """Learns from what was given up too early: paths differ by more than was thought, or are slower.
-
-        Returns when the last of it was sent, -1 if there was none.
+        Returns:
+            The time at which the last of them was sent; -1 if there is none.
         """
         newest_ns = -1
-        for number in [n for n in self._given_up if n <= highest and bits >> (highest - n) & 1]:
-            segment, sent_ns = self._given_up.pop(number)
+        for number in _covered(self._lost, highest, bits):
+            segment, sent_ns = self._lost.pop(number)
             self._acknowledged.add(segment)
             newest_ns = max(newest_ns, sent_ns)
         if newest_ns >= 0:
@@ -155,16 +159,16 @@ class Outgoing:
         if not self._round_trip_ns:
             self._round_trip_ns, self._variation_ns = float(round_trip_ns), round_trip_ns / 2
         else:
-            off = abs(round_trip_ns - self._round_trip_ns)
-            self._variation_ns += (off - self._variation_ns) / 4
+            deviation_ns = abs(round_trip_ns - self._round_trip_ns)
+            self._variation_ns += (deviation_ns - self._variation_ns) / 4
             self._round_trip_ns += (round_trip_ns - self._round_trip_ns) / 8
         self._timeout_ns = max(self._round_trip_ns + 4 * self._variation_ns, self._least_timeout_ns)
 
-    def _give_up_before(self, time_ns: float) -> None:
+    def _lose_before(self, time_ns: float) -> None:
         late = []
         for number, (_, sent_ns) in self._in_flight.items():
             if sent_ns >= time_ns:
-                break  # the others were sent later still
+                break  # the rest was sent later still
             late.append(number)
         if late:
             self._lose(late)
@@ -172,10 +176,10 @@ class Outgoing:
     def _lose(self, numbers: list[int]) -> None:
         segments = []
         for number in numbers:
-            self._given_up[number] = self._in_flight.pop(number)
-            segments.append(self._given_up[number][0])
-        while len(self._given_up) > _REMEMBERED:
-            del self._given_up[next(iter(self._given_up))]
+            self._lost[number] = self._in_flight.pop(number)
+            segments.append(self._lost[number][0])
+        while len(self._lost) > _REMEMBERED:
+            del self._lost[next(iter(self._lost))]
         again = [segment for segment in segments if segment not in self._acknowledged]
         self.waiting.extendleft(reversed(again))
         if numbers[-1] >= self._recovery_until:  # one loss event in a round trip
@@ -183,11 +187,16 @@ class Outgoing:
             self._window = self._threshold = max(_LEAST_WINDOW, self._window / 2)
 
 
+def _covered(transmissions: dict[int, tuple[Segment, int]], highest: int, bits: int) -> list[int]:
+    """Returns the numbers of those transmissions that an acknowledgement states to have arrived."""
+    return [number for number in transmissions if number <= highest and bits >> (highest - number) & 1]
+
+
 class Incoming:
-    """The receiving end of a connection: which transmissions arrived.
+    """The receiving end of a connection: the transmissions that arrived.
 
     Attributes:
-        owed: how many arrived since the last acknowledgement.
+        owed: transmissions that arrived since the last acknowledgement.
     """
 
     def __init__(self) -> None:
@@ -195,8 +204,8 @@ class Incoming:
         self._highest = -1
         self._bits = 0
 
-    def received(self, number: int) -> None:
-        """Notes a transmission."""
+    def note_received(self, number: int) -> None:
+        """Records the arrival of a transmission."""
         self.owed += 1
         if number > self._highest:
             self._bits = (self._bits << (number - self._highest) | 1) & (1 << ACKNOWLEDGED_BITS) - 1
@@ -204,7 +213,7 @@ class Incoming:
         elif self._highest - number < ACKNOWLEDGED_BITS:
             self._bits |= 1 << (self._highest - number)
 
-    def acknowledge(self) -> tuple[int, int]:
-        """Returns the highest number and the bits to be sent."""
+    def acknowledgement(self) -> tuple[int, int]:
+        """Returns the highest number and the bits of an acknowledgement that is sent now."""
         self.owed = 0
         return self._highest, self._bits

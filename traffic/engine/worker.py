@@ -1,8 +1,8 @@
-"""A traffic process: `python -m traffic.worker ROLE RESULT`, with its job on standard input.
+"""A traffic process: `python -m traffic.engine.worker ROLE RESULT`, with its job on standard input.
 
-It reads two lines: the job, upon which it opens its sockets and answers `ready`; and the clock, upon
-which it goes to work. While it works it tells what it counts (`telemetry`), and may be told the window
-that is to be measured. On SIGTERM it ends early and still stores what it has.
+It reads two lines: the job, upon which it opens its sockets and answers `ready`; and the clock, at whose time
+it begins to work. Meanwhile it reports its counts (`traffic.engine.telemetry`), and may read the measured
+window as a third line. On SIGTERM it ends early and stores its measurement so far in the file RESULT.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from traffic.engine.telemetry import CountReporter
 from traffic.metrics.window import Window
 
 Stopped = Callable[[], bool]
-# What goes to work at a clock's time, until it is stopped, and returns what writes its result to a path.
+# Works from a clock's time until it is stopped, and returns the function that writes its result to a path.
 Work = Callable[[Clock, Stopped], Callable[[Path], None]]
 
 
 def _sender_or_collector(kind: type[Sender] | type[Collector], settings: dict[str, Any]) -> Work:
     job = job_from_dict(settings)
     window = Window(job.window_ns)
-    worker = kind(job, window, CountReporter(_tell))
+    worker = kind(job, window, CountReporter(_write_line))
 
     def work(clock: Clock, stopped: Stopped) -> Callable[[Path], None]:
-        threading.Thread(target=_hear_window, args=(window,), daemon=True).start()
+        threading.Thread(target=_read_window, args=(window,), daemon=True).start()
         result = worker.run(clock, stopped)
         return lambda path: store(result, path)
 
@@ -44,7 +44,7 @@ def _sender_or_collector(kind: type[Sender] | type[Collector], settings: dict[st
 
 
 def _collective(settings: dict[str, Any]) -> Work:
-    worker = CollectiveWorker(collective_job_from_dict(settings), CountReporter(_tell))
+    worker = CollectiveWorker(collective_job_from_dict(settings), CountReporter(_write_line))
 
     def work(clock: Clock, stopped: Stopped) -> Callable[[Path], None]:
         outcome = worker.run(clock, stopped)
@@ -61,14 +61,14 @@ ROLES: Mapping[str, Callable[[dict[str, Any]], Work]] = {
 
 
 def main() -> int:
-    """Does one job; returns 0, or 1 after one line on standard error."""
+    """Runs one job; returns 0, or 1 after one line on standard error."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the one who started us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the parent
     role, result_path = sys.argv[1:]
     try:
         work = ROLES[role](json.loads(sys.stdin.readline()))
-        _tell("ready")
+        _write_line("ready")
         line = sys.stdin.readline()
         if line:
             write = work(Clock(**json.loads(line)), stop.is_set)
@@ -79,12 +79,12 @@ def main() -> int:
     return 0
 
 
-def _tell(line: str) -> None:
+def _write_line(line: str) -> None:
     print(line, flush=True)
 
 
-def _hear_window(window: Window) -> None:
-    # Not by sys.stdin, whose lock would be held while the interpreter ends.
+def _read_window(window: Window) -> None:
+    # sys.stdin would hold its lock while the interpreter ends.
     line = os.read(sys.stdin.fileno(), 4096)
     if line:
         window.set(*json.loads(line)["window_ns"])

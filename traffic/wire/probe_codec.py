@@ -22,7 +22,7 @@ class FrameBuffer:
     """
 
     def __init__(self, template: bytes, frames: int) -> None:
-        """Makes room for `frames` frames, each a copy of `template`."""
+        """Allocates `frames` frames, each a copy of `template`."""
         self._bytes: Frames = np.tile(np.frombuffer(template, np.uint8), (frames, 1))
         self._headers: Headers = np.ndarray((frames,), HEADER, self._bytes, strides=(len(template),))
         whole = self._bytes.data.cast("B")
@@ -31,7 +31,7 @@ class FrameBuffer:
         first = self._headers[0]
         addresses = [_words(first["ip_src"]), _words(first["ip_dst"])]
         self._ip_rest = _minus(_complement(first["ip_checksum"]), *addresses)
-        # The template's checksum is wrong by its last bit (see traffic.frames).
+        # The template's checksum is wrong by its last bit (see traffic.wire.probe_frame).
         right = int(first["tcp_checksum"]) ^ 1
         self._tcp_rest = _minus(_complement(right), *addresses, int(first["source_port"]))
 
@@ -42,13 +42,13 @@ class FrameBuffer:
         flows: npt.NDArray[Any],
         sequences: npt.NDArray[Any],
     ) -> None:
-        """Writes all but the send times of the first len(sources) frames.
+        """Writes the first len(sources) frames, except for their send times.
 
         Args:
             sources: IPv4 addresses.
             destinations: IPv4 addresses.
-            flows: which of its pair's flows each frame belongs to, from 0.
-            sequences: each frame's number among those of its source.
+            flows: each frame's flow among those of its host pair, from 0.
+            sequences: each frame's number among its source's frames.
         """
         header = self._headers[: len(sources)]
         header["eth_src_prefix"] = header["eth_dst_prefix"] = MAC_PREFIX

@@ -1,14 +1,14 @@
-"""Probe frames, built and parsed with scapy: the only module that imports it.
+"""Probe frames, built and parsed with scapy, which no other module imports.
 
 A probe is an Ethernet frame with an IPv4 header, a TCP-shaped header and the `Probe` layer below:
 
     Ethernet 14 | IPv4 20 | TCP 20 | Probe 40 | zeros up to the frame's length
 
-Its IPv4 time to live starts at 64 and every router takes one, so that the TTL tells the hops. The TCP
-checksum is wrong on purpose: a host's kernel drops such a segment without a word, whereas it answers
-UDP to a closed port; and Open vSwitch's select groups hash the ports of TCP, not those of UDP. A probe's
-sequence number and send time are followed by their complements: the four cancel out in the checksum,
-which therefore stays wrong whatever they are, and a damaged probe gives itself away.
+Its IPv4 time to live (TTL) starts at 64 and every router decrements it, so that the TTL gives the hops. The
+TCP checksum is wrong on purpose: a host's kernel drops such a segment silently, whereas it answers UDP to a
+closed port; and Open vSwitch's select groups hash the ports of TCP, not those of UDP. A probe's sequence
+number and send time are followed by their complements: the four cancel out in the checksum, which therefore
+stays wrong for all of their values, and a damaged probe is recognised.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _ALL_ONES = (1 << 64) - 1
 
 
 class Probe(Packet):  # type: ignore[misc]
-    """PolarLab's own layer: what a collector needs to know of a probe."""
+    """PolarLab's own layer: a probe's run, sequence number and send time, with check values."""
 
     name = "Probe"
-    fields_desc = [  # noqa: RUF012  # scapy's own way
+    fields_desc = [  # noqa: RUF012  # scapy's convention
         IntField("magic", MAGIC),
         IntField("run", 0),
         LongField("sequence", 0),
@@ -49,7 +49,7 @@ class Probe(Packet):  # type: ignore[misc]
 
 
 class Segment(Packet):  # type: ignore[misc]
-    """What a collective's segments begin with; `traffic.wire.segment_codec` writes the rest."""
+    """The beginning of a collective's segment; `traffic.wire.segment_codec` writes the rest."""
 
     name = "Segment"
     fields_desc = [IntField("magic", SEGMENT_MAGIC), IntField("run", 0)]  # noqa: RUF012
@@ -72,15 +72,15 @@ def build_probe(
 
     Args:
         source: the host that sends it.
-        destination: the host that it is for.
-        frame_bytes: its length, without FCS.
+        destination: the host that receives it.
+        frame_bytes: its length, without FCS, at least HEADER_BYTES.
         run: the run's id, 32 bits.
-        flow: which of the pair's flows it belongs to, from 0; its TCP source port.
-        sequence: its number among those that the source sends.
-        sent_ns: when it is sent, in nanoseconds since the epoch.
+        flow: its flow among those of the host pair, from 0; it decides the TCP source port.
+        sequence: its number among the source's probes.
+        sent_ns: the time at which it is sent, in ns since the epoch.
 
     Raises:
-        ParameterError: no probe is so short.
+        ParameterError: `frame_bytes` is too small.
     """
     check_frame_bytes(frame_bytes, frame_bytes)
     probe = Probe(
@@ -101,7 +101,7 @@ def build_probe(
 
 
 def build_segment_head(source: Host, destination: Host, run: int) -> bytes:
-    """Returns the first bytes of a segment's frame (`segment_codec`), up to and with the run's id."""
+    """Returns the first bytes of a segment's frame (`segment_codec`), the run's id included."""
     frame = (
         Ether(src=format_mac(source.mac), dst=format_mac(destination.mac))
         / IP(src=format_ip(source.ip), dst=format_ip(destination.ip), ttl=INITIAL_TTL, flags="DF")
@@ -114,7 +114,7 @@ def build_segment_head(source: Host, destination: Host, run: int) -> bytes:
 def _with_wrong_checksum(frame: bytes) -> bytes:
     offset = offset_of("tcp_checksum")
     (right,) = struct.unpack_from("!H", frame, offset)
-    # Off by one: 0 and 0xFFFF are the same in ones' complement, so that inverting it might not do.
+    # Its last bit is flipped; inverting all bits would not do, as 0 and 0xFFFF are equal in ones' complement.
     return frame[:offset] + struct.pack("!H", right ^ 1) + frame[offset + 2 :]
 
 

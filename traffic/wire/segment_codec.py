@@ -1,11 +1,12 @@
-"""Segments of collectives' messages on the wire, and their acknowledgements, filled and read in place.
+"""Segments of collectives' messages, and their acknowledgements, as bytes on the wire.
 
-A segment is a frame like a probe's (`probe_frame`) up to the run's id, with these instead of what follows:
+A segment is a frame like a probe's (`probe_frame`) up to the run's id, followed by these fields:
 
     number | message | segment | length | kind | zero | sent_ns | the message's bytes
 
-Its TCP header says RST, which no kernel answers, whatever the checksum. Acknowledgements carry the highest
-number received in `number` and a bit for each of the last ones in the place of the message's bytes.
+Its TCP header has the flag RST, which no kernel answers, right or wrong as its checksum may be.
+Acknowledgements carry the highest number received in `number`, and in the place of the message's bytes a bit
+for each of the last numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SEGMENT_BYTES = _COMMON + _TAIL.size
 
 
 class Head(NamedTuple):
-    """What is read of a segment; all numbers, or all arrays of them."""
+    """The fields that are read of a segment: numbers of one segment, or arrays over many."""
 
     ttl: Any
     source_ip: Any
@@ -40,7 +41,7 @@ class Head(NamedTuple):
 
 
 def _head_format() -> str:
-    """Returns the struct format that reads a Head: what lies between its fields is passed over."""
+    """Returns the struct format of a Head; the bytes between its fields are skipped."""
     text, position = "!", 0
     for name, code in (("ttl", "B"), ("ip_src", "I"), ("source_port", "H")):
         offset = offset_of(name)
@@ -59,17 +60,17 @@ ACKNOWLEDGEMENT_BYTES = ACKNOWLEDGED_BITS // 8
 
 @dataclass(frozen=True)
 class Heads:
-    """What begins every frame of a run's segments; made from a frame that scapy built.
+    """The beginnings of a run's segments, made from a frame that scapy built.
 
     Attributes:
-        template: the first bytes of a segment, up to and with the run's id.
+        template: the first bytes of a segment, the run's id included.
     """
 
     template: bytes
 
-    @lru_cache(maxsize=1 << 16)  # noqa: B019  # one for each pair of hosts and length; it lives as long as we
+    @lru_cache(maxsize=1 << 16)  # noqa: B019  # per host pair and length; it lives as long as the process
     def head(self, source_ip: int, destination_ip: int, payload_bytes: int) -> bytes:
-        """Returns the first bytes of a frame from one address to another, with the IPv4 header's checksum."""
+        """Returns the first bytes of a frame between two IPv4 addresses, with the header's checksum."""
         head = bytearray(self.template)
         struct.pack_into("!HIHI", head, 0, MAC_PREFIX, destination_ip, MAC_PREFIX, source_ip)
         struct.pack_into("!H", head, _IP_OFFSET + 2, SEGMENT_BYTES - _IP_OFFSET + payload_bytes)
@@ -82,7 +83,7 @@ class Heads:
 
 
 class Writer:
-    """Writes one frame after the other into the same memory."""
+    """A writer of frames, one after another into the same memory."""
 
     def __init__(self, heads: Heads, frame_bytes: int) -> None:
         self._heads = heads
@@ -98,14 +99,14 @@ class Writer:
         sent_ns: int,
         payload: bytes | memoryview,
     ) -> memoryview:
-        """Returns a frame, which is there until the next is written.
+        """Returns a frame; it is valid until the next is written.
 
         Args:
             source_ip: the sending host's address.
-            destination_ip: that of the host that it is for.
-            port: the TCP header's source port: the flow.
+            destination_ip: the receiving host's address.
+            port: the TCP header's source port, which stands for the flow.
             fields: number, message, segment, kind.
-            sent_ns: when it is sent, in nanoseconds since the epoch.
+            sent_ns: the time at which it is sent, in ns since the epoch.
             payload: the message's bytes.
         """
         number, message, segment, kind = fields

@@ -1,4 +1,4 @@
-"""Probe frames: scapy's and numpy's agree byte for byte, checksums are as meant, damage shows."""
+"""Probe frames: scapy's and numpy's agree byte for byte, checksums are as designed, damage is recognised."""
 
 import struct
 
@@ -32,7 +32,7 @@ probes = st.fixed_dictionaries(
 
 
 def ones_complement_sum(data: bytes) -> int:
-    """RFC 1071, as plainly as can be; 0xFFFF over data with a right checksum."""
+    """Returns the sum of RFC 1071, 0xFFFF over data with a right checksum."""
     total = sum(struct.unpack(f"!{len(data) // 2}H", data[: len(data) // 2 * 2]))
     total += data[-1] << 8 if len(data) % 2 else 0
     while total > 0xFFFF:
@@ -41,7 +41,7 @@ def ones_complement_sum(data: bytes) -> int:
 
 
 def filled(cases: list[dict], frame_bytes: int, run: int) -> list[bytes]:
-    """The same probes, filled into a buffer that was made for others."""
+    """Returns these probes, filled into a buffer that was made for another pair."""
     template = build_probe(FIRST, SECOND, frame_bytes=frame_bytes, run=run)
     buffer = FrameBuffer(template, len(cases))
     buffer.fill(
@@ -160,7 +160,7 @@ def test_possible_lengths(frame_bytes):
 
 @pytest.mark.parametrize("frame_bytes", [HEADER_BYTES - 1, 1515, 0, -5])
 def test_impossible_lengths_are_refused(frame_bytes):
-    with pytest.raises(ParameterError, match=f"a frame must have 94 to 1514 bytes, got {frame_bytes}"):
+    with pytest.raises(ParameterError, match=f"94 to 1514 bytes, got {frame_bytes}"):
         check_frame_bytes(frame_bytes)
 
 
@@ -172,7 +172,7 @@ def test_a_longer_mtu_allows_longer_frames():
 
 
 def test_a_probe_needs_room_for_its_header():
-    with pytest.raises(ParameterError, match="a frame must have"):
+    with pytest.raises(ParameterError, match=f"got {HEADER_BYTES - 1}"):
         build_probe(FIRST, SECOND, frame_bytes=HEADER_BYTES - 1)
 
 

@@ -1,4 +1,4 @@
-"""Segments on the wire, as scapy reads them."""
+"""Segments on the wire, read by scapy."""
 
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
@@ -33,7 +33,7 @@ def test_no_kernel_answers_a_segment():
     assert Ether(frame_of(b""))[TCP].flags == "R"
 
 
-def test_what_is_written_is_read():
+def test_a_written_segment_is_read_back():
     frame = frame_of(b"x" * 1000)
     head = Head(*HEAD.unpack_from(frame))
     assert head == Head(64, A.ip, 20_003, 7, 8, 9, 1000, DATA, 12345)

@@ -1,4 +1,4 @@
-"""The two ends of a connection, with packets that are lost, late or overtaken."""
+"""Both ends of a connection, with packets that are lost, late or overtaken."""
 
 import random
 
@@ -11,40 +11,40 @@ MS = 1_000_000
 
 
 def deliver(loss, delay_ms, segments=400, seed=1, spread_ms=0.0, until_ms=60_000):
-    """Sends segments over a link that loses and delays packets; returns what arrived, and the connection.
+    """Sends segments over a link that loses and delays packets; returns arrivals, sender, time in ms.
 
     `delay_ms` is each way; `spread_ms` at most is added by chance, so that packets overtake one another.
     """
     generator = random.Random(seed)
     outgoing, incoming = Outgoing(), Incoming()
     outgoing.waiting.extend((0, k) for k in range(segments))
-    arrived, on_the_way = [], []
+    arrived, in_flight = [], []
     for now_ms in range(until_ms):
         now = now_ms * MS
-        for item in sorted(item for item in on_the_way if item[0] <= now):
-            on_the_way.remove(item)
+        for item in sorted(item for item in in_flight if item[0] <= now):
+            in_flight.remove(item)
             _, kind, content = item
             if kind == "data":
                 number, segment = content
-                incoming.received(number)
+                incoming.note_received(number)
                 arrived.append(segment)
             else:
-                outgoing.acknowledged(*content, now)
+                outgoing.acknowledge(*content, now)
         if incoming.owed >= 4 or (incoming.owed and now_ms % 5 == 0):
-            content = incoming.acknowledge()
+            content = incoming.acknowledgement()
             if generator.random() >= loss:
-                on_the_way.append((now + delay_ms * MS, "told", content))
-        outgoing.timed_out(now)
+                in_flight.append((now + delay_ms * MS, "acknowledgement", content))
+        outgoing.expire(now)
         for _ in range(4):
             if outgoing.waiting and outgoing.room > 0:
                 segment = outgoing.waiting.popleft()
-                number = outgoing.sent(segment, now)
+                number = outgoing.note_sent(segment, now)
                 if generator.random() >= loss:
                     late = delay_ms + generator.random() * spread_ms
-                    on_the_way.append((now + int(late * MS), "data", (number, segment)))
+                    in_flight.append((now + int(late * MS), "data", (number, segment)))
         if outgoing.idle:
             return arrived, outgoing, now_ms
-    raise AssertionError("it did not end")
+    raise AssertionError("the transfer did not end")
 
 
 def test_without_loss_every_segment_is_sent_once():
@@ -55,33 +55,33 @@ def test_without_loss_every_segment_is_sent_once():
 
 @pytest.mark.parametrize("loss", [0.01, 0.1, 0.3])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_what_is_lost_is_sent_again_until_all_is_there(loss, seed):
+def test_lost_segments_are_sent_again_until_all_arrive(loss, seed):
     arrived, outgoing, _ = deliver(loss, 3, seed=seed)
     assert set(arrived) == {(0, k) for k in range(400)}
     assert outgoing.resent > 0
 
 
-def test_little_is_sent_twice_for_nothing():
+def test_few_segments_are_sent_twice_without_need():
     arrived, outgoing, _ = deliver(0.05, 3)
     assert len(arrived) < 1.1 * 400
     assert outgoing.resent < 0.15 * 400
 
 
-def test_it_learns_that_packets_overtake_one_another():
+def test_the_reordering_window_adapts_to_packets_that_overtake_one_another():
     arrived, _, _ = deliver(0.0, 5, segments=3000, spread_ms=8.0)
     early, late = arrived[:1000], arrived[2000:]
     assert len(late) - len(set(late)) <= len(early) - len(set(early))
     assert len(arrived) < 1.15 * 3000
 
 
-def test_a_dead_receiver_is_told_by_silence():
+def test_a_dead_receiver_is_detected_by_its_silence():
     outgoing = Outgoing()
     outgoing.waiting.append((0, 0))
     assert outgoing.silent_ns(10 * MS) == 0
     for now_ms in range(1000, 7000, 10):
-        outgoing.timed_out(now_ms * MS)
+        outgoing.expire(now_ms * MS)
         while outgoing.waiting and outgoing.room > 0:
-            outgoing.sent(outgoing.waiting.popleft(), now_ms * MS)
+            outgoing.note_sent(outgoing.waiting.popleft(), now_ms * MS)
     assert outgoing.silent_ns(7000 * MS) == 6000 * MS
 
 
@@ -89,7 +89,7 @@ def test_a_host_whose_queue_refuses_everything_is_silent_too():
     outgoing = Outgoing()
     outgoing.waiting.append((0, 0))
     for now_ms in range(1000, 3000, 10):
-        outgoing.refused(outgoing.sent(outgoing.waiting.popleft(), now_ms * MS))
+        outgoing.take_back(outgoing.note_sent(outgoing.waiting.popleft(), now_ms * MS))
     assert outgoing.silent_ns(3000 * MS) == 2000 * MS
     assert list(outgoing.waiting) == [(0, 0)]
 
@@ -100,62 +100,62 @@ def test_no_more_is_in_flight_than_allowed():
     numbers = []
     for now in range(20):
         while outgoing.room > 0:
-            numbers.append(outgoing.sent(outgoing.waiting.popleft(), now * MS))
+            numbers.append(outgoing.note_sent(outgoing.waiting.popleft(), now * MS))
         assert len(numbers) <= 6 + max(0, now)
-        outgoing.acknowledged(now, 1, now * MS)
+        outgoing.acknowledge(now, 1, now * MS)
 
 
-def test_an_acknowledgement_tells_of_the_last_numbers_in_any_order():
+def test_an_acknowledgement_covers_the_last_numbers_in_any_order():
     incoming = Incoming()
     for number in (0, 2, 1, 5, ACKNOWLEDGED_BITS + 3):
-        incoming.received(number)
-    highest, bits = incoming.acknowledge()
+        incoming.note_received(number)
+    highest, bits = incoming.acknowledgement()
     assert highest == ACKNOWLEDGED_BITS + 3
-    told = {highest - k for k in range(ACKNOWLEDGED_BITS) if bits >> k & 1}
-    assert told == {5, ACKNOWLEDGED_BITS + 3}
-    incoming.received(1)  # far behind
-    assert incoming.acknowledge()[0] == highest
+    arrived = {highest - k for k in range(ACKNOWLEDGED_BITS) if bits >> k & 1}
+    assert arrived == {5, ACKNOWLEDGED_BITS + 3}
+    incoming.note_received(1)  # far behind
+    assert incoming.acknowledgement()[0] == highest
 
 
-def test_an_acknowledgement_of_what_was_never_sent_is_ignored():
+def test_an_acknowledgement_of_numbers_never_sent_is_ignored():
     outgoing = Outgoing()
     outgoing.waiting.append((0, 0))
-    outgoing.sent(outgoing.waiting.popleft(), 0)
-    outgoing.acknowledged(77, 1, MS)
+    outgoing.note_sent(outgoing.waiting.popleft(), 0)
+    outgoing.acknowledge(77, 1, MS)
     assert not outgoing.idle
 
 
-def test_a_connection_that_has_nothing_to_do_is_not_silent():
-    """What was given up too early is acknowledged after all: then nothing is left to wait for."""
+def test_an_idle_connection_is_not_silent():
+    """A segment taken for lost too early is acknowledged after all: nothing is left to wait for."""
     outgoing = Outgoing()
     outgoing.waiting.extend([(0, 0), (0, 1)])
-    first = outgoing.sent(outgoing.waiting.popleft(), 0)
-    second = outgoing.sent(outgoing.waiting.popleft(), 100 * MS)
-    outgoing.acknowledged(second, 0b01, 101 * MS)
-    assert list(outgoing.waiting) == [(0, 0)]  # the first was given up
-    outgoing.acknowledged(first, 0b1, 102 * MS)
+    first = outgoing.note_sent(outgoing.waiting.popleft(), 0)
+    second = outgoing.note_sent(outgoing.waiting.popleft(), 100 * MS)
+    outgoing.acknowledge(second, 0b01, 101 * MS)
+    assert list(outgoing.waiting) == [(0, 0)]  # the first counts as lost
+    outgoing.acknowledge(first, 0b1, 102 * MS)
     assert outgoing.idle
     assert outgoing.silent_ns(60_000 * MS) == 0
     assert outgoing.resent == 0
 
 
-def test_links_slower_than_any_first_guess_are_no_silence():
+def test_links_slower_than_any_first_guess_are_not_silent():
     arrived, outgoing, _ = deliver(0.0, 2500, segments=60)
     assert set(arrived) == {(0, k) for k in range(60)}
     assert len(arrived) < 3 * 60
     assert outgoing.silent_ns(10**15) == 0
 
 
-def test_a_lost_copy_of_what_had_arrived_is_nothing_to_wait_for():
+def test_a_lost_copy_of_a_segment_that_arrived_is_not_awaited():
     outgoing = Outgoing()
     outgoing.waiting.extend([(0, 0), (0, 1)])
-    first = outgoing.sent(outgoing.waiting.popleft(), 0)
-    second = outgoing.sent(outgoing.waiting.popleft(), 100 * MS)
-    outgoing.acknowledged(second, 0b01, 101 * MS)
-    outgoing.sent(outgoing.waiting.popleft(), 102 * MS)  # again, and this copy is lost
-    outgoing.acknowledged(first, 0b1, 103 * MS)
+    first = outgoing.note_sent(outgoing.waiting.popleft(), 0)
+    second = outgoing.note_sent(outgoing.waiting.popleft(), 100 * MS)
+    outgoing.acknowledge(second, 0b01, 101 * MS)
+    outgoing.note_sent(outgoing.waiting.popleft(), 102 * MS)  # again, and this copy is lost
+    outgoing.acknowledge(first, 0b1, 103 * MS)
     assert not outgoing.idle
     for now_ms in range(104, 4000):
-        outgoing.timed_out(now_ms * MS)
+        outgoing.expire(now_ms * MS)
     assert outgoing.idle
     assert outgoing.silent_ns(10_000 * MS) == 0
