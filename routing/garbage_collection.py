@@ -1,4 +1,8 @@
-"""Plans and proofs make millions of objects that live: a third of the time went into garbage collection."""
+"""Suspension of Python's garbage collector while plans and proofs are made.
+
+They consist of millions of objects that live on, and hardly any of them is circular garbage; the searches for
+it took a third of the time.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Looks for no circular garbage meanwhile; there is next to none. Also a decorator."""
+    """Suspends the search for circular garbage; a context manager and a decorator."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

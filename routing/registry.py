@@ -1,4 +1,4 @@
-"""The routings by their names on the command line: one line for each."""
+"""The routings by their names on the command line: one registry line each."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Routing:
     """A routing.
 
     Attributes:
-        make_plan: (topology, hosts per router) -> its plan.
-        summary: what it does, in a line.
-        make_law: datapath id -> the law by which that switch adapts to the traffic; None for an oblivious
+        make_plan: (topology, hosts at each router that has any) -> its plan, with fast reroute.
+        summary: its paths, in a line.
+        make_law: datapath id -> the control law of that switch's adaptive groups; None for an oblivious
             routing.
         shortest: whether its packets take exactly the pair's distance in hops.
     """
@@ -34,7 +34,7 @@ class Routing:
 
     @property
     def oblivious(self) -> bool:
-        """Whether its choices do not depend on the traffic, so that theory can tell what it accepts."""
+        """Whether its choices do not depend on the traffic, so that theory can predict what is accepted."""
         return self.make_law is None
 
 
@@ -56,10 +56,13 @@ ROUTINGS: Mapping[str, Routing] = {
 
 
 def routing(name: str) -> Routing:
-    """Returns the routing called `name`.
+    """Returns the routing with a name.
+
+    Args:
+        name: the name on the command line, a key of `ROUTINGS`.
 
     Raises:
-        UsageError: there is none; those that exist are named.
+        UsageError: the name is not a key of `ROUTINGS`; the message lists the keys.
     """
     if name not in ROUTINGS:
         raise UsageError(f"unknown routing {name!r}; there are: {', '.join(sorted(ROUTINGS))}")
@@ -68,10 +71,19 @@ def routing(name: str) -> Routing:
 
 @without_garbage_collection()
 def make_plan(topology: Topology, concentration: int, name: str, *, local_repair: bool = True) -> RoutePlan:
-    """Returns the plan of a routing for a fabric, with ways around dead links in its switches or without.
+    """Returns the plan of a routing for a fabric.
+
+    Args:
+        topology: the fabric's graph, connected.
+        concentration: p, the number of hosts at each router that has any, 1 to 254.
+        name: the routing's name, a key of `ROUTINGS`.
+        local_repair: whether the plan has fast reroute; without it, packets are lost at a dead port until the
+            controller acts.
 
     Raises:
-        UsageError: there is no such routing, it cannot route this fabric, or packets would not live as long.
+        UsageError: the name is unknown, or the routing needs detours that the topology's family has not.
+        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
+            packets' TTL allows.
     """
     plan = routing(name).make_plan(topology, concentration)
     if not local_repair:

@@ -1,14 +1,14 @@
-"""Adaptation: from the occupancies of a switch's ports to the buckets of its groups.
+"""Control of the buckets of adaptive groups by the occupancies of a switch's ports.
 
-A switch chooses among a group's buckets by the hash of a flow, so that what is controlled is the share of
-the buckets that take detours. Single buckets are re-pointed, because that moves few flows: a change of
-weights would move a quarter of all. What is moved when is a routing's law (`routing.algorithms.ugal_pf`,
-`routing.algorithms.ugal`); here is what all laws work with.
+A switch picks a group's bucket by the hash of a flow, so that the controlled quantity is the share of the
+buckets that take detours. Single buckets are re-pointed, because that moves few flows: a change of weights
+would move a quarter of all. A routing's control law decides which buckets move and when
+(`routing.algorithms.ugal_pf`, `routing.algorithms.ugal`); here is the part that all laws share.
 
-A buffer adds up what comes too much, and a share adds up what the buffer tells: two integrals in a circle
-swing for ever. So laws also see running means, and a group rests after a change.
+A queue integrates excess load, and the share of detours integrates the queue; two integrators in a loop
+oscillate. So laws also see running means, and a group rests after a change.
 
-Pure: it is told occupancies and answers with the groups to be changed.
+Pure: occupancies are arguments, and changed groups are results.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from routing.plan.model import Group, SwitchPlan
 
 BUCKETS = 64
 # The weight of the newest reading in the running means.
-NEWEST = 0.25
-# By how much a minimal path's share may grow in one change. An empty queue does not tell whether its port
-# idles or is almost busy: what comes back must not be more than what a queue can take until the next change.
+MEAN_WEIGHT = 0.25
+# The most by which the minimal path's share may grow in one change. An empty queue does not tell an idle
+# port from an almost busy one: the traffic that comes back must fit into the queue until the next change.
 SHARE_RETURNED = 1 / 32
-# Ports whose occupancies differ by less are alike: a running mean never gets back to 0, and going by the last
-# traces of what was would send all detours by one port.
-ALIKE = 1 / 16
+# Occupancies of ports that differ by less count as equal: a running mean never gets back to 0, and its last
+# traces would send all detours by one port.
+OCCUPANCY_TIE = 1 / 16
 # Steps that a group rests after it took more detours, which must be quick, and after it took fewer.
 REST_DETOURED, REST_RETURNED = 4, 20
 
-Occupancies = Mapping[int, float]  # port -> share of its buffer that is full
+Occupancies = Mapping[int, float]  # port -> occupied share of its buffer, 0 to 1
 
 
 class Change(enum.Enum):
-    """What a law did to a group; the value is for how many steps it rests."""
+    """The direction of a law's change of a group; its value is the group's rest in steps."""
 
     NONE = 0
     DETOURED = REST_DETOURED
@@ -44,12 +44,12 @@ class Change(enum.Enum):
 
 @dataclass
 class AdaptiveGroup:
-    """A group whose first candidate is minimal, and where its buckets point.
+    """A group whose buckets are pointed at its candidates; candidate 0 is the minimal path.
 
     Attributes:
-        group: as the plan has it.
-        pointing: each bucket's candidate.
-        rest: steps until it may change again.
+        group: the group as in the plan.
+        pointing: for each bucket, the index of its candidate.
+        rest: number of steps until the group may change again.
     """
 
     group: Group
@@ -63,67 +63,76 @@ class AdaptiveGroup:
 
     @property
     def minimal_buckets(self) -> int:
-        """How many buckets take the minimal path."""
+        """The number of buckets that take the minimal path."""
         return self.pointing.count(0)
 
     @property
-    def detoured(self) -> bool:
+    def has_detours(self) -> bool:
         """Whether any bucket takes a detour."""
         return any(self.pointing)
 
     def counts(self) -> list[int]:
-        """Returns how many buckets each candidate has."""
+        """Returns the number of buckets of each candidate."""
         counts = [0] * len(self.ports)
         for candidate in self.pointing:
             counts[candidate] += 1
         return counts
 
     def move(self, origin: int, target: int) -> bool:
-        """Re-points one bucket from an candidate to another; returns whether there was one."""
+        """Re-points one bucket from a candidate to another.
+
+        Args:
+            origin: index of the candidate that loses a bucket.
+            target: index of the candidate that gets it.
+
+        Returns:
+            Whether the origin had a bucket.
+        """
         if origin not in self.pointing:
             return False
         self.pointing[self.pointing.index(origin)] = target
         return True
 
     def changed_group(self) -> Group:
-        """Returns the group as it is to be now."""
+        """Returns the group with its buckets as they point now."""
         candidates = self.group.candidates
         return replace(self.group, buckets=tuple(candidates[index] for index in self.pointing))
 
 
 @dataclass
 class PortOccupancies:
-    """What is known of a switch's ports.
+    """The occupancies of a switch's ports and their running means.
 
     Attributes:
-        newest: the newest readings.
-        means, means_before: running means with and without these.
+        newest: port -> newest reading, 0 to 1.
+        means: port -> running mean, with the newest reading.
+        means_before: port -> running mean, without the newest reading.
     """
 
     newest: dict[int, float] = field(default_factory=dict)
     means: dict[int, float] = field(default_factory=dict)
     means_before: dict[int, float] = field(default_factory=dict)
 
-    def read(self, occupancies: Occupancies) -> None:
-        """Takes new readings; a port that is missing counts as it was of late."""
+    def add(self, occupancies: Occupancies) -> None:
+        """Adds new readings; a port without one keeps its last reading and mean."""
         self.means_before = dict(self.means)
         for port, occupancy in occupancies.items():
             self.newest[port] = occupancy
             mean = self.means.get(port, occupancy)
-            self.means[port] = mean + NEWEST * (occupancy - mean)
+            self.means[port] = mean + MEAN_WEIGHT * (occupancy - mean)
 
     def now(self, ports: tuple[int, ...]) -> float:
-        """Returns the newest reading of some ports, on average; 0 before there is any."""
+        """Returns the newest reading, averaged over ports; 0 before the first reading."""
         return _average(self.newest, ports)
 
     def mean(self, ports: tuple[int, ...]) -> float:
-        """Returns the running mean of some ports, on average; 0 before there is any."""
+        """Returns the running mean, averaged over ports; 0 before the first reading."""
         return _average(self.means, ports)
 
     def rise(self, ports: tuple[int, ...]) -> float:
-        """Returns by how much some ports are more occupied than they were of late, on average."""
+        """Returns the newest reading less the running mean before it, averaged over ports."""
         newest, before = self.newest, self.means_before
-        if len(ports) == 1:  # a law asks this of every group, many times a second
+        if len(ports) == 1:  # the common case, and laws ask for every group many times a second
             now = newest.get(ports[0], 0.0)
             return now - before.get(ports[0], now)
         return sum(self.rise((port,)) for port in ports) / len(ports)
@@ -135,14 +144,20 @@ def _average(values: Mapping[int, float], ports: tuple[int, ...]) -> float:
     return sum(values.get(port, 0.0) for port in ports) / len(ports)
 
 
-# Moves buckets of a group and returns which way.
+# A control law: moves buckets of a group, given the ports' occupancies, and returns the direction.
 Law = Callable[[AdaptiveGroup, PortOccupancies], Change]
 
 
 class SwitchAdapter:
-    """The adaptive groups of one switch."""
+    """The adaptive groups of one switch under a control law."""
 
     def __init__(self, plan: SwitchPlan, law: Law) -> None:
+        """Starts with all buckets at the minimal paths.
+
+        Args:
+            plan: the plan of the switch; its groups with candidates are adaptive.
+            law: the control law.
+        """
         self._law = law
         self._ports = PortOccupancies()
         self._groups = [
@@ -150,12 +165,15 @@ class SwitchAdapter:
         ]
 
     def update(self, occupancies: Occupancies) -> list[Group]:
-        """Takes one step and returns the groups whose buckets it re-pointed.
+        """Takes one control step.
 
         Args:
-            occupancies: of the ports that could be read.
+            occupancies: port -> occupied share of its buffer, of the ports that could be read.
+
+        Returns:
+            The groups whose buckets were re-pointed, as they are to be on the switch.
         """
-        self._ports.read(occupancies)
+        self._ports.add(occupancies)
         return [group.changed_group() for group in self._groups if self._changes(group)]
 
     def restore(self) -> list[Group]:
@@ -163,7 +181,7 @@ class SwitchAdapter:
         changed = []
         for group in self._groups:
             group.rest = 0
-            if group.detoured:
+            if group.has_detours:
                 group.pointing = [0] * len(group.pointing)
                 changed.append(group.changed_group())
         return changed
@@ -179,16 +197,25 @@ class SwitchAdapter:
         return True
 
 
-def returned_at_once(group: AdaptiveGroup) -> int:
-    """Returns how many buckets may go back to the minimal path in one change."""
+def max_returned(group: AdaptiveGroup) -> int:
+    """Returns the number of buckets that may go back to the minimal path in one change."""
     detoured = len(group.pointing) - group.minimal_buckets
     return min(max(1, int(group.minimal_buckets * SHARE_RETURNED)), detoured)
 
 
 def least_occupied(group: AdaptiveGroup, ports: PortOccupancies, counts: Iterable[int]) -> int:
-    """Returns the detour with the least occupied port; of like ones that with the fewest buckets."""
+    """Returns the detour with the least occupied ports; of those that tie, the one with the fewest buckets.
+
+    Args:
+        group: the group, with one detour at least.
+        ports: the ports' occupancies.
+        counts: number of buckets of each candidate.
+
+    Returns:
+        Index of the candidate, at least 1.
+    """
     return min(
-        (int(ports.mean(port) / ALIKE), count, index)
+        (int(ports.mean(port) / OCCUPANCY_TIE), count, index)
         for index, (port, count) in enumerate(zip(group.ports, counts, strict=True))
         if index
     )[2]

@@ -1,4 +1,4 @@
-"""Compact Valiant routing (`compact-valiant`): every packet takes a detour by way of a random neighbour.
+"""Compact Valiant routing (`compact-valiant`): every packet takes a detour through a random neighbour.
 
 Source: PolarFly (SC22), section V-B.
 """
@@ -16,7 +16,13 @@ NAME = "compact-valiant"
 def compact_valiant_plan(topology: Topology, concentration: int) -> RoutePlan:
     """Returns the plan in which packets take three hops, or two or four to adjacent routers.
 
-    Arguments and errors as `detour_plan`.
+    Args:
+        topology: the fabric's graph; its family has detours.
+        concentration: p, the number of hosts at each router that has any, 1 to 254.
+
+    Raises:
+        UsageError: the topology's family has no detours.
+        ParameterError: more hosts or routers than addresses and tags can tell apart.
     """
     return detour_plan(topology, concentration, NAME, _group, _one_per_first_hop)
 
@@ -26,8 +32,8 @@ def _group(number: int, _minimal: CandidatePath, detours: list[CandidatePath]) -
 
 
 def _one_per_first_hop(detours: list[NearDetour]) -> list[NearDetour]:
-    """Returns one detour per first hop, each with another of its intermediates where it has several."""
-    by_first: dict[int, list[NearDetour]] = {}
+    """Returns one detour per first hop; those with several intermediates take different ones in turn."""
+    by_first_hop: dict[int, list[NearDetour]] = {}
     for detour in detours:
-        by_first.setdefault(detour.first_hop, []).append(detour)
-    return [choices[index % len(choices)] for index, choices in enumerate(by_first.values())]
+        by_first_hop.setdefault(detour.first_hop, []).append(detour)
+    return [choices[index % len(choices)] for index, choices in enumerate(by_first_hop.values())]

@@ -1,35 +1,45 @@
-"""What compact Valiant and UGAL_PF share: two groups per port, made of the detours around it."""
+"""Choice groups of detours, two per port: the source table that compact Valiant and UGAL_PF share.
+
+One group serves the destinations behind the port's neighbour, the other one the neighbour itself. The detours
+are those of the topology's family (`routing.families.DETOURS`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.compiler import SourceTable, compile_plan
+from routing.families import FamilyDetours, detours_of
 from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import Bucket, Group, RoutePlan, Rule, Table, ToGroup
 from routing.plan.tables import PRIORITY_ROUTER
 from routing.reroute.base import FastReroute
 from topology.base import Topology
-from topology.errors import UsageError
-from topology.families.polarfly import PolarFly
-from topology.families.polarfly_detours import NearDetour, far_detours, near_detours
+from topology.families.polarfly_detours import NearDetour
 
 
 @dataclass(frozen=True)
 class CandidatePath:
-    """A way that a group may send packets: a bucket, and the port by which it leaves while that is up."""
+    """A path that a choice group may take.
+
+    Attributes:
+        bucket: the bucket that takes it.
+        port: the port by which its packets leave while that is up.
+    """
 
     bucket: Bucket
     port: int
 
 
-# (group number, the minimal way, the detours around it) -> the group
+# (group number, the minimal path, the detours around it) -> the choice group
 GroupMaker = Callable[[int, CandidatePath, list[CandidatePath]], Group]
-NearChoice = Callable[[list[NearDetour]], list[NearDetour]]
+# Selects from the detours to an adjacent router.
+NearSelection = Callable[[list[NearDetour]], list[NearDetour]]
 
 
 def detour_plan(
@@ -37,51 +47,58 @@ def detour_plan(
     concentration: int,
     name: str,
     make_group: GroupMaker,
-    near_choice: NearChoice,
+    select_near: NearSelection,
 ) -> RoutePlan:
-    """Returns the plan of a routing that takes detours through groups per port.
+    """Returns the plan of a routing that takes detours through choice groups per port.
 
     Args:
-        topology: the fabric's graph.
-        concentration: p, 1 to 254.
-        name: the routing's name.
-        make_group: makes each group from its detours.
-        near_choice: which of the detours to an adjacent router are used.
+        topology: the fabric's graph; its family has detours.
+        concentration: p, the number of hosts at each router that has any, 1 to 254.
+        name: the routing's name, as on the command line.
+        make_group: makes a choice group from its paths.
+        select_near: selects the detours to an adjacent router that are used.
 
     Raises:
-        UsageError: the topology is no PolarFly, on whose geometry the detours rest.
-        ParameterError: as `compile_plan`.
+        UsageError: the topology's family has no detours.
+        ParameterError: more hosts or routers than addresses and tags can tell apart.
     """
-    if not isinstance(topology, PolarFly):
-        raise UsageError(f"{name} is a routing for polarfly, not for {topology.name}; try valiant")
+    detours = detours_of(topology, name)
+    max_hops = np.array(detours.max_hops, np.int16)
 
-    def source_part(view: RouterView, _reroute: FastReroute) -> SourceTable:
-        groups = []
-        port_to = dict(view.neighbour_ports())
-        for neighbour, port in view.neighbour_ports():
-            far = [_far_path(port_to[m]) for m in far_detours(topology, view.router, neighbour)]
-            chosen = near_choice(list(near_detours(topology, view.router, neighbour)))
-            near = [_near_path(detour, port_to[detour.first_hop]) for detour in chosen]
-            straight = CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_NEAR, port)),)), port)
-            groups.append(make_group(group_number(GroupRole.CHOICE_FAR, port), _far_path(port), far))
-            groups.append(make_group(group_number(GroupRole.CHOICE_NEAR, port), straight, near))
-        return SourceTable(tuple(_group_rules(view)), tuple(groups))
+    def bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
+        return max_hops[distances]
 
-    return compile_plan(topology, concentration, name, _hop_bound, source_part)
+    source_table = partial(_source_table, detours, make_group, select_near)
+    return compile_plan(topology, concentration, name, bound, source_table)
 
 
-def _hop_bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
-    """Returns the most hops of a detour by the pair's distance: three at two, four at one."""
-    return np.array([0, 4, 3], np.int16)[distances]
+def _source_table(
+    detours: FamilyDetours,
+    make_group: GroupMaker,
+    select_near: NearSelection,
+    view: RouterView,
+    _reroute: FastReroute,
+) -> SourceTable:
+    topology, router = view.topology, view.router
+    groups = []
+    port_to = dict(view.neighbour_ports())
+    for neighbour, port in view.neighbour_ports():
+        far = [_far_path(port_to[m]) for m in detours.far(topology, router, neighbour)]
+        selected = select_near(list(detours.near(topology, router, neighbour)))
+        near = [_near_path(detour, port_to[detour.first_hop]) for detour in selected]
+        direct = CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_NEAR, port)),)), port)
+        groups.append(make_group(group_number(GroupRole.CHOICE_FAR, port), _far_path(port), far))
+        groups.append(make_group(group_number(GroupRole.CHOICE_NEAR, port), direct, near))
+    return SourceTable(tuple(_choice_rules(view)), tuple(groups))
 
 
-def _group_rules(view: RouterView) -> list[Rule]:
-    """Returns table 1's rules: destinations behind a port go to its far group, the neighbour to its near."""
+def _choice_rules(view: RouterView) -> list[Rule]:
+    """Returns the rules that hand packets to the far or near choice group of their minimal port."""
     adjacent = {neighbour for neighbour, _ in view.neighbour_ports()}
 
     def choice(other: int) -> tuple[ToGroup, ...]:
-        block = GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR
-        return (ToGroup(group_number(block, view.first_ports[other])),)
+        role = GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR
+        return (ToGroup(group_number(role, view.first_ports[other])),)
 
     return [
         Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], choice(other)) for other in view.others()
@@ -89,14 +106,13 @@ def _group_rules(view: RouterView) -> list[Rule]:
 
 
 def _far_path(port: int) -> CandidatePath:
-    """Returns the way by a port to destinations that are not adjacent."""
+    """Returns the path by a port to destinations that are not adjacent."""
     return CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_FAR, port)),)), port)
 
 
 def _near_path(detour: NearDetour, port: int) -> CandidatePath:
-    """Returns the way that takes a detour to an adjacent router by the port of its first hop."""
+    """Returns the path of a detour to an adjacent router, by the port of its first hop."""
     if detour.intermediate is None:
         return _far_path(port)
-    return CandidatePath(
-        Bucket((*push_tag(detour.intermediate), ToGroup(group_number(GroupRole.TAGGED, port)))), port
-    )
+    group = group_number(GroupRole.TAGGED, port)
+    return CandidatePath(Bucket((*push_tag(detour.intermediate), ToGroup(group))), port)

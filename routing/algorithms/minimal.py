@@ -1,4 +1,4 @@
-"""Minimal routing (`min`): every packet takes the shortest path that the topology's formula names."""
+"""Minimal routing (`min`): every packet takes a shortest path."""
 
 from __future__ import annotations
 
@@ -18,15 +18,20 @@ NAME = "min"
 def minimal_plan(topology: Topology, concentration: int) -> RoutePlan:
     """Returns the plan in which every pair's packets take exactly the pair's distance in hops.
 
-    A switch holds masked rules for every other router, and groups per fabric port for these rules to point
-    at, so that what happens at a port is said in one place. Arguments and errors as `compile_plan`.
+    Args:
+        topology: the fabric's graph, connected.
+        concentration: p, the number of hosts at each router that has any, 1 to 254.
+
+    Raises:
+        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
+            packets' TTL allows.
     """
-    return compile_plan(topology, concentration, NAME, _exactly, _straight_on)
+    return compile_plan(topology, concentration, NAME, _distance, _source_table)
 
 
-def _straight_on(_view: RouterView, _reroute: FastReroute) -> SourceTable:
+def _source_table(_view: RouterView, _reroute: FastReroute) -> SourceTable:
     return SourceTable((Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, goto=Table.MINIMAL),))
 
 
-def _exactly(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
+def _distance(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
     return distances

@@ -1,46 +1,57 @@
-"""A router as a routing sees it: where its ports lead, and how packets are told apart and sent on."""
+"""Group numbers, and the ports and matches of one router from which a routing makes its rules and groups."""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from routing.plan.model import Actions, Match, PushVlan, SetField
-from routing.plan.tables import tag_of
+from routing.plan.model import Actions, Group, Match, PushVlan, SetField
+from routing.plan.tables import router_of_tag, tag_of
 from topology.base import Topology
 
 _PORT_BITS = 12
 
 
 class GroupRole(enum.IntEnum):
-    """What a group is for: the upper bits of its number, a port being the lower ones."""
+    """The purpose of a group: the upper bits of its number; a port or a sequence number is the lower ones."""
 
-    PORT = 0  # the port alone
-    ONWARD_FAR = 1  # to destinations behind the port's neighbour, with ways around
-    ONWARD_NEAR = 2  # to the neighbour itself, with ways around
-    TAGGED = 3  # with a tag that leads by the port, with ways around
-    CHOICE_FAR = 4  # a routing's choice for destinations behind the port's neighbour
-    CHOICE_NEAR = 5  # a routing's choice for the neighbour itself
-    CHOICE_ANY = 6  # a routing's choice for all destinations
-    CHOICE_BY_DISTANCE = 8  # a routing's choices for destinations at one distance, one after another
-    PROTECTED = 1 << 16  # by some ports with some ways around, one after another
+    PORT = 0  # output to the port, without any alternate
+    ONWARD_FAR = 1  # to destinations behind the port's neighbour, with alternates
+    ONWARD_NEAR = 2  # to the port's neighbour itself, with alternates
+    TAGGED = 3  # packets with a tag that leads out of the port, with alternates
+    CHOICE_FAR = 4  # a routing's choice of path to destinations behind the port's neighbour
+    CHOICE_NEAR = 5  # a routing's choice of path to the port's neighbour itself
+    CHOICE_ANY = 6  # a routing's choice of path to all destinations
+    CHOICE_BY_DISTANCE = 8  # a routing's choices of path to destinations at one distance, in sequence
+    PROTECTED = 1 << 16  # a set of minimal ports with a set of alternates, in sequence
 
 
-def group_number(block: GroupRole, port: int = 0) -> int:
-    """Returns the number of the group for something at a port, or of a block's so many-th group."""
-    return (block << _PORT_BITS) + port
+def group_number(role: GroupRole, port: int = 0) -> int:
+    """Returns the number of a group on its switch.
+
+    Args:
+        role: the purpose of the group.
+        port: the port that the group is for, 1 to 4095; or the sequence number of the group, from 0, where
+            the role numbers its groups in sequence.
+
+    Returns:
+        The OpenFlow group id, unique on the switch.
+    """
+    return (role << _PORT_BITS) + port
 
 
 @dataclass(frozen=True)
 class RouterView:
-    """A router as a routing sees it.
+    """The ports of one router toward every other router, and the matches of their hosts.
 
     Attributes:
         topology: the fabric's graph.
-        router: which router.
-        minimal_ports: the ports by which minimal routes to each router begin, in router order.
-        matches: the match of packets for each router's hosts, in router order.
+        router: the router, 0 .. N - 1.
+        minimal_ports: for each router of the fabric, in router order, the ports by which minimal paths to it
+            begin; empty for the router itself.
+        matches: for each router of the fabric, in router order, the match of packets to its hosts.
     """
 
     topology: Topology
@@ -50,19 +61,42 @@ class RouterView:
 
     @cached_property
     def first_ports(self) -> tuple[int, ...]:
-        """The first of these ports, toward each router's minimal next hop."""
+        """The first of the minimal ports toward each router, in router order; 0 for the router itself."""
         return tuple(ports[0] if ports else 0 for ports in self.minimal_ports)
 
     def others(self) -> list[int]:
-        """Returns all routers but this one."""
+        """Returns all routers but this one, ascending."""
         return [other for other in range(self.topology.routers) if other != self.router]
 
     def neighbour_ports(self) -> list[tuple[int, int]]:
-        """Returns (neighbour, port of the link to it) for every neighbour, dead links included."""
+        """Returns (neighbour, port of the link to it) for every link, in port order."""
         neighbours = self.topology.neighbours(self.router).tolist()
         return [(neighbour, port) for port, neighbour in enumerate(neighbours, start=1)]
 
 
 def push_tag(intermediate: int) -> Actions:
-    """Returns the actions that tag an untagged packet, to go by way of a router first."""
+    """Returns the actions that tag an untagged packet for an intermediate router.
+
+    Args:
+        intermediate: the router that the packet visits before its destination.
+    """
     return (PushVlan(), SetField("vlan_vid", tag_of(intermediate)))
+
+
+def pushed_tags(groups: Iterable[Group]) -> Iterator[int]:
+    """Yields the intermediate router of every tag that a bucket or a candidate of the groups pushes.
+
+    Args:
+        groups: groups of one or several switches.
+
+    Yields:
+        Router indices, repeated where several buckets push the same tag.
+    """
+    for group in groups:
+        for bucket in (*group.buckets, *group.candidates):
+            if PushVlan() in bucket.actions:
+                yield from (
+                    router_of_tag(action.value)
+                    for action in bucket.actions
+                    if isinstance(action, SetField) and action.field == "vlan_vid"
+                )

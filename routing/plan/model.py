@@ -1,8 +1,8 @@
-"""A route plan: everything that a fabric's switches shall hold, as plain data.
+"""The route plan: all rules and groups of a fabric's switches, as plain data.
 
-Nothing here speaks to a switch or imports a controller framework: a plan is made by a routing
-(`routing.algorithms.minimal`), proven by walking it (`routing.verification.verifier`) and then installed
-(`controller.installer`). The words are OpenFlow 1.3's; field names are those of its OXM fields.
+A routing makes the plan (`routing.algorithms.minimal`), a walk through it proves it
+(`routing.verification.verifier`), and the controller installs it (`controller.installer`). The terms are
+those of OpenFlow 1.3; field names are those of its OXM fields.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from topology.faults import Element
 
 ETH_TYPE_IPV4: Final = 0x0800
 ETH_TYPE_ARP: Final = 0x0806
-NO_VLAN: Final = 0  # value of vlan_vid that matches packets without a tag (OFPVID_NONE)
-VLAN_PRESENT: Final = 0x1000  # set in vlan_vid beside the id of a tag (OFPVID_PRESENT)
+NO_VLAN: Final = 0  # vlan_vid that matches packets without a tag (OFPVID_NONE)
+VLAN_PRESENT: Final = 0x1000  # bit of vlan_vid that says that the packet has a tag (OFPVID_PRESENT)
 PORT_INGRESS: Final = 0xFFFFFFF8  # output to the port that the packet came in by (OFPP_IN_PORT)
 
-# The fields whose values are addresses.
+# Fields whose values are addresses.
 IP_FIELDS: Final = frozenset({"ipv4_src", "ipv4_dst", "arp_spa", "arp_tpa"})
 MAC_FIELDS: Final = frozenset({"eth_src", "eth_dst", "arp_sha", "arp_tha"})
 
-# The upper bits of every rule's cookie, so that our rules can be told from others'. The rest is a fingerprint
-# of the rule: no two of a switch's rules may have the same, and with 32 bits some of the two million rules of
+# The upper bits of every rule's cookie tell our rules from those of others; the rest is a fingerprint of the
+# rule. Two rules of a switch must not share a fingerprint, and with 32 bits some of the two million rules of
 # a large fabric would.
 FINGERPRINT_BITS: Final = 48
 COOKIE_MARK: Final = 0x504F << FINGERPRINT_BITS
 
-# The DSCP of a packet that a switch has sent around a dead link: it is not sent around another. One of the
-# values for experiments and local use (RFC 2474, section 6: pool 2).
+# The mark of a rerouted packet, which is never rerouted again: a DSCP for experiments and local use (RFC
+# 2474, section 6, pool 2).
 REROUTED_DSCP: Final = 0b000011
 
 
 class Table(enum.IntEnum):
-    """The pipeline's tables."""
+    """The tables of a switch, in the order in which packets pass them."""
 
     INGRESS = 0
     SOURCE = 1
     TRANSIT = 2
     MINIMAL = 3
     MARKED = 4
-    NOTES = 5  # no packet gets here: what a controller leaves for the next one
+    NOTES = 5  # no packet gets here: a controller leaves notes for its successor
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMatch:
-    """One field of a match: `value` under `mask`, or exactly `value` where `mask` is None."""
+    """One field of a match: its value under a mask, or exactly its value where the mask is None."""
 
     field: str
     value: int
@@ -63,7 +63,11 @@ Match = tuple[FieldMatch, ...]
 
 
 def match(**fields: int | tuple[int, int]) -> Match:
-    """Returns a match; each argument is a field's value or its (value, mask)."""
+    """Returns the match of packets whose fields all have the given values.
+
+    Args:
+        **fields: OXM field name -> value, or (value, mask).
+    """
     return tuple(
         FieldMatch(name, *value) if isinstance(value, tuple) else FieldMatch(name, value)
         for name, value in fields.items()
@@ -75,21 +79,21 @@ def match(**fields: int | tuple[int, int]) -> Match:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Sends the packet out of a port; to its own ingress port only as PORT_INGRESS."""
+    """Output to a port; a packet leaves by its ingress port only where the port is PORT_INGRESS."""
 
     port: int
 
 
 @dataclass(frozen=True, slots=True)
 class ToGroup:
-    """Hands the packet to a group."""
+    """Hand-over to a group."""
 
     group: int
 
 
 @dataclass(frozen=True, slots=True)
 class SetField:
-    """Sets a field, `in_port` included."""
+    """Assignment of a constant to a field, `in_port` included."""
 
     field: str
     value: int
@@ -97,7 +101,7 @@ class SetField:
 
 @dataclass(frozen=True, slots=True)
 class CopyBits:
-    """Copies the low `bits` bits of one field over those of another (Nicira's register move)."""
+    """Copy of the low `bits` bits of one field to those of another (Nicira's register move)."""
 
     source: str
     target: str
@@ -106,7 +110,7 @@ class CopyBits:
 
 @dataclass(frozen=True, slots=True)
 class LoadBits:
-    """Writes a constant into `bits` bits of a field from bit `offset` (Nicira's register load)."""
+    """Assignment of a constant to `bits` bits of a field from bit `offset` (Nicira's register load)."""
 
     target: str
     offset: int
@@ -116,29 +120,37 @@ class LoadBits:
 
 @dataclass(frozen=True, slots=True)
 class PushVlan:
-    """Adds an empty VLAN tag."""
+    """Addition of an empty VLAN tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class PopVlan:
-    """Removes the outermost VLAN tag."""
+    """Removal of the outermost VLAN tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecrementTtl:
-    """Takes one from the IPv4 time to live: a probe's TTL counts the hops between routers."""
+    """Decrement of the IPv4 time to live by one: a probe's TTL counts the hops between routers."""
 
 
 Action = Output | ToGroup | SetField | CopyBits | LoadBits | PushVlan | PopVlan | DecrementTtl
 Actions = tuple[Action, ...]
 
 
-# ---- what a switch holds ----
+# ---- rules and groups of a switch ----
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One flow entry: apply `actions`, then go on in table `goto`; neither means drop."""
+    """One flow entry: it applies its actions, then continues in table `goto`; without either it drops.
+
+    Attributes:
+        table: the table that holds the rule.
+        priority: of the rules that match a packet, the one with the highest priority applies.
+        match: the fields that a packet must have; empty for all packets.
+        actions: applied in order.
+        goto: the table in which the packet continues, or None.
+    """
 
     table: Table
     priority: int
@@ -148,16 +160,22 @@ class Rule:
 
 
 class GroupKind(enum.Enum):
-    """How a group picks among its buckets."""
+    """The kinds of groups, by the bucket that a packet takes."""
 
-    INDIRECT = "indirect"  # the only one
+    INDIRECT = "indirect"  # the only bucket
     SELECT = "select"  # one by a hash of the packet
     FAST_FAILOVER = "fast-failover"  # the first whose watched port is up
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One choice of a group; alive while `watch_port` is up, or always where that is None."""
+    """One choice of a group.
+
+    Attributes:
+        actions: applied in order.
+        watch_port: the bucket is alive while this port is up; always where it is None.
+        weight: share of the bucket in a select group, relative to the other buckets.
+    """
 
     actions: Actions
     watch_port: int | None = None
@@ -169,13 +187,13 @@ class Group:
     """A group entry.
 
     Attributes:
-        number: its id on its switch.
-        kind: how it picks.
-        buckets: what it picks among.
-        candidates: where a controller adapts the group, everything that one of its buckets may ever be; the
-            minimal path comes first.
-        hops: how many hops each candidate takes to the group's destinations, on average.
-        ports: by which ports, equally, each candidate leaves while they are up.
+        number: the group's id on its switch.
+        kind: the way in which the group picks a bucket.
+        buckets: the buckets to pick from.
+        candidates: for a group that a controller adapts, every bucket that it may point at, the minimal path
+            first; empty for other groups.
+        hops: for each candidate, the mean number of hops to the group's destinations, where a law needs it.
+        ports: for each candidate, the ports by which its packets leave, in equal shares, while they are up.
     """
 
     number: int
@@ -188,11 +206,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class SwitchPlan:
-    """What one router's switch shall hold.
+    """The rules and groups of one router's switch.
 
     Attributes:
-        router: whose switch.
-        rules, groups: what it holds.
+        router: the router, 0 .. N - 1.
+        rules: flow entries of all tables.
+        groups: group entries.
         untagged_groups: number of the group that serves untagged packets to each router, in router order; 0
             for the router itself.
         tagged_groups: number of the group that serves packets whose tag names each router; 0 for a router
@@ -208,18 +227,18 @@ class SwitchPlan:
 
 @dataclass(frozen=True)
 class RoutePlan:
-    """What all switches of a fabric shall hold, and what that promises.
+    """The rules and groups of all switches of a fabric, and the bounds that they keep.
 
     Attributes:
         topology: the fabric's graph.
-        concentration: p.
+        concentration: p, the number of hosts at each router that has any.
         routing: the name of the routing that made the plan.
         switches: one plan per router, in router order.
-        hop_bound: given the distances of router pairs (int array), the most hops that a packet may
-            take between them while nothing has failed.
-        repair_hops: how many more it may take while something has.
-        unprotected: (router, destination, link or switch): while that is dead, the router's switch knows no
-            way to the destination until a controller acts.
+        hop_bound: distances of router pairs (int16 array) -> the most hops that a packet may take between
+            them while nothing has failed (int16 array of the same shape).
+        repair_hops: the most hops that a packet may take beyond that while one link or switch has failed.
+        unprotected: (router, destination, link or switch): while that element is dead, the router's switch
+            has no alternate toward the destination, and its packets are lost until the controller acts.
     """
 
     topology: Topology
@@ -231,7 +250,7 @@ class RoutePlan:
     unprotected: tuple[tuple[int, int, Element], ...] = ()
 
     def size(self) -> PlanSize:
-        """Returns the largest and the total numbers of rules, groups and buckets."""
+        """Returns the numbers of rules, groups and buckets, in total and of the largest switch."""
         buckets = [sum(len(g.buckets) for g in s.groups) for s in self.switches]
         return PlanSize(
             flows=sum(len(s.rules) for s in self.switches),
@@ -244,7 +263,15 @@ class RoutePlan:
 
 @dataclass(frozen=True)
 class PlanSize:
-    """Numbers of flow entries, groups and buckets of a plan."""
+    """The numbers of flow entries, groups and buckets of a plan.
+
+    Attributes:
+        flows: rules of all switches.
+        groups: groups of all switches.
+        flows_per_switch_max: rules of the switch with the most.
+        groups_per_switch_max: groups of the switch with the most.
+        buckets_per_switch_max: buckets, over all its groups, of the switch with the most.
+    """
 
     flows: int
     groups: int

@@ -1,13 +1,14 @@
-"""The parts of a switch's tables that every routing shares: ingress, ARP, tags and delivery.
+"""The rules of a switch that all routings share: ingress checks, ARP, tags and delivery.
 
-    table 0  ingress   a host's packets, if they are that host's own; a fabric port's to table 2
-    table 1  source    ARP is answered here; own hosts are delivered; the rest is the routing's
-    table 2  transit   no tag: to table 3; own tag: popped, to table 3; other tags are the routing's
-    table 3  minimal   own hosts are delivered; repaired packets to table 4; the rest is the routing's
-    table 4  marked    the routing's, without any repair
+    table 0  ingress   host port: source addresses must be that host's, else drop; fabric port: to table 2
+    table 1  source    ARP is answered; packets to own hosts are delivered; other rules are the routing's
+    table 2  transit   no tag: to table 3; own tag: popped, to table 3; other tags by
+    `routing.plan.forwarding` table 3  minimal   packets to own hosts are delivered; marked ones to table 4;
+    others to protected groups table 4  marked    rerouted packets to the minimal port, without any alternate
 
-What a host may send is its own MAC and IP address, no VLAN tag, IPv4 to one address of the fabric, or ARP
-requests. Everything else is dropped by one of two rules of its port, in tables 0 and 1, which count it.
+A host may send packets with its own MAC and IP address and without a VLAN tag: IPv4 to one address of the
+fabric, or ARP requests. Other packets are dropped by one of two rules of its port, in tables 0 and 1, which
+count them.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from topology.base import Topology
 PRIORITY_EXCEPTION = 300
 PRIORITY_HOST = 200
 PRIORITY_MARKED = 150
-PRIORITY_UNDETOURED = 150  # at a source: routers to which packets go minimally for the time being
+PRIORITY_UNDETOURED = 150  # at a source: destinations whose packets take no detour for the time being
 PRIORITY_ROUTER = 100
 PRIORITY_BLOCK = 50  # of routers
 PRIORITY_DROP = 1
 
 ARP_REQUEST, ARP_REPLY = 1, 2
-MAX_TAGS = 4094
+MAX_TAGS = 4094  # VLAN ids 1 to 4094, one per router
 NETWORK_MASK = 0xFF000000
 TO_ANY_HOST = match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(NETWORK, NETWORK_MASK))
 # The upper two bytes of every host's MAC address.
@@ -57,10 +58,10 @@ def shared_rules(
 
     Args:
         topology: the fabric's graph.
-        router: whose switch.
-        hosts: the hosts of that router.
-        tag: whether any packet has a tag that names this router.
-        marks: whether packets may be marked as repaired.
+        router: the switch's router.
+        hosts: the hosts of that router; none for a router that only forwards.
+        tag: whether any packet may have a tag that names this router.
+        marks: whether any packet may be marked as rerouted.
     """
     yield from _ingress(topology, router, hosts)
     yield _arp_responder()
@@ -83,9 +84,13 @@ def to_host(host: Host) -> Match:
 
 
 def to_router(topology: Topology, router: int, low_bits: int = 0) -> Match:
-    """Returns the match of IPv4 packets for all hosts of one router.
+    """Returns the match of IPv4 packets for all hosts of one router, or of a block of routers.
 
-    Or of all routers whose numbers differ in the lowest `low_bits` bits only.
+    Args:
+        topology: the fabric's graph.
+        router: the router, or any router of the block.
+        low_bits: number of low bits of the routers' numbers (`Topology.address_number`) that do not matter:
+            the block is all routers whose numbers differ in these bits only.
     """
     mask = ROUTER_MASK << low_bits & 0xFFFFFFFF
     address = router_ip(topology.address_number(router)) & mask
@@ -93,12 +98,12 @@ def to_router(topology: Topology, router: int, low_bits: int = 0) -> Match:
 
 
 def tag_of(router: int) -> int:
-    """Returns vlan_vid of the tag that sends a packet by way of `router` first."""
+    """Returns the vlan_vid of the tag that names a router as a packet's intermediate."""
     return VLAN_PRESENT | (router + 1)
 
 
 def router_of_tag(vlan_vid: int) -> int:
-    """Returns the router that a tag names."""
+    """Returns the router that a tag's vlan_vid names."""
     return (vlan_vid & ~VLAN_PRESENT) - 1
 
 
@@ -106,15 +111,15 @@ def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterat
     for host in hosts:
         port = topology.host_port(router, host.index)
         own = match(in_port=port, eth_src=host.mac, vlan_vid=NO_VLAN)
-        # No broadcast or multicast: what is for one host is for no other.
+        # No broadcast or multicast: an IPv4 packet is for one host.
         ipv4 = own + match(eth_dst=_ANY_HOST, eth_type=ETH_TYPE_IPV4, ipv4_src=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_HOST, ipv4, goto=Table.SOURCE)
-        # A host's own packet is not one that was repaired, whatever it says.
+        # Hosts cannot mark packets: a marked one would not be rerouted.
         marked = ipv4 + match(ip_dscp=REROUTED_DSCP)
         yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, marked, (SetField("ip_dscp", 0),), goto=Table.SOURCE)
         arp = own + match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_sha=host.mac, arp_spa=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_HOST, arp, goto=Table.SOURCE)
-        # A gratuitous request asks for the sender's own address: an answer would claim it is taken.
+        # A gratuitous request is for the sender's own address: an answer would say that it is taken.
         gratuitous = arp + match(arp_tpa=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, gratuitous)
         for table in (Table.INGRESS, Table.SOURCE, Table.MINIMAL):
@@ -124,22 +129,22 @@ def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterat
 
 
 def _arp_responder() -> Rule:
-    """Returns the rule that turns a request for any address of the fabric into its answer.
+    """Returns the rule that turns an ARP request for any address of the fabric into its reply.
 
-    A host's MAC address is 02:00 and its IP address, so that the answer follows from the question.
+    A host's MAC address is 02:00 followed by its IP address, so that the reply follows from the request.
     """
-    asked = match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_tpa=(NETWORK, NETWORK_MASK))
-    answer = (
+    request = match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_tpa=(NETWORK, NETWORK_MASK))
+    reply = (
         SetField("arp_op", ARP_REPLY),
         CopyBits("eth_src", "eth_dst", 48),
         CopyBits("arp_sha", "arp_tha", 48),
         LoadBits("eth_src", 32, 16, MAC_PREFIX),
         CopyBits("arp_tpa", "eth_src", 32),
         CopyBits("eth_src", "arp_sha", 48),
-        # The two protocol addresses change places by way of a register.
+        # A register holds one of the two protocol addresses while they change places.
         CopyBits("arp_spa", "reg0", 32),
         CopyBits("arp_tpa", "arp_spa", 32),
         CopyBits("reg0", "arp_tpa", 32),
         Output(PORT_INGRESS),
     )
-    return Rule(Table.SOURCE, PRIORITY_EXCEPTION, asked, answer)
+    return Rule(Table.SOURCE, PRIORITY_EXCEPTION, request, reply)

@@ -1,4 +1,4 @@
-"""A switch's plan in words: what it will hold, line by line, in the order in which it is looked at."""
+"""Readable text of a switch's plan: one line per rule and group, in the order of look-up."""
 
 from __future__ import annotations
 
@@ -28,9 +28,14 @@ from topology.addressing import format_ip, format_mac
 
 
 def describe(switch: SwitchPlan) -> dict[str, list[str]]:
-    """Returns the rules and the groups of a switch in words, under the keys `rules` and `groups`.
+    """Returns the readable text of a switch's rules and groups.
 
-    Tables and, within them, higher priorities come first.
+    Args:
+        switch: the plan of the switch.
+
+    Returns:
+        `rules`: a line per rule, by table and then by falling priority; `groups`: a line per group, by
+        number.
     """
     rules = sorted(switch.rules, key=lambda rule: (rule.table, -rule.priority))
     groups = sorted(switch.groups, key=lambda group: group.number)
@@ -39,19 +44,21 @@ def describe(switch: SwitchPlan) -> dict[str, list[str]]:
 
 def _rule(rule: Rule) -> str:
     conditions = " ".join(map(_field, rule.match)) or "anything"
-    doings = [*map(_action, rule.actions)]
+    effects = [*map(_action, rule.actions)]
     if rule.goto is not None:
-        doings.append(f"to table {rule.goto} ({rule.goto.name.lower()})")
-    does = ", ".join(doings) or "drop"
-    return f"table {rule.table} ({rule.table.name.lower()}) priority {rule.priority}: {conditions} -> {does}"
+        effects.append(f"to table {rule.goto} ({rule.goto.name.lower()})")
+    effect = ", ".join(effects) or "drop"
+    return (
+        f"table {rule.table} ({rule.table.name.lower()}) priority {rule.priority}: {conditions} -> {effect}"
+    )
 
 
 def _group(group: Group) -> str:
-    """Returns a group in a line; buckets that are alike are told once, with how many they are."""
+    """Returns the line of a group; equal buckets are listed once, with their number."""
     counted = Counter(map(_bucket, group.buckets))
-    ways = [text if count == 1 else f"{count} x [{text}]" for text, count in counted.items()]
-    line = f"group {group.number:#x} {group.kind.value}: " + " | ".join(ways)
-    others = [way for way in map(_bucket, group.candidates) if way not in counted]
+    buckets = [text if count == 1 else f"{count} x [{text}]" for text, count in counted.items()]
+    line = f"group {group.number:#x} {group.kind.value}: " + " | ".join(buckets)
+    others = [text for text in map(_bucket, group.candidates) if text not in counted]
     return line + (" ; may be pointed at " + " | ".join(others) if others else "")
 
 

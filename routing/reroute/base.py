@@ -1,9 +1,10 @@
-"""What a switch does by itself when a port of its is dead: fast-failover groups, one bucket after another.
+"""Fast reroute (RFC 5714): groups whose alternates a switch takes by itself when a port is dead.
 
-A group's first bucket is the minimal way. The others go around, mark the packet as repaired and leave it to
-the next switch, which sends marked packets on minimally and never around anything (table 4): a packet to a
-dead switch would circle between that switch's neighbours otherwise. How to go around is known for ER_q
-(`routing.reroute.polarfly`) and searched for in any other graph (`routing.reroute.loop_free_alternates`).
+A group's first bucket is the minimal path. The other buckets are alternates: they mark the packet as rerouted
+and hand it to the next switch, which forwards marked packets minimally and never reroutes them (table 4);
+otherwise packets to a dead switch would loop between that switch's neighbours. Alternates of a family with
+known ones are registered in `routing.families`; those of any other graph are searched for
+(`routing.reroute.loop_free_alternates`).
 """
 
 from __future__ import annotations
@@ -33,27 +34,28 @@ MARK = SetField("ip_dscp", REROUTED_DSCP)
 
 @dataclass(frozen=True)
 class ProtectedGroups:
-    """Groups by which a router sends packets on, each with its ways around.
+    """The groups by which a router forwards packets minimally, each with its alternates.
 
     Attributes:
         groups: the groups.
-        toward: group number toward each router; 0 for the router itself.
-        max_extra_hops: how many hops more a packet takes for being sent around, at most.
+        group_toward: number of the group toward each router, in router order; 0 for the router itself.
+        max_extra_hops: the most hops that an alternate adds to a packet's path.
     """
 
     groups: tuple[Group, ...]
-    toward: tuple[int, ...]
+    group_toward: tuple[int, ...]
     max_extra_hops: int
 
 
 @dataclass(frozen=True)
 class FastReroute:
-    """How one router sends packets on.
+    """The protected groups of one router.
 
     Attributes:
-        untagged: packets without a tag, to the router that they are for.
-        make_tagged: makes `tagged`.
-        unprotected: (destination, link or switch) where no way around what is dead is known.
+        untagged: groups of untagged packets, toward the router that they are for.
+        make_tagged: makes `tagged`, which only routings whose sources push tags need.
+        unprotected: (destination, link or switch): while that element is dead, the router has no alternate
+            toward the destination.
     """
 
     untagged: ProtectedGroups
@@ -62,55 +64,73 @@ class FastReroute:
 
     @cached_property
     def tagged(self) -> ProtectedGroups:
-        """Packets with a tag, to the router that it names; only needed where sources set tags."""
+        """The groups of tagged packets, toward the router that their tag names."""
         return self.make_tagged()
 
 
-# Makes one router's repair.
+# Makes the fast reroute of one router.
 RerouteMaker = Callable[[RouterView], FastReroute]
 
 
-def failover_group(number: int, port: int, around: tuple[Bucket, ...]) -> Group:
-    """Returns the group that sends by a port, or, while that is dead, by the first way around that is not."""
-    return Group(number, GroupKind.FAST_FAILOVER, (by_port(port), *around))
+def failover_group(number: int, port: int, alternates: tuple[Bucket, ...]) -> Group:
+    """Returns the group that outputs to a port or, while that is dead, takes the first alternate alive.
+
+    Args:
+        number: number of the group.
+        port: the minimal port.
+        alternates: the buckets to take instead, in order of preference.
+    """
+    return Group(number, GroupKind.FAST_FAILOVER, (port_bucket(port), *alternates))
 
 
-def by_port(port: int, before: Actions = ()) -> Bucket:
-    """Returns the bucket that sends by a port after some changes, and is alive while the port is."""
-    return Bucket((*before, DecrementTtl(), Output(port)), watch_port=port)
+def port_bucket(port: int, changes: Actions = ()) -> Bucket:
+    """Returns the bucket that outputs to a fabric port, and is alive while the port is.
+
+    Args:
+        port: the port.
+        changes: actions that are applied to the packet before.
+    """
+    return Bucket((*changes, DecrementTtl(), Output(port)), watch_port=port)
 
 
 def without_local_repair(plan: RoutePlan) -> RoutePlan:
-    """Returns a plan in which all packets go by their port, dead or alive, until the controller acts."""
-    switches = tuple(map(_without_ways_around, plan.switches))
+    """Returns a plan without alternates: packets leave by the minimal port, dead or alive.
+
+    Args:
+        plan: a plan with fast reroute, which this package calls local repair where the user meets it.
+    """
+    switches = tuple(map(_without_alternates, plan.switches))
     return replace(plan, switches=switches, repair_hops=0, unprotected=())
 
 
-def _without_ways_around(switch: SwitchPlan) -> SwitchPlan:
-    ports = {
+def _without_alternates(switch: SwitchPlan) -> SwitchPlan:
+    port_groups = {
         group.number: ToGroup(group_number(GroupRole.PORT, group.buckets[0].watch_port or 0))
         for group in switch.groups
         if group.kind is GroupKind.FAST_FAILOVER
     }
 
-    def straight(actions: Actions) -> Actions:
+    def minimal(actions: Actions) -> Actions:
         return tuple(
-            ports.get(action.group, action) if isinstance(action, ToGroup) else action for action in actions
+            port_groups.get(action.group, action) if isinstance(action, ToGroup) else action
+            for action in actions
         )
 
-    def all_straight(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
-        return tuple(replace(bucket, actions=straight(bucket.actions), watch_port=None) for bucket in buckets)
+    def all_minimal(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
+        return tuple(replace(bucket, actions=minimal(bucket.actions), watch_port=None) for bucket in buckets)
 
     groups = tuple(
-        replace(g, buckets=all_straight(g.buckets), candidates=all_straight(g.candidates))
+        replace(g, buckets=all_minimal(g.buckets), candidates=all_minimal(g.candidates))
         for g in switch.groups
-        if g.number not in ports
+        if g.number not in port_groups
     )
-    rules = tuple(replace(rule, actions=straight(rule.actions)) for rule in switch.rules)
+    rules = tuple(replace(rule, actions=minimal(rule.actions)) for rule in switch.rules)
     return replace(
         switch,
         rules=rules,
         groups=groups,
-        untagged_groups=tuple(ports[n].group if n in ports else n for n in switch.untagged_groups),
-        tagged_groups=tuple(ports[n].group if n in ports else n for n in switch.tagged_groups),
+        untagged_groups=tuple(
+            port_groups[n].group if n in port_groups else n for n in switch.untagged_groups
+        ),
+        tagged_groups=tuple(port_groups[n].group if n in port_groups else n for n in switch.tagged_groups),
     )

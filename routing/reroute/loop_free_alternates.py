@@ -1,21 +1,21 @@
-"""Ways around a dead link or switch of any graph: searched for, and taken only where they provably work.
+"""Loop-free alternates (RFC 5286) of any graph, searched for and taken only where they provably deliver.
 
-A packet that router s sends around its dead link to n goes out by another neighbour m with a mark, and from
-there by one minimal path, around nothing any more. So the way is safe
+A packet that router s reroutes around its dead link to n goes out to another neighbour m with a mark, and
+from there by one minimal path; it is not rerouted again. So the alternate m is safe
 
-- for the link, if the path from m to the destination does not come back through s;
-- for the switch n as well, if it does not lead through n either.
+- for the link, if the path from m to the destination does not lead back through s;
+- for the switch n as well, if that path does not lead through n either.
 
-That is a loop-free alternate (RFC 5286) whose conditions are checked on the paths themselves. Where no
-neighbour is safe, a tag sends the packet by way of a router r: by m, on to r and from there to the
-destination without s and n, as a remote alternate (RFC 7490) does. What is safe for the switch comes first,
-then what needs no tag, then what takes the fewest hops.
+These are the conditions of RFC 5286, checked on the paths themselves. Where no neighbour is safe, a tag
+sends the packet through an intermediate router r: to m, on to r and from there to the destination without s
+and n, as a remote alternate (RFC 7490) does. The preference is: safe for the switch, then without a tag,
+then the fewest hops.
 
-Where several ports begin shortest paths, the others go on while one is dead, and no way around is needed. A
-packet whose tag's next link is dead keeps its tag where a neighbour is safe for it, and gets that of a
-neighbour where none is; from there it goes on as without a tag.
+Where minimal ports lead to several neighbours, the others serve while one is dead, and no alternate is
+needed. A tagged packet whose next link is dead keeps its tag where a neighbour is safe for it; else its tag
+is exchanged for that of a neighbour, from which it goes on untagged.
 
-Destinations that have the same ports and the same ways around share a group.
+Destinations with the same minimal ports and the same alternates share a group.
 """
 
 from __future__ import annotations
@@ -27,82 +27,90 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
-from routing.plan.model import Bucket, Group, GroupKind, SetField, ToGroup
-from routing.plan.tables import tag_of
-from routing.reroute.base import MARK, FastReroute, ProtectedGroups, by_port
+from routing.plan.groups import RouterView
+from routing.reroute.alternate_groups import Alternate, AlternateGroups, Alternates
+from routing.reroute.base import FastReroute, ProtectedGroups
 from topology.base import Topology
 from topology.failures import failure_of
 from topology.faults import Element, ElementKind
 from topology.shortest_paths import connected_components
 
-# Ways around that a group knows where there are several: another helps in some cases of two failures.
-_WAYS = 2
-# A neighbour to which a tag is exchanged is at most so many hops out of a packet's way.
+# One alternate is enough for any single failure; a second one helps in some cases of two.
+_MAX_ALTERNATES = 2
+# The exchange of a tag for that of a neighbour adds at most so many hops.
 _EXCHANGE_HOPS = 2
 
-# More hops than any way has.
-_FAR = np.iinfo(np.int16).max
+# More hops than any path has.
+_UNREACHABLE = np.iinfo(np.int16).max
 
 Mask = npt.NDArray[np.bool_]
 Routers = npt.NDArray[np.integer]
 
 
 class AlternateSearch:
-    """Searches the ways around of a topology's routers."""
+    """Search of the alternates of a topology's routers, one router after another."""
 
     def __init__(self, topology: Topology) -> None:
-        """Takes any connected topology."""
+        """Prepares the tables of all pairs.
+
+        Args:
+            topology: any connected topology.
+        """
         everyone = np.arange(topology.routers)
         self.topology = topology
         self.next_hops = topology.all_next_hops()
         self.distances = topology.distances(everyone[:, None], everyone)
-        self.tags = np.zeros(topology.routers, bool)  # that were chosen so far
+        self.used_tags = np.zeros(topology.routers, bool)
 
     def fast_reroute(self, view: RouterView) -> FastReroute:
-        """Returns the ways around of one router."""
+        """Returns the protected groups of one router.
+
+        Args:
+            view: the router's ports and matches.
+        """
         search = _RouterSearch(self, view)
         untagged = search.untagged()
         return FastReroute(untagged, search.tagged, tuple(search.unprotected))
 
     def paths(self, origins: Routers, targets: Routers) -> list[Routers]:
-        """Returns the routers on minimal paths, one for each pair, hop by hop; shapes broadcast."""
+        """Returns the routers on one minimal path per pair.
+
+        Args:
+            origins: first routers of the paths.
+            targets: last routers of the paths; the shapes broadcast.
+
+        Returns:
+            One array per hop count from 0, each of the broadcast shape: the router that the path has then
+            reached. A path that has arrived stays at its target.
+        """
         at, target = np.broadcast_arrays(origins, targets)
-        found = [at]
+        hops = [at]
         while (at != target).any():
             at = self.next_hops[at, target]
-            found.append(at)
-        return found
+            hops.append(at)
+        return hops
 
 
 def _avoid(paths: list[Routers], unwanted: int) -> Mask:
-    """Returns which paths do not visit a router."""
+    """Returns for each path whether it does not visit a router."""
     avoids = np.ones(paths[0].shape, bool)
     for routers in paths:
         avoids &= routers != unwanted
     return avoids
 
 
-class _Unit(NamedTuple):
-    """Destinations that one rule stands for, and the ports by which minimal routes lead there."""
+class _Block(NamedTuple):
+    """Destination routers that share a rule, and the ports by which minimal paths to them begin."""
 
     routers: list[int]
     ports: tuple[int, ...]
 
 
-class _Around(NamedTuple):
-    """A way around: out to a neighbour, with a tag for a router unless that is None."""
-
-    neighbour: int
-    tag: int | None = None
-
-
-_Ways = tuple[_Around, ...]
-_Found = list[tuple[_Unit, _Ways]]
+_Assignments = list[tuple[_Block, Alternates]]
 
 
 class _RouterSearch:
-    """The ways around of one router."""
+    """The search of one router's alternates."""
 
     def __init__(self, search: AlternateSearch, view: RouterView) -> None:
         self.unprotected: list[tuple[int, Element]] = []
@@ -112,216 +120,205 @@ class _RouterSearch:
         self._everyone = np.arange(search.topology.routers)
         self._behind = search.topology.neighbours(view.router).tolist()
         self._neighbours = np.array(list(dict.fromkeys(self._behind)))
-        self._groups = _Groups({n: port for port, n in reversed(list(enumerate(self._behind, start=1)))})
-        # neighbours x routers: how far it is from each neighbour, and how many hops more than minimal it
-        # is by way of it.
-        self._out = search.distances[self._neighbours]
-        self._detour = 1 + self._out - search.distances[self._router]
-        self._most_hops = 0
+        self._groups = AlternateGroups({n: port for port, n in reversed([*enumerate(self._behind, start=1)])})
+        # neighbours x routers: the distance from each neighbour, and the hops that a path through it adds to
+        # the minimal one.
+        self._distances = search.distances[self._neighbours]
+        self._extra_hops = 1 + self._distances - search.distances[self._router]
+        self._max_extra_hops = 0
 
     def untagged(self) -> ProtectedGroups:
-        """Returns the ways of packets without a tag."""
-        blocks = self._search.topology.destination_blocks(self._router)
-        units = [_Unit(list(block.routers), self._view.minimal_ports[block.routers[0]]) for block in blocks]
+        """Returns the groups of untagged packets; collects `unprotected`."""
+        ports = self._view.minimal_ports
+        blocks = [
+            _Block(list(block.routers), ports[block.routers[0]])
+            for block in self._search.topology.destination_blocks(self._router)
+        ]
         paths = self._search.paths(self._neighbours[:, None], self._everyone)
-        return self._ways(units, partial(self._around, paths, _avoid(paths, self._router)), marked=True)
+        assign = partial(self._assign_untagged, paths, _avoid(paths, self._router))
+        return self._protect(blocks, assign, mark=True)
 
     def tagged(self) -> ProtectedGroups:
-        """Returns the ways of packets with a tag."""
-        units = [_Unit([router], self._view.minimal_ports[router]) for router in self._view.others()]
-        return self._ways(units, self._around_with_tag, marked=False)
+        """Returns the groups of tagged packets."""
+        ports = self._view.minimal_ports
+        blocks = [_Block([router], ports[router]) for router in self._view.others()]
+        return self._protect(blocks, self._assign_tagged, mark=False)
 
-    def _ways(
-        self, all_units: list[_Unit], around: Callable[[int, list[_Unit]], _Found], *, marked: bool
+    def _protect(
+        self,
+        blocks: list[_Block],
+        assign: Callable[[int, list[_Block]], _Assignments],
+        *,
+        mark: bool,
     ) -> ProtectedGroups:
-        known = len(self._groups.made)
-        numbers = [0] * len(self._everyone)
-        self._most_hops = 0
-        for lost, units in self._by_only_neighbour(all_units):
-            for unit, ways in _nothing(units) if lost is None else around(lost, units):
-                number = self._groups.sending(unit.ports, ways, several=lost is None, marked=marked)
-                for router in unit.routers:
-                    numbers[router] = number
-        return ProtectedGroups(tuple(self._groups.made[known:]), tuple(numbers), self._most_hops)
+        """Returns the groups toward blocks, given the alternates around each lost neighbour."""
+        first = len(self._groups.groups)
+        group_toward = [0] * len(self._everyone)
+        self._max_extra_hops = 0
+        for lost, behind in self._by_next_hop(blocks):
+            assigned = _unprotected(behind) if lost is None else assign(lost, behind)
+            for block, alternates in assigned:
+                if lost is None:
+                    number = self._groups.shared(block.ports)
+                else:
+                    number = self._groups.protected(block.ports, alternates, mark=mark)
+                for router in block.routers:
+                    group_toward[router] = number
+        groups = tuple(self._groups.groups[first:])
+        return ProtectedGroups(groups, tuple(group_toward), self._max_extra_hops)
 
-    def _by_only_neighbour(self, units: Iterable[_Unit]) -> Iterator[tuple[int | None, list[_Unit]]]:
-        """Yields units by their one next hop; those with several by None."""
-        found: dict[int | None, list[_Unit]] = {}
-        for unit in units:
-            neighbours = {self._behind[port - 1] for port in unit.ports}
-            found.setdefault(neighbours.pop() if len(neighbours) == 1 else None, []).append(unit)
-        yield from found.items()
+    def _by_next_hop(self, blocks: Iterable[_Block]) -> Iterator[tuple[int | None, list[_Block]]]:
+        """Yields blocks by their only next hop; those with several next hops by None."""
+        behind: dict[int | None, list[_Block]] = {}
+        for block in blocks:
+            next_hops = {self._behind[port - 1] for port in block.ports}
+            behind.setdefault(next_hops.pop() if len(next_hops) == 1 else None, []).append(block)
+        yield from behind.items()
 
-    def _around(self, paths: list[Routers], for_link: Mask, lost: int, units: list[_Unit]) -> _Found:
-        """Returns units with their ways around a neighbour; notes for which there are none.
+    def _assign_untagged(
+        self, paths: list[Routers], not_back: Mask, lost: int, blocks: list[_Block]
+    ) -> _Assignments:
+        """Returns the alternates of untagged packets around a neighbour; notes where there are none.
 
         Args:
             paths: from all neighbours to all routers.
-            for_link: which of these do not come back.
+            not_back: for each of these paths, whether it does not lead back through this router.
             lost: the neighbour.
-            units: those that are reached by way of it.
+            blocks: those behind it.
         """
-        rows = self._rows(lost)
-        # What is dead cannot be reached, so to the neighbour itself only the link matters.
-        for_switch = for_link & (_avoid(paths, lost) | (self._everyone == lost))
+        rows = self._rows_behind(lost)
+        # A dead switch cannot be reached, so toward the neighbour itself only the link matters.
+        not_lost = not_back & (_avoid(paths, lost) | (self._everyone == lost))
         link = Element(ElementKind.LINK, (min(self._router, lost), max(self._router, lost)))
-        found: _Found = []
-        left = units
+        assigned: _Assignments = []
+        rest = blocks
         for safe, dead, element in (
-            (for_switch, lost, Element(ElementKind.SWITCH, (lost,))),
-            (for_link, None, link),
+            (not_lost, lost, Element(ElementKind.SWITCH, (lost,))),
+            (not_back, None, link),
         ):
-            if not left:
+            if not rest:
                 break
-            found += self._by_neighbour(left, rows, safe[rows])
-            left = _without(left, found)
-            found += self._by_tag(left, rows, dead)
-            left = _without(left, found)
-            self._note_unprotected(element, left)
-        return [*found, *_nothing(left)]
+            assigned += self._loop_free(rest, rows, safe[rows])
+            rest = _without(rest, assigned)
+            assigned += self._remote(rest, rows, dead)
+            rest = _without(rest, assigned)
+            self._note_unprotected(element, rest)
+        return [*assigned, *_unprotected(rest)]
 
-    def _note_unprotected(self, element: Element, units: list[_Unit]) -> None:
-        """Notes the destinations that have no way around something dead, and are not cut off by it either."""
-        if element.kind is ElementKind.LINK:  # one of several parallel links does not matter
-            units = [unit for unit in units if len(unit.ports) == 1]
-        if units:
-            part = connected_components(self._search.topology, failure_of(self._search.topology, [element]))
-            here = part[self._router]
-            self.unprotected += [(d, element) for unit in units for d in unit.routers if part[d] == here]
+    def _assign_tagged(self, lost: int, blocks: list[_Block]) -> _Assignments:
+        """Returns the alternates of tagged packets around a neighbour."""
+        rows = self._rows_behind(lost)
+        safe = self._not_back & self._all_paths_avoid(lost)
+        assigned = self._loop_free(blocks, rows, safe[rows])
+        rest = _without(blocks, assigned)
+        exchange = tuple(Alternate(n, n) for n in self._neighbours[rows][:_MAX_ALTERNATES].tolist())
+        if rest and exchange:
+            self._max_extra_hops = max(self._max_extra_hops, _EXCHANGE_HOPS)
+        return [*assigned, *((block, exchange) for block in rest)]
 
-    def _rows(self, lost: int) -> npt.NDArray[np.int64]:
-        """Returns the places of all neighbours but one, beginning behind it.
+    def _note_unprotected(self, element: Element, blocks: list[_Block]) -> None:
+        """Notes blocks without an alternate around a dead element, unless it cuts them off altogether."""
+        if element.kind is ElementKind.LINK:  # of parallel links, the others serve
+            blocks = [block for block in blocks if len(block.ports) == 1]
+        if blocks:
+            component = connected_components(
+                self._search.topology, failure_of(self._search.topology, [element])
+            )
+            own = component[self._router]
+            self.unprotected += [
+                (d, element) for block in blocks for d in block.routers if component[d] == own
+            ]
 
-        So the traffic of different dead links goes different ways.
+    def _rows_behind(self, lost: int) -> npt.NDArray[np.int64]:
+        """Returns the rows of all neighbours but a lost one, in cyclic order behind it.
+
+        So the alternates around different dead links begin with different neighbours.
         """
-        place = int(np.flatnonzero(self._neighbours == lost)[0])
-        return (place + np.arange(1, len(self._neighbours))) % len(self._neighbours)
+        row = int(np.flatnonzero(self._neighbours == lost)[0])
+        return (row + np.arange(1, len(self._neighbours))) % len(self._neighbours)
 
-    def _by_neighbour(self, units: list[_Unit], rows: npt.NDArray[np.int64], safe: Mask) -> _Found:
-        """Returns units with untagged ways around, each of the fewest hops, and few different ones in all."""
-        if not units or not len(rows):
+    def _loop_free(self, blocks: list[_Block], rows: npt.NDArray[np.int64], safe: Mask) -> _Assignments:
+        """Returns untagged alternates of the fewest hops, with few different ones in all.
+
+        Args:
+            blocks: destinations that want alternates.
+            rows: rows of the neighbours that may serve.
+            safe: for each of these rows and each router, whether the path from the neighbour is safe.
+        """
+        if not blocks or not len(rows):
             return []
-        members = np.concatenate([unit.routers for unit in units])
-        starts = np.cumsum([0, *(len(unit.routers) for unit in units[:-1])])
+        members = np.concatenate([block.routers for block in blocks])
+        starts = np.cumsum([0, *(len(block.routers) for block in blocks[:-1])])
         works = np.logical_and.reduceat(safe[:, members], starts, axis=1)
-        hops = np.maximum.reduceat(self._detour[rows][:, members], starts, axis=1)
-        hops = np.where(works, hops, _FAR)
+        hops = np.maximum.reduceat(self._extra_hops[rows][:, members], starts, axis=1)
+        hops = np.where(works, hops, _UNREACHABLE)
         best = works & (hops == hops.min(axis=0))
-        left = works.any(axis=0)
-        found: _Found = []
-        while left.any():
-            first = int(best[:, left].sum(axis=1).argmax())
-            chosen = best[first] & left
-            left &= ~chosen
-            others = np.flatnonzero(works[:, chosen].all(axis=1))
-            places = [first, *(place for place in others.tolist() if place != first)][:_WAYS]
-            ways = tuple(_Around(int(self._neighbours[rows[place]])) for place in places)
-            found += [(units[index], ways) for index in np.flatnonzero(chosen).tolist()]
-            self._most_hops = max(self._most_hops, int(hops[places][:, chosen].max()))
-        return found
+        rest = works.any(axis=0)
+        assigned: _Assignments = []
+        while rest.any():
+            first = int(best[:, rest].sum(axis=1).argmax())
+            chosen = best[first] & rest
+            rest &= ~chosen
+            others = np.flatnonzero(works[:, chosen].all(axis=1)).tolist()
+            taken = [first, *(row for row in others if row != first)][:_MAX_ALTERNATES]
+            alternates = tuple(Alternate(int(self._neighbours[rows[row]])) for row in taken)
+            assigned += [(blocks[index], alternates) for index in np.flatnonzero(chosen).tolist()]
+            self._max_extra_hops = max(self._max_extra_hops, int(hops[taken][:, chosen].max()))
+        return assigned
 
-    def _by_tag(self, units: list[_Unit], rows: npt.NDArray[np.int64], dead: int | None) -> _Found:
-        """Returns units with a tagged way around, where there is one; `dead` is to be avoided, too."""
-        if not units or not len(rows):
+    def _remote(self, blocks: list[_Block], rows: npt.NDArray[np.int64], dead: int | None) -> _Assignments:
+        """Returns one tagged alternate for each of the blocks that have any.
+
+        Args:
+            blocks: destinations that want alternates.
+            rows: rows of the neighbours that may serve.
+            dead: a router that the alternates must avoid as well; None for none.
+        """
+        if not blocks or not len(rows):
             return []
         search = self._search
         to_tag = self._not_back[rows]
         to_tag_and_not_dead = to_tag if dead is None else to_tag & self._all_paths_avoid(dead)[rows]
-        found: _Found = []
-        for unit in units:
-            targets = np.array(unit.routers)
+        assigned: _Assignments = []
+        for block in blocks:
+            targets = np.array(block.routers)
             paths = search.paths(self._everyone[:, None], targets)
             works = _avoid(paths, self._router).all(axis=1)
-            if dead is None or dead in unit.routers:
+            if dead is None or dead in block.routers:
                 works = to_tag & works
             else:
                 works = to_tag_and_not_dead & works & _avoid(paths, dead).all(axis=1)
             if works.any():
-                cost = np.where(works, self._out[rows] + search.distances[:, targets].max(axis=1), _FAR)
-                # Every tag takes a rule in all switches: rather one that is in use already.
-                preferred = 2 * cost.astype(np.int32) - search.tags
-                place, tag = divmod(int(preferred.argmin()), len(self._everyone))
-                search.tags[tag] = True
-                way = _Around(int(self._neighbours[rows[place]]), tag)
-                found.append((unit, (way,)))
-                whole = 1 + self._out[rows[place], tag] + search.distances[tag, targets]
-                longer = whole - search.distances[self._router, targets]
-                self._most_hops = max(self._most_hops, int(longer.max()))
-        return found
+                onward = search.distances[:, targets].max(axis=1)
+                cost = np.where(works, self._distances[rows] + onward, _UNREACHABLE)
+                # Every tag takes a rule in all switches: of equal ones, one that is in use already.
+                row, tag = divmod(
+                    int((2 * cost.astype(np.int32) - search.used_tags).argmin()), len(self._everyone)
+                )
+                search.used_tags[tag] = True
+                assigned.append((block, (Alternate(int(self._neighbours[rows[row]]), tag),)))
+                hops = 1 + self._distances[rows[row], tag] + search.distances[tag, targets]
+                extra_hops = int((hops - search.distances[self._router, targets]).max())
+                self._max_extra_hops = max(self._max_extra_hops, extra_hops)
+        return assigned
 
     @cached_property
     def _not_back(self) -> Mask:
-        """From which neighbours to which routers no shortest path comes back."""
+        """Neighbours x routers: whether none of the shortest paths leads back through this router."""
         return self._all_paths_avoid(self._router)
 
     def _all_paths_avoid(self, unwanted: int) -> Mask:
-        """Returns from which neighbours to which routers no shortest path at all visits another router."""
-        by_way_of_it = self._out[:, [unwanted]] + self._search.distances[unwanted]
-        return np.asarray(by_way_of_it > self._out)
-
-    def _around_with_tag(self, lost: int, units: list[_Unit]) -> _Found:
-        rows = self._rows(lost)
-        safe = self._not_back & self._all_paths_avoid(lost)
-        found = self._by_neighbour(units, rows, safe[rows])
-        exchanged = tuple(_Around(n, n) for n in self._neighbours[rows][:_WAYS].tolist())
-        if exchanged and (left := _without(units, found)):
-            found += [(unit, exchanged) for unit in left]
-            self._most_hops = max(self._most_hops, _EXCHANGE_HOPS)
-            return found
-        return [*found, *_nothing(_without(units, found))]
+        """Returns for neighbours x routers whether none of the shortest paths visits another router."""
+        through = self._distances[:, [unwanted]] + self._search.distances[unwanted]
+        return np.asarray(through > self._distances)
 
 
-def _nothing(units: list[_Unit]) -> _Found:
-    return [(unit, ()) for unit in units]
+def _unprotected(blocks: list[_Block]) -> _Assignments:
+    """Returns blocks with no alternates."""
+    return [(block, ()) for block in blocks]
 
 
-def _without(units: list[_Unit], found: _Found) -> list[_Unit]:
-    done = {id(unit) for unit, _ in found}
-    return [unit for unit in units if id(unit) not in done]
-
-
-class _Groups:
-    """The groups of a router; those with equal buckets are one."""
-
-    def __init__(self, port_to: dict[int, int]) -> None:
-        self._port_to = port_to
-        self._known: dict[tuple[tuple[int, ...], _Ways, bool], int] = {}
-        self._numbers: dict[tuple[GroupKind, tuple[Bucket, ...]], int] = {}
-        self.made: list[Group] = []
-
-    def sending(self, ports: tuple[int, ...], ways: _Ways, *, several: bool, marked: bool) -> int:
-        """Returns the number of the group that sends by some ports, or by ways around them.
-
-        Args:
-            ports: by which it sends, evenly.
-            ways: around them while all are dead.
-            several: whether the ports lead to several neighbours.
-            marked: whether the ways are for packets without a tag, which are marked.
-        """
-        key = (ports, ways, marked)
-        if key not in self._known:
-            self._known[key] = self._make(ports, ways, several=several, marked=marked)
-        return self._known[key]
-
-    def _make(self, ports: tuple[int, ...], ways: _Ways, *, several: bool, marked: bool) -> int:
-        if several:  # while one port is dead, the others have its share
-            return self._group(GroupKind.SELECT, tuple(map(by_port, ports)))
-        around = tuple(self._bucket(way, marked=marked) for way in ways)
-        turned = [(*ports[place:], *ports[:place]) for place in range(len(ports))]
-        numbers = [self._group(GroupKind.FAST_FAILOVER, (*map(by_port, turn), *around)) for turn in turned]
-        if len(numbers) == 1:
-            return numbers[0]
-        return self._group(GroupKind.SELECT, tuple(Bucket((ToGroup(number),)) for number in numbers))
-
-    def _group(self, kind: GroupKind, buckets: tuple[Bucket, ...]) -> int:
-        key = (kind, buckets)
-        if key not in self._numbers:
-            self._numbers[key] = group_number(GroupRole.PROTECTED, len(self.made))
-            self.made.append(Group(self._numbers[key], kind, buckets))
-        return self._numbers[key]
-
-    def _bucket(self, way: _Around, *, marked: bool) -> Bucket:
-        port = self._port_to[way.neighbour]
-        if marked:
-            return by_port(port, (MARK, *(() if way.tag is None else push_tag(way.tag))))
-        return by_port(port, () if way.tag is None else (SetField("vlan_vid", tag_of(way.tag)),))
+def _without(blocks: list[_Block], assigned: _Assignments) -> list[_Block]:
+    """Returns the blocks that have no alternates yet."""
+    done = {id(block) for block, _ in assigned}
+    return [block for block in blocks if id(block) not in done]

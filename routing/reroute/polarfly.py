@@ -1,18 +1,18 @@
-"""Ways around a dead link or switch of ER_q, known in every switch beforehand.
+"""Fast reroute of ER_q: alternates in closed form, for every single link and every single switch.
 
-For a router s that has lost its link to n:
+For a router s that has lost its link to n, the alternates are
 
-- to a destination behind n, two hops away: by way of another neighbour m that is not adjacent to n. From m
-  the minimal path leads neither through s, which is not adjacent to the destination, nor through n. Three
-  hops in place of two.
-- to n itself: by way of the third vertex of the triangle over s and n, two hops; where s or n is a quadric
-  there is no triangle, and the detour of four hops with a tag (`topology.families.polarfly_detours`) is
-  taken.
-- with a tag that leads by way of n: the tag is exchanged for that of another neighbour m, not adjacent to
-  n, and the packet goes on from there. It is not marked: it may meet the dead link once more.
+- to a destination behind n, two hops away: through another neighbour m that is not adjacent to n. From m the
+  minimal path leads neither through s, which is not adjacent to the destination, nor through n. Three hops
+  instead of two.
+- to n itself: through the third vertex of the triangle over s and n, two hops; where s or n is a quadric
+  there is no triangle, and the detour of four hops with a tag is taken
+  (`topology.families.polarfly_detours`).
+- for a packet whose tag leads through n: the tag is exchanged for that of another neighbour m, not adjacent
+  to n, and the packet goes on from there. It is not marked: it may meet the dead link once more.
 
-Those to n do not help where n itself is dead, and need not. So every single link and every single switch
-may fail; `polarlab verify --failures` walks them all.
+The alternates to n itself do not help where the switch of n is dead, and need not. `polarlab verify
+--failures` walks all single failures.
 """
 
 from __future__ import annotations
@@ -23,18 +23,24 @@ from functools import partial
 from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import Bucket, SetField
 from routing.plan.tables import tag_of
-from routing.reroute.base import MARK, FastReroute, ProtectedGroups, by_port, failover_group
-from topology.families.polarfly import PolarFly
+from routing.reroute.base import MARK, FastReroute, ProtectedGroups, failover_group, port_bucket
 from topology.families.polarfly_detours import near_detours, split_by_adjacency
 
-# Ways around that a group knows: one is enough for any single failure, another for some of two.
-_WAYS = 2
-# 7 hops are unavoidable where a detour of four meets a dead link at a quadric.
-MOST_HOPS = 3
+# One alternate is enough for any single failure; a second one helps in some cases of two.
+_MAX_ALTERNATES = 2
+# Four hops where the dead link has a quadric end, in place of one.
+_MAX_EXTRA_HOPS = 3
 
 
 def fast_reroute(view: RouterView) -> FastReroute:
-    """Returns the ways around of one router of ER_q."""
+    """Returns the protected groups of one router of ER_q.
+
+    Args:
+        view: the router's ports and matches; its topology is a PolarFly.
+
+    Returns:
+        Groups with a number per port: ONWARD_FAR, ONWARD_NEAR and TAGGED.
+    """
     return FastReroute(_untagged(view), partial(_tagged, view))
 
 
@@ -42,56 +48,50 @@ def _untagged(view: RouterView) -> ProtectedGroups:
     groups = []
     port_to = dict(view.neighbour_ports())
     for neighbour, port, apart in _neighbours_apart(view):
-        far = tuple(by_port(port_to[m], (MARK,)) for m in apart)
-        near = _around_to(view, neighbour, port_to)
+        far = tuple(port_bucket(port_to[m], (MARK,)) for m in apart)
+        near = _near_alternates(view, neighbour, port_to)
         groups += [
             failover_group(group_number(GroupRole.ONWARD_FAR, port), port, far),
             failover_group(group_number(GroupRole.ONWARD_NEAR, port), port, near),
         ]
-    # A neighbour is reached as one only over its own link.
-    toward = [
+    group_toward = [
         group_number(GroupRole.ONWARD_NEAR if port == port_to.get(other) else GroupRole.ONWARD_FAR, port)
         for other, port in enumerate(view.first_ports)
     ]
-    toward[view.router] = 0
-    return ProtectedGroups(tuple(groups), tuple(toward), MOST_HOPS)
+    group_toward[view.router] = 0
+    return ProtectedGroups(tuple(groups), tuple(group_toward), _MAX_EXTRA_HOPS)
 
 
 def _tagged(view: RouterView) -> ProtectedGroups:
     groups = []
     port_to = dict(view.neighbour_ports())
     for _, port, apart in _neighbours_apart(view):
-        ways = tuple(by_port(port_to[m], (SetField("vlan_vid", tag_of(m)),)) for m in apart)
-        groups.append(failover_group(group_number(GroupRole.TAGGED, port), port, ways))
-    toward = [group_number(GroupRole.TAGGED, port) for port in view.first_ports]
-    toward[view.router] = 0
-    return ProtectedGroups(tuple(groups), tuple(toward), 0)
+        exchanges = tuple(port_bucket(port_to[m], (SetField("vlan_vid", tag_of(m)),)) for m in apart)
+        groups.append(failover_group(group_number(GroupRole.TAGGED, port), port, exchanges))
+    group_toward = [group_number(GroupRole.TAGGED, port) for port in view.first_ports]
+    group_toward[view.router] = 0
+    return ProtectedGroups(tuple(groups), tuple(group_toward), 0)
 
 
 def _neighbours_apart(view: RouterView) -> Iterator[tuple[int, int, list[int]]]:
     """Yields every neighbour, its port, and some other neighbours that are not adjacent to it.
 
-    The others begin behind it in order, so that the traffic of different dead links goes different ways.
+    The others follow the neighbour in cyclic order, so that alternates around different links differ.
     """
     for neighbour, port in view.neighbour_ports():
-        _, apart = split_by_adjacency(_polarfly(view), view.router, neighbour)
+        _, apart = split_by_adjacency(view.topology, view.router, neighbour)
         first = next((place for place, m in enumerate(apart) if m > neighbour), 0)
-        yield neighbour, port, (apart[first:] + apart[:first])[:_WAYS]
+        yield neighbour, port, (apart[first:] + apart[:first])[:_MAX_ALTERNATES]
 
 
-def _polarfly(view: RouterView) -> PolarFly:
-    assert isinstance(view.topology, PolarFly)
-    return view.topology
-
-
-def _around_to(view: RouterView, neighbour: int, port_to: Mapping[int, int]) -> tuple[Bucket, ...]:
-    """Returns the ways around to a neighbour whose link is dead, by different first hops."""
-    ways: dict[int, Bucket] = {}
-    for detour in near_detours(_polarfly(view), view.router, neighbour):
-        if detour.first_hop in ways:
+def _near_alternates(view: RouterView, neighbour: int, port_to: Mapping[int, int]) -> tuple[Bucket, ...]:
+    """Returns the alternates to a neighbour whose link is dead, with different first hops."""
+    buckets: dict[int, Bucket] = {}
+    for detour in near_detours(view.topology, view.router, neighbour):
+        if detour.first_hop in buckets:
             continue
-        if len(ways) == _WAYS:
+        if len(buckets) == _MAX_ALTERNATES:
             break
         tag = () if detour.intermediate is None else push_tag(detour.intermediate)
-        ways[detour.first_hop] = by_port(port_to[detour.first_hop], (MARK, *tag))
-    return tuple(ways.values())
+        buckets[detour.first_hop] = port_bucket(port_to[detour.first_hop], (MARK, *tag))
+    return tuple(buckets.values())

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from topology.families.polarfly import PolarFly
+from topology.base import Topology
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class NearDetour:
     intermediate: int | None
 
 
-def far_detours(graph: PolarFly, router: int, next_hop: int) -> list[int]:
+def far_detours(graph: Topology, router: int, next_hop: int) -> list[int]:
     """Returns the neighbours by way of which destinations behind `next_hop` are three hops away."""
     return [n for n in graph.neighbours(router).tolist() if n != next_hop]
 
 
-def near_detours(graph: PolarFly, router: int, neighbour: int) -> Iterator[NearDetour]:
+def near_detours(graph: Topology, router: int, neighbour: int) -> Iterator[NearDetour]:
     """Yields the detours from a router to one of its neighbours, those of two hops first."""
     third, apart = split_by_adjacency(graph, router, neighbour)
     for m in third:
@@ -51,7 +51,7 @@ def near_detours(graph: PolarFly, router: int, neighbour: int) -> Iterator[NearD
                 yield NearDetour(m, r)
 
 
-def split_by_adjacency(graph: PolarFly, router: int, neighbour: int) -> tuple[list[int], list[int]]:
+def split_by_adjacency(graph: Topology, router: int, neighbour: int) -> tuple[list[int], list[int]]:
     """Returns the other neighbours of a router that are adjacent to one of them, and those that are not."""
     others = graph.neighbours(router)
     others = others[others != neighbour]

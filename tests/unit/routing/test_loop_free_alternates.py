@@ -204,5 +204,5 @@ def test_what_is_left_goes_by_the_link_beside_a_dead_one():
 def test_routes_longer_than_packets_live_are_refused_and_the_graph_is_not():
     topology = Drawn([(n, n + 1) for n in range(200)])
     assert topology.diameter == 200
-    with pytest.raises(ParameterError, match="routes of up to 200 hops are longer than packets live"):
+    with pytest.raises(ParameterError, match=r"63 hops.*200"):
         make_plan(topology, 1, "min")

@@ -12,7 +12,6 @@ from routing.plan.tables import to_router
 from routing.registry import ROUTINGS, make_plan, routing
 from routing.verification.verifier import prove
 from topology.base import Adjacency, Topology
-from topology.errors import UsageError
 from topology.families.polarfly import PolarFly
 from topology.families.polarfly_detours import far_detours, near_detours
 
@@ -183,11 +182,6 @@ def test_a_topology_of_ones_own_is_routed_and_proven(name):
     proof = prove(make_plan(Ring(), 2, name))
     assert proof.ok, proof.faults
     assert proof.max_hops == (2 if name == "min" else 4)
-
-
-def test_compact_valiant_is_for_polarfly_only():
-    with pytest.raises(UsageError, match="compact-valiant is a routing for polarfly, not for ring"):
-        make_plan(Ring(), 1, "compact-valiant")
 
 
 def test_only_min_promises_shortest_paths():

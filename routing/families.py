@@ -1,0 +1,74 @@
+"""Topology families with a fast reroute or detours of their own: one registry line each, by family name.
+
+A family without an entry in `REROUTES` gets loop-free alternates, which are searched for in any graph. A
+family without an entry in `DETOURS` cannot be routed by the routings that need them (compact Valiant and
+UGAL_PF).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from routing.reroute import polarfly
+from routing.reroute.base import RerouteMaker
+from routing.reroute.loop_free_alternates import AlternateSearch
+from topology.base import Topology
+from topology.errors import UsageError
+from topology.families.polarfly_detours import NearDetour, far_detours, near_detours
+
+
+@dataclass(frozen=True)
+class FamilyDetours:
+    """The detours around the links of a router, which are the same for all destinations behind a link.
+
+    They need a fast reroute with groups per port (GroupRole ONWARD_FAR, ONWARD_NEAR and TAGGED).
+
+    Attributes:
+        far: (topology, router, neighbour) -> the other neighbours through which packets to any destination
+            behind the neighbour may go, without a tag.
+        near: (topology, router, neighbour) -> the detours to the neighbour itself.
+        max_hops: the most hops of a detour, by the distance of the pair from 0 to the diameter.
+    """
+
+    far: Callable[[Topology, int, int], Iterable[int]]
+    near: Callable[[Topology, int, int], Iterable[NearDetour]]
+    max_hops: tuple[int, ...]
+
+
+# Family -> maker of its routers' fast reroute.
+REROUTES: Mapping[str, RerouteMaker] = {
+    "polarfly": polarfly.fast_reroute,
+}
+
+# Family -> its detours.
+DETOURS: Mapping[str, FamilyDetours] = {
+    "polarfly": FamilyDetours(far_detours, near_detours, max_hops=(0, 4, 3)),
+}
+
+
+def reroute_maker(topology: Topology) -> RerouteMaker:
+    """Returns the function that makes the fast reroute of each router of a topology.
+
+    Args:
+        topology: any connected topology; its name is that of its family.
+    """
+    if topology.name in REROUTES:
+        return REROUTES[topology.name]
+    return AlternateSearch(topology).fast_reroute
+
+
+def detours_of(topology: Topology, routing: str) -> FamilyDetours:
+    """Returns the detours of a topology's family.
+
+    Args:
+        topology: the topology; its name is that of its family.
+        routing: the name of the routing that needs them, for the error message.
+
+    Raises:
+        UsageError: the family has no entry in `DETOURS`.
+    """
+    if topology.name not in DETOURS:
+        families = " or ".join(sorted(DETOURS))
+        raise UsageError(f"the topology of {routing} must be {families}, got {topology.name}; try valiant")
+    return DETOURS[topology.name]

@@ -1,0 +1,85 @@
+"""The plan compiler: tags in use, routers without hosts, limits of tags and TTL."""
+
+import numpy as np
+import pytest
+from leaf_spine import LeafSpine
+
+from routing.compiler import SourceTable, compile_plan, detour_bucket
+from routing.plan.groups import GroupRole, group_number
+from routing.plan.model import Group, GroupKind, Rule, Table, ToGroup
+from routing.plan.tables import MAX_TAGS, PRIORITY_ROUTER, TO_ANY_HOST
+from routing.registry import make_plan
+from routing.verification.verifier import prove
+from topology.errors import ParameterError
+from topology.failures import NO_FAILURE, link_failures, switch_failures
+from topology.families.polarfly import PolarFly
+
+HUB = 0
+GROUP = group_number(GroupRole.CHOICE_ANY)
+
+
+def through_the_hub(view, reroute):
+    """The source table that sends all packets to router 0 first."""
+    if view.router == HUB:
+        return SourceTable((Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, goto=Table.MINIMAL),))
+    rule = Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, (ToGroup(GROUP),))
+    return SourceTable((rule,), (Group(GROUP, GroupKind.INDIRECT, (detour_bucket(reroute, HUB),)),))
+
+
+def test_the_tag_of_router_0_is_forwarded_where_it_is_the_only_one():
+    topology = PolarFly(2)
+    plan = compile_plan(
+        topology, 1, "hub", lambda d: np.where(d == 0, 0, 4).astype(np.int16), through_the_hub
+    )
+    proof = prove(plan)
+    assert proof.ok, proof.faults
+    assert proof.max_hops == 4
+
+
+def test_the_number_of_routers_is_limited_by_the_tags():
+    class Large(LeafSpine):
+        @property
+        def routers(self):
+            return MAX_TAGS + 1
+
+        def host_counts(self, concentration):
+            return np.full(self.routers, concentration)
+
+    with pytest.raises(ParameterError, match=f"{MAX_TAGS}.*{MAX_TAGS + 1}"):
+        make_plan(Large(), 1, "min")
+
+
+# ---- routers without hosts ----
+
+
+FABRICS = {"leaf-spine 4 x 2": LeafSpine(), "leaf-spine 5 x 3": LeafSpine(5, 3)}
+
+
+@pytest.mark.parametrize("name", ["min", "valiant", "ugal"])
+@pytest.mark.parametrize("concentration", [1, 2])
+@pytest.mark.parametrize("fabric", FABRICS)
+def test_hosts_at_some_routers_only_are_all_served_whatever_single_link_fails(fabric, concentration, name):
+    topology = FABRICS[fabric]
+    plan = make_plan(topology, concentration, name)
+    hosts = topology.leaves * concentration
+    proof = prove(plan, [NO_FAILURE, *link_failures(topology)])
+    assert proof.ok, proof.faults
+    assert proof.pairs == hosts * (hosts - 1)
+    assert proof.delivered == proof.pairs * proof.scenarios
+    assert plan.unprotected == ()
+
+
+@pytest.mark.parametrize("name", ["min", "valiant", "ugal"])
+def test_hosts_at_some_routers_only_are_all_served_whatever_single_switch_fails(name):
+    topology = LeafSpine()
+    proof = prove(make_plan(topology, 1, name), switch_failures(topology))
+    assert proof.ok, proof.faults
+    assert proof.delivered > 0
+
+
+def test_every_router_has_a_switch_and_only_those_with_hosts_a_source_table():
+    topology = LeafSpine()
+    plan = make_plan(topology, 2, "valiant")
+    assert [switch.router for switch in plan.switches] == list(range(topology.routers))
+    choosing = {switch.router for switch in plan.switches if GROUP in {g.number for g in switch.groups}}
+    assert choosing == set(range(topology.leaves))
