@@ -1,1 +1,1 @@
-"""Metrics of traffic: counters, histograms, reordering, windows. Pure."""
+"""Metrics of traffic: measurements, counters, histograms, reordering, windows, steady state. Pure."""

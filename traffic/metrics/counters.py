@@ -1,4 +1,4 @@
-"""Counts of packets sent and received, kept as they come; of the time only the series' length depends."""
+"""Running counts of packets sent and received, in memory that hardly grows with the length of a run."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CounterSettings:
-    """What is counted.
+    """Settings of counters.
 
     Attributes:
-        hosts: how many hosts there are.
-        flows: source ports per host pair.
-        window: what is measured.
-        interval_ns: the time step of the series.
-        most_intervals: what comes later goes into the last one.
+        hosts: the number of hosts.
+        flows: number of source ports per host pair.
+        window: the time in which packets are measured.
+        interval_ns: the time step of series, in nanoseconds.
+        most_intervals: the greatest length of series; later packets go into the last interval.
     """
 
     hosts: int
@@ -35,12 +35,21 @@ class CounterSettings:
 
 
 class SentCounter:
-    """What was sent."""
+    """Running counts of the packets that hosts send.
 
-    def __init__(self, measured: CounterSettings) -> None:
-        self._measured = measured
-        self._frames = np.zeros(measured.hosts**2, np.int64)
-        self._bytes = _Series(measured)
+    Attributes:
+        refused: number of packets that a host's own queue or interface did not take.
+    """
+
+    def __init__(self, settings: CounterSettings) -> None:
+        """Begins to count.
+
+        Args:
+            settings: of the counts.
+        """
+        self._settings = settings
+        self._frames = np.zeros(settings.hosts**2, np.int64)
+        self._bytes = _ByteSeries(settings)
         self._lag = LogHistogram()
         self.refused = 0
 
@@ -52,17 +61,25 @@ class SentCounter:
         due_ns: Numbers | None,
         frame_bytes: int | Numbers,
     ) -> None:
-        """Counts packets: hosts' indices, when they were sent and (if ever) due, lengths in bytes."""
-        inside = self._measured.window.inside(sent_ns)
-        pairs = source * self._measured.hosts + destination
+        """Counts packets.
+
+        Args:
+            source: index of each packet's sending host; shape (packets,).
+            destination: index of each packet's receiving host; shape (packets,).
+            sent_ns: times of departure since the schedule's start; shape (packets,).
+            due_ns: scheduled times since the schedule's start; shape (packets,). None if there are none.
+            frame_bytes: length of the frames in bytes; one for all, or of shape (packets,).
+        """
+        inside = self._settings.window.contains(sent_ns)
+        pairs = source * self._settings.hosts + destination
         np.add.at(self._frames, pairs[inside], 1)
         self._bytes.add(sent_ns, source, frame_bytes)
         if due_ns is not None:
             self._lag.add((sent_ns - due_ns)[inside])
 
     def result(self, seconds: float) -> Sent:
-        """Returns what was counted until `seconds` after the start."""
-        frames = self._frames.reshape(self._measured.hosts, -1)
+        """Returns everything counted so far, given the time since the schedule's start in seconds."""
+        frames = self._frames.reshape(self._settings.hosts, -1)
         return Sent(frames, self._bytes.table, self.refused, self._lag, seconds)
 
 
@@ -72,11 +89,11 @@ class ReceivedPackets:
 
     Attributes:
         source, destination: hosts' indices (int64).
-        flow: which of the pair's flows (int64).
+        flow: number of the flow within the host pair (int64).
         number: ascending as the pair's source sent them (int64).
-        hops: links between routers that it took (int64).
-        frame_bytes: lengths (int64).
-        sent_ns, arrived_ns: since the schedule's start (int64).
+        hops: number of links between routers on the packet's path (int64).
+        frame_bytes: length of the frame in bytes (int64).
+        sent_ns, arrived_ns: times since the schedule's start in nanoseconds (int64).
     """
 
     source: Numbers
@@ -90,54 +107,60 @@ class ReceivedPackets:
 
 
 class ReceivedCounter:
-    """What was received.
+    """Running counts of the packets that hosts receive.
 
     Attributes:
-        misdelivered: how many probes reached another host than theirs.
-        damaged: how many failed their checks.
+        misdelivered: number of probes that reached another host than theirs.
+        damaged: number of packets that failed their checks.
     """
 
-    def __init__(self, measured: CounterSettings, *, keep_log: bool = False) -> None:
-        hosts = measured.hosts
-        self._measured = measured
+    def __init__(self, settings: CounterSettings, *, keep_log: bool = False) -> None:
+        """Begins to count.
+
+        Args:
+            settings: of the counts.
+            keep_log: whether a record of every packet is kept; its memory grows with the run.
+        """
+        hosts = settings.hosts
+        self._settings = settings
         self._frames = np.zeros(hosts**2, np.int64)
         self._latency_sum_ns = np.zeros(hosts**2)
         self._out_of_order = np.zeros(hosts**2, np.int64)
         self._hops_min = np.full(hosts**2, 255, np.uint8)
         self._hops_max = np.zeros(hosts**2, np.uint8)
         self._hops = np.zeros(256, np.int64)
-        self._bytes = _Series(measured)
+        self._bytes = _ByteSeries(settings)
         self._window_bytes = np.zeros(hosts, np.int64)
         self._latency = LogHistogram()
         self._log: list[npt.NDArray[np.void]] | None = [] if keep_log else None
-        self._order = FlowOrder(hosts * hosts * measured.flows)
+        self._order = FlowOrder(hosts * hosts * settings.flows)
         self.misdelivered = 0
         self.damaged = 0
 
-    def add(self, arrivals: ReceivedPackets) -> None:
-        """Counts packets."""
-        pairs = arrivals.source * self._measured.hosts + arrivals.destination
-        self._bytes.add(arrivals.arrived_ns, arrivals.destination, arrivals.frame_bytes)
-        arrived = self._measured.window.inside(arrivals.arrived_ns)
-        np.add.at(self._window_bytes, arrivals.destination[arrived], arrivals.frame_bytes[arrived])
-        hops = arrivals.hops.astype(np.uint8)
+    def add(self, packets: ReceivedPackets) -> None:
+        """Counts packets that arrived after all those counted before."""
+        pairs = packets.source * self._settings.hosts + packets.destination
+        self._bytes.add(packets.arrived_ns, packets.destination, packets.frame_bytes)
+        arrived = self._settings.window.contains(packets.arrived_ns)
+        np.add.at(self._window_bytes, packets.destination[arrived], packets.frame_bytes[arrived])
+        hops = packets.hops.astype(np.uint8)
         np.minimum.at(self._hops_min, pairs, hops)
         np.maximum.at(self._hops_max, pairs, hops)
         if self._log is not None:
-            self._log.append(_records(arrivals))
-        late = self._order.late(pairs * self._measured.flows + arrivals.flow, arrivals.number)
-        inside = self._measured.window.inside(arrivals.sent_ns)
+            self._log.append(_records(packets))
+        reordered = self._order.reordered(pairs * self._settings.flows + packets.flow, packets.number)
+        inside = self._settings.window.contains(packets.sent_ns)
         pairs = pairs[inside]
-        latency_ns = (arrivals.arrived_ns - arrivals.sent_ns)[inside]
+        latency_ns = (packets.arrived_ns - packets.sent_ns)[inside]
         np.add.at(self._frames, pairs, 1)
         np.add.at(self._latency_sum_ns, pairs, latency_ns)
-        np.add.at(self._out_of_order, pairs, late[inside])
-        self._hops += np.bincount(arrivals.hops[inside], minlength=256)
+        np.add.at(self._out_of_order, pairs, reordered[inside])
+        self._hops += np.bincount(packets.hops[inside], minlength=256)
         self._latency.add(latency_ns)
 
     def result(self) -> Received:
         """Returns everything counted so far."""
-        shape = (self._measured.hosts, self._measured.hosts)
+        shape = (self._settings.hosts, self._settings.hosts)
         return Received(
             frames=self._frames.reshape(shape),
             latency_sum_ns=self._latency_sum_ns.reshape(shape),
@@ -154,29 +177,35 @@ class ReceivedCounter:
         )
 
 
-def _records(arrivals: ReceivedPackets) -> npt.NDArray[np.void]:
-    log = np.zeros(len(arrivals.source), ARRIVAL)
+def _records(packets: ReceivedPackets) -> npt.NDArray[np.void]:
+    log = np.zeros(len(packets.source), ARRIVAL)
     for name in ARRIVAL.names or ():
-        log[name] = getattr(arrivals, {"sequence": "number"}.get(name, name))
+        log[name] = getattr(packets, {"sequence": "number"}.get(name, name))
     return log
 
 
-class _Series:
-    """Bytes by time and host; it grows with the time."""
+class _ByteSeries:
+    """Bytes by time and host, in a table that grows with the time."""
 
-    def __init__(self, measured: CounterSettings) -> None:
-        self._measured = measured
+    def __init__(self, settings: CounterSettings) -> None:
+        self._settings = settings
         self._steps = 1
-        self._table = np.zeros((64, measured.hosts), np.int64)
+        self._table = np.zeros((64, settings.hosts), np.int64)
 
     @property
     def table(self) -> Numbers:
-        """int64, intervals x hosts, up to the last interval in which there was anything."""
+        """int64 array, intervals x hosts, up to the last interval with a packet."""
         return self._table[: self._steps]
 
     def add(self, times_ns: Numbers, hosts: Numbers, frame_bytes: int | Numbers) -> None:
-        """Counts packets."""
-        steps = np.clip(times_ns // self._measured.interval_ns, 0, self._measured.most_intervals - 1)
+        """Counts packets.
+
+        Args:
+            times_ns: times since the schedule's start in nanoseconds; shape (packets,).
+            hosts: indices of the hosts that the bytes are counted for; shape (packets,).
+            frame_bytes: length of the frames in bytes; one for all, or of shape (packets,).
+        """
+        steps = np.clip(times_ns // self._settings.interval_ns, 0, self._settings.most_intervals - 1)
         self._steps = max(self._steps, 1 + int(steps.max(initial=0)))
         while len(self._table) < self._steps:
             self._table = np.concatenate([self._table, np.zeros_like(self._table)])

@@ -25,7 +25,11 @@ class LogHistogram:
         self.total_ns = 0.0
 
     def add(self, durations_ns: npt.NDArray[np.int64]) -> None:
-        """Counts durations in nanoseconds; what lies outside the range goes into the outermost bin."""
+        """Counts durations; those outside the range go into the outermost bin.
+
+        Args:
+            durations_ns: in nanoseconds; shape (durations,).
+        """
         if len(durations_ns):
             scaled = np.log(np.maximum(durations_ns, _LEAST_NS) / _LEAST_NS) / math.log(_RATIO)
             bins = np.minimum(scaled.astype(np.int64), _BINS - 1)
@@ -34,7 +38,7 @@ class LogHistogram:
 
     @property
     def count(self) -> int:
-        """How many durations were counted."""
+        """The number of durations that were counted."""
         return int(self.counts.sum())
 
     def mean_ms(self) -> float | None:
@@ -42,7 +46,14 @@ class LogHistogram:
         return self.total_ns / self.count / 1e6 if self.count else None
 
     def quantile_ms(self, fraction: float) -> float | None:
-        """Returns the duration in ms that `fraction` of all do not exceed, or None if there are none."""
+        """Returns a quantile of the durations, within 0.5 %.
+
+        Args:
+            fraction: the fraction of all durations that are not to exceed the quantile, 0 to 1.
+
+        Returns:
+            The quantile in ms, or None if nothing was counted.
+        """
         if not self.count:
             return None
         rank = max(1, math.ceil(fraction * self.count))
@@ -51,12 +62,20 @@ class LogHistogram:
 
 
 def bin_middles_ms() -> npt.NDArray[np.float64]:
-    """Returns the geometric middle of every bin in ms."""
+    """Returns the geometric middle of every bin in ms: float64 array, one entry per bin."""
     return np.asarray(_LEAST_NS / 1e6 * _RATIO ** (np.arange(_BINS) + 0.5), np.float64)
 
 
 def histogram_from_counts(counts: npt.NDArray[np.int64], total_ns: float) -> LogHistogram:
-    """Returns the histogram that another process counted."""
+    """Returns the histogram with given counts, as another process counted them.
+
+    Args:
+        counts: number of durations per bin, as in `LogHistogram.counts`.
+        total_ns: the sum of all durations in nanoseconds.
+
+    Returns:
+        A histogram with a copy of the counts.
+    """
     histogram = LogHistogram()
     histogram.counts[:] = counts
     histogram.total_ns = total_ns

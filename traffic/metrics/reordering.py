@@ -1,4 +1,4 @@
-"""Which packets came after a later one of their flow (RFC 4737, section 3), in bounded memory."""
+"""Reordering of packets within flows (RFC 4737, section 3), detected in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,21 +9,38 @@ _MOST_SLOTS = 1 << 22
 
 
 class FlowOrder:
-    """Remembers the highest number of every flow.
+    """The highest sequence number that arrived of every flow.
 
-    Where there are more flows than it has room for, flows share a place, and the last that used it is
-    remembered. A packet is overtaken by those just before it, so that this is seldom too short a memory.
+    With more flows than slots, flows share a slot, which remembers the flow that used it last. Few reordered
+    packets are missed, as most are overtaken by a packet sent shortly after them.
     """
 
     def __init__(self, flows: int) -> None:
+        """Begins with flows of which nothing has arrived.
+
+        Args:
+            flows: the number of flows, at least 1.
+        """
         self._slots = min(flows, _MOST_SLOTS)
         # One more than the highest number so far; untouched pages cost nothing.
         self._next = np.zeros(self._slots, np.uint32)
-        # Which flow a place is used by, of those that share it.
+        # For shared slots: which of its flows a slot belongs to.
         self._owner = np.zeros(self._slots, np.uint32) if flows > self._slots else None
 
-    def late(self, flow: npt.NDArray[np.int64], number: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Returns which packets, in their order of arrival, came after a later one of their flow."""
+    def reordered(self, flow: npt.NDArray[np.int64], number: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Returns whether packets arrived after one of their flow that was sent later, and remembers them.
+
+        Args:
+            flow: each packet's flow, 0 to the number of flows - 1, in the order of arrival; shape (packets,).
+            number: each packet's number, ascending as its flow's source sent them, below 2^32 - 1; shape
+                (packets,).
+
+        Returns:
+            bool array, (packets,): True for reordered packets.
+
+        Source:
+            RFC 4737, section 3.3: a packet is reordered if its number is below the next expected one.
+        """
         order = np.argsort(flow, kind="stable")
         flows, numbers = flow[order], number[order] + 1
         first = np.ones(len(flows), bool)
@@ -33,22 +50,23 @@ class FlowOrder:
         highest = np.maximum.accumulate(numbers + base) - base
         before = np.zeros_like(numbers)
         before[1:] = np.where(first[1:], 0, highest[:-1])
-        before = np.maximum(before, self._remembered(flows))
+        before = np.maximum(before, self._recall(flows))
         last = np.append(first[1:], True) if len(first) else first
-        self._remember(flows[last], np.maximum(highest, before)[last])
-        late = np.zeros(len(flow), bool)
-        late[order] = numbers < before
-        return late
+        self._store(flows[last], np.maximum(highest, before)[last])
+        reordered = np.zeros(len(flow), bool)
+        reordered[order] = numbers < before
+        return reordered
 
-    def _remembered(self, flows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        places = flows % self._slots
-        known = self._next[places].astype(np.int64)
+    def _recall(self, flows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Returns one more than the highest number of each flow, 0 where it is not known."""
+        slots = flows % self._slots
+        known = self._next[slots].astype(np.int64)
         if self._owner is None:
             return known
-        return np.where(self._owner[places] == flows // self._slots, known, 0)
+        return np.where(self._owner[slots] == flows // self._slots, known, 0)
 
-    def _remember(self, flows: npt.NDArray[np.int64], highest: npt.NDArray[np.int64]) -> None:
-        places = flows % self._slots
-        self._next[places] = highest
+    def _store(self, flows: npt.NDArray[np.int64], highest: npt.NDArray[np.int64]) -> None:
+        slots = flows % self._slots
+        self._next[slots] = highest
         if self._owner is not None:
-            self._owner[places] = flows // self._slots
+            self._owner[slots] = flows // self._slots

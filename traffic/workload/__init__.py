@@ -1,1 +1,1 @@
-"""Workloads: patterns of who sends to whom, arrivals, schedules, collectives. Pure."""
+"""Workloads: patterns, demand matrices, arrival processes, schedules, placements and collectives. Pure."""

@@ -37,11 +37,11 @@ class InjectionSettings:
 
 
 # Times of packets in nanoseconds since the start, ascending, and the hosts that send them.
-Injections = Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]]
-ArrivalProcess = Callable[[InjectionSettings, np.random.Generator], Injections]
+Injections = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]
+ArrivalProcess = Callable[[InjectionSettings, np.random.Generator], Iterator[Injections]]
 
 
-def poisson(settings: InjectionSettings, generator: np.random.Generator) -> Injections:
+def poisson(settings: InjectionSettings, generator: np.random.Generator) -> Iterator[Injections]:
     """Yields packets of independent Poisson processes, one per host.
 
     The superposition of the hosts' processes is a Poisson process of their summed rate in which each packet's
@@ -63,7 +63,7 @@ def poisson(settings: InjectionSettings, generator: np.random.Generator) -> Inje
         yield times, senders[generator.integers(len(senders), size=CHUNK_EVENTS)]
 
 
-def bernoulli(settings: InjectionSettings, generator: np.random.Generator) -> Injections:
+def bernoulli(settings: InjectionSettings, generator: np.random.Generator) -> Iterator[Injections]:
     """Yields packets of independent Bernoulli processes: in every packet time a host injects one or none.
 
     A packet time is that of a host that sends without pause. The hosts' packet times begin one after another,
@@ -88,7 +88,7 @@ def bernoulli(settings: InjectionSettings, generator: np.random.Generator) -> In
         yield (first + slot + place / len(senders)) * slot_ns, senders[place]
 
 
-def constant(settings: InjectionSettings, generator: np.random.Generator) -> Injections:
+def constant(settings: InjectionSettings, generator: np.random.Generator) -> Iterator[Injections]:
     """Yields packets at constant distances for every host, with a random phase.
 
     Args:

@@ -1,7 +1,7 @@
-"""When each host sends to whom: the whole of a run's offered traffic, known before it starts.
+"""Schedules: the whole of a run's offered traffic, known before it starts.
 
 A schedule is a function of its settings and seed alone, so that the same run offers the same packets on
-any machine, and sender and report can both derive it. It is made chunk by chunk; nothing grows with
+any machine, and sender and report can both derive it. It is made chunk by chunk; memory does not grow with
 the length of a run.
 """
 
@@ -20,18 +20,18 @@ from traffic.workload.patterns import Pattern
 
 
 class Schedule(Protocol):
-    """Anything that says what is to be sent when."""
+    """A source of events: packets with their times, senders and receivers."""
 
     @property
     def hosts(self) -> int:
-        """How many hosts there are, those that send nothing included."""
+        """The number of hosts, including those that send nothing."""
 
     @property
     def end_ns(self) -> int:
-        """When the last packet is due at the latest, since the schedule's start."""
+        """The end of the schedule, in nanoseconds since its start; all packets are due before."""
 
     def chunks(self) -> Iterator[Events]:
-        """Yields all packets in order of time, at most CHUNK_EVENTS at a time."""
+        """Yields all packets in order of time, at most CHUNK_EVENTS at a time (`events`)."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the settings from which `schedule_from_dict` makes the same schedule again."""
@@ -42,13 +42,13 @@ class PatternSchedule:
     """The packets of a pattern: every host that sends injects at the same mean rate.
 
     Attributes:
-        pattern: who sends to whom.
-        packets_per_s: the mean rate of one host.
-        duration_ns: how long, in nanoseconds.
-        flows: source ports per host pair; each packet takes one at random.
-        seed: of the random generator.
-        arrivals: how a host's packets are spread over time, one of ARRIVALS.
-        most_packets_per_s: what a host's link passes; needed for Bernoulli arrivals only.
+        pattern: the destinations of every host's packets.
+        packets_per_s: the mean rate of one host, over 0.
+        duration_ns: the length of the schedule in nanoseconds.
+        flows: number of source ports per host pair; each packet takes one at random.
+        seed: of the random generator; a non-negative integer.
+        arrivals: the arrival process of every host, one of ARRIVALS.
+        most_packets_per_s: the rate that a host's link passes; needed for Bernoulli arrivals only.
     """
 
     pattern: Pattern
@@ -61,7 +61,7 @@ class PatternSchedule:
 
     @property
     def hosts(self) -> int:
-        """How many hosts there are, those that send nothing included."""
+        """The number of hosts, including those that send nothing."""
         return self.pattern.hosts
 
     @property
@@ -99,17 +99,17 @@ class PatternSchedule:
 
 @dataclass(frozen=True)
 class ConsecutiveSchedule:
-    """One pattern's schedule after another, of the same hosts: traffic that changes all at once.
+    """Schedules of patterns one after another, for the same hosts: traffic that changes all at once.
 
     Attributes:
-        parts: the schedules, in order.
+        parts: the schedules, in order; at least one.
     """
 
     parts: tuple[PatternSchedule, ...]
 
     @property
     def hosts(self) -> int:
-        """How many hosts there are, those that send nothing included."""
+        """The number of hosts, including those that send nothing."""
         return self.parts[0].hosts
 
     @property
@@ -118,7 +118,7 @@ class ConsecutiveSchedule:
         return sum(part.end_ns for part in self.parts)
 
     def chunks(self) -> Iterator[Events]:
-        """Yields all packets in order of time; packets are numbered through."""
+        """Yields all packets in order of time; sequence numbers go on from part to part."""
         sent = np.zeros(self.hosts, np.int64)
         begin_ns = 0
         for part in self.parts:
@@ -141,12 +141,12 @@ class ConsecutiveSchedule:
 class AllPairsSchedule:
     """One packet for every ordered pair of hosts, round by round.
 
-    In round k every host sends to the one k places after it, so that no host has more than one packet to
-    receive at a time. Pairs can be left out, to repeat only what is missing.
+    In round k host i sends to host i + k (modulo the number of hosts), so that no host receives more than one
+    packet of a round. Pairs can be left out, to repeat only those whose packets are missing.
 
     Attributes:
-        hosts: how many hosts there are.
-        round_ns: the time from one round to the next.
+        hosts: the number of hosts.
+        round_ns: the time from one round to the next, in nanoseconds.
         skip: pairs (source x hosts + destination) not to send, ascending.
     """
 
@@ -162,14 +162,14 @@ class AllPairsSchedule:
     def chunks(self) -> Iterator[Events]:
         """Yields all packets in order of time."""
         sent = np.zeros(self.hosts, np.int64)
-        everyone = np.arange(self.hosts, dtype=np.int64)
+        all_hosts = np.arange(self.hosts, dtype=np.int64)
         skipped = np.array(self.skip, np.int64)
-        for number in range(1, self.hosts):
-            destinations = (everyone + number) % self.hosts
-            keep = ~np.isin(everyone * self.hosts + destinations, skipped)
-            sources = everyone[keep]
+        for distance in range(1, self.hosts):
+            destinations = (all_hosts + distance) % self.hosts
+            keep = ~np.isin(all_hosts * self.hosts + destinations, skipped)
+            sources = all_hosts[keep]
             # A round's packets are spread over its time: the switches share the machine's cores.
-            times = (number - 1) * self.round_ns + sources * self.round_ns // self.hosts
+            times = (distance - 1) * self.round_ns + sources * self.round_ns // self.hosts
             for first in range(0, len(sources), CHUNK_EVENTS):
                 part = slice(first, first + CHUNK_EVENTS)
                 flows = np.zeros_like(sources[part])
@@ -183,7 +183,12 @@ class AllPairsSchedule:
 
 @dataclass(frozen=True)
 class ProbeStream:
-    """Pairs (source x hosts + destination) each of which gets a probe every `interval_ns`."""
+    """Pairs of hosts that are probed at the same interval.
+
+    Attributes:
+        pairs: source x hosts + destination.
+        interval_ns: the time from one probe of a pair to the next, in nanoseconds.
+    """
 
     pairs: tuple[int, ...]
     interval_ns: int
@@ -191,14 +196,14 @@ class ProbeStream:
 
 @dataclass(frozen=True)
 class ProbeSchedule:
-    """Steady probes: what is lost, when, and how long a pair is silent, can be read off them.
+    """Probes at constant intervals, which show losses and the length of each pair's outages.
 
     The probes of a stream are spread evenly over its interval; a stream's number is its packets' flow.
 
     Attributes:
-        hosts: how many hosts there are.
-        streams: who is probed how often.
-        end_ns: when it ends.
+        hosts: the number of hosts.
+        streams: the probed pairs and their intervals.
+        end_ns: the end, in nanoseconds since the schedule's start.
     """
 
     hosts: int
@@ -233,7 +238,7 @@ class ProbeSchedule:
 def _probes(
     stream: ProbeStream, begin_ns: int, end_ns: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns the times of a stream's probes from one time to before another, and their pairs."""
+    """Returns the times of a stream's probes in [begin_ns, end_ns), and their pairs."""
     count, interval_ns = len(stream.pairs), stream.interval_ns
     rounds = np.arange(begin_ns // interval_ns, -(-end_ns // interval_ns), dtype=np.int64)
     offsets = np.arange(count, dtype=np.int64) * interval_ns // max(1, count)
@@ -244,7 +249,14 @@ def _probes(
 
 
 def schedule_from_dict(settings: dict[str, Any]) -> Schedule:
-    """Returns the schedule that `to_dict` described."""
+    """Returns the schedule with the settings that `Schedule.to_dict` returned.
+
+    Args:
+        settings: the settings, also after a passage through JSON, which turns tuples into lists.
+
+    Returns:
+        A schedule equal to the one that the settings are of.
+    """
     arguments = dict(settings)
     kind = arguments.pop("kind")
     if kind == "pattern":
@@ -258,9 +270,9 @@ def schedule_from_dict(settings: dict[str, Any]) -> Schedule:
 
 
 def _pattern_schedule(settings: dict[str, Any]) -> PatternSchedule:
-    chosen = dict(settings["pattern"])
-    partners, matrix = chosen["partners"], chosen.get("matrix")
-    chosen["partners"] = None if partners is None else tuple(partners)
-    chosen["matrix"] = None if matrix is None else tuple(map(tuple, matrix))
+    pattern = dict(settings["pattern"])
+    partners, matrix = pattern["partners"], pattern.get("matrix")
+    pattern["partners"] = None if partners is None else tuple(partners)
+    pattern["matrix"] = None if matrix is None else tuple(map(tuple, matrix))
     others = {name: value for name, value in settings.items() if name not in ("kind", "pattern")}
-    return PatternSchedule(pattern=Pattern(**chosen), **others)
+    return PatternSchedule(pattern=Pattern(**pattern), **others)

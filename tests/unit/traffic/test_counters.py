@@ -1,7 +1,7 @@
 """What the collector counts, fed with frames from memory instead of sockets."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -78,9 +78,9 @@ class MemoryBuffer:
         return np.array([p.length for p in self._packets[:count]])
 
 
-def received(*batches: list[Packet]):
+def received(*batches: list[Packet], job: TrafficJob = JOB):
     """What is counted when the packets arrive, one look at the sockets per batch."""
-    counts = ProbeCounts(JOB, Window(JOB.window_ns), 400 * MS)
+    counts = ProbeCounts(job, Window(job.window_ns), 400 * MS)
     for packets in batches:
         receivers = np.array([p.destination if p.at is None else p.at for p in packets])
         counts.add(MemoryBuffer(packets), receivers, CLOCK)
@@ -112,6 +112,16 @@ def test_hops_are_what_is_missing_of_the_time_to_live():
     assert np.flatnonzero(result.hops).tolist() == [0, 2, 4]
     assert (result.hops_min[0, 1], result.hops_max[0, 1]) == (2, 4)
     assert (result.hops_min[2, 0], result.hops_max[2, 0]) == (0, 0)
+
+
+def test_a_log_has_a_record_of_every_packet_in_the_order_of_arrival():
+    batches = [Packet(0, 1, sequence=5, flow=2), Packet(2, 1, hops=3)], [Packet(1, 2, sent_ns=7, took_ns=4)]
+    assert len(received(*batches).log) == 0, "unless a log was asked for"
+    log = received(*batches, job=replace(JOB, keep_log=True)).log
+    pairs = list(zip(log["source"].tolist(), log["destination"].tolist(), strict=True))
+    assert pairs == [(0, 1), (2, 1), (1, 2)]
+    assert (log["sequence"][0], log["flow"][0], log["hops"][1]) == (5, 2, 3)
+    assert (log["sent_ns"][2], log["arrived_ns"][2]) == (7, 11)
 
 
 # ---- the measured window ----

@@ -8,7 +8,7 @@ from traffic.metrics.reordering import FlowOrder
 
 
 def late(order, flows, numbers):
-    return order.late(np.array(flows), np.array(numbers)).tolist()
+    return order.reordered(np.array(flows), np.array(numbers)).tolist()
 
 
 def test_packets_in_order_are_not_late():
@@ -43,7 +43,7 @@ def test_as_by_a_plain_loop(flows, monkeypatch):
         for f, n in zip(flow.tolist(), numbers.tolist(), strict=True):
             expected.append(n < highest.get(f, -1))
             highest[f] = max(highest.get(f, -1), n)
-        found = order.late(flow, numbers).tolist()
+        found = order.reordered(flow, numbers).tolist()
         assert not any(a and not b for a, b in zip(found, expected, strict=True))
         missed += sum(b and not a for a, b in zip(found, expected, strict=True))
         total += sum(expected)

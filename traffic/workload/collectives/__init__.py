@@ -1,1 +1,1 @@
-"""Collective operations as programs of ranks. Pure."""
+"""Collective operations, their algorithms as programs of ranks, and their execution. Pure."""
