@@ -35,6 +35,7 @@ from emulation.subprocesses import marked_environment
 from routing.registry import routing as routing_named
 from topology.errors import MachineError, NegativeResult, PolarLabError
 from topology.exit_status import Status
+from traffic.engine.processes import with_project_path
 
 _START_TIMEOUT_S = 120.0
 _SILENCE_TIMEOUT_S = 30.0
@@ -119,7 +120,7 @@ class ControllerProcess:
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
-                env=marked_environment(),
+                env=with_project_path(marked_environment()),
                 start_new_session=True,
                 pass_fds=[theirs.fileno()],
             ).result()

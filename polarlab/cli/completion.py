@@ -13,7 +13,7 @@ from emulation.requirements import DATAPATHS
 from experiments.spec.fabric import AUTO_RATE
 from experiments.spec.traffic import STEADY
 from experiments.theory.export import FORMATS
-from polarlab.cli.commands.verify import FAILURES
+from polarlab.api import FAILURES
 from polarlab.cli.parser import CommandParser
 from routing.registry import ROUTINGS
 from topology.families.supernodes import SUPERNODE_KINDS

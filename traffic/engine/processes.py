@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -24,6 +25,13 @@ _LOOK_EVERY_S = 0.05
 
 class TrafficError(PolarLabError):
     """A traffic process failed; the text has its last line of error."""
+
+
+def with_project_path(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns an environment in which Python finds this project's packages before others of their names."""
+    users = environment.get("PYTHONPATH", "").split(os.pathsep)
+    folders = [str(Path(__file__).resolve().parents[2]), *filter(None, users)]
+    return {**environment, "PYTHONPATH": os.pathsep.join(folders)}
 
 
 class TrafficProcess:
@@ -62,7 +70,7 @@ class TrafficProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=environment,
+            env=with_project_path(environment),
             start_new_session=True,
         )
 

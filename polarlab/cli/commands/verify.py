@@ -14,8 +14,6 @@ from polarlab.cli.progress import told_if_long
 if TYPE_CHECKING:
     from routing.plan.model import RoutePlan
     from routing.verification.verifier import Proof
-    from topology.base import Topology
-    from topology.failures import Failure
 
 SUMMARY = "proof of a routing's rules for every pair of hosts"
 EXAMPLES = (
@@ -23,11 +21,11 @@ EXAMPLES = (
     "polarlab verify polarfly --q 7 --routing ugal-pf --failures links",
     "polarlab verify graph --from examples/torus-3x3.edges --failures switches",
 )
-FAILURES = ("none", "links", "switches")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab verify`."""
+    from polarlab.api import FAILURES
     from polarlab.cli.options.fabric import add_local_repair_option, add_routing_option
     from polarlab.cli.options.output import add_json_option
     from polarlab.cli.options.topology import add_hosts_option, add_topology_options
@@ -46,39 +44,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a plan's proof, its first faults on standard error; returns NEGATIVE if it fails."""
     from experiments.spec.values import check_choice
+    from polarlab.api import FAILURES, plan, prove
     from polarlab.cli.options.topology import read_topology
-    from routing.registry import make_plan
-    from routing.verification.verifier import prove
 
     params, topology = read_topology(arguments)
     check_choice("failures", arguments.failures, FAILURES)
     started = time.monotonic()
     repair = arguments.local_repair
-    plan = make_plan(topology, arguments.hosts, arguments.routing, local_repair=repair)
-    proof = prove(plan, _scenarios(topology, arguments.failures))
+    rules = plan(topology, arguments.routing, hosts=arguments.hosts, local_repair=repair)
+    proof = prove(rules, arguments.failures)
     result = {
         "name": arguments.name,
         "params": params,
         "routing": arguments.routing,
         "failures": arguments.failures,
-        **_result(plan, proof),
+        **_result(rules, proof),
         "seconds": round(time.monotonic() - started, 3),
     }
     if arguments.json:
-        result["unprotected_pairs"] = _unprotected_names(plan)
+        result["unprotected_pairs"] = _unprotected_names(rules)
     print_result(arguments, result)
-    _print_faults(plan, proof)
+    _print_faults(rules, proof)
     return Status.DONE if proof.ok else Status.NEGATIVE
-
-
-def _scenarios(topology: Topology, failures: str) -> list[Failure]:
-    from topology.failures import NO_FAILURE, link_failures, switch_failures
-
-    if failures == "links":
-        return [NO_FAILURE, *link_failures(topology)]
-    if failures == "switches":
-        return [NO_FAILURE, *switch_failures(topology)]
-    return [NO_FAILURE]
 
 
 def _result(plan: RoutePlan, proof: Proof) -> dict[str, Any]:
