@@ -1,12 +1,13 @@
 #!/bin/sh
-# Installs everything that PolarLab needs on Debian 12, into the system and into .venv/ beside it.
-# `make setup` runs it, and so does the VM. It can be run again at any time and is quick when all is done.
+# Installs the requirements of PolarLab on Debian 12: Debian packages, and Python packages in .venv/.
+# `make setup` and the VM run it. It can be repeated at any time and is quick if everything is installed.
 #
-#   vagrant/provision.sh            as root; with sudo where there is one
-#   vagrant/provision.sh tests      the same, and what only tests need: a browser
-#   vagrant/provision.sh vm-test    the same, and what `make vm-test` needs: an emulator, debootstrap, Vagrant
-#   vagrant/provision.sh guest      in a machine that is there for PolarLab alone: `polarlab` is on everybody's
-#                                   path, and the kernel must have Open vSwitch
+#   vagrant/provision.sh            as root, or with sudo
+#   vagrant/provision.sh tests      the same, and the requirement of tests alone: a browser
+#   vagrant/provision.sh vm-test    the same, and the requirements of `make vm-test`: an emulator, debootstrap,
+#                                   Vagrant
+#   vagrant/provision.sh guest      in a machine for PolarLab alone: `polarlab` is on every user's path, and the
+#                                   kernel must have Open vSwitch
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -17,28 +18,28 @@ python=/usr/bin/python3
 packages="openvswitch-switch mininet iproute2 ethtool iputils-ping openssl iperf3 tcpdump procps kmod
     net-tools util-linux python3-venv make git"
 
-# Debian's plain `su` keeps a user's path, with which packages cannot be installed.
+# Debian's plain `su` keeps the user's path, which lacks the programs that install packages.
 PATH=$PATH:/usr/sbin:/sbin
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 3; }
 
 kind=${1:-}
-[ $# -le 1 ] || { say "one word at most, got '$*'; there are: tests, vm-test, guest"; exit 2; }
+[ $# -le 1 ] || { say "at most one word must be given, got '$*'; it is one of tests, vm-test, guest"; exit 2; }
 case $kind in
     '' | guest) ;;
     tests) packages="$packages chromium" ;;
     vm-test) packages="$packages debootstrap qemu-system-x86 e2fsprogs vagrant vagrant-libvirt" ;;
-    *) say "there is no '$kind'; there are: tests, vm-test, guest"; exit 2 ;;
+    *) say "the word must be one of tests, vm-test, guest, got '$kind'"; exit 2 ;;
 esac
 
-# A machine that has just booted may be updating itself: that is waited for, five minutes at most.
+# A machine that has just booted may be updating itself: the script waits for it, five minutes at most.
 update_lists() {
     for _ in $(seq 30); do
-        said=$(LC_ALL=C apt-get -q update 2>&1) && return 0
-        case $said in *"get lock"*) sleep 10 ;; *) break ;; esac
+        output=$(LC_ALL=C apt-get -q update 2>&1) && return 0
+        case $output in *"get lock"*) sleep 10 ;; *) break ;; esac
     done
-    printf '%s\n' "$said" >&2
+    printf '%s\n' "$output" >&2
     return 1
 }
 
@@ -49,7 +50,7 @@ install_packages() {
     done
     [ -n "$missing" ] || return 0
     [ "$(id -u)" = 0 ] || die "root is needed to install$missing; run it with sudo"
-    command -v apt-get >/dev/null || die "this is no Debian: please install$missing by other means"
+    command -v apt-get >/dev/null || die "apt-get is not installed, as this is not Debian; install$missing by other means"
     say "installing$missing"
     export DEBIAN_FRONTEND=noninteractive
     update_lists || die "apt-get update failed; is a package mirror reachable?"
@@ -57,9 +58,9 @@ install_packages() {
     apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $missing >&2 || die "apt-get could not install$missing"
 }
 
-# Open vSwitch's own service is only needed by Mininet's stock switches (`mn --custom`); PolarLab starts
-# its own switches. Where an init system runs, the package has started it already; a guest may still be
-# an image without a kernel of its own, which will have an init system when it is booted.
+# Only Mininet's stock switches (`mn --custom`) need Open vSwitch's own service; PolarLab starts switches of its
+# own. Where an init system runs, the package has started the service already; a guest may still be an image
+# that is not booted yet, and will have an init system then.
 start_open_vswitch() {
     [ "$(id -u)" = 0 ] || return 0
     [ "$kind" = guest ] && return 0
@@ -67,10 +68,10 @@ start_open_vswitch() {
     [ -e /run/openvswitch/ovs-vswitchd.pid ] && kill -0 "$(cat /run/openvswitch/ovs-vswitchd.pid)" 2>/dev/null && return 0
     say "starting Open vSwitch (no init system does)"
     /usr/share/openvswitch/scripts/ovs-ctl start --system-id=random >/dev/null 2>&1 ||
-        say "Open vSwitch's own service did not start; only mn --custom needs it"
+        say "Open vSwitch's own service has not started; only mn --custom needs it"
 }
 
-# What the environment is made from; it is made anew when this changes, or its interpreter does.
+# The sources of the environment, which is built anew when they or its interpreter change.
 fingerprint() {
     cat "$root/setup.cfg" "$root/pyproject.toml" "$root/vagrant/provision.sh" | cksum
     "$python" --version
