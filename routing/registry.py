@@ -34,7 +34,7 @@ class Routing:
 
     @property
     def oblivious(self) -> bool:
-        """Whether its choices do not depend on the traffic, so that theory can predict what is accepted."""
+        """Whether its choices do not depend on the traffic, so that theory can predict the accepted load."""
         return self.make_law is None
 
 
