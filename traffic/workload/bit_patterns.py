@@ -17,7 +17,7 @@ HostIndices = npt.NDArray[np.int64]
 BitPattern = Callable[[HostIndices, int], HostIndices]
 
 
-def bit_shuffle(number: HostIndices, bits: int) -> HostIndices:
+def shuffle(number: HostIndices, bits: int) -> HostIndices:
     """Returns numbers with their bits rotated left by one.
 
     Args:
@@ -33,7 +33,7 @@ def bit_shuffle(number: HostIndices, bits: int) -> HostIndices:
     return (number << 1 | number >> bits - 1) & (1 << bits) - 1
 
 
-def bit_reverse(number: HostIndices, bits: int) -> HostIndices:
+def reverse(number: HostIndices, bits: int) -> HostIndices:
     """Returns numbers with their bits in reverse order.
 
     Args:
@@ -52,7 +52,7 @@ def bit_reverse(number: HostIndices, bits: int) -> HostIndices:
     return reversed_number
 
 
-def bit_complement(number: HostIndices, bits: int) -> HostIndices:
+def complement(number: HostIndices, bits: int) -> HostIndices:
     """Returns numbers with all their bits inverted.
 
     Args:

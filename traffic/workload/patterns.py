@@ -18,18 +18,12 @@ import numpy.typing as npt
 from topology.addressing import host_routers
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
-from traffic.workload.bit_patterns import BitPattern, HostIndices, bit_complement, bit_reverse, bit_shuffle
+from traffic.workload import bit_patterns as of_bits
+from traffic.workload import router_patterns as of_routers
+from traffic.workload.bit_patterns import BitPattern, HostIndices
 from traffic.workload.collectives.operations import COLLECTIVES
 from traffic.workload.demand_matrix import read_matrix
-from traffic.workload.router_patterns import (
-    RouterPattern,
-    adversarial,
-    neighbour,
-    perm1hop,
-    perm2hop,
-    random_permutation,
-    tornado,
-)
+from traffic.workload.router_patterns import RouterPattern
 
 IDLE = -1  # in the place of a destination: the host sends nothing
 
@@ -139,27 +133,37 @@ _POWER = "over the largest power of two of endpoints, the rest idle"
 UNIFORM, MATRIX = "uniform", "matrix"
 PATTERNS: Mapping[str, Definition] = {
     UNIFORM: Definition("packets", "", "every packet to any other endpoint, all equally likely", _POLARFLY),
-    "tornado": Definition("routers", "", "router i to i + floor(N / 2) modulo N", _POLARFLY, tornado),
+    "tornado": Definition(
+        "routers", "", "router i to i + floor(N / 2) modulo N", _POLARFLY, of_routers.tornado
+    ),
     "random-permutation": Definition(
-        "routers", "SEED", "a random permutation without fixed points", _POLARFLY, random_permutation
+        "routers",
+        "SEED",
+        "a random permutation without fixed points",
+        _POLARFLY,
+        of_routers.random_permutation,
     ),
-    "perm1hop": Definition("routers", "SEED", "a random permutation of neighbours", _POLARFLY, perm1hop),
+    "perm1hop": Definition(
+        "routers", "SEED", "a random permutation of neighbours", _POLARFLY, of_routers.perm1hop
+    ),
     "perm2hop": Definition(
-        "routers", "SEED", "a random permutation of routers two hops apart", _POLARFLY, perm2hop
+        "routers", "SEED", "a random permutation of routers two hops apart", _POLARFLY, of_routers.perm2hop
     ),
-    "neighbour": Definition("routers", "", "router i to i + 1 modulo N", _BOOK, neighbour),
+    "neighbour": Definition("routers", "", "router i to i + 1 modulo N", _BOOK, of_routers.neighbour),
     "adversarial": Definition(
         "routers",
         "SEED",
         "all of a group (a supernode) to one other, over longest minimal paths",
         "PolarStar, section 9.6",
-        adversarial,
+        of_routers.adversarial,
     ),
     "bit-shuffle": Definition(
-        "endpoints", "", f"bits rotated left by one, {_POWER}", _BOOK, bit_map=bit_shuffle
+        "endpoints", "", f"bits rotated left by one, {_POWER}", _BOOK, bit_map=of_bits.shuffle
     ),
-    "bit-reverse": Definition("endpoints", "", f"bits reversed, {_POWER}", _BOOK, bit_map=bit_reverse),
-    "bit-complement": Definition("endpoints", "", f"bits inverted, {_POWER}", _BOOK, bit_map=bit_complement),
+    "bit-reverse": Definition("endpoints", "", f"bits reversed, {_POWER}", _BOOK, bit_map=of_bits.reverse),
+    "bit-complement": Definition(
+        "endpoints", "", f"bits inverted, {_POWER}", _BOOK, bit_map=of_bits.complement
+    ),
     MATRIX: Definition(
         "endpoints", "FILE", "shares of sources' packets from a CSV file: source,destination,share", "-"
     ),
