@@ -9,11 +9,11 @@ from typing import Any
 
 from controller.adaptation_loop import AdaptiveLoop
 from controller.fabric_state import SetPort
-from controller.installer import Installer, Passed, Stage
+from controller.installer import Installer, Outcome, Stage
 from controller.occupancy.port_statistics import PortCounters, PortStatisticsOccupancy
 from controller.openflow import codec, runtime
 from controller.openflow.commands import AskPortStatistics, Message, PutGroup
-from controller.replanner import Recovery, Replan
+from controller.replanner import Replan, Replanner
 from controller.reports import (
     Adapted,
     Connected,
@@ -66,10 +66,10 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
 
     OFP_VERSIONS = (codec.OPENFLOW_VERSION,)
 
-    def __init__(self, installer: Installer, recovery: Recovery, loop: AdaptiveLoop | None = None) -> None:
+    def __init__(self, installer: Installer, replanner: Replanner, loop: AdaptiveLoop | None = None) -> None:
         super().__init__()
         self._installer = installer
-        self._recovery = recovery
+        self._replanner = replanner
         self._loop = loop
         self._datapaths: dict[int, Any] = {}
         self._announced = False  # that we are in charge
@@ -97,8 +97,8 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             die(f"{type(error).__name__} in the recovery: {error}")
 
     def _recover_once(self, now_s: float) -> None:
-        health = self._recovery.health
-        self._set_ports(health.tick(now_s))
+        state = self._replanner.state
+        self._set_ports(state.tick(now_s))
         if not self._announced:
             self._begin(now_s)
         elif self._installer.updating:
@@ -106,18 +106,18 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             if late or not self._installer.awaited:
                 for number in self._installer.awaited:
                     report(Warned(f"{switch_name(dpid_router(number))} does not answer"))
-                    self._set_ports(health.switch_lost(dpid_router(number), now_s))
-                self._follow(self._installer.give_up())
-        elif health.plan_due(now_s):
+                    self._set_ports(state.switch_lost(dpid_router(number), now_s))
+                self._follow(self._installer.skip_unanswered())
+        elif state.plan_due(now_s):
             self._plan_again(now_s)
 
     def _plan_again(self, now_s: float) -> None:
         self._replan_began_s = now_s
         # Switches that nobody answers for some seconds close their connections.
-        self._replanned = self._recovery.plan_again(runtime.call_in_thread)
+        self._replanned = self._replanner.replan(runtime.call_in_thread)
         if self._replanned.problem:
             report(Warned(self._replanned.problem))
-        self._follow(self._installer.retarget(self._replanned.plan, self._replanned.rounds))
+        self._follow(self._installer.begin_update(self._replanned.plan, self._replanned.rounds))
 
     def _begin(self, now_s: float) -> None:
         """Takes charge when all switches are there, or when it is no use to wait for the others.
@@ -126,7 +126,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         works: then they are brought to the plan for just that, which mostly is what they hold.
         """
         missing = self._installer.missing()
-        taking_over = self._installer.count(Stage.TOLD) > 0
+        taking_over = self._installer.count(Stage.DESCRIBED) > 0
         if missing:
             patience_s = _LATE_AFTER_S
             if taking_over and not self._seen(missing):
@@ -135,23 +135,23 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
                 return
         elif not taking_over:
             return
-        health = self._recovery.health
+        state = self._replanner.state
         for number in sorted(missing):
-            self._set_ports(health.switch_lost(dpid_router(number), now_s))
+            self._set_ports(state.switch_lost(dpid_router(number), now_s))
         names = tuple(switch_name(dpid_router(number)) for number in sorted(missing))
         total = self._installer.total
         self._announce(Incomplete(total, names) if missing else TakingOver(total))
-        if health.failure().any_failed:
+        if state.failure().any_failed:
             self._plan_again(now_s)  # for the switches that hold the whole fabric's plan already
-        self._follow(self._installer.go_ahead())
+        self._follow(self._installer.take_charge())
 
     def _seen(self, missing: frozenset[int]) -> bool:
         absent = {dpid_router(number) for number in missing}
-        return any(self._recovery.health.seen(router, absent) for router in absent)
+        return any(self._replanner.state.seen_by_neighbour(router, absent) for router in absent)
 
     def _announce(self, event: Report) -> None:
         self._announced = True
-        self._set_ports(self._recovery.health.release_adopted())
+        self._set_ports(self._replanner.state.release_adopted())
         report(event)
 
     def _set_ports(self, commands: list[SetPort]) -> None:
@@ -163,7 +163,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
                 verb = "down" if command.down else "up"
                 report(PortSet(switch_name(command.router), command.port, verb))
 
-    def _follow(self, passed: Passed) -> None:
+    def _follow(self, passed: Outcome) -> None:
         if passed.messages:
             self._sent_s = time.monotonic()
         for number, messages in passed.messages.items():
@@ -234,7 +234,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             # A switch that connected again may already have a newer connection: that one counts.
             del self._datapaths[number]
             if self._installer.knows(number):
-                self._recovery.health.switch_silent(dpid_router(number), time.monotonic())
+                self._replanner.state.switch_disconnected(dpid_router(number), time.monotonic())
             self._follow(self._installer.disconnected(number))
             report(Disconnected(number))
 
@@ -243,7 +243,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         report(Connected(number) if self._installer.knows(number) else Foreign(number))
         if not self._installer.knows(number):
             return
-        self._recovery.health.switch_heard(dpid_router(number))
+        self._replanner.state.switch_connected(dpid_router(number))
         for port in datapath.ports.values():
             self._port_told(number, port)
         if self._loop:
@@ -252,20 +252,20 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
 
     def _told(self, number: int) -> None:
         """A switch told what it holds."""
-        health, router = self._recovery.health, dpid_router(number)
+        state, router = self._replanner.state, dpid_router(number)
         self._last_news_s = time.monotonic()
-        for port in self._installer.ports_noted(number):
-            health.adopt(router, port)
+        for port in self._installer.noted_ports(number):
+            state.adopt(router, port)
         if self._announced:
-            self._set_ports(health.release_adopted())
-            if self._installer.holds_nothing(number):  # it was quicker back than it was missed
-                self._set_ports(health.switch_lost(router, self._last_news_s))
+            self._set_ports(state.release_adopted())
+            if self._installer.connected_empty(number):  # it was quicker back than it was missed
+                self._set_ports(state.switch_lost(router, self._last_news_s))
 
     def _port_told(self, number: int, port: Any, *, gone: bool = False) -> None:
-        health, router = self._recovery.health, dpid_router(number)
+        state, router = self._replanner.state, dpid_router(number)
         up, admin_down = codec.port_is_up(port) and not gone, codec.port_is_set_down(port)
         now_s = time.monotonic()
-        self._set_ports(health.port_changed(router, port.port_no, up, now_s, admin_down=admin_down))
+        self._set_ports(state.port_changed(router, port.port_no, up, now_s, admin_down=admin_down))
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatus, runtime.MAIN_DISPATCHER)
     @_fatal_on_error
@@ -280,7 +280,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         """A switch listed its groups."""
         datapath, message = event.msg.datapath, event.msg
         held = codec.described_groups(message)
-        self._send(datapath, self._installer.groups_told(datapath.id, held, codec.more_follows(message)))
+        self._send(datapath, self._installer.groups_described(datapath.id, held, codec.more_follows(message)))
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPFlowStatsReply, runtime.MAIN_DISPATCHER)
     @_fatal_on_error
@@ -289,7 +289,7 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         datapath, message = event.msg.datapath, event.msg
         cookies = [entry.cookie for entry in message.body]
         more = codec.more_follows(message)
-        self._send(datapath, self._installer.rules_told(datapath.id, cookies, more))
+        self._send(datapath, self._installer.rules_described(datapath.id, cookies, more))
         if not more and self._installer.knows(datapath.id):
             self._told(datapath.id)
             foreign = self._installer.foreign_rules(datapath.id)
@@ -319,11 +319,11 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
             ready, total = self._installer.count(Stage.READY), self._installer.total
             report(Ready(switch_name(router), ready, total))
             self._last_news_s = time.monotonic()
-            self._set_ports(self._recovery.health.switch_filled(router, self._last_news_s))
+            self._set_ports(self._replanner.state.switch_filled(router, self._last_news_s))
         if self._installer.installed and not self._complete:
             self._complete = True
             self._announce(Installed(self._installer.total))
-            self._follow(self._installer.go_ahead())
+            self._follow(self._installer.take_charge())
 
     @runtime.set_ev_cls(
         runtime.ofp_event.EventOFPErrorMsg,

@@ -1,12 +1,12 @@
-"""What of a fabric works: ports that are up, switches that hold their rules, links that are held down.
+"""Link and switch state as the controller knows it, with hold-down of flapping links.
 
-A link works while both of its ports are up, both of its switches are there and filled, and it is not held.
-A link that goes down again and again is held down for a growing time once it comes back: fast failover has
-no memory, and traffic would follow every flap. So are the links of a switch that returns empty, until it is
-filled. One port of a held link is set down by the controller, so that neither of its switches uses it: where
-a switch is the reason, that of its neighbour.
+A link is usable while both of its ports are up, both of its switches hold their rules, and it is not held
+down. A link that goes down repeatedly is held down for a growing time once it comes back: fast failover has
+no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
+down until it has them. A held link has one of its ports set down by the controller, so that neither of its
+switches uses it: if a switch is the reason, the port of its neighbour.
 
-Pure: it is told what happens and the time, and answers with the ports to be set down or up.
+Pure: events and their times come in as method calls, and the ports to be set down or up go out.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from topology.base import Link, Topology
 from topology.failures import Failure
 from topology.faults import link_element
 
-# A link that went down so many times within so many seconds flaps, and is held for this long at first.
+# A link that goes down this often within this time flaps. The first hold-down lasts FIRST_HOLD_S, each further
+# one twice as long as the one before.
 FLAPS, FLAP_WINDOW_S = 3, 10.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 16.0
-# A switch whose connection is gone for so long is lost.
+# A switch is lost when its connection has been gone for this long.
 LOST_AFTER_S = 0.2
-# Changes that come so soon after one another are planned for together; none waits longer than the second.
+# A new plan waits until no change has come for the first time, but no longer than the second.
 SETTLE_S, LONGEST_WAIT_S = 0.02, 0.1
 
 End = tuple[int, int]  # router, port
@@ -32,7 +33,7 @@ End = tuple[int, int]  # router, port
 
 @dataclass(frozen=True, slots=True)
 class SetPort:
-    """Set a port of a router administratively down, or up again."""
+    """Command to set a port of a router administratively down, or up again."""
 
     router: int
     port: int
@@ -43,12 +44,12 @@ class SetPort:
 class _LinkRecord:
     link: Link
     down_ends: set[End] = field(default_factory=set)
-    admin_down: set[End] = field(default_factory=set)  # of these, the ones that somebody set down
+    admin_down: set[End] = field(default_factory=set)  # those of down_ends that are administratively down
     went_down_s: list[float] = field(default_factory=list)
     hold_s: float = FIRST_HOLD_S
     held_until_s: float | None = None
-    held_for: set[int] = field(default_factory=set)  # routers that are not there or not filled
-    set_down: set[End] = field(default_factory=set)  # by us, or by a controller before us
+    held_for: set[int] = field(default_factory=set)  # its routers that are lost or without rules
+    set_down: set[End] = field(default_factory=set)  # by this controller, or by one before it
 
     @property
     def ends(self) -> tuple[End, End]:
@@ -63,158 +64,172 @@ class _LinkRecord:
         return self.held or bool(self.down_ends)
 
 
-class FabricHealth:
-    """The state of all links and switches of a fabric."""
+class FabricState:
+    """The state of all links and switches of a fabric, all of them up at first."""
 
     def __init__(self, topology: Topology) -> None:
         self._records = [_LinkRecord(link) for link in topology.link_list]
         self._by_end = {end: record for record in self._records for end in record.ends}
-        self._gone: set[int] = set()
-        self._silent_s: dict[int, float] = {}
-        self._planned = self._state()
+        self._lost: set[int] = set()
+        self._disconnected_s: dict[int, float] = {}  # router -> when its connection ended
+        self._planned = self._dead_elements()
         self._first_change_s: float | None = None
         self._last_change_s = 0.0
 
-    # ---- what happens; each returns the ports to be set ----
+    # ---- events; each returns the ports to be set ----
 
     def port_changed(
         self, router: int, port: int, up: bool, now_s: float, *, admin_down: bool = False
     ) -> list[SetPort]:
-        """A switch tells that a port of its went up or down, and whether somebody set it down."""
+        """Takes a switch's word on one of its ports.
+
+        Args:
+            router: the switch's router.
+            port: the port's number; ports to hosts are ignored.
+            up: whether the port can carry packets.
+            now_s: time of the event.
+            admin_down: whether the port is administratively down.
+
+        Returns:
+            The ports to be set.
+        """
         record = self._by_end.get((router, port))
         if record is None:
             return []
-        was_dead, was_known_dead = bool(record.down_ends), record.dead
+        port_was_down, was_dead = bool(record.down_ends), record.dead
         (record.down_ends.discard if up else record.down_ends.add)((router, port))
         (record.admin_down.add if admin_down else record.admin_down.discard)((router, port))
-        # What we set down ourselves is no flap.
-        if not up and not was_dead and not record.held:
-            recent = [then for then in record.went_down_s if now_s - then < FLAP_WINDOW_S]
-            record.went_down_s = [*recent, now_s]
-        # Looking at all links whenever a switch tells of a port would take a large fabric minutes.
-        if record.dead != was_known_dead:
-            self._note(now_s)
+        # A port that the controller itself set down does not flap.
+        if not up and not port_was_down and not record.held:
+            record.went_down_s = [*_recent(record, now_s), now_s]
+        # Every port of every switch is reported at the start: only a change may cost a look at all links.
+        if record.dead != was_dead:
+            self._note_change(now_s)
         if record.held:
-            return _hold_again(record)
-        if was_dead and not record.down_ends:
+            return _set_down(record)
+        if port_was_down and not record.down_ends:
             return self._hold_if_flapping(record, now_s)
         return []
 
-    def switch_silent(self, router: int, now_s: float) -> None:
-        """A switch's connection is gone; if it does not come back soon, the switch is taken for lost."""
-        self._silent_s.setdefault(router, now_s)
+    def switch_disconnected(self, router: int, now_s: float) -> None:
+        """Notes that a switch's connection ended; `tick` takes the switch for lost if it stays away."""
+        self._disconnected_s.setdefault(router, now_s)
 
-    def switch_heard(self, router: int) -> None:
-        """A switch connected; it may get packets as before if it had not been taken for lost."""
-        self._silent_s.pop(router, None)
+    def switch_connected(self, router: int) -> None:
+        """Notes that a switch connected; unless it was lost meanwhile, its links remain usable."""
+        self._disconnected_s.pop(router, None)
 
     def switch_lost(self, router: int, now_s: float) -> list[SetPort]:
-        """A switch is gone or holds no rules: its neighbours are to send nothing to it until it is filled."""
-        self._silent_s.pop(router, None)
-        self._gone.add(router)
+        """Holds the links of a switch that is away or without rules, until `switch_filled`."""
+        self._disconnected_s.pop(router, None)
+        self._lost.add(router)
         commands = []
-        for record in self._of(router):
+        for record in self._records_of(router):
             record.held_for.add(router)
-            commands += _hold_again(record)
-        self._note(now_s)
+            commands += _set_down(record)
+        self._note_change(now_s)
         return commands
 
     def switch_filled(self, router: int, now_s: float) -> list[SetPort]:
-        """A switch holds its rules: it may get packets."""
-        self._gone.discard(router)
+        """Releases the links of a switch that holds its rules."""
+        self._lost.discard(router)
         commands = []
-        for record in self._of(router):
+        for record in self._records_of(router):
             if router in record.held_for:
                 record.held_for.discard(router)
                 commands += self._release(record)
-        self._note(now_s)
+        self._note_change(now_s)
         return commands
 
     def adopt(self, router: int, port: int) -> None:
-        """A controller before us had set a port down; `release_adopted` gives it back."""
+        """Notes a port that an earlier controller set down; `release_adopted` sets it up."""
         record = self._by_end.get((router, port))
         if record:
             record.set_down.add((router, port))
 
     def release_adopted(self) -> list[SetPort]:
-        """What nothing holds any more may be used, once all switches were heard or are known to be lost."""
+        """Releases the adopted ports of links that are not held; to be called once all switches are known."""
         return [command for record in self._records for command in self._release(record)]
 
     def tick(self, now_s: float) -> list[SetPort]:
-        """Time passes: switches that are silent for long are lost, links held for long enough released."""
+        """Ends the waits that are over: for switches that stay away, and for links that are held down."""
         commands = []
-        for router, since_s in list(self._silent_s.items()):
+        for router, since_s in list(self._disconnected_s.items()):
             if now_s - since_s >= LOST_AFTER_S:
                 commands += self.switch_lost(router, now_s)
         for record in self._records:
             if record.held_until_s is not None and now_s >= record.held_until_s:
                 record.held_until_s = None
-                # On probation: one more time down, and it is held again, for longer.
+                # On probation: if it goes down once more, it is held again, for longer.
                 record.went_down_s = [now_s] * (FLAPS - 1)
                 commands += self._release(record)
-                self._note(now_s)
+                self._note_change(now_s)
         return commands
 
-    # ---- what follows ----
+    # ---- queries ----
 
-    def seen(self, router: int, absent: Collection[int]) -> bool:
-        """Returns whether a neighbour that is not absent has its port towards a router up."""
-        others = (end for record in self._of(router) for end in record.ends if end not in record.down_ends)
-        return any(other != router and other not in absent for other, _ in others)
+    def seen_by_neighbour(self, router: int, absent: Collection[int]) -> bool:
+        """Returns whether a neighbour that is not among the absent routers has its port to a router up."""
+        ends = (end for record in self._records_of(router) for end in record.ends)
+        return any(end[0] != router and end[0] not in absent and self._port_up(end) for end in ends)
 
     def failure(self) -> Failure:
-        """Returns everything that does not work."""
+        """Returns all links and switches that are not usable."""
         dead = [record for record in self._records if record.dead]
         names = [link_element(r.link).location for r in dead if not r.held_for]
-        names += [switch_name(router) for router in sorted(self._gone)]
+        names += [switch_name(router) for router in sorted(self._lost)]
         ends = frozenset(end for record in dead for end in record.ends)
-        return Failure(", ".join(names) or "none", ends, frozenset(self._gone))
+        return Failure(", ".join(names) or "none", ends, frozenset(self._lost))
 
     def plan_due(self, now_s: float) -> bool:
-        """Whether something changed that was not planned for yet, and no more is about to change with it."""
+        """Returns whether the state differs from the one planned for, and has settled."""
         if self._first_change_s is None:
             return False
         settled = now_s - self._last_change_s >= SETTLE_S
         return settled or now_s - self._first_change_s >= LONGEST_WAIT_S
 
-    def planned(self) -> None:
-        """What `failure` says was planned for."""
-        self._planned = self._state()
+    def mark_planned(self) -> None:
+        """Notes that a plan for the present `failure` is under way."""
+        self._planned = self._dead_elements()
         self._first_change_s = None
 
-    # ---- inside ----
+    # ---- internals ----
 
     def _hold_if_flapping(self, record: _LinkRecord, now_s: float) -> list[SetPort]:
-        recent = [then for then in record.went_down_s if now_s - then < FLAP_WINDOW_S]
+        recent = _recent(record, now_s)
         if len(recent) == 1:
             record.hold_s = FIRST_HOLD_S
         if len(recent) < FLAPS:
             return []
         record.held_until_s = now_s + record.hold_s
         record.hold_s = min(2 * record.hold_s, LONGEST_HOLD_S)
-        return _hold_again(record)
+        return _set_down(record)
 
     def _release(self, record: _LinkRecord) -> list[SetPort]:
-        """Sets up what we set down of a link, if nothing holds it any more.
+        """Sets a link's ports up that a controller set down, unless the link is still held.
 
-        A switch whose connection is gone cannot be told, and may come back without its note of the port: that
-        is set up when it is back.
+        A switch without connection cannot be commanded, and may come back without its note of the port: its
+        ports are set up once it is back.
         """
         if record.held:
             return []
-        ends = sorted(end for end in record.set_down if end[0] not in self._silent_s)
+        ends = sorted(end for end in record.set_down if end[0] not in self._disconnected_s)
         record.set_down.difference_update(ends)
         return [SetPort(*end, down=False) for end in ends]
 
-    def _of(self, router: int) -> list[_LinkRecord]:
+    def _records_of(self, router: int) -> list[_LinkRecord]:
         return [record for record in self._records if router in (record.link.a, record.link.b)]
 
-    def _state(self) -> frozenset[End]:
-        dead = frozenset(end for record in self._records if record.dead for end in record.ends)
-        return dead | {(router, 0) for router in self._gone}
+    def _port_up(self, end: End) -> bool:
+        return end not in self._by_end[end].down_ends
 
-    def _note(self, now_s: float) -> None:
-        if self._state() == self._planned:
+    def _dead_elements(self) -> frozenset[End]:
+        """Returns both ends of every dead link, and (router, 0) of every lost switch."""
+        dead = frozenset(end for record in self._records if record.dead for end in record.ends)
+        return dead | {(router, 0) for router in self._lost}
+
+    def _note_change(self, now_s: float) -> None:
+        if self._dead_elements() == self._planned:
             self._first_change_s = None
             return
         self._last_change_s = now_s
@@ -222,10 +237,15 @@ class FabricHealth:
             self._first_change_s = now_s
 
 
-def _hold_again(record: _LinkRecord) -> list[SetPort]:
-    """Sets one port of a held link down, unless one is: what others set down is not for us to set up again.
+def _recent(record: _LinkRecord, now_s: float) -> list[float]:
+    return [time_s for time_s in record.went_down_s if now_s - time_s < FLAP_WINDOW_S]
 
-    That of the neighbour where a switch is the reason. Others may have set it up meanwhile.
+
+def _set_down(record: _LinkRecord) -> list[SetPort]:
+    """Sets one port of a held link down: that of the neighbour if a switch is the reason.
+
+    Nothing is to be done while a port of the link is administratively down; one that others set down must not
+    be set up later by this controller. The command is repeated if others set the port up meanwhile.
     """
     end = next((end for end in record.ends[::-1] if end[0] not in record.held_for), record.ends[1])
     if end in record.admin_down or record.set_down & record.admin_down:

@@ -1,12 +1,13 @@
-"""The installation of route plans: which messages each switch needs, and when it is done.
+"""The installation of route plans: the messages that each switch needs, and the progress of each.
 
-A state machine without I/O: it is told what switches say and answers with what to send them, as plain
-data. `controller.app` translates both ways.
+A state machine without I/O: the switches' messages come in and the messages to them go out as plain data,
+which `controller.app` translates.
 
-A switch that connects is asked what it holds and sent only what differs from its plan; it is ready when the
-barrier behind the last message came back and no error did. Ours are the rules whose cookie carries our
-mark and the rule's fingerprint; others are left alone. From one plan to the next the ready switches go
-together, round by round (`routing.replan.update_order`), each round behind the barriers of the last.
+A switch that connects is asked for its groups and rules, and sent only the differences from its plan; it is
+ready when the barrier behind the last message is answered and no error was. PolarLab's rules are those whose
+cookie carries its mark and the rule's fingerprint; all other rules are left alone. The ready switches go from
+one plan to the next together, in rounds (`routing.replan.update_order`); a round begins when all barriers of
+the round before are answered.
 """
 
 from __future__ import annotations
@@ -33,33 +34,33 @@ from topology.addressing import dpid, switch_name
 
 COOKIE_MASK = 0xFFFF << FINGERPRINT_BITS
 
-Fingerprint = Callable[[Rule | Group], int]  # 32 bits, the same in every run
+Fingerprint = Callable[[Rule | Group], int]  # a hash that is the same in every run
 
 
 class Stage(enum.Enum):
-    """How far a switch's installation is."""
+    """Progress of a switch's installation."""
 
-    ABSENT = "absent"
-    ASKED = "asked what it holds"
-    TOLD = "told what it holds"
+    ABSENT = "not connected"
+    QUERIED = "asked for its groups and rules"
+    DESCRIBED = "its groups and rules are known"
     SENT = "sent its plan"
-    READY = "ready"
-    REFUSED = "refused"
+    READY = "holds its plan"
+    REFUSED = "refused part of its plan"
 
 
 @dataclass
 class _Progress:
-    plan: SwitchPlan  # what it is to hold
+    plan: SwitchPlan  # the plan that the switch should hold
     stage: Stage = Stage.ABSENT
-    sent_plan: SwitchPlan | None = None  # what it was sent last
+    sent_plan: SwitchPlan | None = None  # the plan that it was sent last
     next_xid: int = 1
-    barrier: int = 0
+    barrier: int = 0  # transaction id of the last barrier
     groups_held: dict[int, int] = field(default_factory=dict)  # number -> fingerprint
-    rules_held: set[int] = field(default_factory=set)  # cookies with our mark
+    rules_held: set[int] = field(default_factory=set)  # cookies with PolarLab's mark
     foreign_rules: int = 0
-    ports_noted: frozenset[int] = frozenset()  # as set down by a controller
-    untold: int = 0  # questions that are not answered in full
-    sent: dict[int, Rule | Group] = field(default_factory=dict)
+    noted_ports: frozenset[int] = frozenset()  # set down by a controller, according to its notes
+    open_queries: int = 0
+    sent: dict[int, Rule | Group] = field(default_factory=dict)  # by transaction id
     refusals: list[str] = field(default_factory=list)
 
     def message(self, command: Command) -> Message:
@@ -75,13 +76,13 @@ class _Progress:
 
 
 @dataclass(frozen=True)
-class Passed:
-    """What the passing of a barrier led to.
+class Outcome:
+    """Consequences of a switch's answer.
 
     Attributes:
-        ready: whether it made that switch ready.
-        messages: what to send now.
-        updated: whether it completed an update.
+        ready: whether the switch became ready.
+        messages: the messages to send now.
+        updated: whether an update was completed.
     """
 
     ready: bool = False
@@ -90,107 +91,124 @@ class Passed:
 
 
 class Installer:
-    """The installation of a plan, and of those after it, on all switches of a fabric."""
+    """The installation of a plan, and of its successors, on all switches of a fabric."""
 
     def __init__(self, plan: RoutePlan, fingerprint: Fingerprint) -> None:
         self._switches = {dpid(switch.router): _Progress(switch) for switch in plan.switches}
         self._degrees = plan.topology.degrees.tolist()
         self._fingerprint = fingerprint
-        # A switch that holds rules of ours when it comes is left as it is until `go_ahead`.
+        # Until `take_charge`, a switch that connects with PolarLab's rules keeps them unchanged.
         self._in_charge = False
         self._rounds: list[UpdateRound] = []
-        self._awaited: set[int] = set()  # switches whose barrier the current round waits for
+        self._awaited: set[int] = set()  # switches whose barriers the round waits for
 
-    # ---- what the switches say; each returns what to send ----
+    # ---- events of switches ----
 
     def connected(self, datapath_id: int) -> list[Message]:
-        """A switch connected, for the first time or again: it is asked what it holds."""
+        """Returns the queries for a switch that connected, for the first time or again."""
         progress = self._switches.get(datapath_id)
-        # Its answer to a barrier of a connection before this one will not come.
+        # A barrier of an earlier connection is never answered.
         self._awaited.discard(datapath_id)
-        return [] if progress is None else self._ask(progress)
+        return [] if progress is None else self._query(progress)
 
-    def groups_told(self, datapath_id: int, held: Mapping[int, int], more: bool) -> list[Message]:
-        """A switch told (some of) its groups: number -> fingerprint; `more` if others are to come."""
+    def groups_described(self, datapath_id: int, held: Mapping[int, int], more: bool) -> list[Message]:
+        """Returns the messages for a switch that described its groups.
+
+        Args:
+            datapath_id: the switch.
+            held: group number -> fingerprint, of the groups in this part of the description.
+            more: whether another part follows.
+        """
         progress = self._switches.get(datapath_id)
-        if progress is None or progress.stage is not Stage.ASKED:
+        if progress is None or progress.stage is not Stage.QUERIED:
             return []
         progress.groups_held.update(held)
-        return [] if more else self._told(progress)
+        return [] if more else self._query_answered(progress)
 
-    def rules_told(self, datapath_id: int, cookies: list[int], more: bool) -> list[Message]:
-        """A switch told (some of) its rules, by their cookies; `more` if others are to come."""
+    def rules_described(self, datapath_id: int, cookies: list[int], more: bool) -> list[Message]:
+        """Returns the messages for a switch that described its rules.
+
+        Args:
+            datapath_id: the switch.
+            cookies: the cookies of the rules in this part of the description.
+            more: whether another part follows.
+        """
         progress = self._switches.get(datapath_id)
-        if progress is None or progress.stage is not Stage.ASKED:
+        if progress is None or progress.stage is not Stage.QUERIED:
             return []
         ours = {cookie for cookie in cookies if cookie & COOKIE_MASK == COOKIE_MARK}
         progress.rules_held |= ours
         progress.foreign_rules += sum(cookie not in ours for cookie in cookies)
-        return [] if more else self._told(progress)
+        return [] if more else self._query_answered(progress)
 
-    def barrier_passed(self, datapath_id: int, xid: int) -> Passed:
-        """A barrier came back."""
+    def barrier_passed(self, datapath_id: int, xid: int) -> Outcome:
+        """Returns the consequences of a barrier's answer: the switch has processed all before it."""
         progress = self._switches.get(datapath_id)
         if progress is None or xid != progress.barrier:
-            return Passed()
+            return Outcome()
         if progress.stage is Stage.READY and datapath_id in self._awaited:
             self._awaited.discard(datapath_id)
             progress.sent.clear()
-            # One that refused something holds neither plan: what it holds is to be found out.
-            asked = {datapath_id: self._ask(progress)} if progress.refusals else {}
-            passed = self._next_round()
-            return replace(passed, messages={**asked, **passed.messages})
-        if progress.stage is Stage.ABSENT:  # it had been given up, and answers after all
-            return Passed(messages={datapath_id: self._ask(progress)})
+            # After a refusal the switch holds neither plan.
+            queries = {datapath_id: self._query(progress)} if progress.refusals else {}
+            outcome = self._next_round()
+            return replace(outcome, messages={**queries, **outcome.messages})
+        if progress.stage is Stage.ABSENT:  # an answer after `skip_unanswered`
+            return Outcome(messages={datapath_id: self._query(progress)})
         if progress.stage is not Stage.SENT:
-            return Passed()
-        if progress.sent_plan is not progress.plan:  # it was planned again meanwhile
-            return Passed(messages={datapath_id: self._ask(progress)})
+            return Outcome()
+        if progress.sent_plan is not progress.plan:  # replanned meanwhile
+            return Outcome(messages={datapath_id: self._query(progress)})
         progress.stage = Stage.REFUSED if progress.refusals else Stage.READY
         progress.sent.clear()
-        return Passed(ready=progress.stage is Stage.READY)
+        return Outcome(ready=progress.stage is Stage.READY)
 
     def refused(self, datapath_id: int, xid: int, reason: str) -> str:
-        """A switch sent an error. Returns it in words, with the rule or group that it refuses."""
+        """Returns a switch's error in words, with the rule or group that it refuses."""
         progress = self._switches.get(datapath_id)
         if progress is None:
             return f"datapath {datapath_id:#x}, not of this fabric, reports {reason}"
-        what = progress.sent.get(xid)
+        entry = progress.sent.get(xid)
         name = switch_name(progress.plan.router)
-        text = f"{name} reports {reason}" + (f" for {what}" if what else "")
+        text = f"{name} reports {reason}" + (f" for {entry}" if entry else "")
         progress.refusals.append(text)
         return text
 
-    def disconnected(self, datapath_id: int) -> Passed:
-        """A switch's connection is gone; its rules stay, but they are not known to be complete."""
+    def disconnected(self, datapath_id: int) -> Outcome:
+        """Returns the consequences of a connection's end: the switch may keep its rules, but is not ready."""
         progress = self._switches.get(datapath_id)
         if progress is None:
-            return Passed()
+            return Outcome()
         progress.stage = Stage.ABSENT
         if datapath_id in self._awaited:
             self._awaited.discard(datapath_id)
             return self._next_round()
-        return Passed()
+        return Outcome()
 
-    # ---- another plan ----
+    # ---- updates ----
 
-    def retarget(self, plan: RoutePlan, rounds: list[UpdateRound]) -> Passed:
-        """Begins to bring all ready switches from the plan that they hold to another, by these rounds."""
-        self.aim(plan)
+    def begin_update(self, plan: RoutePlan, rounds: list[UpdateRound]) -> Outcome:
+        """Begins to bring all ready switches from the plan that they hold to another.
+
+        Args:
+            plan: the other plan.
+            rounds: the changes from one to the other, in order.
+        """
+        self.set_plan(plan)
         self._rounds = list(rounds)
         self._awaited.clear()
         return self._next_round()
 
-    def aim(self, plan: RoutePlan) -> None:
-        """Sets what switches are to hold from now on, before any of them holds anything else of ours."""
+    def set_plan(self, plan: RoutePlan) -> None:
+        """Sets the plan for switches that are not ready yet; ready ones need `begin_update`."""
         for switch in plan.switches:
             self._switches[dpid(switch.router)].plan = switch
 
-    def go_ahead(self) -> Passed:
-        """Has the switches that were left as they are brought to the plan."""
+    def take_charge(self) -> Outcome:
+        """Brings the switches to the plan that so far kept the rules with which they connected."""
         self._in_charge = True
-        told = [(number, p) for number, p in self._switches.items() if p.stage is Stage.TOLD]
-        return Passed(messages={number: self._mend(progress) for number, progress in told})
+        waiting = [(number, p) for number, p in self._switches.items() if p.stage is Stage.DESCRIBED]
+        return Outcome(messages={number: self._fill(progress) for number, progress in waiting})
 
     @property
     def updating(self) -> bool:
@@ -198,9 +216,9 @@ class Installer:
         return bool(self._rounds or self._awaited)
 
     def set_port(self, datapath_id: int, port: int, *, down: bool) -> list[Message]:
-        """Returns what sets a port of a switch down, and has it noted in the switch; or up again.
+        """Returns the messages that set a port down and note that in the switch, or undo both.
 
-        Another controller could not tell such a port from one that somebody else set down.
+        By the note a later controller knows the port from one that others set down.
         """
         note = self._note(port)
         commands = [note if down else DropRules(note.cookie), SetPortState(port, down)]
@@ -211,12 +229,12 @@ class Installer:
         return PutRule(rule, COOKIE_MARK | self._fingerprint(rule))
 
     def _notes(self, router: int) -> dict[int, int]:
-        """Returns the cookie of every note that a router's switch may hold, and which port it is about."""
+        """Returns cookie -> port, of all notes that a router's switch may hold."""
         return {self._note(port).cookie: port for port in range(1, self._degrees[router] + 1)}
 
-    def _next_round(self) -> Passed:
+    def _next_round(self) -> Outcome:
         if self._awaited:
-            return Passed()
+            return Outcome()
         while self._rounds:
             messages: Messages = {}
             for router, changes in self._rounds.pop(0).items():
@@ -227,34 +245,34 @@ class Installer:
                     messages[dpid(router)] = [*commands, progress.message(Barrier())]
             if messages:
                 self._awaited = set(messages)
-                return Passed(messages=messages)
-        return Passed(updated=True)
+                return Outcome(messages=messages)
+        return Outcome(updated=True)
 
     # ---- one switch ----
 
-    def _ask(self, progress: _Progress) -> list[Message]:
-        progress.stage = Stage.ASKED
+    def _query(self, progress: _Progress) -> list[Message]:
+        progress.stage = Stage.QUERIED
         progress.sent.clear()
         progress.refusals.clear()
         progress.groups_held.clear()
         progress.rules_held.clear()
         progress.foreign_rules = 0
-        progress.untold = 2
+        progress.open_queries = 2
         return [progress.message(AskGroups()), progress.message(AskRules())]
 
-    def _told(self, progress: _Progress) -> list[Message]:
-        progress.untold -= 1
-        if progress.untold:
+    def _query_answered(self, progress: _Progress) -> list[Message]:
+        progress.open_queries -= 1
+        if progress.open_queries:
             return []
         notes = self._notes(progress.plan.router)
-        progress.ports_noted = frozenset(notes[cookie] for cookie in progress.rules_held & notes.keys())
-        progress.stage = Stage.TOLD
+        progress.noted_ports = frozenset(notes[cookie] for cookie in progress.rules_held & notes.keys())
+        progress.stage = Stage.DESCRIBED
         if progress.rules_held and not self._in_charge:
             return []
-        return self._mend(progress)
+        return self._fill(progress)
 
-    def _mend(self, progress: _Progress) -> list[Message]:
-        """Returns what leads from what a switch holds to what it is to hold."""
+    def _fill(self, progress: _Progress) -> list[Message]:
+        """Returns the messages that change the switch from its current to its planned state."""
         plan = progress.plan
         commands: list[Command] = []
         for group in plan.groups:
@@ -265,37 +283,37 @@ class Installer:
         commands += [
             PutRule(rule, cookie) for cookie, rule in wanted.items() if cookie not in progress.rules_held
         ]
-        # After ours are there: what a stale rule had taken is ours to take.
+        # Stale rules go last: packets match them until the planned ones are there.
         stale = progress.rules_held - wanted.keys() - self._notes(plan.router).keys()
         commands += [DropRules(cookie) for cookie in sorted(stale)]
         progress.stage, progress.sent_plan = Stage.SENT, plan
         return [progress.message(command) for command in (*commands, Barrier())]
 
-    def _put(self, what: Rule | Group | Removal, *, exists: bool) -> PutRule | PutGroup | DropRules:
-        if isinstance(what, Removal):
-            return DropRules(COOKIE_MARK | self._fingerprint(what.rule))
-        if isinstance(what, Group):
-            return PutGroup(what, exists)
-        return PutRule(what, COOKIE_MARK | self._fingerprint(what))
+    def _put(self, change: Rule | Group | Removal, *, exists: bool) -> PutRule | PutGroup | DropRules:
+        if isinstance(change, Removal):
+            return DropRules(COOKIE_MARK | self._fingerprint(change.rule))
+        if isinstance(change, Group):
+            return PutGroup(change, exists)
+        return PutRule(change, COOKIE_MARK | self._fingerprint(change))
 
-    # ---- how far it is ----
+    # ---- progress ----
 
     def ready(self) -> frozenset[int]:
         """Returns the datapath ids of the switches that hold their plan."""
         return frozenset(number for number, p in self._switches.items() if p.stage is Stage.READY)
 
     def missing(self) -> frozenset[int]:
-        """Returns the datapath ids of the switches that did not come, or did not get as far as others."""
-        arrived = (Stage.TOLD, Stage.READY)
+        """Returns the datapath ids of the switches that are neither ready nor waiting for `take_charge`."""
+        arrived = (Stage.DESCRIBED, Stage.READY)
         return frozenset(number for number, p in self._switches.items() if p.stage not in arrived)
 
-    def holds_nothing(self, datapath_id: int) -> bool:
-        """Returns whether a switch, when it connected, held no rule of ours."""
+    def connected_empty(self, datapath_id: int) -> bool:
+        """Returns whether a switch connected without rules of PolarLab."""
         progress = self._switches[datapath_id]
-        return progress.stage is not Stage.ASKED and not progress.rules_held
+        return progress.stage is not Stage.QUERIED and not progress.rules_held
 
-    def give_up(self) -> Passed:
-        """Goes on with the next round without those that do not answer; they are not ready any more."""
+    def skip_unanswered(self) -> Outcome:
+        """Begins the next round without the switches that owe an answer; they are no longer ready."""
         for number in self._awaited:
             self._switches[number].stage = Stage.ABSENT
         self._awaited.clear()
@@ -303,31 +321,31 @@ class Installer:
 
     @property
     def awaited(self) -> frozenset[int]:
-        """The datapath ids of the switches whose answer the current round waits for."""
+        """Datapath ids of the switches whose answers the present round waits for."""
         return frozenset(self._awaited)
 
     def knows(self, datapath_id: int) -> bool:
-        """Returns whether that switch belongs to the plan."""
+        """Returns whether a switch belongs to the plan."""
         return datapath_id in self._switches
 
     def foreign_rules(self, datapath_id: int) -> int:
-        """Returns how many rules a switch held, when it connected, that are not ours."""
+        """Returns the number of rules, not PolarLab's, with which a switch connected."""
         return self._switches[datapath_id].foreign_rules
 
-    def ports_noted(self, datapath_id: int) -> frozenset[int]:
-        """Returns the ports of a switch that, when it connected, a controller had set down."""
-        return self._switches[datapath_id].ports_noted
+    def noted_ports(self, datapath_id: int) -> frozenset[int]:
+        """Returns the ports that an earlier controller had set down when a switch connected."""
+        return self._switches[datapath_id].noted_ports
 
     def count(self, stage: Stage) -> int:
-        """Returns how many switches are at a stage."""
+        """Returns the number of switches at a stage."""
         return sum(progress.stage is stage for progress in self._switches.values())
 
     @property
     def total(self) -> int:
-        """The number of switches that the plan is for."""
+        """Number of switches of the plan."""
         return len(self._switches)
 
     @property
     def installed(self) -> bool:
-        """Whether every switch holds its plan and refused none of it."""
+        """Whether all switches are ready."""
         return self.count(Stage.READY) == self.total

@@ -1,4 +1,4 @@
-"""Plans again when something breaks or comes back: from the fabric's health to an update of its switches."""
+"""Replanning: from the fabric's state to a plan for the surviving graph, and the update that leads to it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import scipy.sparse.csgraph  # noqa: F401  now, with the controller, and not when the first link dies
+import scipy.sparse.csgraph  # noqa: F401  loaded at the start, not when the first link fails
 
-from controller.fabric_state import FabricHealth
+from controller.fabric_state import FabricState
 from routing.plan.model import RoutePlan
 from routing.replan.replan import surviving_plan
 from routing.replan.update_order import UpdateRound, update_rounds
@@ -17,53 +17,54 @@ from topology.errors import NegativeResult
 from topology.failures import Failure
 from topology.shortest_paths import connected_components
 
+_MOST_NAMED = 10
+
 
 @dataclass(frozen=True)
 class Replan:
-    """A plan for what is left, and how to get there.
+    """A plan for the surviving graph, and the update that leads to it.
 
     Attributes:
-        failure: what does not work.
-        plan: the plan for what is left.
-        rounds: the changes that lead to it.
-        rules: how many rules they change.
-        cut_off: pairs of routers that live and cannot reach each other any more, in words; the first few.
-        cut_off_pairs: how many ordered pairs those are.
-        seconds: how long planning and its proof took.
-        problem: why the plan before stays in place, if it does.
+        failure: the links and switches that the plan avoids.
+        plan: the plan.
+        rounds: the changes that lead to it, in order.
+        rules: number of rules and groups that they change.
+        cut_off: the first few pairs of live routers without a path between them, in words.
+        cut_off_pairs: number of those ordered pairs.
+        seconds: time to compile and prove the plan.
+        problem: reason for which the plan before stays in place; None if it does not.
     """
 
     failure: Failure
     plan: RoutePlan
     rounds: list[UpdateRound]
     rules: int
-    cut_off: list[str]
+    cut_off: tuple[str, ...]
     cut_off_pairs: int
     seconds: float
     problem: str | None = None
 
 
-_NAMED = 10
-
-
-class Recovery:
-    """The plan that holds for the fabric's present health."""
+class Replanner:
+    """The fabric's state, and the plan that the switches hold or are being brought to."""
 
     def __init__(self, plan: RoutePlan) -> None:
-        """Begins with the plan of a whole fabric."""
-        self.health = FabricHealth(plan.topology)
+        """Begins with the plan of a fabric without failures."""
+        self.state = FabricState(plan.topology)
         self._original = plan
         self._plan = plan
 
-    def plan_again(self, call: Callable[..., Replan] = lambda function, *given: function(*given)) -> Replan:
-        """Returns the plan for what is left, proven; the one before where it fails its proof.
+    def replan(
+        self, call: Callable[..., Replan] = lambda function, *arguments: function(*arguments)
+    ) -> Replan:
+        """Returns a proven plan for the present failures; the plan before if that fails its proof.
 
         Args:
-            call: calls the function that it is given first, which takes long, with the other arguments. The
-                health may change meanwhile: what changes is due to be planned for afterwards.
+            call: calls its first argument, a function that takes long, with the others. The fabric's state
+                may change meanwhile; such a change makes the next plan due.
         """
-        failure = self.health.failure()
-        self.health.planned()
+        failure = self.state.failure()
+        self.state.mark_planned()
         replan = call(_replan, self._original, self._plan, failure)
         self._plan = replan.plan
         return replan
@@ -74,7 +75,7 @@ def _replan(original: RoutePlan, before: RoutePlan, failure: Failure) -> Replan:
     problem = None
     try:
         plan = surviving_plan(original, failure)
-    except NegativeResult as error:  # to go on with what holds is better than not to go on
+    except NegativeResult as error:  # to stay with the plan before is better than to stop
         plan, problem = before, str(error)
     rounds = update_rounds(before, plan, failure)
     cut_off = _cut_off(plan, failure)
@@ -83,7 +84,7 @@ def _replan(original: RoutePlan, before: RoutePlan, failure: Failure) -> Replan:
         plan,
         rounds,
         sum(len(changes) for changed in rounds for changes in changed.values()),
-        cut_off[:_NAMED],
+        tuple(cut_off[:_MOST_NAMED]),
         len(cut_off),
         time.monotonic() - started,
         problem,

@@ -26,7 +26,7 @@ from controller.installer import Installer
 from controller.occupancy.port_statistics import PortStatisticsOccupancy
 from controller.occupancy.queue_handoff import Queues, asked_to_restore, receive_queues
 from controller.occupancy.source import NetlinkOccupancy, OccupancySource
-from controller.replanner import Recovery
+from controller.replanner import Replanner
 from controller.reports import Fatal, Listening, Planned, Proven, die, report
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
@@ -122,7 +122,7 @@ def serve(arguments: argparse.Namespace) -> None:
     except OSError as error:
         raise UsageError(f"cannot listen on {arguments.listen}: {error.strerror}") from error
     report(Listening(arguments.listen))
-    runtime.run(listener, context, app.PlanApp, installer, Recovery(plan), loop)
+    runtime.run(listener, context, app.PlanApp, installer, Replanner(plan), loop)
     die("a thread of the controller ended")
 
 

@@ -8,7 +8,7 @@ from controller.fabric_state import (
     LONGEST_WAIT_S,
     LOST_AFTER_S,
     SETTLE_S,
-    FabricHealth,
+    FabricState,
     SetPort,
 )
 from topology.families.polarfly import PolarFly
@@ -18,204 +18,204 @@ LINK = GRAPH.link_list[0]
 A, B = (LINK.a, LINK.port_a), (LINK.b, LINK.port_b)
 
 
-def cut(health, now):
-    return health.port_changed(*A, up=False, now_s=now) + health.port_changed(*B, up=False, now_s=now)
+def cut(state, now):
+    return state.port_changed(*A, up=False, now_s=now) + state.port_changed(*B, up=False, now_s=now)
 
 
-def restore(health, now):
-    return health.port_changed(*A, up=True, now_s=now) + health.port_changed(*B, up=True, now_s=now)
+def restore(state, now):
+    return state.port_changed(*A, up=True, now_s=now) + state.port_changed(*B, up=True, now_s=now)
 
 
 def test_a_whole_fabric_needs_no_plan():
-    health = FabricHealth(GRAPH)
-    assert not health.failure().any_failed
-    assert not health.plan_due(100.0)
+    state = FabricState(GRAPH)
+    assert not state.failure().any_failed
+    assert not state.plan_due(100.0)
 
 
 def test_a_link_is_dead_while_either_end_is_down():
-    health = FabricHealth(GRAPH)
-    health.port_changed(*A, up=False, now_s=0.0)
-    assert health.failure().failed_ends == {A, B}
-    health.port_changed(*B, up=False, now_s=0.0)
-    health.port_changed(*A, up=True, now_s=1.0)
-    assert health.failure().failed_ends == {A, B}
-    assert health.port_changed(*B, up=True, now_s=1.0) == []
-    assert not health.failure().any_failed
+    state = FabricState(GRAPH)
+    state.port_changed(*A, up=False, now_s=0.0)
+    assert state.failure().failed_ends == {A, B}
+    state.port_changed(*B, up=False, now_s=0.0)
+    state.port_changed(*A, up=True, now_s=1.0)
+    assert state.failure().failed_ends == {A, B}
+    assert state.port_changed(*B, up=True, now_s=1.0) == []
+    assert not state.failure().any_failed
 
 
 def test_many_changes_at_once_are_one_planning():
-    health = FabricHealth(GRAPH)
+    state = FabricState(GRAPH)
     for number, link in enumerate(GRAPH.link_list[:5]):
-        health.port_changed(link.a, link.port_a, up=False, now_s=number * SETTLE_S / 2)
-        assert not health.plan_due(number * SETTLE_S / 2 + SETTLE_S / 4)
-    assert health.plan_due(4 * SETTLE_S / 2 + 1.01 * SETTLE_S)
-    assert len(health.failure().failed_ends) == 10
-    health.planned()
-    assert not health.plan_due(100.0)
+        state.port_changed(link.a, link.port_a, up=False, now_s=number * SETTLE_S / 2)
+        assert not state.plan_due(number * SETTLE_S / 2 + SETTLE_S / 4)
+    assert state.plan_due(4 * SETTLE_S / 2 + 1.01 * SETTLE_S)
+    assert len(state.failure().failed_ends) == 10
+    state.mark_planned()
+    assert not state.plan_due(100.0)
 
 
 def test_changes_without_end_are_planned_for_all_the_same():
-    health = FabricHealth(GRAPH)
+    state = FabricState(GRAPH)
     now = 0.0
     for link in GRAPH.link_list:
-        health.port_changed(link.a, link.port_a, up=False, now_s=now)
-        if health.plan_due(now):
+        state.port_changed(link.a, link.port_a, up=False, now_s=now)
+        if state.plan_due(now):
             break
         now += SETTLE_S * 0.9
     assert now <= LONGEST_WAIT_S + SETTLE_S
 
 
 def test_what_is_undone_before_it_was_planned_for_needs_no_plan():
-    health = FabricHealth(GRAPH)
-    cut(health, 0.0)
-    restore(health, 0.01)
-    assert not health.plan_due(1.0)
+    state = FabricState(GRAPH)
+    cut(state, 0.0)
+    restore(state, 0.01)
+    assert not state.plan_due(1.0)
 
 
 def test_a_flapping_link_is_held_down_for_a_growing_time():
-    health = FabricHealth(GRAPH)
+    state = FabricState(GRAPH)
     now = 0.0
     for _ in range(FLAPS - 1):
-        cut(health, now)
-        assert restore(health, now + 0.1) == []
+        cut(state, now)
+        assert restore(state, now + 0.1) == []
         now += 0.2
-    cut(health, now)
-    assert restore(health, now + 0.1) == [SetPort(*B, down=True)]
-    assert health.failure().failed_ends == {A, B}
-    cut(health, now + 0.2)  # by ourselves
-    assert health.tick(now + 0.1 + FIRST_HOLD_S / 2) == []
-    up = health.tick(now + 0.1 + FIRST_HOLD_S)
+    cut(state, now)
+    assert restore(state, now + 0.1) == [SetPort(*B, down=True)]
+    assert state.failure().failed_ends == {A, B}
+    cut(state, now + 0.2)  # by ourselves
+    assert state.tick(now + 0.1 + FIRST_HOLD_S / 2) == []
+    up = state.tick(now + 0.1 + FIRST_HOLD_S)
     assert up == [SetPort(*B, down=False)]
-    assert health.failure().failed_ends == {A, B}  # until its ports say that they are up
+    assert state.failure().failed_ends == {A, B}  # until its ports say that they are up
     now += 0.1 + FIRST_HOLD_S
-    restore(health, now + 0.01)
-    assert not health.failure().any_failed
-    cut(health, now + 1.0)
-    assert restore(health, now + 1.1) == [SetPort(*B, down=True)]  # at once, this time
-    assert health.tick(now + 1.1 + 1.5 * FIRST_HOLD_S) == []
-    assert health.tick(now + 1.1 + 2 * FIRST_HOLD_S) == [SetPort(*B, down=False)]
+    restore(state, now + 0.01)
+    assert not state.failure().any_failed
+    cut(state, now + 1.0)
+    assert restore(state, now + 1.1) == [SetPort(*B, down=True)]  # at once, this time
+    assert state.tick(now + 1.1 + 1.5 * FIRST_HOLD_S) == []
+    assert state.tick(now + 1.1 + 2 * FIRST_HOLD_S) == [SetPort(*B, down=False)]
 
 
 def test_a_port_that_somebody_else_set_down_is_not_set_up_again():
-    health = FabricHealth(GRAPH)
+    state = FabricState(GRAPH)
     link = GRAPH.link_list[0]
-    health.port_changed(link.a, link.port_a, up=False, now_s=0.0, admin_down=True)
-    health.switch_silent(link.b, 1.0)
-    commands = health.tick(1.0 + LOST_AFTER_S)
+    state.port_changed(link.a, link.port_a, up=False, now_s=0.0, admin_down=True)
+    state.switch_disconnected(link.b, 1.0)
+    commands = state.tick(1.0 + LOST_AFTER_S)
     assert SetPort(link.a, link.port_a, down=True) not in commands
-    assert SetPort(link.a, link.port_a, down=False) not in health.switch_filled(link.b, 5.0)
+    assert SetPort(link.a, link.port_a, down=False) not in state.switch_filled(link.b, 5.0)
 
 
 def test_what_a_controller_before_us_set_down_is_given_back_unless_it_is_held():
-    health = FabricHealth(GRAPH)
+    state = FabricState(GRAPH)
     first = next(link for link in GRAPH.link_list if link.b == GRAPH.link_list[-1].b)
     for link in (first, GRAPH.link_list[0]):
-        health.port_changed(link.a, link.port_a, up=False, now_s=0.0, admin_down=True)
-        health.adopt(link.a, link.port_a)
-    health.switch_silent(first.b, 0.0)
-    health.tick(1.0)
+        state.port_changed(link.a, link.port_a, up=False, now_s=0.0, admin_down=True)
+        state.adopt(link.a, link.port_a)
+    state.switch_disconnected(first.b, 0.0)
+    state.tick(1.0)
     other = GRAPH.link_list[0]
-    assert health.release_adopted() == [SetPort(other.a, other.port_a, down=False)]
-    assert SetPort(first.a, first.port_a, down=False) in health.switch_filled(first.b, 5.0)
+    assert state.release_adopted() == [SetPort(other.a, other.port_a, down=False)]
+    assert SetPort(first.a, first.port_a, down=False) in state.switch_filled(first.b, 5.0)
 
 
 def test_a_link_that_fails_once_in_a_while_is_not_held():
-    health = FabricHealth(GRAPH)
+    state = FabricState(GRAPH)
     for number in range(5):
-        cut(health, 100.0 * number)
-        assert restore(health, 100.0 * number + 1) == []
+        cut(state, 100.0 * number)
+        assert restore(state, 100.0 * number + 1) == []
 
 
 def test_neighbours_of_a_lost_switch_set_their_ports_down_until_it_is_filled():
-    health = FabricHealth(GRAPH)
+    state = FabricState(GRAPH)
     router = 4
-    health.switch_silent(router, 0.0)
-    assert health.tick(LOST_AFTER_S / 2) == []
-    assert not health.failure().any_failed
-    down = health.tick(LOST_AFTER_S)
+    state.switch_disconnected(router, 0.0)
+    assert state.tick(LOST_AFTER_S / 2) == []
+    assert not state.failure().any_failed
+    down = state.tick(LOST_AFTER_S)
     links = [link for link in GRAPH.link_list if router in (link.a, link.b)]
     assert len(down) == len(links)
     assert all(command.down and command.router != router for command in down)
-    assert health.failure().failed_routers == {router}
-    assert len(health.failure().failed_ends) == 2 * len(links)
-    up = health.switch_filled(router, 5.0)
+    assert state.failure().failed_routers == {router}
+    assert len(state.failure().failed_ends) == 2 * len(links)
+    up = state.switch_filled(router, 5.0)
     assert {(c.router, c.port) for c in down} == {(c.router, c.port) for c in up}
     assert not any(command.down for command in up)
-    assert health.failure().failed_routers == frozenset()
+    assert state.failure().failed_routers == frozenset()
 
 
 def test_a_port_of_a_switch_that_is_away_is_set_up_when_that_is_back():
     """Else the command is lost, and the link down for good where the switch forgets that it was ours."""
-    health = FabricHealth(GRAPH)
+    state = FabricState(GRAPH)
     lost, away = LINK.a, LINK.b
-    health.switch_lost(lost, 0.0)
-    health.switch_silent(away, 1.0)
-    up = health.switch_filled(lost, 1.0)
+    state.switch_lost(lost, 0.0)
+    state.switch_disconnected(away, 1.0)
+    up = state.switch_filled(lost, 1.0)
     assert up
     assert away not in {command.router for command in up}
-    health.switch_heard(away)
-    assert health.release_adopted() == [SetPort(away, LINK.port_b, down=False)]
-    assert health.release_adopted() == []
+    state.switch_connected(away)
+    assert state.release_adopted() == [SetPort(away, LINK.port_b, down=False)]
+    assert state.release_adopted() == []
 
 
 def test_a_port_of_no_link_does_not_matter():
-    health = FabricHealth(GRAPH)
-    assert health.port_changed(0, 200, up=False, now_s=0.0) == []
-    assert not health.failure().any_failed
+    state = FabricState(GRAPH)
+    assert state.port_changed(0, 200, up=False, now_s=0.0) == []
+    assert not state.failure().any_failed
 
 
 @pytest.mark.parametrize("times", [2, 3])
 def test_a_switch_that_is_lost_again_before_it_was_filled_stays_lost(times):
-    health = FabricHealth(GRAPH)
+    state = FabricState(GRAPH)
     for number in range(times):
-        health.switch_silent(4, float(number))
-        health.tick(number + LOST_AFTER_S)
-        health.switch_heard(4)
-    assert health.failure().failed_routers == {4}
+        state.switch_disconnected(4, float(number))
+        state.tick(number + LOST_AFTER_S)
+        state.switch_connected(4)
+    assert state.failure().failed_routers == {4}
 
 
 def test_a_switch_that_is_silent_for_a_moment_is_not_lost():
-    health = FabricHealth(GRAPH)
-    health.switch_silent(4, 0.0)
-    health.switch_heard(4)
-    assert health.tick(10.0) == []
-    assert not health.failure().any_failed
+    state = FabricState(GRAPH)
+    state.switch_disconnected(4, 0.0)
+    state.switch_connected(4)
+    assert state.tick(10.0) == []
+    assert not state.failure().any_failed
 
 
 def test_a_port_that_others_set_up_while_its_link_is_held_is_set_down_again():
-    health = FabricHealth(GRAPH)
-    health.switch_lost(LINK.b, 0.0)
-    health.port_changed(*A, up=False, now_s=0.1, admin_down=True)
-    assert health.port_changed(*A, up=True, now_s=1.0) == [SetPort(*A, down=True)]
+    state = FabricState(GRAPH)
+    state.switch_lost(LINK.b, 0.0)
+    state.port_changed(*A, up=False, now_s=0.1, admin_down=True)
+    assert state.port_changed(*A, up=True, now_s=1.0) == [SetPort(*A, down=True)]
 
 
 def test_a_cable_that_comes_back_to_a_dead_switch_is_held():
-    health = FabricHealth(GRAPH)
-    health.port_changed(*A, up=False, now_s=0.0, admin_down=True)  # pulled
-    assert SetPort(*A, down=True) not in health.switch_lost(LINK.b, 1.0)
-    assert health.port_changed(*A, up=True, now_s=2.0) == [SetPort(*A, down=True)]
-    assert SetPort(*A, down=False) in health.switch_filled(LINK.b, 3.0)
+    state = FabricState(GRAPH)
+    state.port_changed(*A, up=False, now_s=0.0, admin_down=True)  # pulled
+    assert SetPort(*A, down=True) not in state.switch_lost(LINK.b, 1.0)
+    assert state.port_changed(*A, up=True, now_s=2.0) == [SetPort(*A, down=True)]
+    assert SetPort(*A, down=False) in state.switch_filled(LINK.b, 3.0)
 
 
 def test_a_port_that_is_told_of_again_does_not_begin_a_new_wait():
     """Every switch tells of all its ports when it comes; of links that are as they were that is no news."""
-    health = FabricHealth(GRAPH)
-    cut(health, 10.0)
+    state = FabricState(GRAPH)
+    cut(state, 10.0)
     other = GRAPH.link_list[5]
-    health.port_changed(other.a, other.port_a, up=True, now_s=10.0 + 0.9 * SETTLE_S)
-    assert health.plan_due(10.0 + 1.1 * SETTLE_S)
+    state.port_changed(other.a, other.port_a, up=True, now_s=10.0 + 0.9 * SETTLE_S)
+    assert state.plan_due(10.0 + 1.1 * SETTLE_S)
 
 
 def test_a_switch_is_seen_while_a_neighbour_that_is_there_has_its_port_up():
-    health = FabricHealth(GRAPH)
+    state = FabricState(GRAPH)
     towards = [
         next(end for end in link.ends if end[0] != 0) for link in GRAPH.link_list if 0 in (link.a, link.b)
     ]
-    assert health.seen(0, {0})
-    assert not health.seen(0, {0, *(router for router, _ in towards)})
+    assert state.seen_by_neighbour(0, {0})
+    assert not state.seen_by_neighbour(0, {0, *(router for router, _ in towards)})
     for router, port in towards[:-1]:
-        health.port_changed(router, port, up=False, now_s=0.0)
-    assert health.seen(0, {0})
-    assert not health.seen(0, {0, towards[-1][0]})
-    health.port_changed(*towards[-1], up=False, now_s=0.0)
-    assert not health.seen(0, {0})
+        state.port_changed(router, port, up=False, now_s=0.0)
+    assert state.seen_by_neighbour(0, {0})
+    assert not state.seen_by_neighbour(0, {0, towards[-1][0]})
+    state.port_changed(*towards[-1], up=False, now_s=0.0)
+    assert not state.seen_by_neighbour(0, {0})

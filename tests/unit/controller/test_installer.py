@@ -34,8 +34,8 @@ def installer() -> Installer:
 def send_plan(installer: Installer, dpid: int, groups=None, cookies=()) -> list:
     """Connects a switch and returns what it is sent after it told what it holds."""
     installer.connected(dpid)
-    assert installer.groups_told(dpid, groups or {}, more=False) == []
-    return installer.rules_told(dpid, list(cookies), more=False)
+    assert installer.groups_described(dpid, groups or {}, more=False) == []
+    return installer.rules_described(dpid, list(cookies), more=False)
 
 
 def install(installer: Installer, dpid: int) -> None:
@@ -51,7 +51,7 @@ def test_nothing_is_installed_before_switches_connect(installer):
 def test_a_switch_that_connects_is_asked_what_it_holds(installer):
     messages = installer.connected(1)
     assert [message.command for message in messages] == [AskGroups(), AskRules()]
-    assert installer.count(Stage.ASKED) == 1
+    assert installer.count(Stage.QUERIED) == 1
 
 
 def test_it_is_sent_groups_then_rules_then_a_barrier(installer):
@@ -85,7 +85,7 @@ def test_only_the_differences_are_mended_and_the_rules_of_others_left(installer)
     stale = COOKIE_MARK | 12345
     groups = {group.number: fingerprint(group) for group in PLAN.switches[2].groups}
     held = [*map(cookie, rules[1:]), stale, 0, 42]
-    installer.go_ahead()
+    installer.take_charge()
     commands = [message.command for message in send_plan(installer, 3, groups, held)]
     assert commands == [PutRule(rules[0], cookie(rules[0])), DropRules(stale), Barrier()]
     assert installer.foreign_rules(3) == 2
@@ -94,7 +94,7 @@ def test_only_the_differences_are_mended_and_the_rules_of_others_left(installer)
 def test_a_switch_that_holds_its_plan_is_sent_nothing_but_a_barrier(installer):
     plan = PLAN.switches[2]
     groups = {group.number: fingerprint(group) for group in plan.groups}
-    installer.go_ahead()
+    installer.take_charge()
     messages = send_plan(installer, 3, groups, map(cookie, plan.rules))
     assert [message.command for message in messages] == [Barrier()]
 
@@ -104,28 +104,28 @@ def test_switches_of_a_controller_before_us_are_left_as_they_are_until_it_is_kno
     left = BROKEN.switches[2]
     groups = {group.number: fingerprint(group) for group in left.groups}
     assert send_plan(installer, 3, groups, map(cookie, left.rules)) == []
-    assert (installer.count(Stage.TOLD), 3 in installer.missing()) == (1, False)
-    installer.aim(BROKEN)
-    messages = installer.go_ahead().messages
+    assert (installer.count(Stage.DESCRIBED), 3 in installer.missing()) == (1, False)
+    installer.set_plan(BROKEN)
+    messages = installer.take_charge().messages
     assert [message.command for message in messages[3]] == [Barrier()]
     assert installer.barrier_passed(3, messages[3][-1].xid).ready
 
 
 def test_an_update_goes_on_without_those_that_do_not_answer(installed):
     rounds = update_rounds(PLAN, BROKEN, FAILURE)
-    first = installed.retarget(BROKEN, rounds).messages
+    first = installed.begin_update(BROKEN, rounds).messages
     assert installed.awaited == set(first)
     silent = max(first)
     for number in set(first) - {silent}:
         installed.barrier_passed(number, first[number][-1].xid)
     assert installed.awaited == {silent}
-    passed = installed.give_up()
+    passed = installed.skip_unanswered()
     assert passed.messages or passed.updated
     assert silent not in installed.ready()
 
 
 def test_a_connection_that_replaces_another_is_not_waited_for(installed):
-    first = installed.retarget(BROKEN, update_rounds(PLAN, BROKEN, FAILURE)).messages
+    first = installed.begin_update(BROKEN, update_rounds(PLAN, BROKEN, FAILURE)).messages
     number = max(first)
     installed.connected(number)
     assert number not in installed.awaited
@@ -134,17 +134,17 @@ def test_a_connection_that_replaces_another_is_not_waited_for(installed):
 def test_answers_in_several_parts_are_waited_for(installer):
     installer.connected(3)
     first, *rest = PLAN.switches[2].groups
-    assert installer.groups_told(3, {first.number: fingerprint(first)}, more=True) == []
-    assert installer.rules_told(3, [], more=False) == []
-    assert installer.count(Stage.ASKED) == 1
-    messages = installer.groups_told(3, {group.number: fingerprint(group) for group in rest}, more=False)
+    assert installer.groups_described(3, {first.number: fingerprint(first)}, more=True) == []
+    assert installer.rules_described(3, [], more=False) == []
+    assert installer.count(Stage.QUERIED) == 1
+    messages = installer.groups_described(3, {group.number: fingerprint(group) for group in rest}, more=False)
     assert not any(isinstance(message.command, PutGroup) for message in messages)
 
 
 def test_transaction_ids_of_a_switch_differ(installer):
     messages = installer.connected(1)
-    installer.groups_told(1, {}, more=False)
-    messages += installer.rules_told(1, [], more=False)
+    installer.groups_described(1, {}, more=False)
+    messages += installer.rules_described(1, [], more=False)
     assert len({message.xid for message in messages}) == len(messages)
     assert all(message.xid > 0 for message in messages)
 
@@ -228,8 +228,8 @@ def test_a_connection_that_replaces_another_starts_anew(installer):
 
 def test_what_is_told_unasked_is_ignored(installer):
     for _ in range(2):
-        assert installer.groups_told(1, {}, more=False) == []
-        assert installer.rules_told(1, [], more=False) == []
+        assert installer.groups_described(1, {}, more=False) == []
+        assert installer.rules_described(1, [], more=False) == []
         send_plan(installer, 1)
 
 
@@ -243,8 +243,8 @@ def test_an_unknown_datapath_is_ignored(installer):
     assert not installer.knows(FOREIGN)
     assert installer.knows(7)
     assert installer.connected(FOREIGN) == []
-    assert installer.groups_told(FOREIGN, {}, more=False) == []
-    assert installer.rules_told(FOREIGN, [], more=False) == []
+    assert installer.groups_described(FOREIGN, {}, more=False) == []
+    assert installer.rules_described(FOREIGN, [], more=False) == []
     assert not installer.barrier_passed(FOREIGN, 1).ready
     installer.disconnected(FOREIGN)
     text = installer.refused(FOREIGN, 1, "OFPET_BAD_REQUEST")
@@ -276,7 +276,7 @@ def installed(installer):
 
 
 def test_an_update_goes_round_by_round_behind_barriers(installed):
-    passed = installed.retarget(BROKEN, ROUNDS)
+    passed = installed.begin_update(BROKEN, ROUNDS)
     sent = []
     while not passed.updated:
         assert installed.updating
@@ -290,7 +290,7 @@ def test_an_update_goes_round_by_round_behind_barriers(installed):
 
 
 def test_no_round_begins_before_the_last_is_done_everywhere(installed):
-    passed = installed.retarget(BROKEN, ROUNDS)
+    passed = installed.begin_update(BROKEN, ROUNDS)
     first, *others = passed.messages.items()
     assert others
     assert not installed.barrier_passed(first[0], first[1][-1].xid).messages
@@ -298,7 +298,7 @@ def test_no_round_begins_before_the_last_is_done_everywhere(installed):
 
 
 def test_a_switch_that_goes_in_between_is_not_waited_for(installed):
-    passed = installed.retarget(BROKEN, ROUNDS)
+    passed = installed.begin_update(BROKEN, ROUNDS)
     gone, *others = passed.messages
     assert not installed.disconnected(gone).messages
     following = pass_barriers(installed, {dpid: passed.messages[dpid] for dpid in others})
@@ -311,29 +311,29 @@ def test_a_switch_that_was_being_filled_meanwhile_is_asked_again(installer):
     for dpid in range(2, 8):
         install(installer, dpid)
     messages = send_plan(installer, 1)
-    installer.retarget(BROKEN, ROUNDS)
+    installer.begin_update(BROKEN, ROUNDS)
     passed = installer.barrier_passed(1, messages[-1].xid)
     assert not passed.ready
     assert [message.command for message in passed.messages[1]] == [AskGroups(), AskRules()]
 
 
 def test_an_update_of_nothing_is_done_at_once(installed):
-    assert installed.retarget(PLAN, []).updated
+    assert installed.begin_update(PLAN, []).updated
 
 
 def test_a_switch_that_answers_after_it_was_given_up_is_asked_again(installer):
     for number in range(1, 8):
         install(installer, number)
-    passed = installer.retarget(BROKEN, update_rounds(PLAN, BROKEN, FAILURE))
+    passed = installer.begin_update(BROKEN, update_rounds(PLAN, BROKEN, FAILURE))
     slow, messages = next(iter(passed.messages.items()))
-    installer.give_up()
+    installer.skip_unanswered()
     assert slow not in installer.ready()
     late = installer.barrier_passed(slow, messages[-1].xid)
     assert [message.command for message in late.messages[slow]] == [AskGroups(), AskRules()]
 
 
 def test_a_switch_that_refuses_part_of_an_update_is_asked_what_it_holds_and_mended(installed):
-    passed = installed.retarget(BROKEN, ROUNDS)
+    passed = installed.begin_update(BROKEN, ROUNDS)
     stubborn, messages = next(iter(passed.messages.items()))
     others = {number: sent for number, sent in passed.messages.items() if number != stubborn}
     assert "reports EPERM for" in installed.refused(stubborn, messages[0].xid, "EPERM")
@@ -344,8 +344,8 @@ def test_a_switch_that_refuses_part_of_an_update_is_asked_what_it_holds_and_mend
     while not passed.updated:  # the others go on without it
         assert stubborn not in passed.messages
         passed = pass_barriers(installed, passed.messages)
-    assert installed.groups_told(stubborn, {}, more=False) == []
-    mending = installed.rules_told(stubborn, [], more=False)
+    assert installed.groups_described(stubborn, {}, more=False) == []
+    mending = installed.rules_described(stubborn, [], more=False)
     rules = [message.command.rule for message in mending if isinstance(message.command, PutRule)]
     assert rules == list(BROKEN.switches[stubborn - 1].rules)
     assert installed.barrier_passed(stubborn, mending[-1].xid).ready

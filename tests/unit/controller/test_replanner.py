@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from controller.replanner import Recovery
+from controller.replanner import Replanner
 from routing.registry import make_plan
 from topology.families.polarfly import PolarFly
 from topology.faults import link_element
@@ -12,36 +12,36 @@ GRAPH = PolarFly(3)
 LINK, OTHER = GRAPH.link_list[0], GRAPH.link_list[7]
 
 
-def cut(recovery, link, now_s):
-    recovery.health.port_changed(link.a, link.port_a, False, now_s)
+def cut(replanner, link, now_s):
+    replanner.state.port_changed(link.a, link.port_a, False, now_s)
 
 
 def test_what_breaks_while_a_plan_is_made_is_planned_for_next():
-    recovery = Recovery(make_plan(GRAPH, 1, "min"))
-    cut(recovery, LINK, 1.0)
+    replanner = Replanner(make_plan(GRAPH, 1, "min"))
+    cut(replanner, LINK, 1.0)
 
-    def slowly(function, *given):
-        cut(recovery, OTHER, 2.0)
-        return function(*given)
+    def slowly(function, *arguments):
+        cut(replanner, OTHER, 2.0)
+        return function(*arguments)
 
     first, other = (link_element(link).name.partition(":")[2] for link in (LINK, OTHER))
-    assert recovery.plan_again(slowly).failure.name == first
-    assert recovery.health.plan_due(3.0)
-    assert set(recovery.plan_again().failure.name.split(", ")) == {first, other}
-    assert not recovery.health.plan_due(4.0)
+    assert replanner.replan(slowly).failure.name == first
+    assert replanner.state.plan_due(3.0)
+    assert set(replanner.replan().failure.name.split(", ")) == {first, other}
+    assert not replanner.state.plan_due(4.0)
 
 
 def test_a_link_that_is_back_while_its_plan_is_made_is_planned_for_next():
-    recovery = Recovery(make_plan(GRAPH, 1, "min"))
-    cut(recovery, LINK, 1.0)
+    replanner = Replanner(make_plan(GRAPH, 1, "min"))
+    cut(replanner, LINK, 1.0)
 
-    def slowly(function, *given):
-        recovery.health.port_changed(LINK.a, LINK.port_a, True, 2.0)
-        return function(*given)
+    def slowly(function, *arguments):
+        replanner.state.port_changed(LINK.a, LINK.port_a, True, 2.0)
+        return function(*arguments)
 
-    recovery.plan_again(slowly)
-    assert recovery.health.plan_due(3.0)
-    assert not recovery.plan_again().failure.any_failed
+    replanner.replan(slowly)
+    assert replanner.state.plan_due(3.0)
+    assert not replanner.replan().failure.any_failed
 
 
 # Ends only if both go on; Ryu's adapter patches the sockets of its process, hence one of its own.
