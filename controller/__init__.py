@@ -1,1 +1,1 @@
-"""Control plane: the Ryu application that installs, adapts and repairs plans on switches."""
+"""Control plane: the Ryu application that installs plans on switches, adapts them and replaces them."""

@@ -1,77 +1,90 @@
-"""The loop that adapts a fabric: read the occupancies, let every switch's law decide, tell what changes."""
+"""The adaptive loop: occupancies in, each switch's law, changed groups out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from controller.occupancy.source import Complaints, OccupancySource
+from controller.occupancy.source import OccupancySource, ProblemLog
 from routing.algorithms.bucket_control import SwitchAdapter
 from routing.plan.model import Group, RoutePlan
 from routing.registry import routing
 from topology.addressing import dpid
 
-# A step is a tenth of the time in which a full queue drains, so that adaptation is as quick as queues are.
+# A step is a tenth of the time in which a full queue drains: queues change no faster.
 STEPS_PER_QUEUE = 10
 LEAST_STEP_S, MOST_STEP_S = 0.05, 1.0
 _USUAL_FRAME_BYTES = 1000
 
 
 def step_s(rate_bps: int, queue_packets: int) -> float:
-    """Returns how often a fabric is to be looked at, in seconds, by its ports' shape."""
+    """Returns the period of the adaptive loop in seconds, 0.05 to 1.
+
+    Args:
+        rate_bps: rate of the links.
+        queue_packets: length of the ports' queues.
+    """
     drain_s = queue_packets * _USUAL_FRAME_BYTES * 8 / rate_bps
     return min(max(drain_s / STEPS_PER_QUEUE, LEAST_STEP_S), MOST_STEP_S)
 
 
 class AdaptiveLoop:
-    """The adaptive groups of all switches of a plan. It keeps no time and sends nothing itself."""
+    """The adaptive groups of all switches of a plan; its caller keeps the time and sends the changes."""
 
     def __init__(
         self,
         plan: RoutePlan,
         source: OccupancySource,
         every_s: float = LEAST_STEP_S,
-        asked_to_restore: Callable[[], bool] = lambda: False,
+        restore_requested: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Makes a loop in which all groups are minimal.
+        """Begins with minimal paths in all groups.
 
         Args:
-            plan: of an adaptive routing.
-            source: of the occupancies.
-            every_s: how often whoever runs it is to call `step`.
-            asked_to_restore: whether somebody wants all detours to be taken back now.
+            plan: plan of an adaptive routing.
+            source: source of the occupancies.
+            every_s: period in which `step` is to be called.
+            restore_requested: returns whether all detours are to be ended now.
+
+        Raises:
+            ValueError: the plan's routing is oblivious.
         """
         make_law = routing(plan.routing).make_law
         if make_law is None:
-            raise ValueError(f"{plan.routing} does not adapt")
+            raise ValueError(f"routing must be adaptive, got {plan.routing}")
         self._make_law = make_law
         self._plans = {dpid(switch.router): switch for switch in plan.switches}
         self._adapters = {
-            number: SwitchAdapter(switch, make_law(number)) for number, switch in self._plans.items()
+            datapath_id: SwitchAdapter(switch, make_law(datapath_id))
+            for datapath_id, switch in self._plans.items()
         }
         self.source = source
         self.every_s = every_s
-        self.restored = 0
-        self._asked_to_restore = asked_to_restore
-        self._complaints = Complaints()
+        self.restored = 0  # number of requests to end all detours that were met
         self.groups_modified = 0
+        self._restore_requested = restore_requested
+        self._problems = ProblemLog()
 
-    def complain(self, text: str) -> None:
-        """Notes what is amiss; the same a second time is not said again."""
-        self._complaints.add(text)
+    def add_problem(self, text: str) -> None:
+        """Adds a problem of the adaptation."""
+        self._problems.add(text)
 
-    def complaints(self) -> list[str]:
-        """Returns what is amiss with the adaptation or its source and was not said before."""
-        return [*self.source.complaints(), *self._complaints.take()]
+    def new_problems(self) -> list[str]:
+        """Returns the problems of the adaptation and its source that were not returned before."""
+        return [*self.source.new_problems(), *self._problems.take()]
 
     def reset(self, datapath_id: int) -> None:
-        """A switch got its plan anew: its groups are all minimal again."""
+        """Sets the groups of a switch, which is being sent its plan again, to their minimal paths."""
         if datapath_id in self._plans:
             self._adapters[datapath_id] = SwitchAdapter(self._plans[datapath_id], self._make_law(datapath_id))
 
     def step(self, ready: frozenset[int]) -> Iterator[tuple[int, list[Group]]]:
-        """Yields (datapath id, groups to be changed) for the switches among `ready` that need a change."""
-        if self._asked_to_restore():
-            yield from ((number, self._adapters[number].restore()) for number in sorted(ready))
+        """Yields (datapath id, changed groups) for the ready switches whose groups change.
+
+        Args:
+            ready: datapath ids of the switches that hold their plan.
+        """
+        if self._restore_requested():
+            yield from ((datapath_id, self._adapters[datapath_id].restore()) for datapath_id in sorted(ready))
             self.restored += 1
         for datapath_id, occupancies in self.source.read().items():
             if datapath_id in ready:

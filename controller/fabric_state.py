@@ -19,8 +19,8 @@ from topology.base import Link, Topology
 from topology.failures import Failure
 from topology.faults import link_element
 
-# A link that goes down this often within this time flaps. The first hold-down lasts FIRST_HOLD_S, each further
-# one twice as long as the one before.
+# A link that goes down this often within this time flaps. The first hold-down lasts FIRST_HOLD_S, each
+# further one twice as long as the one before.
 FLAPS, FLAP_WINDOW_S = 3, 10.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 16.0
 # A switch is lost when its connection has been gone for this long.

@@ -313,7 +313,7 @@ class Installer:
         return progress.stage is not Stage.QUERIED and not progress.rules_held
 
     def skip_unanswered(self) -> Outcome:
-        """Begins the next round without the switches that owe an answer; they are no longer ready."""
+        """Begins the next round without the switches that owe an answer, which cease to be ready."""
         for number in self._awaited:
             self._switches[number].stage = Stage.ABSENT
         self._awaited.clear()

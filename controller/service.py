@@ -24,7 +24,7 @@ from functools import partial
 from controller.adaptation_loop import AdaptiveLoop, step_s
 from controller.installer import Installer
 from controller.occupancy.port_statistics import PortStatisticsOccupancy
-from controller.occupancy.queue_handoff import Queues, asked_to_restore, receive_queues
+from controller.occupancy.queue_handoff import Queues, receive_queues, restore_requested
 from controller.occupancy.source import NetlinkOccupancy, OccupancySource
 from controller.replanner import Replanner
 from controller.reports import Fatal, Listening, Planned, Proven, die, report
@@ -136,7 +136,7 @@ def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLo
     if arguments.queues_from is not None:
         connection = socket.socket(fileno=arguments.queues_from)  # stays open for requests
         queues = receive_queues(connection)
-        asked = partial(asked_to_restore, connection)
+        asked = partial(restore_requested, connection)
     elif arguments.link_rate is not None:
         queues = Queues({}, arguments.queue, arguments.link_rate)
     else:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from controller.occupancy.queue_handoff import Queues, ask_to_restore, channel, send_queues
+from controller.occupancy.queue_handoff import Queues, channel, request_restore, send_queues
 from controller.reports import (
     Adapted,
     Connected,
@@ -170,7 +170,7 @@ class ControllerProcess:
     def take_detours_back(self) -> None:
         """Has it point all adaptive groups at their minimal paths; errors as `wait_until_listening`."""
         with contextlib.suppress(OSError):
-            ask_to_restore(self._channel)
+            request_restore(self._channel)
         self._wait_for(Restored, timeout_s=_SILENCE_TIMEOUT_S)
 
     @property

@@ -130,9 +130,9 @@ class PacketModel:
                 full = [min(1.0, self._waiting(router, port, now) / QUEUE) for port in range(len(around))]
                 yield router, {port + 1: share for port, share in enumerate(full)}
             return
-        for number in self.statistics.wanted(range(1, 1 + self.topology.routers), now):
+        for number in self.statistics.due(range(1, 1 + self.topology.routers), now):
             router = number - 1
-            self.statistics.replied(number, now, self._counters(router, now))
+            self.statistics.add_counters(number, now, self._counters(router, now))
         for number, occupancies in self.statistics.read().items():
             yield number - 1, occupancies
 

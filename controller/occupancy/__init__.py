@@ -1,1 +1,1 @@
-"""Occupancy of output queues: its sources, and how sockets to read queues reach the controller."""
+"""Occupancy of output queues: its sources, and the handoff of sockets to read queues."""

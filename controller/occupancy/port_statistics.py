@@ -1,11 +1,11 @@
-"""How full output buffers are, estimated from OpenFlow port statistics: for any OpenFlow 1.3 switch.
+"""Occupancy of output buffers, estimated from OpenFlow port statistics: for any OpenFlow 1.3 switch.
 
-The counters tell how busy a port was, not how many packets wait. A port that dropped packets is taken for
-full. Otherwise the mean queue of an M/D/1 server at the port's utilisation u is assumed, u^2 / (2 (1 - u))
-packets (L. Kleinrock, "Queueing Systems", vol. 1, section 5.6). That needs a second or so of counting: this
-source is slower than the queues themselves.
+The counters tell a port's utilisation, not the number of packets that wait. The buffer of a port that dropped
+packets is taken for full. Otherwise it holds the mean queue of an M/D/1 server at the port's utilisation u,
+u^2 / (2 (1 - u)) packets (L. Kleinrock, "Queueing Systems", vol. 1, section 5.6). Utilisation takes about a
+second to measure: this source is slower than the queues themselves.
 
-Pure: it is told the time and the switches' answers.
+Pure: times and the switches' answers are arguments.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from controller.occupancy.source import Complaints
+from controller.occupancy.source import ProblemLog
 from topology.addressing import dpid_router, switch_name
 
-# How often a switch is asked, over what time its counters are compared, and when an answer is late.
-EVERY_S = 0.25
-WINDOW_S = 1.0
-LATE_S = 1.0
+EVERY_S = 0.25  # period of the requests to a switch
+WINDOW_S = 1.0  # time between the counters that are compared
+LATE_S = 1.0  # time after which a request counts as unanswered
 
 
 class PortCounters(NamedTuple):
@@ -40,7 +39,7 @@ class _Sample(NamedTuple):
 class _Switch:
     ports: frozenset[int]
     samples: deque[_Sample] = field(default_factory=deque)
-    asked_s: float | None = None  # when, if it has not answered yet
+    requested_s: float | None = None  # time of the request that is not answered yet
     next_s: float = 0.0
     fresh: bool = False
 
@@ -49,41 +48,51 @@ class PortStatisticsOccupancy:
     """Occupancies estimated from the counters that switches report."""
 
     def __init__(self, ports: Mapping[int, frozenset[int]], rate_bps: int, queue_packets: int) -> None:
-        """Args: datapath id -> the ports that matter; the links' rate; how many packets a buffer holds."""
-        self._switches = {number: _Switch(matter) for number, matter in ports.items()}
+        """Begins without counters.
+
+        Args:
+            ports: datapath id -> the ports to estimate.
+            rate_bps: rate of the links.
+            queue_packets: capacity of a buffer, in packets.
+        """
+        self._switches = {datapath_id: _Switch(numbers) for datapath_id, numbers in ports.items()}
         self._rate_bps = rate_bps
         self._queue_packets = queue_packets
-        self._complaints = Complaints()
+        self._problems = ProblemLog()
 
-    def wanted(self, ready: Iterable[int], now_s: float) -> list[int]:
-        """Returns the switches to ask now; one that owes an answer is asked again when that is late."""
-        asked = []
-        for number in ready:
-            switch = self._switches[number]
-            late = switch.asked_s is not None and now_s - switch.asked_s > LATE_S
+    def due(self, ready: Iterable[int], now_s: float) -> list[int]:
+        """Returns the datapath ids whose statistics are to be requested now; if late, for another time."""
+        due = []
+        for datapath_id in ready:
+            switch = self._switches[datapath_id]
+            late = switch.requested_s is not None and now_s - switch.requested_s > LATE_S
             if late:
-                self._complaints.add(
-                    f"{switch_name(dpid_router(number))} does not answer for its ports' statistics"
-                )
-            if late or (switch.asked_s is None and now_s >= switch.next_s):
-                switch.asked_s, switch.next_s = now_s, now_s + EVERY_S
-                asked.append(number)
-        return asked
+                self._problems.add(f"{_name(datapath_id)} does not answer requests for port statistics")
+            if late or (switch.requested_s is None and now_s >= switch.next_s):
+                switch.requested_s, switch.next_s = now_s, now_s + EVERY_S
+                due.append(datapath_id)
+        return due
 
-    def replied(self, number: int, now_s: float, counters: Mapping[int, PortCounters]) -> None:
-        """A switch told its ports' counters."""
-        switch = self._switches.get(number)
+    def add_counters(self, datapath_id: int, now_s: float, counters: Mapping[int, PortCounters]) -> None:
+        """Adds a switch's answer.
+
+        Args:
+            datapath_id: the switch; one that is not of the fabric is ignored.
+            now_s: time of the answer.
+            counters: port -> its counters.
+        """
+        switch = self._switches.get(datapath_id)
         if switch is None:
             return
-        if switch.asked_s is not None and now_s - switch.asked_s > LATE_S:
-            self._complaints.add(f"{switch_name(dpid_router(number))} answers late for its ports' statistics")
+        if switch.requested_s is not None and now_s - switch.requested_s > LATE_S:
+            self._problems.add(f"{_name(datapath_id)} answers requests for port statistics late")
         for port in sorted(switch.ports - counters.keys()):
-            self._complaints.add(f"{switch_name(dpid_router(number))} tells nothing of port {port}")
-        switch.asked_s = None
-        # A reboot, or a port made anew, counts from 0: what was before cannot be compared.
+            self._problems.add(f"{_name(datapath_id)} has no statistics of port {port}")
+        switch.requested_s = None
+        # After a restart counters begin at 0 and cannot be compared with earlier ones.
         last = switch.samples[-1].ports if switch.samples else {}
         if any(
-            counters[port].sent_bytes < known.sent_bytes for port, known in last.items() if port in counters
+            counters[port].sent_bytes < before.sent_bytes for port, before in last.items() if port in counters
         ):
             switch.samples.clear()
         known_ports = {port: counters[port] for port in switch.ports if port in counters}
@@ -93,18 +102,18 @@ class PortStatisticsOccupancy:
         switch.fresh = True
 
     def read(self) -> dict[int, dict[int, float]]:
-        """Returns datapath id -> port -> occupancy, 0 to 1, of the switches that answered since last time."""
-        found = {}
-        for number, switch in self._switches.items():
+        """Returns datapath id -> port -> occupancy, 0 to 1, of switches that answered since the last call."""
+        occupancies = {}
+        for datapath_id, switch in self._switches.items():
             # Over a shorter time a burst would look like a busy port.
             if switch.fresh and switch.samples[-1].time_s - switch.samples[0].time_s >= WINDOW_S - EVERY_S:
-                found[number] = self._estimates(switch)
+                occupancies[datapath_id] = self._estimates(switch)
             switch.fresh = False
-        return found
+        return occupancies
 
-    def complaints(self) -> list[str]:
-        """Returns which switches and ports are not heard of, each once."""
-        return self._complaints.take()
+    def new_problems(self) -> list[str]:
+        """Returns the switches and ports without statistics, in words, each once."""
+        return self._problems.take()
 
     def _estimates(self, switch: _Switch) -> dict[int, float]:
         first, before, last = switch.samples[0], switch.samples[-2], switch.samples[-1]
@@ -122,3 +131,7 @@ class PortStatisticsOccupancy:
         if utilisation >= 1:
             return 1.0
         return min(1.0, utilisation**2 / (2 * (1 - utilisation)) / self._queue_packets)
+
+
+def _name(datapath_id: int) -> str:
+    return switch_name(dpid_router(datapath_id))

@@ -1,9 +1,9 @@
-"""How a controller gets what it adapts to: the ports' shape, and sockets to read their queues through.
+"""The handoff of switches' queues to the controller: their rate, their capacity, and sockets to read them.
 
-Passed over a local socket, a message per so many switches. The netlink sockets belong to the switches'
-namespaces, where a controller has no business; whoever made those opens them and hands them over.
-Without any, the controller asks the switches for their ports' statistics. Later the same socket can ask for
-all detours to be taken back, before another measurement.
+A local socket carries messages of at most 100 switches each. The netlink sockets belong to the switches'
+namespaces, which the controller does not enter: the process that made the namespaces opens the sockets and
+hands them over. Without any, the controller requests port statistics from the switches. The same local socket
+later carries requests to end all detours before another measurement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ _RESTORE = b"restore"
 
 @dataclass(frozen=True)
 class Queues:
-    """All queues of a fabric: by datapath id if they can be read, how many packets each holds, their rate."""
+    """All queues of a fabric.
+
+    Attributes:
+        switches: datapath id -> its queues; empty if they cannot be read.
+        queue_packets: capacity of a queue, in packets.
+        rate_bps: rate of the links.
+    """
 
     switches: Mapping[int, SwitchQueues]
     queue_packets: int
@@ -35,31 +41,31 @@ def channel() -> tuple[socket.socket, socket.socket]:
 
 
 def send_queues(connection: socket.socket, queues: Queues) -> None:
-    """Hands queues over; the sender's own descriptors stay open."""
+    """Sends queues to the controller; the sender's own descriptors stay open."""
     items = list(queues.switches.items())
     for first in range(0, max(1, len(items)), _SWITCHES_PER_MESSAGE):
-        part = items[first : first + _SWITCHES_PER_MESSAGE]
+        batch = items[first : first + _SWITCHES_PER_MESSAGE]
         message = {
             "queue_packets": queues.queue_packets,
             "rate_bps": queues.rate_bps,
-            "switches": [[dpid, list(switch.ports.items())] for dpid, switch in part],
-            "last": first + len(part) >= len(items),
+            "switches": [[dpid, list(switch.ports.items())] for dpid, switch in batch],
+            "last": first + len(batch) >= len(items),
         }
-        descriptors = [switch.descriptor for _, switch in part]
+        descriptors = [switch.descriptor for _, switch in batch]
         socket.send_fds(connection, [json.dumps(message).encode()], descriptors)
 
 
-def ask_to_restore(connection: socket.socket) -> None:
-    """Asks the controller at the other end to take all detours back.
+def request_restore(connection: socket.socket) -> None:
+    """Requests from the controller at the other end to point all adaptive groups at their minimal paths.
 
     Raises:
-        OSError: it is gone.
+        OSError: the other end is closed.
     """
     connection.send(_RESTORE)
 
 
-def asked_to_restore(connection: socket.socket) -> bool:
-    """Returns whether the other end has asked to take all detours back since the last call."""
+def restore_requested(connection: socket.socket) -> bool:
+    """Returns whether `request_restore` was called at the other end since the last call."""
     try:
         return connection.recv(len(_RESTORE), socket.MSG_DONTWAIT) == _RESTORE
     except BlockingIOError:
@@ -67,16 +73,16 @@ def asked_to_restore(connection: socket.socket) -> bool:
 
 
 def receive_queues(connection: socket.socket) -> Queues:
-    """Returns the queues that the other end hands over.
+    """Returns the queues that `send_queues` sends at the other end.
 
     Raises:
-        OSError: the other end is gone.
+        OSError: the other end is closed.
     """
     switches: dict[int, SwitchQueues] = {}
     while True:
         data, descriptors, _, _ = socket.recv_fds(connection, _MESSAGE_BYTES, _SWITCHES_PER_MESSAGE)
         if not data:
-            raise OSError("the queues were not handed over")
+            raise OSError("the queues were not handed over: the other end is closed")
         message = json.loads(data)
         for (dpid, ports), descriptor in zip(message["switches"], descriptors, strict=True):
             switches[dpid] = SwitchQueues(descriptor, dict(ports))

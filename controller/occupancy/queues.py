@@ -1,8 +1,8 @@
 """The queues of switches' ports, read from the kernel over netlink.
 
-The queueing disciplines of every port are asked for through one socket per switch that was opened in that
-switch's namespace. A dump has a message per discipline; of each only what is needed is looked at, by its
-place in the message.
+One socket per switch, opened in that switch's namespace, requests the queueing disciplines of all ports. The
+reply has a message per discipline, of which only the needed attributes are decoded, at their offsets: all
+queues of a fabric are read 20 times a second.
 """
 
 from __future__ import annotations
@@ -36,9 +36,14 @@ _FIFO, _NETEM = b"pfifo\0", b"netem\0"
 
 
 class QueueState(NamedTuple):
-    """A port's queue: what waits in it, and what it sent and dropped since it was made.
+    """A port's queue.
 
-    `lost_packets` is what the link before it was asked to lose (netem), which it did not get.
+    Attributes:
+        packets: packets that wait.
+        waiting_bytes: their bytes.
+        sent_bytes: bytes sent since the queue was made.
+        dropped_packets: packets dropped by the queue since it was made.
+        lost_packets: packets that the emulated loss of the link (netem) took before they reached the queue.
     """
 
     packets: int
@@ -50,7 +55,12 @@ class QueueState(NamedTuple):
 
 @dataclass(frozen=True)
 class SwitchQueues:
-    """A switch's queues: a netlink socket in its namespace, and its ports by interface number."""
+    """A switch's queues.
+
+    Attributes:
+        descriptor: a netlink socket in the switch's namespace.
+        ports: interface number -> port.
+    """
 
     descriptor: int
     ports: Mapping[int, int]
@@ -61,16 +71,16 @@ class QueueReader:
 
     def __init__(self, queues: SwitchQueues) -> None:
         """Takes over the socket."""
-        # Not socket.socket: in the controller that is one that yields to other threads at every call.
+        # Not socket.socket, which in the controller yields to other threads at every call.
         self._connection = _socket.socket(fileno=queues.descriptor)
         self._connection.settimeout(_TIMEOUT_S)
         self._ports = dict(queues.ports)
 
     def read(self) -> dict[int, QueueState]:
-        """Returns port -> queue, for the ports that exist.
+        """Returns port -> queue, for the ports whose interfaces exist.
 
         Raises:
-            OSError: the kernel does not answer.
+            OSError: the kernel does not answer, or answers with an error.
         """
         self._connection.send(_REQUEST)
         queues = _read_dump(self._connection)
@@ -82,7 +92,7 @@ class QueueReader:
 
 
 def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
-    """Returns interface number -> queue, of the FIFOs that a dump tells of."""
+    """Returns interface number -> queue, of all packet-counted FIFOs in the reply."""
     queues: dict[int, QueueState] = {}
     netem_drops: dict[int, int] = {}
     while True:
@@ -95,7 +105,7 @@ def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
             if kind == _NLMSG_ERROR:
                 (number,) = _ERROR.unpack_from(data, position + _MESSAGE_HEAD_BYTES)
                 raise OSError(-number, os.strerror(-number))
-            # The kind comes first: "pfifo" sits behind the header of its attribute.
+            # The first attribute is the discipline's name.
             name_at = position + _ATTRIBUTES_AT + _ATTRIBUTE.size
             if kind == _RTM_NEWQDISC and data.startswith((_FIFO, _NETEM), name_at):
                 (interface,) = _INTERFACE.unpack_from(data, position + _INTERFACE_AT)
@@ -110,7 +120,7 @@ def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
 
 
 def _with_losses(queues: dict[int, QueueState], netem_drops: dict[int, int]) -> dict[int, QueueState]:
-    """Returns the queues with what netem lost before them; it counts what they dropped, too."""
+    """Returns the queues with netem's losses; its drop counter includes the drops of the queue behind it."""
     for interface, drops in netem_drops.items():
         if interface in queues:
             queue = queues[interface]
@@ -119,9 +129,9 @@ def _with_losses(queues: dict[int, QueueState], netem_drops: dict[int, int]) -> 
 
 
 def _queue_state(data: bytes, position: int, end: int) -> QueueState:
-    """Returns what the nested statistics among a discipline's attributes tell."""
+    """Returns the queue that the statistics among a discipline's attributes describe."""
     sent = packets = waiting = dropped = 0
-    nested = False  # outside the statistics, their numbers belong to other attributes
+    nested = False  # inside the statistics; outside, the same type numbers mean other attributes
     while position < end:
         size, kind = _ATTRIBUTE.unpack_from(data, position)
         content = position + _ATTRIBUTE.size

@@ -1,6 +1,6 @@
-"""How full the output buffers of a fabric's switches are: what the adaptation asks, and the queues' answer.
+"""Occupancy of output buffers: the interface of its sources, and the source that reads kernel queues.
 
-The other answer, from OpenFlow's port statistics alone, is `controller.occupancy.port_statistics`.
+The other source, `controller.occupancy.port_statistics`, needs nothing but OpenFlow.
 """
 
 from __future__ import annotations
@@ -16,76 +16,80 @@ SOURCES = (NETLINK, PORT_STATISTICS)
 
 
 class OccupancySource(Protocol):
-    """Anything that tells how full the ports of switches are."""
+    """A source of the occupancies of switches' output buffers."""
 
-    def wanted(self, ready: Iterable[int], now_s: float) -> list[int]:
-        """Returns the datapath ids of the switches whose port statistics are to be asked for."""
+    def due(self, ready: Iterable[int], now_s: float) -> list[int]:
+        """Returns the datapath ids, among the ready ones, whose port statistics are to be requested now."""
 
     def read(self) -> Mapping[int, Mapping[int, float]]:
-        """Returns datapath id -> port -> share of its buffer that is full, of what is new."""
+        """Returns datapath id -> port -> occupancy, 0 to 1, as far as it is new."""
 
-    def complaints(self) -> list[str]:
-        """Returns what is amiss and was not said before."""
+    def new_problems(self) -> list[str]:
+        """Returns the problems that were not returned before."""
 
 
-class Complaints:
-    """What is to be said once."""
+class ProblemLog:
+    """Problems in words, each taken once."""
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._known: set[str] = set()
         self._new: list[str] = []
 
     def add(self, text: str) -> None:
-        """Notes something; a second time it does nothing."""
-        if text not in self._said:
-            self._said.add(text)
+        """Adds a problem, unless it was added before."""
+        if text not in self._known:
+            self._known.add(text)
             self._new.append(text)
 
     def take(self) -> list[str]:
-        """Returns what was noted since the last call."""
+        """Returns the problems added since the last call."""
         new, self._new = self._new, []
         return new
 
 
 class NetlinkOccupancy:
-    """The lengths of the packet-counted queues of all ports."""
+    """Occupancies by the lengths of the packet-counted kernel queues of all ports."""
 
     def __init__(self, switches: Mapping[int, SwitchQueues], queue_packets: int) -> None:
-        """Takes over the sockets; datapath id -> queues, and how many packets a queue holds."""
-        self._queue_packets = queue_packets
-        self._switches = {number: (QueueReader(queues), queues.ports) for number, queues in switches.items()}
-        self._complaints = Complaints()
+        """Takes over the sockets.
 
-    def wanted(self, _ready: Iterable[int], _now_s: float) -> list[int]:
-        """Returns none: the kernel knows."""
+        Args:
+            switches: datapath id -> its queues.
+            queue_packets: capacity of a queue, in packets.
+        """
+        self._queue_packets = queue_packets
+        self._switches = {
+            datapath_id: (QueueReader(queues), queues.ports) for datapath_id, queues in switches.items()
+        }
+        self._problems = ProblemLog()
+
+    def due(self, _ready: Iterable[int], _now_s: float) -> list[int]:
+        """Returns no switch: the kernel is read instead."""
         return []
 
     def read(self) -> dict[int, dict[int, float]]:
         """Returns datapath id -> port -> occupancy, 0 to 1; a switch that cannot be read is left out."""
-        found = {}
-        for number, (reader, ports) in self._switches.items():
+        occupancies = {}
+        for datapath_id, (reader, ports) in self._switches.items():
+            name = switch_name(dpid_router(datapath_id))
             try:
                 queues = reader.read()
             except OSError as error:
-                self._complaints.add(
-                    f"the queues of {switch_name(dpid_router(number))} cannot be read ({error})"
-                )
+                self._problems.add(f"the queues of {name} cannot be read ({error})")
                 continue
             if len(queues) < len(ports):
                 for port in sorted(set(ports.values()) - queues.keys()):
-                    self._complaints.add(
-                        f"{switch_name(dpid_router(number))} has no queue at port {port} any more"
-                    )
-            found[number] = {
+                    self._problems.add(f"port {port} of {name} has lost its queue")
+            occupancies[datapath_id] = {
                 port: min(1.0, queue.packets / self._queue_packets) for port, queue in queues.items()
             }
-        return found
+        return occupancies
 
     def close(self) -> None:
         """Closes the sockets."""
         for reader, _ in self._switches.values():
             reader.close()
 
-    def complaints(self) -> list[str]:
-        """Returns which switches and ports cannot be read, each once."""
-        return self._complaints.take()
+    def new_problems(self) -> list[str]:
+        """Returns the switches and ports that cannot be read, in words, each once."""
+        return self._problems.take()

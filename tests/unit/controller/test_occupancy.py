@@ -22,9 +22,9 @@ def answered(asked, utilisation, dropped=0, seconds=2.0):
     steps = int(seconds / EVERY_S)
     for step in range(steps + 1):
         now = step * EVERY_S
-        assert 1 in asked.wanted([1], now)
+        assert 1 in asked.due([1], now)
         sent = PortCounters(int(SECOND * utilisation * now), dropped * (step == steps))
-        asked.replied(1, now, {1: sent, 2: PortCounters(0, 0)})
+        asked.add_counters(1, now, {1: sent, 2: PortCounters(0, 0)})
     return asked.read().get(1)
 
 
@@ -44,46 +44,46 @@ def test_nothing_is_estimated_from_a_moment():
 
 def test_a_switch_is_asked_again_only_when_it_answered_or_is_late():
     asked = source()
-    assert asked.wanted([1, 2], 0.0) == [1, 2]
-    assert asked.wanted([1, 2], EVERY_S) == []
-    asked.replied(1, EVERY_S, {1: PortCounters(0, 0), 2: PortCounters(0, 0)})
-    assert asked.wanted([1, 2], EVERY_S) == [1]
-    assert asked.wanted([1, 2], LATE_S + 0.1) == [2]
-    assert asked.complaints() == ["s2 does not answer for its ports' statistics"]
-    assert asked.wanted([1, 2], 3 * LATE_S)
-    assert not [text for text in asked.complaints() if "s2" in text]
+    assert asked.due([1, 2], 0.0) == [1, 2]
+    assert asked.due([1, 2], EVERY_S) == []
+    asked.add_counters(1, EVERY_S, {1: PortCounters(0, 0), 2: PortCounters(0, 0)})
+    assert asked.due([1, 2], EVERY_S) == [1]
+    assert asked.due([1, 2], LATE_S + 0.1) == [2]
+    assert asked.new_problems() == ["s2 does not answer requests for port statistics"]
+    assert asked.due([1, 2], 3 * LATE_S)
+    assert not [text for text in asked.new_problems() if "s2" in text]
 
 
 def test_a_late_answer_counts_and_is_said_once():
     asked = source()
     for step in range(3):
         now = step * 2 * LATE_S
-        asked.wanted([1], now)
-        asked.replied(1, now + 1.5 * LATE_S, {1: PortCounters(step * SECOND, 0), 2: PortCounters(0, 0)})
+        asked.due([1], now)
+        asked.add_counters(1, now + 1.5 * LATE_S, {1: PortCounters(step * SECOND, 0), 2: PortCounters(0, 0)})
     assert asked.read()[1][1] < 1
-    assert asked.complaints() == ["s1 answers late for its ports' statistics"]
+    assert asked.new_problems() == ["s1 answers requests for port statistics late"]
 
 
 def test_a_port_that_is_gone_is_left_out_and_said_once():
     asked = source()
     for step in range(10):
-        asked.wanted([1], step * EVERY_S)
-        asked.replied(1, step * EVERY_S, {1: PortCounters(0, 0), 0xFFFFFFFE: PortCounters(9, 9)})
+        asked.due([1], step * EVERY_S)
+        asked.add_counters(1, step * EVERY_S, {1: PortCounters(0, 0), 0xFFFFFFFE: PortCounters(9, 9)})
     assert asked.read() == {1: {1: 0.0}}
-    assert asked.complaints() == ["s1 tells nothing of port 2"]
+    assert asked.new_problems() == ["s1 has no statistics of port 2"]
 
 
 def test_counters_that_begin_anew_are_not_compared_with_those_before():
     asked = source()
     answered(asked, 0.5)
-    asked.wanted([1], 3.0)
-    asked.replied(1, 3.0, {1: PortCounters(10, 0), 2: PortCounters(0, 0)})
+    asked.due([1], 3.0)
+    asked.add_counters(1, 3.0, {1: PortCounters(10, 0), 2: PortCounters(0, 0)})
     assert asked.read() == {}
 
 
 def test_an_answer_of_a_switch_of_no_fabric_is_ignored():
     asked = source()
-    asked.replied(77, 0.0, {1: PortCounters(0, 0)})
+    asked.add_counters(77, 0.0, {1: PortCounters(0, 0)})
     assert asked.read() == {}
 
 
@@ -95,7 +95,7 @@ def test_a_socket_that_is_no_netlink_socket_is_said_once_and_the_others_are_read
     assert occupancy.read() == {}
     assert occupancy.read() == {}
     occupancy.close()
-    (said,) = occupancy.complaints()
+    (said,) = occupancy.new_problems()
     assert said.startswith("the queues of s7 cannot be read")
 
 
@@ -105,5 +105,5 @@ def test_a_port_whose_interface_is_gone_is_said_once():
     assert occupancy.read() == {7: {}}
     assert occupancy.read() == {7: {}}
     occupancy.close()
-    assert occupancy.complaints() == ["s7 has no queue at port 4 any more"]
-    assert occupancy.complaints() == []
+    assert occupancy.new_problems() == ["port 4 of s7 has lost its queue"]
+    assert occupancy.new_problems() == []

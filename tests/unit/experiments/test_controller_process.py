@@ -1,5 +1,6 @@
 """The parent's view of a controller process, with a script in the controller's place."""
 
+import os
 import sys
 import time
 
@@ -42,6 +43,8 @@ def controller(monkeypatch, tmp_path):
         end = "time.sleep(60)" if status is None else f"sys.exit({status})"
         code = f"import sys, time; sys.stdout.write({lines!r}); sys.stdout.flush(); {end}"
         monkeypatch.setattr(controller_process, "_SERVICE", (sys.executable, "-c", code))
+        # Without the mark by which a fabric's clean-up finds, and kills, what others left.
+        monkeypatch.setattr(controller_process, "marked_environment", os.environ.copy)
         log = tmp_path / "log"
         started.append(ControllerProcess("polarfly", {"q": 2}, 1, "min", "unix:/nowhere", log))
         return started[-1]

@@ -1,23 +1,11 @@
 """The control laws: what they move, what they leave, where they settle, and what a fabric gains."""
 
 import itertools
-import os
-import socket
 from collections import Counter
 
 import pytest
 from packet_model import PacketModel
 
-from controller.adaptation_loop import AdaptiveLoop
-from controller.occupancy.queue_handoff import (
-    Queues,
-    ask_to_restore,
-    asked_to_restore,
-    channel,
-    receive_queues,
-    send_queues,
-)
-from controller.occupancy.queues import SwitchQueues
 from routing.algorithms.bucket_control import (
     BUCKETS,
     REST_DETOURED,
@@ -209,83 +197,3 @@ def test_port_statistics_leave_uniform_traffic_alone():
     model = PacketModel(PolarFly(5), 3, "ugal-pf", "port-statistics")
     model.run([(99, "uniform")], 0.6, 10)
     assert model.groups_modified == 0
-
-
-class FixedSource:
-    """A source that always reads the same."""
-
-    def __init__(self, occupancies):
-        self.occupancies = occupancies
-
-    def wanted(self, _ready, _now_s):
-        return []
-
-    def read(self):
-        return self.occupancies
-
-    def complaints(self):
-        return []
-
-
-def test_the_loop_asks_only_ready_switches_and_counts_what_it_changes():
-    loop = AdaptiveLoop(PLAN, FixedSource({ROUTER + 1: {1: 1.0}, 2: {1: 1.0}}))
-    assert list(loop.step(frozenset())) == []
-    ((number, groups),) = loop.step(frozenset({ROUTER + 1}))
-    assert number == ROUTER + 1
-    assert loop.groups_modified == len(groups) == 2
-    loop.reset(ROUTER + 1)
-    ((_, again),) = loop.step(frozenset({ROUTER + 1}))
-    assert again == groups
-
-
-def test_sockets_of_many_switches_are_handed_over():
-    ours, theirs = channel()
-    reading, writing = os.pipe()
-    queues = Queues(
-        {n: SwitchQueues(reading, {1000 + n: 1, 2000 + n: 2}) for n in range(1, 258)}, 32, 500_000
-    )
-    try:
-        send_queues(ours, queues)
-        received = receive_queues(theirs)
-        assert (received.queue_packets, received.rate_bps) == (32, 500_000)
-        assert {n: s.ports for n, s in received.switches.items()} == {
-            n: s.ports for n, s in queues.switches.items()
-        }
-        os.write(writing, b"x")
-        assert os.read(received.switches[257].descriptor, 1) == b"x"
-    finally:
-        for switch in received.switches.values():
-            os.close(switch.descriptor)
-        for descriptor in (reading, writing):
-            os.close(descriptor)
-        ours.close()
-        theirs.close()
-
-
-def test_a_handover_that_is_cut_short_is_told():
-    ours, theirs = channel()
-    ours.shutdown(socket.SHUT_RDWR)
-    ours.close()
-    with theirs, pytest.raises(OSError, match="not handed over"):
-        receive_queues(theirs)
-
-
-def test_the_other_end_of_a_handover_can_ask_for_all_detours_to_be_taken_back():
-    ours, theirs = channel()
-    with ours, theirs:
-        assert not asked_to_restore(theirs)
-        ask_to_restore(ours)
-        loop = AdaptiveLoop(
-            PLAN, FixedSource({ROUTER + 1: {1: 1.0}}), asked_to_restore=lambda: asked_to_restore(theirs)
-        )
-        ready = frozenset({ROUTER + 1})
-        (restored, changed) = loop.step(ready)
-        assert restored == (ROUTER + 1, [])
-        assert loop.restored == 1
-        ask_to_restore(ours)
-        (number, groups), *_ = loop.step(ready)
-        assert number == ROUTER + 1
-        assert {group.number for group in groups} == {group.number for group in changed[1]}
-        assert not asked_to_restore(theirs)
-        ours.close()
-        assert not asked_to_restore(theirs)
