@@ -1,1 +1,1 @@
-"""Graph families and their mathematics: links, port numbers, routes by formula, faults. Pure."""
+"""Graphs of routers and their mathematics: families, shortest paths, addresses, failures; pure."""

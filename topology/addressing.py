@@ -1,9 +1,9 @@
-"""Names and addresses that carry the place of a host, so that one masked match stands for a router.
+"""Names and addresses of switches and hosts; one masked match on an address stands for a router.
 
-Host k (from 0) of router r is called `h<r+1>_<k+1>`; its IP address is 10.<n high byte>.<n low
-byte>.<k+1> and its MAC address 02:00 followed by the same four bytes, where n is the router's number
-(its index, unless the topology numbers its routers otherwise). The switch of router r is `s<r+1>` and
-its datapath id is r + 1.
+Host k (from 0) of router r is called `h<r+1>_<k+1>`; its IP address is 10.<n high byte>.<n low byte>.<k+1>
+and its MAC address 02:00 followed by the same four bytes, where n is the router's address number
+(`Topology.address_number`: its index, unless the family numbers its routers otherwise). The switch of router
+r is called `s<r+1>` and its datapath id is r + 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,13 @@ INITIAL_TTL = 64  # of the packets that hosts send: every router takes one, at 0
 
 @dataclass(frozen=True, order=True)
 class Host:
-    """An endpoint: host `index` (from 0) of `router`, with the router's `number` in addresses."""
+    """An endpoint of the fabric.
+
+    Attributes:
+        router: the router that the host is attached to, 0 .. N - 1.
+        index: the number of the host among those of its router, from 0.
+        number: the address number of the router, 0 to 65535.
+    """
 
     router: int
     index: int
@@ -62,15 +68,12 @@ def hosts_of(topology: Topology, concentration: int) -> tuple[Host, ...]:
         All hosts; those of a router are next to each other, by index.
 
     Raises:
-        ParameterError: more hosts or routers than the addresses can tell apart.
+        ParameterError: the concentration or an address number is outside its domain.
     """
     check_hosts(concentration)
     largest = topology.address_number(topology.routers - 1)
     if largest >= MAX_ROUTERS:
-        raise ParameterError(
-            f"{topology.routers} routers, numbered up to {largest}, do not fit into the addresses; "
-            f"numbers below {MAX_ROUTERS} do"
-        )
+        raise ParameterError(f"address numbers of routers must be 0 to {MAX_ROUTERS - 1}, got {largest}")
     return tuple(_enumerate(topology, concentration))
 
 
@@ -85,7 +88,7 @@ def host_routers(topology: Topology, concentration: int) -> npt.NDArray[np.int64
 
     Args:
         topology: the graph of routers.
-        concentration: p, the number of hosts at each router that has any.
+        concentration: p, the number of hosts at each router that has any, 1 to 254.
 
     Returns:
         int64 array, one entry per host, ascending.
@@ -94,53 +97,117 @@ def host_routers(topology: Topology, concentration: int) -> npt.NDArray[np.int64
 
 
 def check_hosts(concentration: int) -> None:
-    """Raises ParameterError unless a router can have that many hosts."""
+    """Checks that a router can have a number of hosts.
+
+    Args:
+        concentration: p, the number of hosts at each router that has any.
+
+    Raises:
+        ParameterError: the number is not within 1 to 254, the hosts that an address can tell apart.
+    """
     if not 1 <= concentration <= MAX_HOSTS:
         raise ParameterError(f"hosts per router must be 1 to {MAX_HOSTS}, got {concentration}")
 
 
 def router_ip(number: int) -> int:
-    """Returns the address part that all hosts of the router with this number share."""
+    """Returns the part of the IPv4 address that all hosts of a router share.
+
+    Args:
+        number: the address number of the router, 0 to 65535.
+
+    Returns:
+        The address as a 32-bit integer, with 0 in the byte that names the host.
+    """
     return NETWORK | number << 8
 
 
 def switch_name(router: int) -> str:
-    """Returns the switch's name, as `s3` for router 2."""
+    """Returns the name of a router's switch.
+
+    Args:
+        router: the index of the router, from 0.
+
+    Returns:
+        The name, as `s3` for router 2.
+    """
     return f"s{router + 1}"
 
 
 def switch_router(name: str, routers: int) -> int:
-    """Returns the router of a switch called `name` in a fabric of `routers` routers.
+    """Returns the router that a switch's name stands for.
+
+    Args:
+        name: the name of a switch, as `s3`.
+        routers: N, the number of routers of the fabric.
+
+    Returns:
+        The index of the router, 0 .. N - 1.
 
     Raises:
-        ParameterError: there is no such switch.
+        ParameterError: the name is not one of `s1` to `sN`.
     """
     matched = re.fullmatch(r"s([1-9]\d*)", name)
     if not matched or int(matched[1]) > routers:
-        raise ParameterError(f"no switch {name!r}; the switches are s1 to s{routers}")
+        raise ParameterError(f"switch must be s1 to s{routers}, got {name!r}")
     return int(matched[1]) - 1
 
 
 def interface_name(router: int, port: int) -> str:
-    """Returns the name of the interface behind a switch's port, as `s3-eth1`."""
+    """Returns the name of the network interface behind a port of a switch.
+
+    Args:
+        router: the index of the router, from 0.
+        port: the OpenFlow port number, from 1.
+
+    Returns:
+        The name, as `s3-eth1` for port 1 of router 2.
+    """
     return f"{switch_name(router)}-eth{port}"
 
 
 def dpid(router: int) -> int:
-    """Returns the datapath id of a router's switch."""
+    """Returns the datapath id of a router's switch.
+
+    Args:
+        router: the index of the router, from 0.
+
+    Returns:
+        The datapath id, from 1.
+    """
     return router + 1
 
 
 def dpid_router(datapath_id: int) -> int:
-    """Returns the router whose switch has a datapath id."""
+    """Returns the router whose switch has a datapath id.
+
+    Args:
+        datapath_id: the datapath id, from 1.
+
+    Returns:
+        The index of the router, from 0.
+    """
     return datapath_id - 1
 
 
 def format_ip(ip: int) -> str:
-    """Returns an IPv4 address in dotted decimal."""
+    """Returns an IPv4 address in dotted decimal.
+
+    Args:
+        ip: the address as a 32-bit integer.
+
+    Returns:
+        The text, as `10.0.2.1`.
+    """
     return ".".join(str(ip >> shift & 0xFF) for shift in (24, 16, 8, 0))
 
 
 def format_mac(mac: int) -> str:
-    """Returns a MAC address as six hexadecimal bytes."""
+    """Returns a MAC address as six hexadecimal bytes.
+
+    Args:
+        mac: the address as a 48-bit integer.
+
+    Returns:
+        The text, as `02:00:0a:00:02:01`.
+    """
     return ":".join(f"{mac >> shift & 0xFF:02x}" for shift in range(40, -8, -8))

@@ -1,7 +1,7 @@
-"""What every topology offers: routers, links, port numbers, distances and minimal next hops.
+"""Topologies: routers, links, port numbers, distances and minimal next hops.
 
-A topology is a simple or parallel-link graph of routers. Routers are the integers 0 .. N - 1. The port
-numbering is the only thing that controller, emulation and traffic share about a switch:
+A topology is a connected undirected graph of routers, with or without parallel links. Routers are the
+integers 0 .. N - 1. All that controller, emulation and traffic share about a switch is its port numbering:
 
     fabric ports   1 .. degree, in ascending order of the neighbour behind them
     host ports     degree + 1 .. degree + p, host k (from 0) of the router behind port degree + 1 + k
@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.clusters import Clusters
-from topology.layout import Layout, free_layout
+from topology.layout import Layout, unstructured_layout
 
 # Router numbers fit into 16 bits; tables of all pairs take 512 MiB each at so many.
 MOST_ROUTERS = 1 << 14
 
-Routers = npt.NDArray[np.int32]
+Routers = npt.NDArray[np.int32]  # indices of routers
 Params = Mapping[str, int | str]
 
 
@@ -42,9 +42,14 @@ class Adjacency:
 
 @dataclass(frozen=True, order=True)
 class Link:
-    """One link, named by its two ends: router a < router b, and the port it has on either.
+    """One undirected link between two routers.
 
-    `copy` tells parallel links apart: 1, 2, ...; 0 is for the only link of two routers.
+    Attributes:
+        a: the router with the lower index.
+        b: the router with the higher index.
+        port_a: the port of router a, from 1.
+        port_b: the port of router b, from 1.
+        copy: the number of one of several parallel links, from 1; 0 for the only link of two routers.
     """
 
     a: int
@@ -55,17 +60,17 @@ class Link:
 
     @property
     def ends(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The (router, port) of either end."""
+        """The (router, port) of both ends."""
         return (self.a, self.port_a), (self.b, self.port_b)
 
 
 @dataclass(frozen=True)
 class DestinationBlock:
-    """Routers toward which another router's minimal next hop is the same, and which share a mask.
+    """Destinations toward which a router has the same minimal next hop, and whose addresses share a mask.
 
     Attributes:
-        routers: which.
-        low_bits: how many low bits of their numbers do not matter (`Topology.address_number`).
+        routers: the destinations.
+        low_bits: the number of low bits in which their address numbers differ (`Topology.address_number`).
     """
 
     routers: range
@@ -78,79 +83,68 @@ class Topology(ABC):
     Attributes:
         name: the family, as on the command line (`polarfly`).
         params: the parameters that make this member of the family (`{"q": 7}`).
-        labels: the names that the routers have where the graph is from; none here.
+        labels: the routers' names in the source of the graph; empty if there is none.
     """
 
     name: str
     params: Params
     labels: tuple[str, ...] = ()
 
-    # ---- what a family has to say ----
+    # ---- what every family defines ----
 
     @property
     @abstractmethod
     def adjacency(self) -> Adjacency:
-        """The neighbour lists."""
+        """The neighbour lists of all routers."""
 
     @abstractmethod
     def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
-        """Returns the minimal next hop of each (source, destination), shapes broadcast.
+        """Returns the minimal next hop of each pair of routers.
 
-        int32 array; an entry is its destination where that is adjacent or the source itself.
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int32 array of the broadcast shape; the next hop is the destination where that is adjacent to the
+            source, and the router itself where both are the same.
         """
 
     @abstractmethod
     def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
-        """Returns the distance in hops of each (source, destination), shapes broadcast."""
+        """Returns the distance of each pair of routers.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            Integer array of the broadcast shape, in hops.
+        """
 
     @abstractmethod
     def pairs_by_distance(self) -> dict[int, int]:
-        """Returns distance -> number of ordered pairs of different routers at that distance."""
+        """Returns the number of ordered pairs of different routers at each distance.
+
+        Returns:
+            Distance in hops -> number of pairs, for every distance that occurs.
+        """
+
+    # ---- what a family may define otherwise ----
 
     def all_next_hops(self) -> npt.NDArray[np.int16]:
-        """Returns the minimal next hop of every ordered pair: int16 array, N x N, [source, destination]."""
+        """Returns the minimal next hop of every ordered pair of routers.
+
+        Returns:
+            int16 array, N x N, indexed [source, destination]; the next hop of a router to itself is itself.
+        """
         everyone = np.arange(self.routers)
         return self.next_hops(everyone[:, None], everyone[None, :]).astype(np.int16)
-
-    # ---- what follows from it ----
 
     @property
     def routers(self) -> int:
         """N, the number of routers."""
         return len(self.adjacency.starts) - 1
-
-    @property
-    def links(self) -> int:
-        """The number of undirected links."""
-        return len(self.adjacency.neighbours) // 2
-
-    @cached_property
-    def degrees(self) -> npt.NDArray[np.int64]:
-        """int64 array, N: the number of fabric ports of each router."""
-        return np.diff(self.adjacency.starts)
-
-    @property
-    def network_radix(self) -> int:
-        """k', the largest number of links that a router has to other routers."""
-        return int(self.degrees.max())
-
-    @property
-    def diameter(self) -> int:
-        """The largest distance between two routers."""
-        return max(self.pairs_by_distance())
-
-    @property
-    def average_path_length(self) -> float:
-        """The mean distance over ordered pairs of different routers."""
-        counts = self.pairs_by_distance()
-        return sum(d * n for d, n in counts.items()) / sum(counts.values())
-
-    @property
-    def moore_efficiency(self) -> float:
-        """N over the Moore bound for the graph's largest degree and its diameter (PolarFly, section II)."""
-        k = self.network_radix
-        bound = 1 + k * sum((k - 1) ** i for i in range(self.diameter))
-        return float(self.routers / bound)
 
     def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
         """Returns the number of hosts that are attached to each router.
@@ -166,19 +160,30 @@ class Topology(ABC):
         """
         return np.full(self.routers, concentration, np.int64)
 
-    def endpoints(self, concentration: int) -> int:
-        """Returns the number of hosts of the whole fabric, for p = `concentration` hosts a router."""
-        return int(self.host_counts(concentration).sum())
-
     def address_number(self, router: int) -> int:
-        """Returns the number that stands for `router` in its hosts' addresses: its index here."""
+        """Returns the number that stands for a router in its hosts' addresses.
+
+        A family may choose numbers of which one mask stands for several routers. The numbers of different
+        routers differ, and ascend with their indices.
+
+        Args:
+            router: the index of the router.
+
+        Returns:
+            The router's index here; in general 0 to 65535.
+        """
         return router
 
     def destination_blocks(self, router: int) -> Iterator[DestinationBlock]:
-        """Yields all other routers, in blocks that share a next hop and a mask; here each for itself.
+        """Yields all other routers in blocks that share a minimal next hop and a mask of their addresses.
+
+        A family that overrides it overrides `address_number` and `next_hop_rules`, too.
 
         Args:
-            router: from which it goes to them.
+            router: the router that forwards packets to the blocks.
+
+        Yields:
+            Blocks that hold every other router once; here every router is a block of its own.
         """
         yield from (block for other, block in enumerate(self._single_blocks) if other != router)
 
@@ -189,67 +194,156 @@ class Topology(ABC):
 
     @property
     def next_hop_rules(self) -> int:
-        """How many rules a router needs at most for its next hops to all others: its destination blocks."""
+        """The largest number of destination blocks, and so of next-hop rules, of a router."""
         return self.routers - 1
 
     def clusters(self) -> Clusters:
-        """Returns the sets of routers that belong together in the graph's structure; none here.
+        """Returns the sets of routers that belong together in the structure of the graph.
 
         The placement `cluster`, the pattern `adversarial` and drawings use them.
+
+        Returns:
+            The clusters; none here.
         """
         return Clusters()
 
     def layout(self) -> Layout:
-        """Returns where a drawing puts the routers."""
-        return free_layout(self.routers, [(link.a, link.b) for link in self.link_list])
-
-    def neighbours(self, router: int) -> Routers:
-        """Returns the neighbours of `router`, ascending; the i-th is behind port i + 1."""
-        starts = self.adjacency.starts
-        return self.adjacency.neighbours[starts[router] : starts[router + 1]]
-
-    def ports_toward(self, router: int, neighbours: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Returns the port of `router` behind which each neighbour is; of parallel links the first."""
-        return np.searchsorted(self.neighbours(router), np.asarray(neighbours)) + 1
-
-    def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns by which ports of `router` minimal routes lead to which routers.
-
-        One port each, toward the minimal next hop, unless the topology says otherwise.
+        """Returns the positions and kinds of the routers in a drawing.
 
         Returns:
-            bool, ports x N: row i for port i + 1; nothing leads to `router` itself.
+            A layout by distances or forces here.
+        """
+        return unstructured_layout(self.routers, [(link.a, link.b) for link in self.link_list])
+
+    def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
+        """Returns the ports of a router by which minimal routes lead to each destination.
+
+        Args:
+            router: the router that forwards packets.
+
+        Returns:
+            bool array, ports x N: entry [i, d] tells whether a minimal route to d leaves by port i + 1. Every
+            other router has one port here, toward the minimal next hop; the router itself has none.
         """
         others = np.flatnonzero(np.arange(self.routers) != router)
         mask = np.zeros((int(self.degrees[router]), self.routers), bool)
         mask[self.ports_toward(router, self.next_hops(router, others)) - 1, others] = True
         return mask
 
+    # ---- what follows from these ----
+
+    @property
+    def links(self) -> int:
+        """The number of undirected links."""
+        return len(self.adjacency.neighbours) // 2
+
+    @cached_property
+    def degrees(self) -> npt.NDArray[np.int64]:
+        """int64 array, N: the number of fabric ports of each router."""
+        return np.diff(self.adjacency.starts)
+
+    @property
+    def network_radix(self) -> int:
+        """k', the largest number of links of a router to other routers."""
+        return int(self.degrees.max())
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance between two routers, in hops."""
+        return max(self.pairs_by_distance())
+
+    @property
+    def average_path_length(self) -> float:
+        """The mean distance over ordered pairs of different routers, in hops."""
+        counts = self.pairs_by_distance()
+        return sum(d * n for d, n in counts.items()) / sum(counts.values())
+
+    @property
+    def moore_efficiency(self) -> float:
+        """N divided by the Moore bound 1 + k' ((k' - 1)^0 + ... + (k' - 1)^(D - 1)) for diameter D.
+
+        Source:
+            PolarFly (SC22), section II.
+        """
+        k = self.network_radix
+        bound = 1 + k * sum((k - 1) ** i for i in range(self.diameter))
+        return float(self.routers / bound)
+
+    def endpoints(self, concentration: int) -> int:
+        """Returns the number of hosts of the whole fabric.
+
+        Args:
+            concentration: p, the number of hosts at each router that has any; at least 1.
+
+        Returns:
+            The sum of `host_counts`.
+        """
+        return int(self.host_counts(concentration).sum())
+
+    def neighbours(self, router: int) -> Routers:
+        """Returns the neighbours of a router.
+
+        Args:
+            router: the index of the router.
+
+        Returns:
+            int32 array, degree of the router, ascending; entry i is the neighbour behind port i + 1.
+        """
+        starts = self.adjacency.starts
+        return self.adjacency.neighbours[starts[router] : starts[router + 1]]
+
+    def ports_toward(self, router: int, neighbours: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """Returns the ports of a router that lead to given neighbours.
+
+        Args:
+            router: the index of the router.
+            neighbours: neighbours of the router, integers of any shape.
+
+        Returns:
+            int64 array of the same shape: ports from 1, the first of several parallel links.
+        """
+        return np.searchsorted(self.neighbours(router), np.asarray(neighbours)) + 1
+
     def minimal_ports(self, router: int) -> list[tuple[int, ...]]:
-        """Returns, for every router, the ports of `router` by which minimal routes lead there."""
+        """Returns the ports of a router by which minimal routes lead to each destination.
+
+        Args:
+            router: the router that forwards packets.
+
+        Returns:
+            N tuples of ports from 1, ascending; entry d holds the ports toward router d.
+        """
         mask = self.minimal_port_mask(router)
-        # Few sets of ports serve many routers.
+        # A few sets of ports serve many routers.
         codes = [code.tobytes() for code in np.packbits(mask, axis=0).T]
         first = {code: other for other, code in enumerate(codes)}
         ports = {code: tuple((np.flatnonzero(mask[:, d]) + 1).tolist()) for code, d in first.items()}
         return [ports[code] for code in codes]
 
     def host_port(self, router: int, host: int) -> int:
-        """Returns the port of host number `host` (from 0) of `router`."""
+        """Returns the port of a router to which a host is attached.
+
+        Args:
+            router: the index of the router.
+            host: the number of the host among those of its router, from 0.
+
+        Returns:
+            The port number; host ports follow the fabric ports.
+        """
         return int(self.degrees[router]) + 1 + host
 
     @cached_property
     def link_list(self) -> tuple[Link, ...]:
         """Every undirected link once, ascending by its ends.
 
-        The i-th of several parallel links joins the i-th of the ports that either side has for the other.
+        Parallel links are numbered from 1; number i joins the i-th ports that its ends have for each other.
         """
-        found = []
+        links = []
         for a in range(self.routers):
             for index, b in enumerate(self.neighbours(a).tolist()):
                 if a < b:
                     place = index - int(self.ports_toward(a, b)) + 1
                     several = int(np.count_nonzero(self.neighbours(a) == b)) > 1
                     port_b = int(self.ports_toward(b, a)) + place
-                    found.append(Link(a, b, index + 1, port_b, place + 1 if several else 0))
-        return tuple(found)
+                    links.append(Link(a, b, index + 1, port_b, place + 1 if several else 0))
+        return tuple(links)

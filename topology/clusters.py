@@ -12,7 +12,7 @@ class Clusters:
     Attributes:
         members: the routers of each cluster, in the cluster's own order. A router belongs to at most one
             cluster; PolarFly's quadrics, for example, belong to none.
-        name: a plural noun phrase for legends, as `supernodes of 8 routers`; empty if there are no clusters.
+        name: a plural noun phrase for legends, as `supernodes of 8 routers`; empty without clusters.
     """
 
     members: tuple[tuple[int, ...], ...] = ()

@@ -1,7 +1,7 @@
-"""The one root of PolarLab's exceptions, and the kinds that the command line tells apart.
+"""Root of PolarLab's exceptions and the kinds that the command line tells apart.
 
-Each kind stands for one exit status of the outside contract. They live in `topology` because every
-other part may import it; a part's own errors derive from the kind that fits.
+Each kind stands for one exit status of the outside contract. The exceptions live in `topology` because every
+other package may import it; a package's own errors derive from the kind that fits.
 """
 
 
@@ -10,16 +10,16 @@ class PolarLabError(Exception):
 
 
 class NegativeResult(PolarLabError):
-    """The work was done and its result is negative: a proof failed, packets were lost (status 1)."""
+    """The work was done and its result is negative: a proof failed or packets were lost (status 1)."""
 
 
 class UsageError(PolarLabError):
-    """What was asked for does not exist or makes no sense; the text says what would (status 2)."""
+    """A request names something that does not exist or makes no sense; the text has a remedy (status 2)."""
 
 
 class ParameterError(UsageError, ValueError):
-    """A parameter lies outside its domain; the text names the rule and the nearest valid values."""
+    """A parameter is outside its domain; the text names the domain and the nearest values (status 2)."""
 
 
 class MachineError(PolarLabError):
-    """The machine lacks something; the text names it and how to get it (status 3)."""
+    """The machine lacks something; the text names it and the way to get it (status 3)."""

@@ -1,4 +1,4 @@
-"""What can be broken in a fabric: nothing, single links, single switches."""
+"""Failures: sets of links and routers that do not work, of one link, one switch, or any elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from topology.faults import Element, ElementKind, link_element
 
 @dataclass(frozen=True)
 class Failure:
-    """What is broken in one scenario: links, by their (router, port) at both ends, and routers."""
+    """The links and routers that have failed in one scenario.
+
+    Attributes:
+        name: a name for messages, as `link s1-s7`; `none` if nothing has failed.
+        failed_ends: (router, port) of both ends of every failed link, those of failed routers included.
+        failed_routers: the routers that have failed; their hosts are cut off.
+    """
 
     name: str = "none"
     failed_ends: frozenset[tuple[int, int]] = frozenset()
@@ -21,11 +27,18 @@ class Failure:
 
     @property
     def any_failed(self) -> bool:
-        """Whether anything is broken at all."""
+        """Whether a link or a router has failed."""
         return bool(self.failed_ends or self.failed_routers)
 
     def failed_ports(self, router: int) -> frozenset[int]:
-        """Returns the ports of a router that are down."""
+        """Returns the ports of a router whose links have failed.
+
+        Args:
+            router: the index of the router.
+
+        Returns:
+            Port numbers, from 1.
+        """
         return self._failed_ports.get(router, frozenset())
 
     @cached_property
@@ -33,20 +46,34 @@ class Failure:
         ports: dict[int, set[int]] = {}
         for router, port in self.failed_ends:
             ports.setdefault(router, set()).add(port)
-        return {router: frozenset(dead) for router, dead in ports.items()}
+        return {router: frozenset(failed) for router, failed in ports.items()}
 
 
 NO_FAILURE = Failure()
 
 
 def link_failures(topology: Topology) -> Iterator[Failure]:
-    """Yields the failure of every single link."""
+    """Yields the failure of every single link.
+
+    Args:
+        topology: the graph of routers.
+
+    Yields:
+        One failure per link, in the order of `Topology.link_list`.
+    """
     for link in topology.link_list:
         yield Failure(f"link {link_element(link).location}", frozenset(link.ends))
 
 
 def switch_failures(topology: Topology) -> Iterator[Failure]:
-    """Yields the failure of every single switch: its links are dead, its hosts cut off."""
+    """Yields the failure of every single switch, of all its links and of its hosts' attachment.
+
+    Args:
+        topology: the graph of routers.
+
+    Yields:
+        One failure per router, ascending.
+    """
     for router in range(topology.routers):
         links = [link for link in topology.link_list if router in (link.a, link.b)]
         ends = frozenset(end for link in links for end in link.ends)
@@ -54,9 +81,18 @@ def switch_failures(topology: Topology) -> Iterator[Failure]:
 
 
 def failure_of(topology: Topology, elements: Iterable[Element]) -> Failure:
-    """Returns the failure of some links and switches; a switch that hangs is as dead as any."""
+    """Returns the failure of several elements of a fabric together.
+
+    Args:
+        topology: the graph of routers.
+        elements: links and switches; a switch that hangs has failed like one without power, and the
+            controller, which forwards no packets, is left out.
+
+    Returns:
+        One failure, named by its elements.
+    """
     elements = [element for element in elements if element.kind is not ElementKind.CONTROLLER]
     routers = frozenset(e.routers[0] for e in elements if e.kind is not ElementKind.LINK)
-    dead = [link for link in topology.link_list if any(element.covers(link) for element in elements)]
-    ends = frozenset(end for link in dead for end in link.ends)
+    failed = [link for link in topology.link_list if any(element.covers(link) for element in elements)]
+    ends = frozenset(end for link in failed for end in link.ends)
     return Failure(", ".join(element.name for element in elements) or "none", ends, routers)

@@ -1,4 +1,4 @@
-"""Faults of a fabric: what breaks, what comes back, and when. Pure data; `emulation.fault_injection` does it.
+"""Fault schedules: elements of a fabric that fail and are restored, and the times; pure data.
 
 A fault schedule is a text of lines like
 
@@ -10,13 +10,13 @@ A fault schedule is a text of lines like
     9   restore link:s1-s7
 
 with times in seconds since traffic starts. `link:s1-s7.2` is the second of several links between two
-switches, `link:s1-s7` all of them. `switch:s4` is a switch that loses its power: its links die, too.
+switches, `link:s1-s7` all of them. `switch:s4` is a switch that loses its power: its links fail, too.
+`emulation.fault_injection` carries a schedule out.
 """
 
 from __future__ import annotations
 
 import enum
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,9 +27,11 @@ from topology.addressing import switch_name, switch_router
 from topology.base import Link, Topology
 from topology.errors import ParameterError
 
+_DAY_S = 86_400
+
 
 class ElementKind(enum.Enum):
-    """What can break."""
+    """The kinds of elements that can fail."""
 
     LINK = "link"
     SWITCH = "switch"
@@ -39,12 +41,12 @@ class ElementKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """Something that can break.
+    """An element of a fabric that can fail.
 
     Attributes:
-        kind: what it is.
+        kind: the kind of element; HANG is a switch whose links stay up.
         routers: both routers of a link, ascending; the router of a switch; none for the controller.
-        copy: which of several parallel links, from 1; 0 for all links between both routers.
+        copy: the number of one of several parallel links, from 1; 0 for all links between both routers.
     """
 
     kind: ElementKind
@@ -53,17 +55,24 @@ class Element:
 
     @property
     def name(self) -> str:
-        """As in a fault schedule: `link:s1-s7`, `link:s1-s7.2`, `switch:s4`, `controller`."""
+        """The text in a fault schedule: `link:s1-s7`, `link:s1-s7.2`, `switch:s4`, `controller`."""
         return f"{self.kind.value}:{self.location}" if self.location else self.kind.value
 
     @property
     def location(self) -> str:
-        """Where it is: `s1-s7`, `s1-s7.2`, `s4`; nothing for the controller."""
+        """The switches of the element: `s1-s7`, `s1-s7.2`, `s4`; empty for the controller."""
         switches = "-".join(map(switch_name, self.routers))
         return f"{switches}.{self.copy}" if self.copy else switches
 
     def covers(self, link: Link) -> bool:
-        """Whether a link is among what this names."""
+        """Returns whether a link fails when this element does.
+
+        Args:
+            link: a link of the fabric.
+
+        Returns:
+            True for the link itself and for every link of a switch.
+        """
         if self.kind is not ElementKind.LINK:
             return bool({link.a, link.b} & set(self.routers))
         return self.routers == (link.a, link.b) and self.copy in (0, link.copy)
@@ -74,12 +83,12 @@ CONTROLLER = Element(ElementKind.CONTROLLER)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something breaks, or comes back.
+    """An element that fails, or is restored, at a time.
 
     Attributes:
-        time_s: when, in seconds since traffic starts.
-        element: what.
-        restores: whether it comes back.
+        time_s: seconds since traffic starts, 0 to 86400.
+        element: the element.
+        restores: whether the element is restored; otherwise it fails.
     """
 
     time_s: float
@@ -88,7 +97,7 @@ class Fault:
 
     @property
     def line(self) -> str:
-        """As in a fault schedule."""
+        """The line of a fault schedule, as `2.5 fail link:s1-s7`."""
         return f"{self.time_s:g} {self}"
 
     def __str__(self) -> str:
@@ -96,20 +105,31 @@ class Fault:
 
 
 def link_element(link: Link) -> Element:
-    """Returns a link as something that can break."""
+    """Returns a link as an element that can fail.
+
+    Args:
+        link: a link of the fabric; of parallel links it is the one of its number.
+
+    Returns:
+        The element.
+    """
     return Element(ElementKind.LINK, (link.a, link.b), link.copy)
 
 
 def parse_elements(text: str, topology: Topology, seed: int) -> tuple[Element, ...]:
-    """Returns what `link:s1-s7`, `switch:s4`, `hang:s4`, `controller` or `random:3` names.
+    """Returns the elements that a text names.
 
     Args:
-        text: one of these; several, with commas between them, together.
-        topology: the fabric's graph.
-        seed: which links `random:3`, three different ones, stands for.
+        text: `link:s1-s7`, `switch:s4`, `hang:s4`, `controller` or `random:3` (three different links), or
+            several of these with commas between them.
+        topology: the graph of routers.
+        seed: the seed of the random generator that draws the links of `random:3`.
+
+    Returns:
+        The elements in the order of the text, each once.
 
     Raises:
-        ParameterError: the text has another form, or there is no such link or switch.
+        ParameterError: the text has another form, or names a link or switch that the fabric does not have.
     """
     elements = [element for word in text.split(",") for element in _parse(word.strip(), topology, seed)]
     return tuple(dict.fromkeys(elements))
@@ -120,39 +140,56 @@ def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
     if word == ElementKind.CONTROLLER.value:
         return [CONTROLLER]
     if kind == "random" and rest.isdecimal():
-        count = int(rest)
-        if not 1 <= count <= topology.links:
-            raise ParameterError(f"{word}: there are {topology.links} links")
-        chosen = np.random.default_rng(seed).choice(topology.links, count, replace=False)
-        return [link_element(topology.link_list[index]) for index in sorted(chosen.tolist())]
+        return _random_links(int(rest), topology, seed)
     if kind in (ElementKind.SWITCH.value, ElementKind.HANG.value):
         return [Element(ElementKind(kind), (switch_router(rest, topology.routers),))]
     between, _, copy = rest.partition(".")
     ends = between.split("-")
     if kind == ElementKind.LINK.value and len(ends) == 2:
         a, b = sorted(switch_router(end, topology.routers) for end in ends)
-        neighbours = topology.neighbours(a).tolist()
-        if b not in neighbours:
-            names = ", ".join(map(switch_name, neighbours))
-            raise ParameterError(f"{word}: there is no such link; {switch_name(a)} is linked to {names}")
-        if not copy:
-            return [Element(ElementKind.LINK, (a, b))]
-        known = neighbours.count(b)
-        if not copy.isdecimal() or not 1 <= int(copy) <= known:
-            raise ParameterError(
-                f"{word}: there is no such link; {known} join {switch_name(a)} and {switch_name(b)}"
-            )
-        return [Element(ElementKind.LINK, (a, b), int(copy) if known > 1 else 0)]
+        return [Element(ElementKind.LINK, (a, b), _link_copy(word, copy, a, b, topology))]
     raise ParameterError(
-        f"cannot break {word!r}; there are link:s1-s2, switch:s4, hang:s4, random:3 (links) and controller"
+        "element must be link:s1-s2, link:s1-s2.1, switch:s4, hang:s4, random:3 (links) or controller, "
+        f"got {word!r}"
     )
 
 
+def _random_links(count: int, topology: Topology, seed: int) -> list[Element]:
+    """Returns different links, drawn by a random generator of this seed, in the order of `link_list`."""
+    if not 1 <= count <= topology.links:
+        raise ParameterError(f"number of random links must be 1 to {topology.links}, got {count}")
+    drawn = np.random.default_rng(seed).choice(topology.links, count, replace=False)
+    return [link_element(topology.link_list[index]) for index in sorted(drawn.tolist())]
+
+
+def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
+    """Returns the number of the link that `word` names between routers a and b; 0 for all of them."""
+    neighbours = topology.neighbours(a).tolist()
+    if b not in neighbours:
+        names = ", ".join(map(switch_name, neighbours))
+        raise ParameterError(f"link of {switch_name(a)} must lead to {names}, got {word!r}")
+    if not copy:
+        return 0
+    parallel = neighbours.count(b)
+    if not copy.isdecimal() or not 1 <= int(copy) <= parallel:
+        ends = f"{switch_name(a)} and {switch_name(b)}"
+        raise ParameterError(f"number of a link between {ends} must be 1 to {parallel}, got {word!r}")
+    return int(copy) if parallel > 1 else 0
+
+
 def parse_schedule(text: str, topology: Topology, seed: int = 1) -> tuple[Fault, ...]:
-    """Returns the faults that the lines of a fault schedule name, in order of time.
+    """Returns the faults of a fault schedule.
+
+    Args:
+        text: the schedule; empty lines and everything behind a `#` do not count.
+        topology: the graph of routers.
+        seed: the seed of the random generator that draws the links of `random:3`.
+
+    Returns:
+        The faults in order of time; those of one time in the order of their lines.
 
     Raises:
-        ParameterError: a line has another form; names the line.
+        ParameterError: a line has another form; the text names the line.
     """
     faults: list[Fault] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -168,10 +205,10 @@ def parse_schedule(text: str, topology: Topology, seed: int = 1) -> tuple[Fault,
 
 def _parse_line(words: list[str], topology: Topology, seed: int) -> list[Fault]:
     if len(words) != 3 or words[1] not in ("fail", "restore") or not re.fullmatch(r"\d*\.?\d+", words[0]):
-        said = " ".join(words)
-        raise ParameterError(f"a fault is TIME fail|restore WHAT, as `2.5 fail link:s1-s2`, not {said!r}")
+        form = "TIME fail|restore ELEMENT, as `2.5 fail link:s1-s2`"
+        raise ParameterError(f"fault must be {form}, got {' '.join(words)!r}")
     time_s = float(words[0])
-    if not math.isfinite(time_s) or time_s > 86_400:
-        raise ParameterError(f"{words[0]} s is no time within a day")
+    if time_s > _DAY_S:
+        raise ParameterError(f"fault time must be 0 to {_DAY_S} s, got {words[0]}")
     elements = parse_elements(words[2], topology, seed)
     return [Fault(time_s, element, words[1] == "restore") for element in elements]

@@ -1,7 +1,7 @@
-"""Where a drawing puts a fabric's routers: positions, what kind of router each is, and clusters to outline.
+"""Layouts: positions of a fabric's routers in a drawing, and the kind of each router.
 
-Pure: nothing is drawn here. Families say how their own members are laid out (`Topology.layout`); what has no
-structure of its own is laid out by forces, or on a circle where that would take too long.
+Pure: nothing is drawn here. A family lays out its own members (`Topology.layout`); a graph without structure
+of its own is laid out by path lengths or forces, or on a circle where that would take too long.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ MOST_BY_FORCES = 500
 
 @dataclass(frozen=True)
 class Layout:
-    """A drawing's plan.
+    """A plan of a drawing.
 
     Attributes:
-        positions: float64, N x 2.
-        kind: int64, N: the place of each router's kind in `kinds`.
-        kinds: their names.
-        highlight: a router that stands out, and its caption; None for none.
-        rows: whether routers lie in horizontal rows, where links would cover one another.
+        positions: float64, N x 2, in units of the layout's own; x to the right, y upward.
+        kind: int64, N: the index in `kinds` of each router's kind.
+        kinds: the names of the kinds, for a legend.
+        highlight: a router that stands out and its caption; None for none.
+        rows: whether routers lie in horizontal rows, in which straight links would cover one another.
     """
 
     positions: Positions
@@ -39,13 +39,33 @@ class Layout:
 
 
 def circle(count: int, radius: float = 1.0, turn: float = 0.25) -> Positions:
-    """Returns points on a circle around the origin, clockwise; `turn` is where the first is."""
+    """Returns points at equal distances on a circle around the origin, clockwise.
+
+    Args:
+        count: the number of points.
+        radius: the radius of the circle.
+        turn: the place of the first point, as a fraction of a turn counterclockwise from the right; 0.25 is
+            the top.
+
+    Returns:
+        float64 array, count x 2.
+    """
     angle = 2 * np.pi * (turn - np.arange(count) / max(count, 1))
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def in_rows(rows: Sequence[Sequence[int]], routers: int, width: float, apart: float) -> Positions:
-    """Returns positions in horizontal rows from the top, each spread over the whole width."""
+    """Returns positions in horizontal rows, from the top.
+
+    Args:
+        rows: the routers of each row, from the left; each row is spread over the whole width.
+        routers: N, the number of routers.
+        width: the width of the rows.
+        apart: the distance between two rows.
+
+    Returns:
+        float64 array, N x 2; routers of no row are at the origin.
+    """
     positions = np.zeros((routers, 2))
     for place, row in enumerate(rows):
         step = width / max(len(row), 1)
@@ -54,8 +74,19 @@ def in_rows(rows: Sequence[Sequence[int]], routers: int, width: float, apart: fl
     return positions
 
 
-def free_layout(routers: int, links: Iterable[tuple[int, int]]) -> Layout:
-    """Returns a layout of a graph without structure of its own, given the ends of its links."""
+def unstructured_layout(routers: int, links: Iterable[tuple[int, int]]) -> Layout:
+    """Returns a layout of a connected graph without structure of its own.
+
+    Up to 150 routers are laid out by path lengths (Kamada and Kawai), up to 500 by forces (Fruchterman and
+    Reingold), more on a circle.
+
+    Args:
+        routers: N, the number of routers.
+        links: the two ends of every link.
+
+    Returns:
+        A layout with one kind of routers; the same for the same graph.
+    """
     kinds = ("routers",)
     if routers > MOST_BY_FORCES:
         return Layout(circle(routers), np.zeros(routers, np.int64), kinds)
@@ -63,8 +94,8 @@ def free_layout(routers: int, links: Iterable[tuple[int, int]]) -> Layout:
 
     graph = nx.Graph(links)
     if routers <= MOST_BY_PATHS:
-        found = nx.kamada_kawai_layout(graph, pos=nx.circular_layout(sorted(graph)))
+        by_router = nx.kamada_kawai_layout(graph, pos=nx.circular_layout(sorted(graph)))
     else:
-        found = nx.spring_layout(graph, seed=1, iterations=200)
-    positions = np.array([found[router] for router in range(routers)], float)
+        by_router = nx.spring_layout(graph, seed=1, iterations=200)
+    positions = np.array([by_router[router] for router in range(routers)], float)
     return Layout(positions, np.zeros(routers, np.int64), kinds)

@@ -1,4 +1,4 @@
-"""The families of topologies by their names on the command line: one line for each."""
+"""Registry of the families of topologies by their names on the command line: one entry for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ from topology.families.supernodes import SUPERNODE_KINDS
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a family: `--name` on the command line."""
+    """A parameter of a family and its option on the command line.
+
+    Attributes:
+        name: the keyword argument of the constructor; the option is `--name`.
+        type: the type of its values.
+        help: a noun phrase with unit, domain and default.
+        required: whether every member of the family must be given one.
+    """
 
     name: str
     type: type[int] | type[str]
@@ -26,7 +33,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Family:
-    """A family of topologies: how to make one member, and what the command line has to ask for."""
+    """A family of topologies: its constructor, and its description for the command line.
+
+    Attributes:
+        make: the constructor; its keyword arguments are the parameters.
+        parameters: the parameters, in the order of the help.
+        summary: a phrase with the number of routers and the diameter.
+        example: the words that name one member on the command line.
+    """
 
     make: Callable[..., Topology]
     parameters: tuple[Parameter, ...]
@@ -34,7 +48,8 @@ class Family:
     example: str
 
 
-_Q = Parameter("q", int, "order of the field: a prime power, 2 to 128 (slimfly: 3 to 89)")
+# Families that have a parameter of the same name share its option, and so its help.
+_Q = Parameter("q", int, "order of the finite field: a prime power, 2 to 128 (slimfly: 3 to 89)")
 
 FAMILIES: Mapping[str, Family] = {
     "polarfly": Family(
@@ -48,10 +63,17 @@ FAMILIES: Mapping[str, Family] = {
         (
             Parameter(_Q.name, int, _Q.help, required=False),
             Parameter(
-                "supernode", str, f"polarstar's: {', '.join(SUPERNODE_KINDS)} (default iq)", required=False
+                "supernode",
+                str,
+                f"kind of polarstar's supernodes: {', '.join(SUPERNODE_KINDS)} (default iq)",
+                required=False,
             ),
-            Parameter("degree", int, "of polarstar's supernode: d'", required=False),
-            Parameter("radix", int, "network radix q + 1 + d' of the largest polarstar", required=False),
+            Parameter(
+                "degree", int, "links of each router inside polarstar's supernodes (d')", required=False
+            ),
+            Parameter(
+                "radix", int, "network radix q + 1 + d' of the largest polarstar, 3 or more", required=False
+            ),
         ),
         "star product of ER_q with a supernode: diameter 3",
         "polarstar --q 3 --supernode iq --degree 3",
@@ -64,7 +86,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "graph": Family(
         GraphFile,
-        (Parameter("from", str, "a file: GraphML (.graphml), adjacency list (.adjlist) or edge list"),),
+        (Parameter("from", str, "graph file: GraphML (.graphml), adjacency list (.adjlist) or edge list"),),
         "any connected graph from a file",
         "graph --from examples/torus-3x3.edges",
     ),
@@ -72,28 +94,45 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def family(name: str) -> Family:
-    """Returns the family called `name`.
+    """Returns the family of a name.
+
+    Args:
+        name: the name of a family on the command line, as `polarfly`.
+
+    Returns:
+        The family's entry in the registry.
 
     Raises:
-        UsageError: there is none; those that exist are named.
+        UsageError: the name is unknown; the text lists all names.
     """
     if name not in FAMILIES:
-        known = ", ".join(sorted(FAMILIES))
-        raise UsageError(f"unknown topology {name!r}; there are: {known}")
+        raise UsageError(f"topology must be one of {', '.join(sorted(FAMILIES))}, got {name!r}")
     return FAMILIES[name]
 
 
 def make_topology(name: str, params: Mapping[str, int | str]) -> Topology:
-    """Returns the member of a family that `params` name.
+    """Returns the member of a family that has the given parameters.
+
+    Args:
+        name: the name of a family on the command line, as `polarfly`.
+        params: the values of its parameters by their names, as `{"q": 7}`.
+
+    Returns:
+        The topology.
 
     Raises:
-        UsageError: there is no such family, a parameter is missing or foreign, or its value invalid.
+        UsageError: the name is unknown.
+        ParameterError: a required parameter is missing, the family does not have a parameter, or a value is
+            outside its domain.
     """
     chosen = family(name)
-    wanted = {parameter.name for parameter in chosen.parameters}
+    parameters = {parameter.name for parameter in chosen.parameters}
     required = {parameter.name for parameter in chosen.parameters if parameter.required}
     if missing := sorted(required - params.keys()):
-        raise ParameterError(f"{name} needs --{missing[0]}, as in: {chosen.example}")
-    if foreign := sorted(params.keys() - wanted):
-        raise ParameterError(f"{name} has no parameter --{foreign[0]}; try: {chosen.example}")
+        raise ParameterError(f"{name} must be given --{missing[0]}, as in: {chosen.example}")
+    if foreign := sorted(params.keys() - parameters):
+        options = ", ".join(f"--{parameter.name}" for parameter in chosen.parameters)
+        raise ParameterError(
+            f"parameters of {name} must be {options}, got --{foreign[0]}; as in: {chosen.example}"
+        )
     return chosen.make(**params)

@@ -1,4 +1,8 @@
-"""A topology whose routes come from a breadth-first search: families without a formula, and any graph."""
+"""Shortest paths by tables and by search: topologies without a formula, and connected components.
+
+`TabledTopology` looks next hops and distances up in tables of all pairs; `SearchedTopology` makes the tables
+by search from nothing but neighbour lists.
+"""
 
 from __future__ import annotations
 
@@ -21,56 +25,85 @@ _FEW_ROUTERS = 256
 
 
 class TabledTopology(Topology):
-    """Next hops and distances from tables, which take N^2 numbers each and are made when first needed."""
+    """A topology with tables of all pairs, which take N^2 entries each and are made when first needed."""
 
     @cached_property
     @abstractmethod
     def next_hop_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: the minimal next hop of every (source, destination); itself to itself."""
+        """int16 array, N x N: the minimal next hop of every [source, destination]; itself to itself."""
 
     @cached_property
     def distance_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: the distance of every pair: how many next hops lead from one to the other."""
+        """int16 array, N x N: the distance of every pair, counted along the next hops."""
         hops = self.next_hop_table
         everyone = np.arange(self.routers)
-        at = np.repeat(everyone[:, None].astype(np.int16), self.routers, axis=1)
-        steps = np.zeros(at.shape, np.int16)
-        while (away := at != everyone).any():
+        reached = np.repeat(everyone[:, None].astype(np.int16), self.routers, axis=1)
+        steps = np.zeros(reached.shape, np.int16)
+        while (away := reached != everyone).any():
             steps += away
-            at = hops[at, everyone]
+            reached = hops[reached, everyone]
         return steps
 
     def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
-        """Returns the minimal next hops."""
+        """Returns the minimal next hop of each pair of routers from the table.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int32 array of the broadcast shape.
+        """
         return np.asarray(self.next_hop_table[np.asarray(sources), np.asarray(destinations)], np.int32)
 
     def all_next_hops(self) -> npt.NDArray[np.int16]:
-        """Returns the minimal next hop of every ordered pair: int16 array, N x N, [source, destination]."""
+        """Returns a copy of the table of next hops.
+
+        Returns:
+            int16 array, N x N, indexed [source, destination].
+        """
         return self.next_hop_table.copy()
 
     def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
-        """Returns the distances in hops."""
+        """Returns the distance of each pair of routers from the table.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int16 array of the broadcast shape, in hops.
+        """
         return np.asarray(self.distance_table[np.asarray(sources), np.asarray(destinations)])
 
     def pairs_by_distance(self) -> dict[int, int]:
-        """Returns distance -> number of ordered pairs of different routers at that distance."""
+        """Returns the number of ordered pairs of different routers at each distance.
+
+        Returns:
+            Distance in hops -> number of pairs, for every distance that occurs.
+        """
         counts = np.bincount(self.distance_table.ravel())
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
 
 class SearchedTopology(TabledTopology):
-    """A connected graph by its neighbour lists, in which all shortest paths are used.
+    """A connected graph by its neighbour lists, whose minimal routes are all shortest paths.
 
-    Where one next hop is asked for, it is the first neighbour's.
+    The single minimal next hop is the first neighbour on a shortest path; `minimal_port_mask` has all of
+    them.
     """
 
     def __init__(self, adjacency: Adjacency) -> None:
-        """Takes the neighbour lists of a connected graph."""
+        """Makes a topology of a graph.
+
+        Args:
+            adjacency: the neighbour lists of a connected graph, as `adjacency_from_links` makes them.
+        """
         self._adjacency = adjacency
 
     @property
     def adjacency(self) -> Adjacency:
-        """The neighbour lists."""
+        """The neighbour lists of all routers."""
         return self._adjacency
 
     @cached_property
@@ -87,7 +120,7 @@ class SearchedTopology(TabledTopology):
 
     @cached_property
     def next_hop_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: the first neighbour on a shortest path of every pair."""
+        """int16 array, N x N: the first neighbour on a shortest path of every [source, destination]."""
         distances = self.distance_table
         hops = np.empty((self.routers, self.routers), np.int16)
         for router in range(self.routers):
@@ -98,48 +131,63 @@ class SearchedTopology(TabledTopology):
         return hops
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns by which ports of `router` shortest paths lead to which routers: bool, ports x N."""
+        """Returns the ports of a router by which shortest paths lead to each destination.
+
+        Args:
+            router: the router that forwards packets.
+
+        Returns:
+            bool array, ports x N: entry [i, d] tells whether a shortest path to d leaves by port i + 1.
+        """
         return np.asarray(self.distance_table[self.neighbours(router)] < self.distance_table[router])
 
 
-def all_distances(joined: csr_matrix | npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
-    """Returns the hops between all pairs of a graph, given its adjacency matrix; infinite without a path.
+def all_distances(adjacency_matrix: csr_matrix | npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
+    """Returns the distances of all pairs of a graph.
+
+    Args:
+        adjacency_matrix: N x N, symmetric, dense or sparse; a non-zero entry is a link.
 
     Returns:
-        float32, N x N. Searched a few hundred sources at a time: the search itself takes 8 bytes a pair.
+        float32 array, N x N, in hops; infinite for pairs without a path.
     """
-    if isinstance(joined, np.ndarray) and len(joined) <= _FEW_ROUTERS:
-        return _distances_by_levels(joined)
+    if isinstance(adjacency_matrix, np.ndarray) and len(adjacency_matrix) <= _FEW_ROUTERS:
+        return _distances_by_levels(adjacency_matrix)
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
 
-    matrix = csr_matrix(joined)
+    matrix = csr_matrix(adjacency_matrix)
     routers = matrix.shape[0]
-    found = np.empty((routers, routers), np.float32)
+    distances = np.empty((routers, routers), np.float32)
+    # The search itself takes 8 bytes a pair, so only some sources are searched at a time.
     for first in range(0, routers, _SOURCES_AT_ONCE):
         sources = np.arange(first, min(first + _SOURCES_AT_ONCE, routers))
-        found[sources] = dijkstra(matrix, unweighted=True, indices=sources)
-    return found
+        distances[sources] = dijkstra(matrix, unweighted=True, indices=sources)
+    return distances
 
 
-def _distances_by_levels(joined: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
-    steps = joined.astype(np.float32)
-    newest = np.eye(len(joined), dtype=bool)
-    found = np.where(newest, 0, np.inf).astype(np.float32)
-    distance = 0
+def _distances_by_levels(adjacency_matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
+    steps = adjacency_matrix.astype(np.float32)
+    newest = np.eye(len(adjacency_matrix), dtype=bool)
+    distances = np.where(newest, 0, np.inf).astype(np.float32)
+    level = 0
     while newest.any():
-        distance += 1
-        newest = (newest.astype(np.float32) @ steps > 0) & np.isinf(found)
-        found[newest] = distance
-    return found
+        level += 1
+        newest = (newest.astype(np.float32) @ steps > 0) & np.isinf(distances)
+        distances[newest] = level
+    return distances
 
 
 def adjacency_from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjacency:
-    """Returns neighbour lists.
+    """Returns the neighbour lists of a graph.
 
     Args:
-        routers: N.
-        links: integers, links x 2: the ends of every link, each link once.
+        routers: N, the number of routers.
+        links: integers, links x 2: the two ends of every link. Each link occurs once; a pair of routers that
+            occurs several times has parallel links.
+
+    Returns:
+        Neighbour lists with the links in both directions.
     """
     both = np.concatenate([links, links[:, ::-1]]).reshape(-1, 2)
     sources, neighbours = both[np.lexsort((both[:, 1], both[:, 0]))].T

@@ -1,1 +1,31 @@
-"""Families of topologies, one module each: PolarFly, PolarStar, Slim Fly, graphs from files."""
+"""Families of topologies, one module each: PolarFly, PolarStar, Slim Fly, graphs from files.
+
+A family is a subclass of one of three classes, by the knowledge that it has of its shortest paths:
+
+- `topology.shortest_paths.SearchedTopology`: none. The constructor hands the links to
+  `adjacency_from_links` and the neighbour lists to `super().__init__`; search does the rest (Slim Fly).
+- `topology.shortest_paths.TabledTopology`: a table of all pairs. It defines `adjacency` and `next_hop_table`
+  (PolarStar).
+- `topology.base.Topology`: a formula. It defines `adjacency`, `next_hops`, `distances` and
+  `pairs_by_distance` (PolarFly).
+
+Every family
+
+- sets the class attribute `name`, its name on the command line;
+- takes its parameters as keyword arguments of its constructor, under the names of their options, checks them,
+  and raises `ParameterError`, which names the domain and the nearest valid values;
+- sets `self.params` to the parameters that make the same graph again, with defaults filled in;
+- numbers its routers 0 .. N - 1 in an order that its docstring gives, at most `MOST_ROUTERS` of them, and
+  gives the same graph in every process;
+- cites its source, with section and equation.
+
+It may define `clusters` and `layout` (placements and drawings), `host_counts` (routers without hosts),
+`address_number`, `destination_blocks` and `next_hop_rules` together (fewer rules by masks), and
+`minimal_port_mask` (several minimal routes).
+
+`supernodes` and `polarfly_detours` are parts of PolarStar and PolarFly.
+
+A family is registered by one entry of `FAMILIES` in `topology/registry.py`; its reroute and detours, if it
+has any of its own, in `routing/`. Its tests pin sizes, degrees, diameter and mean distance to published
+figures, as `tests/unit/topology/test_families.py` does.
+"""

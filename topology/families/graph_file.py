@@ -1,9 +1,9 @@
-"""Any graph that a user brings: GraphML, an edge list or an adjacency list.
+"""Graphs from files: GraphML, edge lists and adjacency lists.
 
-A line of an edge list is a link `a b`, with data in braces behind it that are not looked at; a line of an
-adjacency list is a router and its neighbours `a b c ...`, as networkx writes them. A link that an edge list
-or GraphML names more than once is that many parallel links; in an adjacency list, one that a router names
-more than once. Routers are numbered in the order of their names, numbers by their value.
+A line of an edge list is a link `a b`, with data in braces behind it that are ignored; a line of an adjacency
+list is a router and its neighbours `a b c ...`, as networkx writes them. A link that an edge list or GraphML
+names several times is that many parallel links; in an adjacency list, a link that one router names several
+times. Routers are numbered in the order of their names, numbers by their value.
 """
 
 from __future__ import annotations
@@ -22,33 +22,40 @@ from topology.shortest_paths import SearchedTopology, adjacency_from_links, conn
 
 _FORMATS = {".graphml": "graphml", ".xml": "graphml", ".adjlist": "adjlist"}
 _SHOWN = 60  # characters of a line that is wrong
-# What may follow a link's two names in an edge list. No number: whether `1 2 3` is a weight or the line of an
-# adjacency list cannot be told.
+# The data that may follow a link's two names in an edge list. A number may not: `1 2 3` could be a link with
+# a weight as well as a line of an adjacency list.
 _DATA = re.compile(r"(\{.*\})?")
 
 _Links = list[tuple[str, str]]
 
 
 class GraphFile(SearchedTopology):
-    """A connected graph from a file; `labels` are the routers' names there."""
+    """A connected graph from a file.
+
+    Router order: by the names in the file, numbers first and by their value; `labels` holds the names.
+    """
 
     name = "graph"
 
     def __init__(self, **options: str) -> None:
-        """Reads the file that the option `from` names, by its ending: .graphml, .adjlist, else an edge list.
+        """Reads a graph from a file.
+
+        Args:
+            options: `from`, the path of the file. Its ending tells its format: .graphml or .xml, .adjlist;
+                any other is an edge list.
 
         Raises:
-            ParameterError: it cannot be read, or holds no connected undirected graph without self-loops; the
-                text tells the place.
+            ParameterError: the file cannot be read, or does not hold one connected undirected graph of at
+                least two and at most 16384 routers without self-loops; the text names the place.
         """
         path = options["from"]
         names, links = _read(path)
         self.labels = tuple(sorted(names, key=_by_value))
         number = {label: index for index, label in enumerate(self.labels)}
         if not links:
-            raise ParameterError(f"{path} holds no link")
+            raise ParameterError(f"{path} must hold at least one link")
         if len(names) > MOST_ROUTERS:
-            raise ParameterError(f"{path} holds {len(names)} routers; at most {MOST_ROUTERS} are possible")
+            raise ParameterError(f"{path} must hold at most {MOST_ROUTERS} routers, got {len(names)}")
         super().__init__(
             adjacency_from_links(len(names), np.array([[number[a], number[b]] for a, b in links]))
         )
@@ -56,19 +63,20 @@ class GraphFile(SearchedTopology):
         self.params = {"from": path}
 
     def _check_connected(self, path: str) -> None:
-        part = np.array(connected_components(self))
-        if part.any():
-            some = [self.labels[router] for router in np.flatnonzero(part == np.bincount(part).argmin())]
+        component = np.array(connected_components(self))
+        if component.any():
+            smallest = np.bincount(component).argmin()
+            labels = [self.labels[router] for router in np.flatnonzero(component == smallest)]
             raise ParameterError(
-                f"{path} holds {part.max() + 1} graphs that are not connected; one of them is "
-                + ", ".join(some[:5])
+                f"{path} must hold one connected graph, got {component.max() + 1}; one holds the routers "
+                + ", ".join(labels[:5])
             )
 
 
 def _by_value(label: str) -> tuple[int, int, str, str]:
     """Returns a key that sorts numbers by their value, however long, and before other names.
 
-    `7` and `07` are two names: every process has to number them alike.
+    `7` and `07` are two names, which every process must number alike.
     """
     digits = label.lstrip("0")
     is_number = label.isdecimal() and label.isascii()
@@ -87,7 +95,7 @@ def _read(path: str) -> tuple[set[str], _Links]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ParameterError(f"{path} is no text (UTF-8)") from None
+        raise ParameterError(f"{path} must be a text in UTF-8") from None
     lines = _words(path, text)
     return _adjacency(lines) if kind == "adjlist" else _edges(lines)
 
@@ -100,7 +108,7 @@ def _words(path: str, text: str) -> _Lines:
     for number, line in enumerate(text.split("\n"), start=1):
         where = f"{path}, line {number}"
         if "\0" in line:
-            raise ParameterError(f"{where}: this is no text")
+            raise ParameterError(f"{where}: a line must be text, got a NUL character")
         words = line.partition("#")[0].split()
         if words:
             yield where, words
@@ -111,7 +119,7 @@ def _edges(lines: _Lines) -> tuple[set[str], _Links]:
     links: _Links = []
     for where, words in lines:
         if len(words) < 2 or not _DATA.fullmatch(" ".join(words[2:])):
-            raise ParameterError(f"{where}: a link is two names, not {_shown(' '.join(words))}")
+            raise ParameterError(f"{where}: a link must be two names, got {_shown(' '.join(words))}")
         _check_ends(where, words[0], words[1])
         names |= set(words[:2])
         links.append((words[0], words[1]))
@@ -120,23 +128,23 @@ def _edges(lines: _Lines) -> tuple[set[str], _Links]:
 
 def _adjacency(lines: _Lines) -> tuple[set[str], _Links]:
     names: set[str] = set()
-    said: Counter[tuple[str, str]] = Counter()  # by (who says it, the other)
+    counts: Counter[tuple[str, str]] = Counter()  # links by (router whose line names it, neighbour)
     for where, (router, *others) in lines:
         names |= {router, *others}
         for other in others:
             _check_ends(where, router, other)
-            said[router, other] += 1
+            counts[router, other] += 1
     links: _Links = []
-    for (a, b), times in said.items():
-        # Either of the two may name a link, or both.
-        if (b, a) not in said or (times, a) > (said[b, a], b):
+    for (a, b), times in counts.items():
+        # Either end of a link may name it, or both.
+        if (b, a) not in counts or (times, a) > (counts[b, a], b):
             links += [(a, b)] * times
     return names, links
 
 
 def _check_ends(where: str, a: str, b: str) -> None:
     if a == b:
-        raise ParameterError(f"{where}: {_shown(a)} is linked to itself")
+        raise ParameterError(f"{where}: a link must join two routers, got {_shown(a)} at both ends")
 
 
 def _shown(text: str) -> str:
@@ -144,9 +152,9 @@ def _shown(text: str) -> str:
 
 
 class _GraphML:
-    """Reads one graph, and tells the line of what is wrong.
+    """A reader of GraphML whose errors name the line.
 
-    Links that networkx would take for one, because their ids are alike, are several here.
+    Links with equal ids are parallel links; networkx would take them for one.
     """
 
     def __init__(self, path: str) -> None:
@@ -162,14 +170,15 @@ class _GraphML:
         try:
             self._parser.Parse(content, True)
         except expat.ExpatError as error:
-            what = expat.ErrorString(error.code)
-            raise ParameterError(f"{self._path}, line {error.lineno}: this is no XML ({what})") from None
+            reason = expat.ErrorString(error.code)
+            place = f"{self._path}, line {error.lineno}"
+            raise ParameterError(f"{place}: GraphML must be well-formed XML ({reason})") from None
         if not self._graphs:
-            raise ParameterError(f"{self._path} is no GraphML: it holds no graph")
+            raise ParameterError(f"{self._path} must hold one graph in GraphML, got none")
         for a, b, where in self._links:
             for end in (a, b):
                 if end not in self._names:
-                    raise ParameterError(f"{where}: there is no node {_shown(end)}")
+                    raise ParameterError(f"{where}: an edge must join nodes of the file, got {_shown(end)}")
             _check_ends(where, a, b)
         return set(self._names), [(a, b) for a, b, _ in self._links]
 
@@ -178,24 +187,24 @@ class _GraphML:
         where = f"{self._path}, line {self._parser.CurrentLineNumber}"
         self._root = self._root or kind
         if self._root != "graphml":
-            raise ParameterError(f"{where}: this is no GraphML but {_shown(self._root)}")
+            raise ParameterError(f"{where}: the root element must be graphml, got {_shown(self._root)}")
         directed = (
             attributes.get("edgedefault") == "directed"
             if kind == "graph"
             else (kind == "edge" and attributes.get("directed") == "true")
         )
         if directed:
-            raise ParameterError(f"{where}: a directed graph; links of a fabric go both ways")
+            raise ParameterError(f"{where}: the graph must be undirected, got directed links")
         if kind == "graph":
             self._graphs += 1
             if self._graphs > 1:
-                raise ParameterError(f"{where}: a second graph")
+                raise ParameterError(f"{where}: the file must hold one graph, got a second graph")
         elif kind == "hyperedge":
-            raise ParameterError(f"{where}: a hyperedge; a link has two ends")
+            raise ParameterError(f"{where}: a link must have two ends, got a hyperedge")
         elif kind == "node":
             name = self._attribute(where, "node", attributes, "id")
             if name in self._names:
-                raise ParameterError(f"{where}: the node {_shown(name)} stands there twice")
+                raise ParameterError(f"{where}: names of nodes must differ, got {_shown(name)} twice")
             self._names[name] = where
         elif kind == "edge":
             ends = (self._attribute(where, "edge", attributes, end) for end in ("source", "target"))
@@ -204,5 +213,5 @@ class _GraphML:
 
     def _attribute(self, where: str, element: str, attributes: dict[str, str], name: str) -> str:
         if not attributes.get(name):
-            raise ParameterError(f"{where}: a{'n' * (element[0] in 'aeiou')} {element} without {name}")
+            raise ParameterError(f"{where}: element {element} must have the attribute {name}")
         return attributes[name]

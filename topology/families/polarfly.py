@@ -1,12 +1,12 @@
 """PolarFly: the Erdos-Renyi polarity graph ER_q, and its routes from cross products over GF(q).
 
 Vertices are the points of the projective plane over GF(q), written as left-normalised vectors (the
-first non-zero component is 1). Two points are adjacent when their dot product is 0; a point with
-v . v = 0 is a quadric, and its self-loop is dropped. Any two points that are not adjacent have exactly
-one common neighbour, their cross product, so that minimal routes need no search.
+first non-zero component is 1). Two points are adjacent if their dot product is 0; a point with v . v = 0 is
+a quadric, and its self-loop is dropped. Any two points that are not adjacent have exactly one common
+neighbour, their cross product, so that minimal routes need no search.
 
 Source: "PolarFly: A Cost-Effective and Flexible Low-Diameter Topology" (SC22), sections IV and V-A.
-Equation (2) there misprints the first two components; what is used here is the ordinary cross product.
+Equation (2) there misprints the first two components; this module uses the ordinary cross product.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class VertexClasses(NamedTuple):
     """The vertices of ER_q by their relation to the quadrics (PolarFly, section IV-D, Property 1).
 
     Attributes:
-        quadrics: W, q + 1 vertices with v . v = 0.
-        adjacent: V1, the non-quadrics with a quadric neighbour: q (q + 1) / 2 for odd q, q^2 for even q.
-        remote: V2, the others: q (q - 1) / 2 for odd q, none for even q.
+        quadrics: W, the q + 1 vertices with v . v = 0.
+        adjacent: V1, the other vertices with a quadric neighbour: q (q + 1) / 2 for odd q, q^2 for even q.
+        remote: V2, the vertices in neither: q (q - 1) / 2 for odd q, none for even q.
     """
 
     quadrics: Routers
@@ -45,6 +45,10 @@ class PolarFly(Topology):
     """ER_q for a prime power q: q^2 + q + 1 routers of network radix q + 1, diameter 2.
 
     Router order: (1, a, b) has index a q + b; (0, 1, a) has index q^2 + a; (0, 0, 1) has index q^2 + q.
+
+    Attributes:
+        q: the order of the field.
+        field: GF(q).
     """
 
     name = "polarfly"
@@ -56,7 +60,7 @@ class PolarFly(Topology):
             q: a prime power from 2 to 128.
 
         Raises:
-            ParameterError: q is no prime power or over 128; the nearest valid ones are named.
+            ParameterError: q is outside its domain; the text names the nearest valid values.
         """
         self.field = finite_field(q)
         self.q = q
@@ -70,7 +74,14 @@ class PolarFly(Topology):
     # ---- vectors ----
 
     def vectors(self, routers: npt.ArrayLike) -> npt.NDArray[np.uint8]:
-        """Returns the left-normalised vectors of `routers`: uint8 array, shape + (3,)."""
+        """Returns the left-normalised vectors of routers.
+
+        Args:
+            routers: routers, integers of any shape.
+
+        Returns:
+            uint8 array of that shape + (3,): field elements.
+        """
         index = np.asarray(routers)
         q = self.q
         vector = np.zeros((*index.shape, 3), np.uint8)
@@ -82,9 +93,13 @@ class PolarFly(Topology):
         return vector
 
     def indices(self, vectors: npt.ArrayLike) -> Routers:
-        """Returns the routers of `vectors` (shape + (3,)), which need not be normalised.
+        """Returns the routers of vectors, which need not be normalised.
 
-        The zero vector is no point: where one is given the result is -1.
+        Args:
+            vectors: field elements, an integer array of any shape + (3,).
+
+        Returns:
+            int32 array of that shape; -1 for the zero vector, which does not stand for a point.
         """
         vector = np.asarray(vectors)
         x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
@@ -97,14 +112,33 @@ class PolarFly(Topology):
         return np.where(x != 0, affine, np.where(leading != 0, beyond, -1)).astype(np.int32)
 
     def dot(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.uint8]:
-        """Returns the dot products of the routers' vectors; 0 means adjacent, or a quadric and itself."""
+        """Returns the dot products of routers' vectors.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            uint8 array of the broadcast shape: field elements; 0 if adjacent, or if both are one quadric.
+        """
         s, d = self.vectors(sources), self.vectors(destinations)
         times, plus = self.field.product, self.field.sum
         terms = [times[s[..., i], d[..., i]] for i in range(3)]
         return plus[plus[terms[0], terms[1]], terms[2]]
 
     def cross(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.uint8]:
-        """Returns the cross products s x d of the routers' vectors, not normalised, shape + (3,)."""
+        """Returns the cross products s x d of routers' vectors.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            uint8 array of the broadcast shape + (3,), not normalised; the zero vector for equal routers.
+
+        Source:
+            PolarFly (SC22), equation (2), with its misprint corrected.
+        """
         s, d = self.vectors(sources), self.vectors(destinations)
         times, minus = self.field.product, self.field.difference
 
@@ -117,7 +151,7 @@ class PolarFly(Topology):
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """Neighbour lists, each the q + 1 points of the line v . u = 0 less v itself; no N x N matrix."""
+        """The neighbour lists of all routers: the q + 1 points u of the line v . u = 0, less v itself."""
         points = self._polar_lines()
         others = points != np.arange(self.routers, dtype=np.int32)[:, None]
         starts = np.concatenate([[0], np.cumsum(others.sum(axis=1))]).astype(np.int64)
@@ -158,7 +192,14 @@ class PolarFly(Topology):
         return VertexClasses(everyone[quadric], everyone[beside & ~quadric], everyone[~beside & ~quadric])
 
     def clusters(self) -> Clusters:
-        """Returns the fans around the starter quadric, the first in router order (PolarFly, section VI)."""
+        """Returns the fans around the starter quadric, which is the first quadric in router order.
+
+        Returns:
+            q clusters; the quadrics belong to none.
+
+        Source:
+            PolarFly (SC22), section VI.
+        """
         starter = int(self.vertex_classes.quadrics[0])
         fans = tuple(tuple(fan) for fan in self.quadric_fans(starter))
         return Clusters(fans, f"clusters of {switch_name(starter)}'s neighbours")
@@ -185,7 +226,11 @@ class PolarFly(Topology):
         ]
 
     def layout(self) -> Layout:
-        """Returns the three layers W, V1 and V2 (two for even q), with the clusters of a starter quadric."""
+        """Returns the layers W, V1 and V2 (W and V1 for even q), in the order of the clusters.
+
+        Returns:
+            A layout in rows, with the starter quadric as its highlight.
+        """
         starter = int(self.vertex_classes.quadrics[0])
         in_order = self.clusters().in_order(self.routers)
         quadrics = set(self.vertex_classes.quadrics.tolist())
@@ -210,31 +255,59 @@ class PolarFly(Topology):
         )
 
     def pairs_by_distance(self) -> dict[int, int]:
-        """Returns {1: 2 x links, 2: all other ordered pairs}: the diameter is 2 (PolarFly, section IV-B)."""
+        """Returns the number of ordered pairs of different routers at distance 1 and 2.
+
+        Returns:
+            {1: 2 x links, 2: the number of all other pairs}.
+
+        Source:
+            PolarFly (SC22), section IV-B: the diameter is 2.
+        """
         adjacent = 2 * self.links
         return {1: adjacent, 2: self.routers * (self.routers - 1) - adjacent}
 
     # ---- minimal routes ----
 
     def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
-        """Returns 0 for a router and itself, 1 where the dot product is 0, else 2."""
+        """Returns the distance of each pair of routers: 1 where the dot product is 0, else 2.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int16 array of the broadcast shape, in hops; 0 for a router and itself.
+        """
         away = np.asarray(sources) != np.asarray(destinations)
         far = self.dot(sources, destinations) != 0
         return np.where(away, np.where(far, 2, 1), 0).astype(np.int16)
 
     def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
-        """Returns the destination where it is adjacent, else the cross product (PolarFly, section V-A)."""
+        """Returns the minimal next hop of each pair: the destination if adjacent, else the cross product.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int32 array of the broadcast shape.
+
+        Source:
+            PolarFly (SC22), section V-A.
+        """
         s, d = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
         direct = (self.dot(s, d) == 0) | (s == d)
         return np.where(direct, d, self.indices(self.cross(s, d))).astype(np.int32)
 
     def all_next_hops(self) -> npt.NDArray[np.int16]:
-        """Returns the minimal next hop of every ordered pair: int16 array, N x N, [source, destination].
+        """Returns the minimal next hop of every ordered pair of routers, some rows at a time.
 
-        The same cross products as `next_hops`, some rows at a time. For a fixed s = (s1, s2, s3) and every
-        d = (1, a, b) they are (s2 b - s3 a, s3 - s1 b, s1 a - s2): the second component depends on b
-        alone and the third on a alone, so that an entry costs one table look-up for the first component
-        and one to normalise.
+        For a fixed s = (s1, s2, s3) and every d = (1, a, b) the cross products are
+        (s2 b - s3 a, s3 - s1 b, s1 a - s2): the second component depends on b alone and the third on a alone,
+        so that an entry costs one table look-up for the first component and one to normalise.
+
+        Returns:
+            int16 array, N x N, indexed [source, destination]; the next hop of a router to itself is itself.
         """
         n = self.routers
         hops = np.empty((n, n), np.int16)
@@ -253,7 +326,7 @@ class PolarFly(Topology):
     def _cross_product_rows(
         self, first: int, block: npt.NDArray[np.int16], normalised: npt.NDArray[np.int16]
     ) -> None:
-        """Fills `block` with the points s x d, for s = `first` and those after it and every d."""
+        """Fills the rows of `block` with the points s x d of every d, for routers s from `first` on."""
         q, times, plus = self.q, self.field.product, self.field.sum
         negative = self.field.negative
         element = np.arange(q, dtype=np.uint8)
@@ -273,6 +346,6 @@ class PolarFly(Topology):
         block[:, -1:] = normalised[(s2.astype(np.int32) * q + negative[s1]) * q]
 
     def _index_of_every_vector(self) -> npt.NDArray[np.int16]:
-        """Returns the router of the vector (x, y, z) at place (x q + y) q + z: int16 array, q^3."""
+        """Returns an int16 array, q^3, whose entry (x q + y) q + z is the router of the vector (x, y, z)."""
         x, y, z = np.unravel_index(np.arange(self.q**3), (self.q,) * 3)
         return self.indices(np.stack([x, y, z], axis=-1)).astype(np.int16)

@@ -8,12 +8,11 @@ Minimal routes follow from the structure graph ER_q and a few cases of f (sectio
 the lower to the higher supernode and its inverse from the higher to the lower, and S_u are the links inside
 u, those of a quadric's self-loop included:
 
-- u and v two apart in ER_q: onward to g(x) in the supernode between, whatever y is: from there it
-  is two hops at most.
-- u and v adjacent: across where y is g(x) or S_v joins g(x) and y; else inside u where S_u joins x and the
-  vertex that goes to y; else y = x with an involution f, and the way is by the third vertex of the
+- u and v two apart in ER_q: to g(x) in the supernode between them, for every y; two hops at most remain.
+- u and v adjacent: to g(x) in v if y is g(x) or S_v joins g(x) and y; else inside u, if S_u joins x and the
+  vertex whose link leads to y; else y = x with an involution f, and the path leads by the third vertex of the
   triangle over u and v.
-- inside one supernode: by its own links in one or two hops, else by any neighbour of three.
+- inside one supernode: by its own links in one or two hops, else by a neighbour outside in three.
 
 Source: "PolarStar: Expanding the Scalability Horizon of Diameter-3 Networks", sections 4 to 6 and 9.2.
 """
@@ -34,6 +33,7 @@ from topology.families.polarfly import PolarFly
 from topology.families.supernodes import (
     SUPERNODE_KINDS,
     Supernode,
+    check_kind,
     make_supernode,
     supernode_exists,
     supernode_order,
@@ -45,7 +45,13 @@ from topology.shortest_paths import TabledTopology, adjacency_from_links
 
 @dataclass(frozen=True)
 class Design:
-    """A PolarStar: ER_q with a supernode, of network radix q + 1 + d'."""
+    """The parameters of a PolarStar of network radix q + 1 + d'.
+
+    Attributes:
+        q: the order of the structure graph's field, a prime power from 2 to 128.
+        supernode: the kind of supernode, `iq`, `paley` or `complete`.
+        degree: d', the degree of the supernode.
+    """
 
     q: int
     supernode: str
@@ -57,22 +63,26 @@ class Design:
         return (self.q**2 + self.q + 1) * supernode_order(self.supernode, self.degree)
 
 
-def designs(radix: int, kinds: tuple[str, ...] = SUPERNODE_KINDS) -> list[Design]:
+def _designs(radix: int, kinds: tuple[str, ...]) -> list[Design]:
     """Returns all PolarStars of a network radix, the largest first."""
-    found = [
+    designs = [
         Design(q, kind, radix - 1 - q)
         for q in range(2, min(radix - 1, LARGEST_ORDER) + 1)
         if prime_power(q)
         for kind in kinds
         if supernode_exists(kind, radix - 1 - q)
     ]
-    return sorted(found, key=lambda design: (-design.routers, design.supernode))
+    return sorted(designs, key=lambda design: (-design.routers, design.supernode))
 
 
 class PolarStar(TabledTopology):
     """The star product of ER_q with a supernode of m vertices: (q^2 + q + 1) m routers, diameter 3.
 
     Router order: (u, x) has index u m + x.
+
+    Attributes:
+        structure: the structure graph ER_q.
+        supernode: the supernode.
     """
 
     name = "polarstar"
@@ -88,24 +98,22 @@ class PolarStar(TabledTopology):
 
         Args:
             q: order of the structure graph's field, a prime power from 2 to 128.
-            supernode: `iq` (the default), `paley` or `complete`; with `radix`, only of these.
-            degree: d', the supernode's.
+            supernode: `iq` (the default), `paley` or `complete`; with `radix` the default is any of these.
+            degree: d', the degree of the supernode.
             radix: the network radix k' = q + 1 + d', in place of q and degree.
 
         Raises:
-            ParameterError: there is no such PolarStar; the nearest that exist are named.
+            ParameterError: a parameter is missing or outside its domain; the text names the nearest values.
         """
         if radix is not None:
             design = _largest(radix, q, supernode, degree)
             q, supernode, degree = design.q, design.supernode, design.degree
         if q is None or degree is None:
-            raise ParameterError("polarstar needs --q and --degree, or --radix")
+            raise ParameterError("polarstar must be given --q and --degree, or --radix")
         self.structure = PolarFly(q)
         self.supernode: Supernode = make_supernode(supernode or "iq", degree)
         if self.routers > MOST_ROUTERS:
-            raise ParameterError(
-                f"a polarstar of {self.routers} routers is too large; at most {MOST_ROUTERS} are possible"
-            )
+            raise ParameterError(f"routers of a polarstar must be at most {MOST_ROUTERS}, got {self.routers}")
         self.params = {"q": q, "supernode": self.supernode.kind, "degree": degree}
 
     @property
@@ -119,42 +127,66 @@ class PolarStar(TabledTopology):
         return self.structure.routers * self.order
 
     def address_number(self, router: int) -> int:
-        """Returns supernode x 2^ceil(log2 m) + vertex, so that one mask stands for a supernode."""
+        """Returns u x 2^ceil(log2 m) + x for router (u, x), so that one mask stands for a supernode.
+
+        Args:
+            router: the index of the router.
+
+        Returns:
+            The number that stands for the router in its hosts' addresses.
+        """
         u, x = divmod(router, self.order)
-        return u << self.position_bits | x
+        return u << self.vertex_bits | x
 
     @property
-    def position_bits(self) -> int:
-        """How many low bits of a router's number tell its vertex."""
+    def vertex_bits(self) -> int:
+        """The number of low bits of an address number that hold the vertex: ceil(log2 m)."""
         return (self.order - 1).bit_length()
 
     def destination_blocks(self, router: int) -> Iterator[DestinationBlock]:
-        """Yields the supernodes two apart as one block each, and all other routers for themselves.
+        """Yields the supernodes two apart as one block each, and every other router as a block of its own.
 
-        So what a router has to store is of the structure graph's size (section 9.2).
+        The rules of a router are then as many as the structure graph's size (PolarStar, section 9.2).
+
+        Args:
+            router: the router that forwards packets to the blocks.
+
+        Yields:
+            Blocks that hold every other router once, ascending.
         """
         m = self.order
         u = router // m
         far = self.structure.distances(u, np.arange(self.structure.routers)) == 2
         for v in range(self.structure.routers):
             if far[v]:
-                yield DestinationBlock(range(v * m, (v + 1) * m), self.position_bits)
+                yield DestinationBlock(range(v * m, (v + 1) * m), self.vertex_bits)
             else:
                 yield from (self._single_blocks[d] for d in range(v * m, (v + 1) * m) if d != router)
 
     @property
     def next_hop_rules(self) -> int:
-        """One for each supernode two apart, and for each router of its own and the adjacent ones."""
+        """The largest number of next-hop rules of a router.
+
+        One for each supernode two apart, and one for each other router of its own and of adjacent supernodes.
+        """
         adjacent = int(self.structure.degrees.max())
         return self.structure.routers - 1 - adjacent + (adjacent + 1) * self.order - 1
 
     def clusters(self) -> Clusters:
-        """Returns the q^2 + q + 1 supernodes of m routers."""
+        """Returns the supernodes.
+
+        Returns:
+            q^2 + q + 1 clusters of m routers.
+        """
         m = self.order
         return consecutive_clusters(self.structure.routers, m, f"supernodes of {m} routers")
 
     def layout(self) -> Layout:
-        """Returns the supernodes on a circle, quadrics first, each with its vertices on one of its own."""
+        """Returns the supernodes on a circle, quadrics first, each with its vertices on a circle of its own.
+
+        Returns:
+            A layout whose kinds are the vertex classes of ER_q.
+        """
         n, m = self.structure.routers, self.order
         classes = self.structure.vertex_classes
         parts = (classes.quadrics, classes.adjacent, classes.remote)
@@ -162,13 +194,13 @@ class PolarStar(TabledTopology):
         centres = np.empty((n, 2))
         centres[order] = circle(n)
         # Neighbours on the circle are 2 sin(pi / n) apart.
-        own = circle(m, 0.72 * np.sin(np.pi / n))
+        around_centre = circle(m, 0.72 * np.sin(np.pi / n))
         kind = np.zeros(n, np.int64)
         for place, part in enumerate(parts):
             kind[part] = place
         kinds = ("in W (quadrics)", "in V1 (beside quadrics)", "in V2")
         return Layout(
-            (centres[:, None, :] + own).reshape(n * m, 2),
+            (centres[:, None, :] + around_centre).reshape(n * m, 2),
             np.repeat(kind, m),
             kinds if len(classes.remote) else kinds[:2],
         )
@@ -177,7 +209,7 @@ class PolarStar(TabledTopology):
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """The neighbour lists."""
+        """The neighbour lists of all routers."""
         m, structure = self.order, self.structure
         everyone = np.arange(m)
         pairs = []
@@ -189,7 +221,7 @@ class PolarStar(TabledTopology):
         return adjacency_from_links(self.routers, np.concatenate(pairs))
 
     def _inside(self, u: int) -> npt.NDArray[np.bool_]:
-        """Returns S_u: bool array, m x m."""
+        """Returns S_u, the links inside supernode u: bool array, m x m."""
         return self._looped if self._quadric[u] else self.supernode.joined
 
     @cached_property
@@ -209,22 +241,22 @@ class PolarStar(TabledTopology):
 
     @cached_property
     def next_hop_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: the minimal next hop of every (source, destination); itself to itself."""
+        """int16 array, N x N: the minimal next hop of every [source, destination]; itself to itself."""
         m, n = self.order, self.structure.routers
         hops = np.empty((n, m, n, m), np.int16)
         onward = self.structure.all_next_hops().astype(np.int64)
-        position = self._across(np.arange(n)[:, None], onward)  # n, n, m: where x goes on the way to v
+        position = self._across(np.arange(n)[:, None], onward)  # n, n, m: the vertex that x is linked to
         hops[:] = (onward[:, :, None] * m + position).transpose(0, 2, 1)[..., None]
         self._to_adjacent_supernodes(hops)
         self._inside_supernodes(hops)
         return hops.reshape(n * m, n * m)
 
     def _across(self, u: npt.NDArray[np.int64], v: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns g from supernodes u to supernodes v: arrays of one shape, to shape + (m,)."""
+        """Returns g from supernodes u to supernodes v, both of one shape: array of that shape + (m,)."""
         return np.where((u < v)[..., None], self.supernode.image, self.supernode.preimage)
 
     def _to_adjacent_supernodes(self, hops: npt.NDArray[np.int16]) -> None:
-        """Corrects the hops between adjacent supernodes, where going across at once is not always best."""
+        """Corrects the hops between adjacent supernodes, where crossing first is not always the shortest."""
         m, structure = self.order, self.structure
         u = np.repeat(np.arange(structure.routers), structure.degrees)
         v = structure.adjacency.neighbours.astype(np.int64)
@@ -232,7 +264,7 @@ class PolarStar(TabledTopology):
         x = np.arange(m)
         inside = np.where(self._quadric[:, None, None], self._looped, self.supernode.joined)
         edge = np.arange(len(u))
-        # edges x m x m: does S_v join g(x) and y; does S_u join x and what goes to y?
+        # edges x m x m: does S_v join g(x) and y; does S_u join x and the vertex whose link leads to y?
         direct = across[:, :, None] == x
         beyond = inside[v][edge[:, None, None], across[:, :, None], x] | direct
         before = inside[u][edge[:, None, None], x[:, None], back[:, None, :]]
@@ -250,21 +282,24 @@ class PolarStar(TabledTopology):
         """Corrects the hops inside supernodes: one or two links inside, else by a neighbour's supernode."""
         m, n = self.order, self.structure.routers
         u = np.arange(n)
-        # There are two kinds of supernodes, whose own paths are one table each.
+        # Supernodes are of two kinds, with and without a quadric's self-loop: one table for each.
         tables = np.stack([_inside_table(joined) for joined in (self.supernode.joined, self._looped)])
         table = tables[self._quadric.astype(np.int64)]
         inside = np.where(table >= 0, u[:, None, None] * m + table, self._around(hops, table < 0))
         hops[u, :, u, :] = inside
 
     def _around(self, hops: npt.NDArray[np.int16], missing: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        """Returns the first neighbours outside from which it is two hops, to vertices of the own supernode.
+        """Returns next hops outside the supernode for pairs of its vertices that are three hops apart.
 
         Args:
-            hops: the next hops between supernodes.
-            missing: supernodes x vertices x vertices: for which.
+            hops: int16, n x m x n x m, the next hops between supernodes.
+            missing: bool, n x m x m, the pairs [supernode, source, destination] to find next hops for.
+
+        Returns:
+            int64, n x m x m: the first neighbour that is two hops from the destination; 0 for other pairs.
         """
         m, structure = self.order, self.structure
-        found = np.zeros(missing.shape, np.int64)
+        next_hops = np.zeros(missing.shape, np.int64)
         missing = missing.copy()
         y = np.arange(m)
         starts = structure.adjacency.starts
@@ -274,17 +309,17 @@ class PolarStar(TabledTopology):
                 break
             w = structure.adjacency.neighbours[starts[u] + place].astype(np.int64)
             position = self._across(u, w)
-            first = w[:, None] * m + position  # supernodes x vertices: where each goes
+            first = w[:, None] * m + position  # supernodes x vertices: the neighbour of each in w
             then = hops[w[:, None, None], position[:, :, None], u[:, None, None], y].astype(np.int64)
             last = hops[then // m, then % m, u[:, None, None], y]
             works = missing[u] & (last == u[:, None, None] * m + y)
-            found[u] = np.where(works, first[:, :, None], found[u])
+            next_hops[u] = np.where(works, first[:, :, None], next_hops[u])
             missing[u] &= ~works
-        return found
+        return next_hops
 
 
 def _inside_table(joined: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Returns the next vertex between any two of a supernode by one or two of its own links; -1 without."""
+    """Returns the next vertex between any two of a supernode by at most two of its own links; -1 if none."""
     m = len(joined)
     everyone = np.arange(m)
     table = np.full((m, m), -1, np.int64)
@@ -297,27 +332,33 @@ def _inside_table(joined: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return table
 
 
-def designs_of_radix(radix: int, supernode: str | None) -> list[Design]:
-    """Returns the PolarStars of a radix, with one kind of supernode where it is named; the largest first.
+def designs_of_radix(radix: int, supernode: str | None = None) -> list[Design]:
+    """Returns the PolarStars of a network radix.
+
+    Args:
+        radix: the network radix k' = q + 1 + d'.
+        supernode: the kind of supernode; None for all kinds.
+
+    Returns:
+        At least one design, the largest first.
 
     Raises:
-        ParameterError: there is none, or no such supernode.
+        ParameterError: the kind is unknown, or no PolarStar has that radix; the text names the nearest.
     """
-    if supernode is not None and supernode not in SUPERNODE_KINDS:
-        raise ParameterError(f"unknown supernode {supernode!r}; there are: {', '.join(SUPERNODE_KINDS)}")
+    if supernode is not None:
+        check_kind(supernode)
     kinds = SUPERNODE_KINDS if supernode is None else (supernode,)
-    found = designs(radix, kinds)
-    if not found:
-        near = [r for r in range(3, 2 * LARGEST_ORDER) if designs(r, kinds)]
+    designs = _designs(radix, kinds)
+    if not designs:
+        near = [r for r in range(3, 2 * LARGEST_ORDER) if _designs(r, kinds)]
         nearest = [r for r in near if r < radix][-1:] + [r for r in near if r > radix][:1]
         raise ParameterError(
-            f"there is no polarstar of radix {radix}; the nearest possible: "
-            + " and ".join(map(str, nearest))
+            f"radix must be that of a polarstar, got {radix}; nearest: {' and '.join(map(str, nearest))}"
         )
-    return found
+    return designs
 
 
 def _largest(radix: int, q: int | None, supernode: str | None, degree: int | None) -> Design:
     if q is not None or degree is not None:
-        raise ParameterError("--radix is in place of --q and --degree")
+        raise ParameterError("--radix must be given without --q and --degree")
     return designs_of_radix(radix, supernode)[0]

@@ -1,8 +1,9 @@
-"""Supernodes of star products: small graphs with a permutation f whose images fill what edges leave open.
+"""Supernodes of star products: small graphs with a permutation f that completes their edges.
 
 Property R* (PolarStar, section 5): f is an involution, and the edges, their images under f and the pairs
-(x, f(x)) make the complete graph. For Paley graphs its counterpart R1: f squared is an automorphism, and the
-edges with their images make the complete graph. Either gives the star product with ER_q diameter 3.
+(x, f(x)) together make the complete graph. Its counterpart R1 for Paley graphs: f squared is an automorphism,
+and the edges and their images together make the complete graph. A star product of ER_q with a supernode of
+either property has diameter 3.
 
 Source: "PolarStar: Expanding the Scalability Horizon of Diameter-3 Networks", sections 5 and 6.
 """
@@ -20,22 +21,28 @@ from topology.finite_fields.prime_powers import LARGEST_ORDER, prime_power
 
 SUPERNODE_KINDS = ("iq", "paley", "complete")
 LARGEST_DEGREE = 64
+# The domain of the degree d', for messages.
+_DEGREES = {
+    "iq": f"0 or 3 modulo 4, at most {LARGEST_DEGREE}",
+    "paley": f"(r - 1) / 2 for a prime power r = 1 modulo 4, r at most {LARGEST_ORDER}",
+    "complete": f"0 to {LARGEST_DEGREE}",
+}
 
 # Inductive-Quad of degree 3 (PolarStar, figure 5); f(i) = i + 4 mod 8.
 _IQ_3 = ((0, 7), (4, 7), (0, 1), (4, 1), (0, 2), (4, 2), (1, 6), (5, 6), (5, 3), (5, 7), (2, 3), (6, 3))
-# Of IQ_3's vertices, those that are joined to the old A when IQ_d grows; the others are joined to f(A).
+# When IQ_d grows by an IQ_3: the new vertices that are joined to the old A, and those joined to f(A).
 _TO_A, _TO_IMAGES = (0, 1, 4, 5), (2, 3, 6, 7)
 
 
 @dataclass(frozen=True, eq=False)
 class Supernode:
-    """A supernode.
+    """A graph of m vertices that the star product puts in place of every vertex of ER_q.
 
     Attributes:
         kind: `iq`, `paley` or `complete`.
-        degree: d', the number of links of each vertex inside.
-        joined: bool array, m x m: which vertices are adjacent.
-        image: int array, m: f.
+        degree: d', the number of links of each vertex inside the supernode.
+        joined: bool array, m x m: the adjacency matrix.
+        image: int array, m: the permutation f.
     """
 
     kind: str
@@ -50,18 +57,24 @@ class Supernode:
 
     @property
     def preimage(self) -> npt.NDArray[np.int64]:
-        """Int array, m: the inverse of f."""
+        """The inverse of f: int array, m."""
         return np.argsort(self.image)
 
 
 def make_supernode(kind: str, degree: int) -> Supernode:
     """Returns the supernode of a kind and degree.
 
+    Args:
+        kind: `iq`, `paley` or `complete`.
+        degree: d', the number of links of each vertex inside the supernode.
+
+    Returns:
+        The supernode; its property R* or R1 has been checked.
+
     Raises:
-        ParameterError: there is no such kind, or none of that degree; the nearest that exist are named.
+        ParameterError: the kind or the degree is outside its domain; the text names the nearest valid values.
     """
-    if kind not in SUPERNODE_KINDS:
-        raise ParameterError(f"unknown supernode {kind!r}; there are: {', '.join(SUPERNODE_KINDS)}")
+    check_kind(kind)
     check_degree(kind, degree)
     joined, image = {"iq": _inductive_quad, "paley": _paley, "complete": _complete}[kind](degree)
     supernode = Supernode(kind, degree, joined, image)
@@ -70,7 +83,16 @@ def make_supernode(kind: str, degree: int) -> Supernode:
 
 
 def supernode_exists(kind: str, degree: int) -> bool:
-    """Returns whether there is a supernode of a kind and degree."""
+    """Returns whether a kind has a supernode of a degree.
+
+    Args:
+        kind: `iq`, `paley` or `complete`.
+        degree: d', any integer.
+
+    Returns:
+        True for `iq` with d' = 0 or 3 modulo 4 (PolarStar, section 6.2), for `paley` where 2 d' + 1 is a
+        prime power and 1 modulo 4, for `complete` always; false for degrees outside 0 .. 64.
+    """
     if not 0 <= degree <= LARGEST_DEGREE:
         return False
     if kind == "iq":
@@ -81,28 +103,57 @@ def supernode_exists(kind: str, degree: int) -> bool:
     )
 
 
+def check_kind(kind: str) -> None:
+    """Checks the kind of a supernode.
+
+    Args:
+        kind: the value that was given for the kind.
+
+    Raises:
+        ParameterError: the kind is not one of SUPERNODE_KINDS.
+    """
+    if kind not in SUPERNODE_KINDS:
+        raise ParameterError(f"supernode must be one of {', '.join(SUPERNODE_KINDS)}, got {kind!r}")
+
+
 def check_degree(kind: str, degree: int) -> None:
-    """Raises ParameterError, naming the nearest degrees that do, unless a supernode of that degree exists."""
+    """Checks the degree of a supernode.
+
+    Args:
+        kind: `iq`, `paley` or `complete`.
+        degree: the value that was given for d'.
+
+    Raises:
+        ParameterError: the kind does not have a supernode of that degree; the text names the nearest.
+    """
     if supernode_exists(kind, degree):
         return
     degrees = [d for d in range(LARGEST_DEGREE + 1) if supernode_exists(kind, d)]
     nearest = [d for d in degrees if d < degree][-1:] + [d for d in degrees if d > degree][:1]
     raise ParameterError(
-        f"there is no {kind} supernode of degree {degree}; the nearest possible: "
-        + " and ".join(map(str, nearest))
+        f"degree of supernode {kind} must be {_DEGREES[kind]}, got {degree}; "
+        f"nearest: {' and '.join(map(str, nearest))}"
     )
 
 
 def supernode_order(kind: str, degree: int) -> int:
-    """Returns m, the number of vertices of the supernode of a kind and degree."""
+    """Returns m, the number of vertices of a supernode.
+
+    Args:
+        kind: `iq`, `paley` or `complete`.
+        degree: d', for which the supernode exists.
+
+    Returns:
+        2 d' + 2 for `iq` (the most that property R* allows), 2 d' + 1 for `paley`, d' + 1 for `complete`.
+    """
     return {"iq": 2 * degree + 2, "paley": 2 * degree + 1, "complete": degree + 1}[kind]
 
 
-_Made = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
+_GraphAndImage = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
 
 
-def _inductive_quad(degree: int) -> _Made:
-    """Returns IQ_degree: IQ_0 or IQ_3, grown by an IQ_3 at a time (PolarStar, section 6.2)."""
+def _inductive_quad(degree: int) -> _GraphAndImage:
+    """Returns the Inductive-Quad graph of a degree: IQ_0 or IQ_3, grown by IQ_3 (PolarStar, section 6.2)."""
     if degree < 3:
         return np.zeros((2, 2), bool), np.array([1, 0])
     if degree == 3:
@@ -120,13 +171,13 @@ def _inductive_quad(degree: int) -> _Made:
 
 
 def _half(image: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Returns A: of every pair x, f(x) the one with the smaller number."""
+    """Returns A, the vertices x with x < f(x): one of every pair (x, f(x))."""
     everyone = np.arange(len(image))
     return everyone[everyone < image]
 
 
-def _paley(degree: int) -> _Made:
-    """Returns the Paley graph: x and y are adjacent where x - y is a square; f(x) = non-residue times x."""
+def _paley(degree: int) -> _GraphAndImage:
+    """Returns the Paley graph, where x and y are adjacent if x - y is a square; f is times a non-residue."""
     order = 2 * degree + 1
     field = finite_field(order)
     elements = np.arange(order)
@@ -137,7 +188,7 @@ def _paley(degree: int) -> _Made:
     return squares[difference], field.product[field.primitive_element, elements].astype(np.int64)
 
 
-def _complete(degree: int) -> _Made:
+def _complete(degree: int) -> _GraphAndImage:
     return ~np.eye(degree + 1, dtype=bool), np.arange(degree + 1)
 
 
@@ -149,7 +200,7 @@ def _edges(order: int, pairs: tuple[tuple[int, int], ...]) -> npt.NDArray[np.boo
 
 
 def _check_property(supernode: Supernode) -> None:
-    """Raises ValueError unless the supernode has property R* or its counterpart for Paley graphs."""
+    """Raises ValueError unless the supernode has property R*, or R1 for Paley graphs."""
     joined, image = supernode.joined, supernode.image
     images = np.zeros_like(joined)
     images[image[:, None], image] = joined
@@ -162,7 +213,7 @@ def _check_property(supernode: Supernode) -> None:
         again = np.zeros_like(joined)
         again[twice[:, None], twice] = joined
         if (again != joined).any():
-            raise ValueError("f squared is no automorphism")
+            raise ValueError("f squared must be an automorphism of the supernode")
     filled[everyone, everyone] = True
     if not filled.all() or (joined.sum(axis=1) != supernode.degree).any():
-        raise ValueError("the supernode has not the property that the star product rests on")
+        raise ValueError("supernode must have property R* or R1 and vertices of equal degree")

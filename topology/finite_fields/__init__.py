@@ -1,1 +1,1 @@
-"""Finite fields GF(q): prime powers, tables, arithmetic on arrays."""
+"""Finite fields GF(q): prime powers, addition and multiplication tables, arithmetic on arrays."""

@@ -1,6 +1,6 @@
 """Arithmetic in GF(q) by tables, for every prime power q from 2 to 128.
 
-The tables are taken once from the galois library (see `finite_field_tables`) and kept beside this
+The tables are taken once from the galois library (`topology.finite_fields.tables`) and kept beside this
 module; from then on the arithmetic is plain numpy indexing. Field elements are the integers
 0 .. q - 1: for q = p^m, the integer whose base-p digits are the coefficients of the element's
 polynomial, reduced by the Conway polynomial, which is galois's default representation.
@@ -27,12 +27,12 @@ class FiniteField:
     Attributes:
         order: q, the number of elements.
         characteristic: the prime p with q = p^m.
-        degree: m.
-        primitive_element: the generator of the multiplicative group that galois uses.
+        degree: the exponent m.
+        primitive_element: a generator of the multiplicative group, the one of galois.
         sum: uint8 array, q x q, `sum[a, b] = a + b`.
         product: uint8 array, q x q, `product[a, b] = a * b`.
         negative: uint8 array, q, `negative[a] = -a`.
-        inverse: uint8 array, q, `inverse[a] = 1 / a`; `inverse[0]` is 0 and means nothing.
+        inverse: uint8 array, q, `inverse[a] = 1 / a`; `inverse[0]` is 0, a place holder.
     """
 
     order: int
@@ -45,19 +45,30 @@ class FiniteField:
     inverse: Elements
 
     def difference(self, a: Elements, b: Elements) -> Elements:
-        """Returns a - b, element by element."""
+        """Returns a - b, element by element.
+
+        Args:
+            a: field elements, uint8 array of any shape.
+            b: field elements, uint8 array of a shape that broadcasts with that of `a`.
+
+        Returns:
+            uint8 array of the broadcast shape.
+        """
         return self.sum[a, self.negative[b]]
 
 
 @cache
 def finite_field(order: int) -> FiniteField:
-    """Returns GF(order).
+    """Returns the finite field of an order; the same object for the same order.
 
     Args:
-        order: a prime power from 2 to 128.
+        order: q, a prime power from 2 to 128.
+
+    Returns:
+        The field, with read-only tables.
 
     Raises:
-        ParameterError: `order` is no prime power or over 128; the nearest valid ones are named.
+        ParameterError: the order is outside its domain; the text names the nearest valid orders.
     """
     check_order(order)
     total, product, primitive_element = finite_field_tables.load(order)

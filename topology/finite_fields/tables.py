@@ -2,7 +2,7 @@
 
 Importing galois costs over a second, so `make setup` runs this module once
 (`python -m topology.finite_fields.tables`) and leaves all tables, 200 KB, in `TABLE_FILE`. Where the
-file is missing (an installation without write access), the tables are asked from galois at first use.
+file is missing (an installation without write access), galois computes the tables at first use.
 """
 
 from __future__ import annotations
@@ -22,7 +22,14 @@ Tables = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], int]
 
 
 def load(order: int) -> Tables:
-    """Returns (sum, product, primitive element): two uint8 arrays, order x order, and an int."""
+    """Returns the tables of a field from the file, or from galois if the file does not have them.
+
+    Args:
+        order: q, a prime power from 2 to 128.
+
+    Returns:
+        (sum, product, primitive element): two uint8 arrays, q x q, and an element.
+    """
     try:
         with open(TABLE_FILE, "rb") as file, np.load(file) as stored:
             return (
@@ -35,7 +42,14 @@ def load(order: int) -> Tables:
 
 
 def from_galois(order: int) -> Tables:
-    """Returns what `load` does, computed by galois."""
+    """Returns the tables of a field, computed by galois.
+
+    Args:
+        order: q, a prime power from 2 to 128.
+
+    Returns:
+        (sum, product, primitive element): two uint8 arrays, q x q, and an element.
+    """
     import galois  # slow to import, and only needed here
 
     field = galois.GF(order, compile="python-calculate")  # compiling costs a second per order
@@ -46,7 +60,14 @@ def from_galois(order: int) -> Tables:
 
 
 def store_all(path: Path = TABLE_FILE) -> None:
-    """Writes the tables of every supported order to `path`, all or nothing."""
+    """Writes the tables of every supported order to a file, all or nothing.
+
+    Args:
+        path: the file, which is replaced if it exists.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     arrays: dict[str, npt.NDArray[np.uint8]] = {}
     for order in range(2, LARGEST_ORDER + 1):
         if prime_power(order):

@@ -55,7 +55,7 @@ def test_parameters_of_a_wrong_type_or_topology_are_refused():
         parse_params("polarfly", ["q=x"])
     with pytest.raises(ParameterError, match="polarfly needs q=VALUE"):
         parse_params("polarfly", [])
-    with pytest.raises(UsageError, match="unknown topology 'torus'"):
+    with pytest.raises(UsageError, match=r"topology.*'torus'"):
         parse_params("torus", ["q=7"])
 
 

@@ -1,5 +1,6 @@
 """Names and addresses: they carry the place, are all different, and their limits are told."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -84,7 +85,7 @@ def test_impossible_numbers_of_hosts_are_refused(count):
 
 def test_more_routers_than_addresses_are_refused():
     assert len(hosts_of(fabric_of(65536), 1)) == 65536
-    with pytest.raises(ParameterError, match=r"65537 routers, numbered up to 65536, do not fit"):
+    with pytest.raises(ParameterError, match=r"65535, got 65536\b"):
         hosts_of(fabric_of(65537), 1)
 
 
@@ -101,7 +102,7 @@ def test_switch_router_reads_switch_names(router):
 
 @pytest.mark.parametrize("name", ["s0", "s8", "s01", "s-1", "h1", "s1_1", "s", "", "1", "S1", "s1 ", "s1\n"])
 def test_other_switch_names_are_refused(name):
-    with pytest.raises(ParameterError, match=r"no switch .*; the switches are s1 to s7"):
+    with pytest.raises(ParameterError, match=re.escape(f"s1 to s7, got {name!r}")):
         switch_router(name, 7)
 
 

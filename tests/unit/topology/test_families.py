@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from topology.errors import ParameterError
 from topology.families.graph_file import GraphFile
-from topology.families.polarstar import PolarStar, designs
+from topology.families.polarstar import PolarStar, designs_of_radix
 from topology.families.slimfly import SlimFly
 from topology.families.supernodes import SUPERNODE_KINDS, make_supernode, supernode_exists, supernode_order
 from topology.registry import FAMILIES, make_topology
@@ -77,8 +77,8 @@ def test_every_next_hop_is_on_a_shortest_path(row):
 
 
 def test_the_largest_polarstars_of_radix_15():
-    assert [(d.routers, d.supernode) for d in designs(15)][:1] == [(1064, "iq")]
-    assert max(d.routers for d in designs(15, ("paley",))) == 949
+    assert [(d.routers, d.supernode) for d in designs_of_radix(15)][:1] == [(1064, "iq")]
+    assert max(d.routers for d in designs_of_radix(15, "paley")) == 949
     assert PolarStar(radix=15).params == {"q": 11, "supernode": "iq", "degree": 3}
     assert PolarStar(radix=15, supernode="paley").routers == 949
 
@@ -99,13 +99,13 @@ def test_supernodes_exist_where_they_should(kind):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"q": 3, "degree": 5}, "no iq supernode of degree 5; the nearest possible: 4 and 7"),
-        ({"q": 3, "supernode": "paley", "degree": 3}, "no paley supernode of degree 3"),
-        ({"q": 6, "degree": 3}, "q = 6 is no prime power"),
-        ({"q": 3, "supernode": "bundle", "degree": 3}, "unknown supernode 'bundle'"),
-        ({"q": 3}, "needs --q and --degree, or --radix"),
-        ({"radix": 15, "q": 3}, "--radix is in place of"),
-        ({"radix": 2}, "no polarstar of radix 2; the nearest possible: 3"),
+        ({"q": 3, "degree": 5}, "degree .* iq .* got 5; \\D*4 and 7$"),
+        ({"q": 3, "supernode": "paley", "degree": 3}, "degree .* paley .* got 3; \\D*2 and 4$"),
+        ({"q": 6, "degree": 3}, "^q .* got 6; \\D*5 and 7$"),
+        ({"q": 3, "supernode": "bundle", "degree": 3}, "iq, paley, complete, got 'bundle'"),
+        ({"q": 3}, "--q and --degree, or --radix"),
+        ({"radix": 15, "q": 3}, "--radix .*without --q and --degree"),
+        ({"radix": 2}, "radix .* got 2; \\D*3$"),
     ],
 )
 def test_polarstars_that_do_not_exist(options, said):
@@ -113,11 +113,9 @@ def test_polarstars_that_do_not_exist(options, said):
         PolarStar(**options)
 
 
-@pytest.mark.parametrize(
-    ("q", "said"), [(2, "nearest possible is 3"), (6, "nearest possible orders are 5 and 7")]
-)
-def test_slimflies_that_do_not_exist(q, said):
-    with pytest.raises(ParameterError, match=said):
+@pytest.mark.parametrize(("q", "nearest"), [(2, "3"), (6, "5 and 7"), (90, "89"), (97, "89"), (200, "89")])
+def test_slimflies_that_do_not_exist(q, nearest):
+    with pytest.raises(ParameterError, match=rf"^q .* 3 to 89.* got {q}; \D*{nearest}$"):
         SlimFly(q)
 
 
@@ -168,37 +166,37 @@ def test_parallel_links_are_links_of_their_own(tmp_path):
 @pytest.mark.parametrize(
     ("text", "name", "said"),
     [
-        ("", "g.edges", "holds no link"),
-        ("1 2\n3\n", "g.edges", "line 2: a link is two names, not '3'"),
-        ("1 2\n1 2 3\n", "g.edges", "line 2: a link is two names"),
-        ("1 2\n3 3\n", "g.edges", "line 2: '3' is linked to itself"),
-        ("1 2\n3 4\n", "g.edges", "2 graphs that are not connected"),
-        ("a b\nc c\n", "g.adjlist", "line 2: 'c' is linked to itself"),
-        ("<graphml", "g.graphml", "line 1: this is no XML"),
-        ("<svg/>", "g.graphml", "line 1: this is no GraphML but 'svg'"),
-        ("<graphml/>", "g.graphml", "it holds no graph"),
-        (GRAPHML.format("<node id='a'/>"), "g.graphml", "holds no link"),
+        ("", "g.edges", "g.edges .*link"),
+        ("1 2\n3\n", "g.edges", "line 2: .*link.* got '3'"),
+        ("1 2\n1 2 3\n", "g.edges", "line 2: .*link.* got '1 2 3'"),
+        ("1 2\n3 3\n", "g.edges", "line 2: .*'3'"),
+        ("1 2\n3 4\n", "g.edges", "connected.* 2\\b"),
+        ("a b\nc c\n", "g.adjlist", "line 2: .*'c'"),
+        ("<graphml", "g.graphml", "line 1: .*XML"),
+        ("<svg/>", "g.graphml", "line 1: .*graphml.*got 'svg'"),
+        ("<graphml/>", "g.graphml", "g.graphml .*one graph"),
+        (GRAPHML.format("<node id='a'/>"), "g.graphml", "g.graphml .*link"),
         (
             GRAPHML.format("<node id='a'/>\n<node id='a'/>"),
             "g.graphml",
-            "line 2: the node 'a' stands",
+            "line 2: .*node.*'a'",
         ),
-        (GRAPHML.format("<node id='a'/><edge source='a'/>"), "g.XML", "line 1: an edge without target"),
-        (GRAPHML.format("<node id='a'/><edge source='a' target='b'/>"), "g.graphml", "there is no node 'b'"),
+        (GRAPHML.format("<node id='a'/><edge source='a'/>"), "g.XML", "line 1: .*edge.*target"),
+        (GRAPHML.format("<node id='a'/><edge source='a' target='b'/>"), "g.graphml", "line 1: .*node.*'b'"),
         (
             GRAPHML.format("<node id='a'/>\n<edge source='a' target='a'/>"),
             "g.graphml",
-            "line 2: 'a' is",
+            "line 2: .*'a'",
         ),
         (
             GRAPHML.format("<edge source='a' target='b' directed='true'/>"),
             "g.graphml",
-            "line 1: a directed",
+            "line 1: .*directed",
         ),
-        (GRAPHML.format("</graph><graph>"), "g.graphml", "line 1: a second graph"),
-        ("1 2 {\n", "g.edges", "line 1: a link is two names"),
-        ("1 2 {} junk\n", "g.edges", "line 1: a link is two names"),
-        ("1 2\0\n", "g.edges", "line 1: this is no text"),
+        (GRAPHML.format("</graph><graph>"), "g.graphml", "line 1: .*second graph"),
+        ("1 2 {\n", "g.edges", "line 1: .*link.* got '1 2 {'"),
+        ("1 2 {} junk\n", "g.edges", "line 1: .*link.* got '1 2 {} junk'"),
+        ("1 2\0\n", "g.edges", "line 1: .*text"),
         ("1 2 " + "x" * 5000, "g.edges", "x\\.\\.\\.'$"),
     ],
 )
@@ -211,7 +209,7 @@ def test_a_directed_graph_is_refused(tmp_path):
     import networkx as nx
 
     nx.write_graphml(nx.DiGraph([(1, 2)]), tmp_path / "d.graphml")
-    with pytest.raises(ParameterError, match="directed graph"):
+    with pytest.raises(ParameterError, match="directed"):
         GraphFile(**{"from": str(tmp_path / "d.graphml")})
 
 
@@ -255,15 +253,15 @@ def test_names_may_be_numbers_of_any_length_and_anything_else(tmp_path):
 
 def test_what_is_no_text_is_told(tmp_path):
     (tmp_path / "g.edges").write_bytes(b"\xff\xfe1 2")
-    with pytest.raises(ParameterError, match="is no text"):
+    with pytest.raises(ParameterError, match=r"g.edges .*text"):
         GraphFile(**{"from": str(tmp_path / "g.edges")})
 
 
 def test_families_end_where_tables_of_all_pairs_would_not_fit():
     assert SlimFly(89).routers == 15_842
-    with pytest.raises(ParameterError, match="q = 97 is over 89"):
+    with pytest.raises(ParameterError, match=r"3 to 89.* got 97"):
         SlimFly(97)
-    with pytest.raises(ParameterError, match="at most 16384 are possible"):
+    with pytest.raises(ParameterError, match=r"at most 16384\b"):
         PolarStar(radix=100)
 
 

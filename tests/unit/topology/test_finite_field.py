@@ -132,16 +132,16 @@ def test_prime_power(order, factors):
 @pytest.mark.parametrize(
     ("order", "message"),
     [
-        (6, r"q = 6 is no prime power; the nearest possible orders are 5 and 7$"),
-        (100, r"q = 100 is no prime power; the nearest possible orders are 97 and 101$"),
-        (1, r"q = 1 is no prime power; the nearest possible order is 2$"),
-        (0, r"q = 0 is no prime power; the nearest possible order is 2$"),
-        (-3, r"q = -3 is no prime power; the nearest possible order is 2$"),
-        (129, r"q = 129 is over 128; the nearest possible order is 128$"),
-        (131, r"q = 131 is over 128; the nearest possible order is 128$"),
-        ("x", r"q must be a whole number, got 'x'$"),
-        (7.0, r"q must be a whole number, got 7\.0$"),
-        (True, r"q must be a whole number, got True$"),
+        (6, r"^q .* got 6; \D*5 and 7$"),
+        (100, r"^q .* got 100; \D*97 and 101$"),
+        (1, r"^q .* got 1; \D*2$"),
+        (0, r"^q .* got 0; \D*2$"),
+        (-3, r"^q .* got -3; \D*2$"),
+        (129, r"^q .* 2 to 128, got 129; \D*128$"),
+        (131, r"^q .* 2 to 128, got 131; \D*128$"),
+        ("x", r"^q .* whole number, got 'x'$"),
+        (7.0, r"^q .* whole number, got 7\.0$"),
+        (True, r"^q .* whole number, got True$"),
     ],
 )
 def test_other_orders_are_refused_with_the_nearest_possible_ones(order, message):

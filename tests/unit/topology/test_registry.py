@@ -20,22 +20,22 @@ def test_every_family_has_an_example_that_names_it_and_its_parameters(name):
 
 @pytest.mark.parametrize("name", ["", "polarfl", "PolarFly", "torus"])
 def test_unknown_family_is_refused_with_those_that_exist(name):
-    with pytest.raises(UsageError, match=f"unknown topology '{name}'; there are: .*polarfly"):
+    with pytest.raises(UsageError, match=f"graph, polarfly, polarstar, slimfly, got '{name}'"):
         family(name)
-    with pytest.raises(UsageError, match="unknown topology"):
+    with pytest.raises(UsageError, match=f"got '{name}'"):
         make_topology(name, {"q": 3})
 
 
 def test_missing_parameter_is_named_with_an_example():
-    with pytest.raises(ParameterError, match="polarfly needs --q, as in: polarfly --q 7"):
+    with pytest.raises(ParameterError, match=r"polarfly .*--q\b.*polarfly --q 7"):
         make_topology("polarfly", {})
 
 
 def test_foreign_parameter_is_named():
-    with pytest.raises(ParameterError, match="polarfly has no parameter --degree; try: polarfly --q 7"):
+    with pytest.raises(ParameterError, match=r"polarfly .*--degree.*polarfly --q 7"):
         make_topology("polarfly", {"q": 3, "degree": 4})
 
 
 def test_invalid_value_is_refused_by_the_family():
-    with pytest.raises(ParameterError, match="q = 6 is no prime power"):
+    with pytest.raises(ParameterError, match=r"^q .*got 6"):
         make_topology("polarfly", {"q": 6})
