@@ -6,7 +6,6 @@ import contextlib
 import os
 import queue
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -35,12 +34,12 @@ from emulation.subprocesses import marked_environment
 from routing.registry import routing as routing_named
 from topology.errors import MachineError, NegativeResult, PolarLabError
 from topology.exit_status import Status
-from traffic.engine.processes import with_project_path
+from traffic.engine.child_process import start_python
 
 _START_TIMEOUT_S = 120.0
 _SILENCE_TIMEOUT_S = 30.0
 _NICENESS = -10
-_SERVICE = (sys.executable, "-P", "-m", "controller.service")
+_SERVICE = ("-m", "controller.service")
 # One thread starts all controllers: a child that is to end with its parent ends with the very thread that
 # started it.
 _PARENT = ThreadPoolExecutor(1)
@@ -114,14 +113,11 @@ class ControllerProcess:
             command += ["--queues-from", str(theirs.fileno())]
         with theirs, self._log.open("ab") as stderr:
             self._process = _PARENT.submit(
-                subprocess.Popen,
-                ["setpriv", "--pdeathsig", "KILL", *command],  # the kernel ends it with us
+                start_python,
+                command,
+                marked_environment(),
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
                 stderr=stderr,
-                text=True,
-                env=with_project_path(marked_environment()),
-                start_new_session=True,
                 pass_fds=[theirs.fileno()],
             ).result()
         _prefer(self._process.pid)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from topology.errors import PolarLabError
+from traffic.engine.child_process import start_python
 from traffic.engine.jobs import Clock
 from traffic.engine.telemetry import LiveCounts
 
@@ -25,13 +24,6 @@ _LOOK_EVERY_S = 0.05
 
 class TrafficError(PolarLabError):
     """A traffic process failed; the text has its last line of error."""
-
-
-def with_project_path(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns an environment in which Python finds this project's packages before others of their names."""
-    users = environment.get("PYTHONPATH", "").split(os.pathsep)
-    folders = [str(Path(__file__).resolve().parents[2]), *filter(None, users)]
-    return {**environment, "PYTHONPATH": os.pathsep.join(folders)}
 
 
 class TrafficProcess:
@@ -53,26 +45,7 @@ class TrafficProcess:
         self.counts = LiveCounts()
         self._role, self._job = role, job
         self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._process = subprocess.Popen(
-            # The kernel ends it with this process; -P: nothing is imported from the working directory.
-            [
-                "setpriv",
-                "--pdeathsig",
-                "KILL",
-                sys.executable,
-                "-P",
-                "-m",
-                "traffic.engine.worker",
-                role,
-                str(path),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=with_project_path(environment),
-            start_new_session=True,
-        )
+        self._process = start_python(["-m", "traffic.engine.worker", role, str(path)], environment)
 
     @property
     def running(self) -> bool:

@@ -1,7 +1,6 @@
 """The parent's view of a controller process, with a script in the controller's place."""
 
 import os
-import sys
 import time
 
 import pytest
@@ -42,7 +41,7 @@ def controller(monkeypatch, tmp_path):
         lines = "".join(line if isinstance(line, str) else format_report(line) for line in reports)
         end = "time.sleep(60)" if status is None else f"sys.exit({status})"
         code = f"import sys, time; sys.stdout.write({lines!r}); sys.stdout.flush(); {end}"
-        monkeypatch.setattr(controller_process, "_SERVICE", (sys.executable, "-c", code))
+        monkeypatch.setattr(controller_process, "_SERVICE", ("-c", code))
         # Without the mark by which a fabric's clean-up finds, and kills, what others left.
         monkeypatch.setattr(controller_process, "marked_environment", os.environ.copy)
         log = tmp_path / "log"

@@ -88,7 +88,7 @@ def test_own_packages_that_are_loaded_already_do_no_harm(tmp_path):
 
 
 def test_children_import_the_projects_packages(users_folder):
-    from traffic.engine.processes import with_project_path
+    from traffic.engine.child_process import with_project_path
 
     environment = with_project_path({**os.environ, "PYTHONPATH": "."})
     code = "import traffic.engine.worker, controller.service; print('loaded')"
