@@ -13,8 +13,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, RoutePlan
-from routing.verification.equivalence_classes import DESTINATION_FIELDS, destination_classes, port_classes
-from routing.verification.switch_model import Emission, MatchKeys, Outcome, Packet, SwitchModel
+from routing.verification.equivalence_classes import (
+    DESTINATION_FIELDS,
+    destination_classes,
+    ingress_port_classes,
+)
+from routing.verification.switch_model import Emission, Outcome, Packet, SwitchModel, rule_interner
 from topology.addressing import INITIAL_TTL, Host, hosts_of, interface_name, switch_name
 from topology.base import Topology
 from topology.failures import Failure
@@ -75,11 +79,11 @@ class StateSpace:
         self.topology = plan.topology
         self.hosts = hosts_of(plan.topology, plan.concentration)
         self.states: list[State] = []
-        keys = MatchKeys()
-        self._models = [SwitchModel(switch, keys) for switch in plan.switches]
-        self._classes = destination_classes(plan.switches, self.hosts)
-        degrees = plan.topology.degrees.tolist()
-        self._ports = port_classes(plan.switches, (d + plan.concentration for d in degrees))
+        interner = rule_interner()
+        self._models = [SwitchModel(switch, interner) for switch in plan.switches]
+        self._classes = destination_classes(plan.switches, self.hosts, interner)
+        port_counts = (plan.topology.degrees + plan.topology.host_counts(plan.concentration)).tolist()
+        self._ports = ingress_port_classes(plan.switches, port_counts, interner)
         self._host_number = {host: number for number, host in enumerate(self.hosts)}
         self._numbers: dict[tuple[int, ...], int] = {}
         self._peers = _peers(plan.topology)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from operator import attrgetter, itemgetter
 
+from routing.interner import Interner
 from routing.plan.model import (
+    ETH_TYPE_IPV4,
     PORT_INGRESS,
     VLAN_PRESENT,
     Action,
@@ -55,31 +58,36 @@ Outcome = tuple[Emission, ...]  # everything that one arrival makes a switch sen
 
 
 class SwitchModel:
-    """One switch with a plan installed.
+    """One switch with a plan installed."""
 
-    Raises:
-        PlanError: two rules of one table with the same match and priority, two groups of one number, a
-            jump backwards, a rule or bucket for a group that does not exist, or groups in a circle.
-    """
+    def __init__(self, plan: SwitchPlan, interner: RuleInterner | None = None) -> None:
+        """Installs a plan.
 
-    def __init__(self, plan: SwitchPlan, keys: MatchKeys | None = None) -> None:
-        """Makes the switch; models that are given the same `keys` work out what they share only once."""
-        keys = MatchKeys() if keys is None else keys
+        Args:
+            plan: the tables and groups of one switch.
+            interner: shared by the models of a fabric's switches, which have most rules in common.
+
+        Raises:
+            PlanError: a switch cannot hold the plan: two rules of one table have the same match and
+                priority, two groups the same number, a rule jumps backwards, a rule or bucket names a group
+                that does not exist, or groups hand on in a circle.
+        """
+        interner = rule_interner() if interner is None else interner
         self._groups = {group.number: group for group in plan.groups}
         if len(self._groups) < len(plan.groups):
             raise PlanError(f"two groups of one number on {switch_name(plan.router)}")
         sound: set[int] = set()  # whose chains were followed to their ends
         for group in plan.groups:
             self._check_chain(group, (), sound)
-        rules: list[list[Rule]] = [[] for _ in Table]
-        checked: set[int] = set()  # of actions, which many rules share
-        for rule in plan.rules:
-            rules[rule.table].append(rule)
-            if rule.goto is not None or id(rule.actions) not in checked:
-                self._check(rule)
-                checked.add(id(rule.actions))
-        self._tables = [_TableIndex(rules[table], keys) for table in Table]
-        # The ports whose state mattered to what was processed, until somebody empties it.
+        tables: list[list[InternedRule]] = [[] for _ in Table]
+        for interned in interner.intern(plan.rules):
+            tables[interned.rule.table].append(interned)
+            for number in interned.groups:
+                if number not in self._groups:
+                    raise PlanError(f"rule names group {number}, which does not exist: {interned.rule}")
+        self._tables = [_TableIndex(rules) for rules in tables]
+        self._choices: dict[int, list[_Choice]] = {}  # by the group's number
+        # The ports whose state mattered to the packets processed so far; a caller may empty it.
         self.consulted: set[int] = set()
 
     def _check_chain(self, group: Group, before: tuple[int, ...], sound: set[int]) -> None:
@@ -94,13 +102,6 @@ class SwitchModel:
                         raise PlanError(f"a bucket names group {action.group}, which does not exist: {group}")
                     self._check_chain(self._groups[action.group], (*before, group.number), sound)
         sound.add(group.number)
-
-    def _check(self, rule: Rule) -> None:
-        if rule.goto is not None and rule.goto <= rule.table:
-            raise PlanError(f"rule goes back to table {rule.goto}: {rule}")
-        for action in rule.actions:
-            if isinstance(action, ToGroup) and action.group not in self._groups:
-                raise PlanError(f"rule names group {action.group}, which does not exist: {rule}")
 
     def rule_for(self, table: Table, packet: Mapping[str, int]) -> Rule | None:
         """Returns the rule of `table` that takes the packet, or None for a table miss."""
@@ -152,31 +153,64 @@ class SwitchModel:
         return outcomes
 
     def _group(self, group: Group, packet: Packet, dead_ports: frozenset[int]) -> _Shared:
-        # What a controller may yet point a bucket at has no share of the packets, but is possible.
-        weights: dict[Bucket, int] = {}
-        for bucket in group.buckets:
-            weights[bucket] = weights.get(bucket, 0) + bucket.weight
-        alive: dict[Bucket, int] = {}
-        for bucket, weight in weights.items():
-            if bucket.watch_port is not None:
-                self.consulted.add(bucket.watch_port)
-            if bucket.watch_port is not None and bucket.watch_port in dead_ports:
-                continue
-            if group.kind is not GroupKind.SELECT:
-                alive = {bucket: weight}  # the first; whether others live does not matter
-                break
-            if weight > 0:
-                alive[bucket] = weight
-        total = sum(alive.values())
-        possible = alive | {bucket: 0 for bucket in group.candidates if bucket not in alive}
+        possible = self._possible_buckets(group, dead_ports)
         if not possible:
             return _NOTHING
-        # A bucket works on a copy: what it rewrites is not seen by the actions after the group.
+        total = max(sum(weight for _, weight in possible), 1)
+        # A bucket works on a copy: its rewrites are not seen by the actions after the group.
         return [
-            (share * weight / max(total, 1), outcome)
-            for bucket, weight in possible.items()
+            (share * weight / total, outcome)
+            for bucket, weight in possible
             for share, outcome in self._apply(bucket.actions, dict(packet), dead_ports)
         ]
+
+    def _possible_buckets(self, group: Group, dead_ports: frozenset[int]) -> list[tuple[Bucket, int]]:
+        """Returns the buckets that the group may apply now or after an adaptation, with their weights.
+
+        A bucket that only an adaptation may put in, or bring back to life, has the weight 0.
+        """
+        if group.number not in self._choices:
+            self._choices[group.number] = _choices(group)
+        possible = []
+        decided = False
+        for choice in self._choices[group.number]:
+            bucket, weight = choice.bucket, 0
+            if choice.present and not decided:
+                if bucket.watch_port is not None:
+                    self.consulted.add(bucket.watch_port)
+                if bucket.watch_port is None or bucket.watch_port not in dead_ports:
+                    # Only select groups have weights; the others apply the first bucket that lives.
+                    decided = group.kind is not GroupKind.SELECT
+                    weight = 1 if decided else choice.weight
+            if weight or choice.candidate:
+                possible.append((bucket, weight))
+        return possible
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """One of the different buckets that a group has or may get.
+
+    Attributes:
+        bucket: the bucket.
+        weight: the sum of the weights of all such buckets of the group.
+        present: whether the group has such a bucket.
+        candidate: whether an adaptation may give it one.
+    """
+
+    bucket: Bucket
+    weight: int
+    present: bool
+    candidate: bool
+
+
+def _choices(group: Group) -> list[_Choice]:
+    weights: dict[Bucket, int] = {}
+    for bucket in group.buckets:
+        weights[bucket] = weights.get(bucket, 0) + bucket.weight
+    candidates = dict.fromkeys(group.candidates)
+    different = [*weights, *(bucket for bucket in candidates if bucket not in weights)]
+    return [_Choice(b, weights.get(b, 0), b in weights, b in candidates) for b in different]
 
 
 _Shared = list[tuple[float, Outcome]]
@@ -216,62 +250,109 @@ def _rewrite(action: Action, packet: Packet) -> None:
             raise PlanError(f"unknown action {action}")
 
 
+# The (field, mask) pairs that a match looks at, by field.
 _Shape = tuple[tuple[str, int | None], ...]
 
 
-class MatchKeys:
-    """Matches as the fields and masks that they look at, and the values that these must have."""
+@dataclass(frozen=True, slots=True)
+class MatchKey:
+    """A match in the form that look-ups use.
 
-    def __init__(self) -> None:
-        # By identity, because a plan's switches share their matches; the match is kept, so is its id.
-        self._known: dict[int, tuple[_Shape, tuple[int, ...], Match]] = {}
+    Attributes:
+        shape: the fields and masks that it looks at, the same for the same fields in any order.
+        values: the value that each of them must have.
+        takes_ipv4: whether it may take IPv4 packets.
+    """
 
-    def key(self, match: Match) -> tuple[_Shape, tuple[int, ...], Match]:
-        """Returns shape and values of a match, the same for the same fields in any order, and the match."""
-        known = self._known.get(id(match))
-        if known is None:
-            parts = sorted(match, key=attrgetter("field"))
-            shape = tuple((part.field, part.mask) for part in parts)
-            known = self._known[id(match)] = (shape, tuple(part.value for part in parts), match)
-        return known
+    shape: _Shape
+    values: tuple[int, ...]
+    takes_ipv4: bool
+
+
+@dataclass(slots=True, eq=False)
+class InternedRule:
+    """The one object for all equal rules of a fabric, with facts that do not depend on the switch.
+
+    Attributes:
+        rule: the first of the equal rules.
+        match_key: of its match.
+        groups: the groups that its actions name.
+    """
+
+    rule: Rule
+    match_key: MatchKey
+    groups: tuple[int, ...]
+
+
+RuleInterner = Interner[Rule, InternedRule]
+
+
+def rule_interner() -> RuleInterner:
+    """Returns an interner for rules, which refuses a rule that jumps backwards with a PlanError."""
+    match_keys = Interner(_match_key)
+    groups_named = Interner(_groups_named)
+
+    def interned(rule: Rule) -> InternedRule:
+        if rule.goto is not None and rule.goto <= rule.table:
+            raise PlanError(f"rule goes back to table {rule.goto}: {rule}")
+        [match_key], [groups] = match_keys.intern((rule.match,)), groups_named.intern((rule.actions,))
+        return InternedRule(rule, match_key, groups)
+
+    return Interner(interned)
+
+
+def _match_key(match: Match) -> MatchKey:
+    parts = sorted(match, key=attrgetter("field"))
+    return MatchKey(
+        shape=tuple((part.field, part.mask) for part in parts),
+        values=tuple(part.value for part in parts),
+        takes_ipv4=all(part.field != "eth_type" or part.value == ETH_TYPE_IPV4 for part in parts),
+    )
+
+
+def _groups_named(actions: Actions) -> tuple[int, ...]:
+    return tuple(action.group for action in actions if isinstance(action, ToGroup))
 
 
 class _TableIndex:
     """A table's rules by the shape of their matches, so that a look-up is a few dictionary accesses."""
 
-    def __init__(self, rules: Iterable[Rule], keys: MatchKeys) -> None:
-        by_shape: dict[_Shape, dict[tuple[int, ...], Rule]] = {}
+    def __init__(self, rules: Iterable[InternedRule]) -> None:
+        self._entries: dict[_Shape, dict[tuple[int, ...], Rule]] = {}
         hidden: set[tuple[int, _Shape, tuple[int, ...]]] = set()
-        for rule in rules:
-            shape, values, _ = keys.key(rule.match)
-            entries = by_shape.setdefault(shape, {})
-            other = entries.get(values)
+        for interned in rules:
+            rule, key = interned.rule, interned.match_key
+            entries = self._entries.get(key.shape)
+            if entries is None:
+                entries = self._entries[key.shape] = {}
+            other = entries.get(key.values)
             if other is None:
-                entries[values] = rule
+                entries[key.values] = rule
                 continue
-            # Two rules with one match: the one of lower priority never sees a packet.
-            lower = min(other.priority, rule.priority)
-            identity = (lower, shape, values)
+            # Of two rules with one match, the one of lower priority never takes a packet.
+            identity = (min(other.priority, rule.priority), key.shape, key.values)
             if other.priority == rule.priority or identity in hidden:
                 raise PlanError(f"two rules with one match and priority: {rule}")
             hidden.add(identity)
             if rule.priority > other.priority:
-                entries[values] = rule
-        tops = {shape: max(r.priority for r in e.values()) for shape, e in by_shape.items()}
-        # Highest priority first: a search ends when no shape that is left can beat the rule it has.
-        self._shapes = sorted(
-            ((tops[shape], shape, entries) for shape, entries in by_shape.items()),
-            key=itemgetter(0),
-            reverse=True,
-        )
+                entries[key.values] = rule
+
+    @cached_property
+    def _shapes(self) -> list[tuple[int, _Shape, dict[tuple[int, ...], Rule]]]:
+        """The highest priority and the rules of each shape, highest priority first."""
+        tops = {shape: max(r.priority for r in rules.values()) for shape, rules in self._entries.items()}
+        shapes = [(tops[shape], shape, rules) for shape, rules in self._entries.items()]
+        return sorted(shapes, key=itemgetter(0), reverse=True)
 
     def fields(self) -> set[str]:
-        return {field for _, shape, _ in self._shapes for field, _ in shape}
+        """Returns the names of the fields that rules look at."""
+        return {field for shape in self._entries for field, _ in shape}
 
     def lookup(self, packet: Mapping[str, int]) -> Rule | None:
+        """Returns the rule that takes a packet, or None."""
         best: Rule | None = None
         for top, shape, entries in self._shapes:
-            if best is not None and best.priority >= top:
+            if best is not None and best.priority >= top:  # no shape that is left can beat it
                 break
             try:
                 values = tuple(

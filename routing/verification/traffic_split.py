@@ -27,7 +27,7 @@ class TrafficSplit:
     Attributes:
         states: how many states there are.
         starts: int64, routers x routers: the state in which packets of a (source, destination) begin; -1 on
-            the diagonal.
+            the diagonal and where either of the two has no hosts.
         origins: int64, one per step between routers: the state that it leaves.
         targets: int64: the state that it leads to.
         links: int64: the directed link that it takes.
@@ -51,7 +51,7 @@ def traffic_split(plan: RoutePlan) -> TrafficSplit:
         PlanError: the plan is no valid content for its switches.
     """
     collected = _Collected(plan)
-    first_hosts = collected.space.hosts[:: plan.concentration]
+    first_hosts = tuple(host for host in collected.space.hosts if host.index == 0)
     for destination in first_hosts:
         collected.add_destination(first_hosts, destination)
     return collected.result()

@@ -19,7 +19,7 @@ from routing.plan.model import (
     match,
 )
 from routing.registry import make_plan
-from routing.verification.equivalence_classes import destination_classes, port_classes
+from routing.verification.equivalence_classes import destination_classes, ingress_port_classes
 from routing.verification.switch_model import PlanError
 from routing.verification.verifier import prove
 from topology.addressing import hosts_of
@@ -45,7 +45,9 @@ def test_destinations_behind_one_neighbour_are_alike_and_own_hosts_are_not():
 
 
 def test_all_fabric_ports_are_alike_and_no_host_port_is():
-    for switch, ports in zip(PLAN.switches, port_classes(PLAN.switches, GRAPH.degrees + 2), strict=True):
+    for switch, ports in zip(
+        PLAN.switches, ingress_port_classes(PLAN.switches, GRAPH.degrees + 2), strict=True
+    ):
         degree = int(GRAPH.degrees[switch.router])
         assert ports[1 : degree + 1] == [1] * degree
         assert ports[degree + 1 :] == [degree + 1, degree + 2]
@@ -54,7 +56,7 @@ def test_all_fabric_ports_are_alike_and_no_host_port_is():
 def ports_of(actions, groups=(), degree=3):
     entries = [Rule(Table.INGRESS, 1, match(in_port=port), goto=Table.MINIMAL) for port in (1, 2, 3)]
     switch = SwitchPlan(0, (*entries, Rule(Table.MINIMAL, 1, (), actions)), groups)
-    return port_classes([switch], [degree])[0][1:]
+    return ingress_port_classes([switch], [degree])[0][1:]
 
 
 def test_a_port_that_a_packet_may_go_back_by_is_like_no_other():

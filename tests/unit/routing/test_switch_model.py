@@ -21,7 +21,7 @@ from routing.plan.model import (
     ToGroup,
     match,
 )
-from routing.verification.switch_model import PlanError, SwitchModel
+from routing.verification.switch_model import Emission, PlanError, SwitchModel
 
 ALL_UP = frozenset()
 
@@ -190,6 +190,28 @@ def test_a_fast_failover_bucket_watches_its_port_not_where_it_sends_to():
     model = group(GroupKind.FAST_FAILOVER, Bucket((Output(1),), 5), Bucket((Output(2),)))
     assert ports(model, dead={5}) == [(2,)]
     assert ports(model, dead={1}) == [()]
+
+
+@pytest.mark.parametrize("kind", [GroupKind.INDIRECT, GroupKind.FAST_FAILOVER])
+def test_only_select_groups_have_weights(kind):
+    model = group(kind, Bucket((Output(3),), 1, weight=0))
+    assert model.process_with_shares({"in_port": 9}, ALL_UP) == [
+        (1.0, (Emission(3, {"in_port": 9}),)),
+    ]
+
+
+def test_equal_buckets_of_a_select_group_are_one_outcome_with_their_weights_added():
+    model = group(GroupKind.SELECT, *(Bucket((Output(port),), weight=2) for port in (1, 2, 1, 1)))
+    outcomes = model.process_with_shares({"in_port": 9}, ALL_UP)
+    assert [(share, outcome[0].port) for share, outcome in outcomes] == [(0.75, 1), (0.25, 2)]
+
+
+def test_a_candidate_is_possible_without_a_share_of_the_packets():
+    held, other = Bucket((Output(1),), 1), Bucket((Output(2),), 2)
+    groups = (Group(1, GroupKind.SELECT, (held, held), (held, other)),)
+    model = switch(rule(ToGroup(1)), groups=groups)
+    for dead, shares in ((set(), [1.0, 0.0]), ({1}, [0.0, 0.0]), ({2}, [1.0, 0.0])):
+        assert [s for s, _ in model.process_with_shares({"in_port": 9}, frozenset(dead))] == shares
 
 
 def test_a_group_without_buckets_drops():

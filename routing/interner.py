@@ -1,0 +1,53 @@
+"""Interning of plain data: equal values are represented by one object, which is made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value", bound=Hashable)
+Representative = TypeVar("Representative")
+
+
+class Interner(Generic[Value, Representative]):
+    """Gives equal values the same representative: a number, or an object with facts about the value.
+
+    Hashing a rule takes microseconds, because its match and its actions are hashed with it, and the switches
+    of a fabric share most of their rules. So an object that was interned before is recognised by its
+    identity. This is safe because the interner keeps every object that it was given: an identity passes to
+    another object only after the first one is gone. The values must not change.
+    """
+
+    def __init__(self, make: Callable[[Value], Representative]) -> None:
+        """Prepares to represent values.
+
+        Args:
+            make: value -> its representative; called once for equal values.
+        """
+        self._make = make
+        self._by_value: dict[Value, Representative] = {}
+        self._by_identity: dict[int, Representative] = {}
+        self._kept: list[Value] = []
+
+    def __len__(self) -> int:
+        """Returns the number of different values so far."""
+        return len(self._by_value)
+
+    def intern(self, values: Iterable[Value]) -> list[Representative]:
+        """Returns the representative of each value.
+
+        Args:
+            values: any values; they are kept as long as the interner is.
+
+        Returns:
+            As many representatives, in the order of `values`.
+        """
+        known = self._by_identity
+        return [known[id(value)] if id(value) in known else self._add(value) for value in values]
+
+    def _add(self, value: Value) -> Representative:
+        if value not in self._by_value:
+            self._by_value[value] = self._make(value)
+        self._kept.append(value)
+        representative = self._by_identity[id(value)] = self._by_value[value]
+        return representative
