@@ -1,4 +1,4 @@
-"""Schedules and patterns: repeatable, ascending, at the right rate, to the right hosts."""
+"""Schedules: repeatable, ascending, for the right hosts."""
 
 import json
 from dataclasses import replace
@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from topology.errors import ParameterError, UsageError
-from traffic.workload.events import CHUNK_EVENTS, number_per_source
-from traffic.workload.patterns import Pattern, check_load, split_name
+from traffic.workload.events import CHUNK_EVENTS
+from traffic.workload.patterns import Pattern
 from traffic.workload.schedule import (
     AllPairsSchedule,
     ConsecutiveSchedule,
@@ -31,51 +30,6 @@ def all_events(schedule) -> dict[str, np.ndarray]:
 @pytest.fixture(scope="module")
 def events() -> dict[str, np.ndarray]:
     return all_events(POISSON)
-
-
-# ---- Bernoulli and constant ----
-
-SLOTTED = replace(POISSON, arrivals="bernoulli", most_packets_per_s=1000.0)
-CONSTANT = replace(POISSON, arrivals="constant")
-
-
-@pytest.mark.parametrize("schedule", [SLOTTED, CONSTANT], ids=["bernoulli", "constant"])
-def test_other_arrivals_are_as_many_in_order_and_repeatable(schedule):
-    found, again = (
-        all_events(schedule),
-        all_events(schedule_from_dict(json.loads(json.dumps(schedule.to_dict())))),
-    )
-    assert all(np.array_equal(found[name], again[name]) for name in FIELDS)
-    assert np.all(np.diff(found["time_ns"]) >= 0)
-    assert found["time_ns"][-1] < 4 * SECOND_NS
-    assert len(found["time_ns"]) == pytest.approx(20 * 500 * 4, rel=0.02)
-    assert max(len(chunk) for chunk in schedule.chunks()) <= CHUNK_EVENTS
-    for source in range(20):
-        assert found["sequence"][found["source"] == source].tolist() == list(
-            range((found["source"] == source).sum())
-        )
-
-
-def test_bernoulli_hosts_send_in_packet_times_of_their_own_by_chance():
-    found = all_events(SLOTTED)
-    for source in range(20):
-        times = found["time_ns"][found["source"] == source]
-        gaps = np.diff(times) / 1e6  # a packet time is 1 ms
-        assert np.abs(gaps - np.round(gaps)).max() < 0.01
-        assert gaps.min() > 0.99
-        # In half of the packet times one is sent: gaps are geometric, with mean 2 and deviation 1.41.
-        assert gaps.mean() == pytest.approx(2, rel=0.1)
-        assert gaps.std() == pytest.approx(2**0.5, rel=0.15)
-
-
-def test_constant_hosts_send_at_even_distances():
-    found = all_events(CONSTANT)
-    for source in range(20):
-        gaps = np.diff(found["time_ns"][found["source"] == source])
-        assert np.abs(gaps - 2_000_000).max() <= 1
-
-
-# ---- Poisson ----
 
 
 def test_the_same_seed_offers_the_same_packets(events):
@@ -103,27 +57,6 @@ def test_times_ascend_within_the_duration(events):
     assert events["time_ns"][-1] < POISSON.duration_ns == POISSON.end_ns
 
 
-@pytest.mark.parametrize(("rate", "hosts"), [(500.0, 20), (3.5, 7), (2000.0, 2)])
-def test_rate_is_right_within_three_standard_deviations(rate, hosts):
-    pattern = Pattern("uniform", hosts)
-    schedule = replace(POISSON, packets_per_s=rate, pattern=pattern, duration_ns=10 * SECOND_NS)
-    expected = rate * hosts * 10
-    count = len(all_events(schedule)["time_ns"])
-    assert abs(count - expected) <= 3 * expected**0.5
-
-
-def test_every_host_sends_about_equally_much(events):
-    counts = np.bincount(events["source"], minlength=20)
-    assert np.all(np.abs(counts - 2000) < 4.5 * 2000**0.5)
-
-
-def test_gaps_of_one_host_are_exponential(events):
-    gaps = np.diff(events["time_ns"][events["source"] == 3])
-    # An exponential distribution's standard deviation is its mean; a regular sender's would be 0.
-    assert np.std(gaps) == pytest.approx(np.mean(gaps), rel=0.1)
-    assert np.median(gaps) == pytest.approx(np.log(2) * np.mean(gaps), rel=0.1)
-
-
 def test_flows_are_drawn_evenly(events):
     counts = np.bincount(events["flow"])
     assert len(counts) == 8
@@ -145,40 +78,6 @@ def test_chunks_are_bounded_and_not_empty():
 
 def test_a_run_too_short_for_a_packet_has_none():
     assert list(replace(POISSON, duration_ns=1).chunks()) == []
-
-
-# ---- patterns ----
-
-
-def test_uniform_never_sends_to_itself_and_covers_all_others_equally():
-    hosts, each = 9, 8000
-    sources = np.repeat(np.arange(hosts), each)
-    destinations = Pattern("uniform", hosts).destinations(sources, np.random.default_rng(5))
-    counts = np.zeros((hosts, hosts), int)
-    np.add.at(counts, (sources, destinations), 1)
-    assert not counts.diagonal().any()
-    others = counts[~np.eye(hosts, dtype=bool)]
-    assert np.all(np.abs(others - each / (hosts - 1)) < 4.5 * (each / (hosts - 1)) ** 0.5)
-
-
-@pytest.mark.parametrize("name", ["", "Uniform", "nonsense"])
-def test_unknown_pattern_is_refused_with_those_that_exist(name):
-    with pytest.raises(UsageError, match=f"uniform, got '{name}'.*allreduce"):
-        split_name(name)
-
-
-@pytest.mark.parametrize("load", [1e-6, 0.3, 1, 1.0])
-def test_possible_loads(load):
-    check_load(load)
-
-
-@pytest.mark.parametrize("load", [0, 1.5, -1, 1.0001, float("nan"), float("inf")])
-def test_impossible_loads_are_refused(load):
-    with pytest.raises(ParameterError, match=f"over 0 and at most 1, got {load:g}"):
-        check_load(load)
-
-
-# ---- all pairs ----
 
 
 @pytest.mark.parametrize("hosts", [2, 3, 7, 50])
@@ -223,21 +122,11 @@ def test_all_pairs_chunks_are_bounded_for_many_hosts():
     assert [len(next(chunks)) for _ in range(4)] == [CHUNK_EVENTS, 5, CHUNK_EVENTS, 5]
 
 
-# ---- as settings, and numbering ----
-
-
 @pytest.mark.parametrize("schedule", [POISSON, AllPairsSchedule(5, 1000, (0, 6))], ids=["poisson", "pairs"])
 def test_settings_survive_json(schedule):
     again = schedule_from_dict(json.loads(json.dumps(schedule.to_dict())))
     assert again == schedule
     assert again.end_ns == schedule.end_ns
-
-
-def test_number_per_source_goes_on_where_it_stopped():
-    sent = np.array([5, 0, 2])
-    numbers = number_per_source(np.array([2, 0, 2, 2, 0]), sent)
-    assert numbers.tolist() == [2, 5, 3, 4, 6]
-    assert sent.tolist() == [7, 0, 5]
 
 
 def test_consecutive_schedules_are_their_parts_one_after_the_other():
