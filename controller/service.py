@@ -1,13 +1,11 @@
-"""The controller as a process: makes a plan, proves it, listens, installs it, and says so.
+"""The controller's process: it compiles a plan, proves it, listens for switches, and installs it on them.
 
     python -m controller.service polarfly q=7 --routing min --listen unix:/run/polarlab/controller
 
-What happens is reported on standard output, one JSON object per line (`event` is planned, proven,
-listening, connected, ready, installed, incomplete, taking over, adapted, restored, port, replanned,
-warning, refused, disconnected, foreign or fatal); logs go to standard error. An adaptive routing's
-controller reads the queues that are handed to it, or, told the links' rate, asks the switches for their
-ports' statistics. Exit status as everywhere: 1 the plan fails its proof and nothing is installed, 2 wrong
-use, 4 an internal error, 130 Ctrl-C.
+Reports (`controller.reports`) go to standard output, one JSON object per line, and logs to standard error.
+The controller of an adaptive routing reads the queues that its parent hands over; given the links' rate
+instead, it requests port statistics from the switches. The exit status is one of `topology.exit_status`: 1 if
+the plan fails its proof, in which case nothing is installed.
 """
 
 from __future__ import annotations
@@ -41,7 +39,14 @@ DEFAULT_LISTEN = "tcp:127.0.0.1:6653"
 
 @dataclass(frozen=True)
 class ListenAddress:
-    """Where switches connect to: a Unix socket's path, or a TCP host and port, with TLS or without."""
+    """An address for switches to connect to.
+
+    Attributes:
+        path: path of a Unix socket; None for TCP.
+        host: IP address for TCP.
+        port: TCP port.
+        tls: whether connections over TCP use TLS.
+    """
 
     path: str | None
     host: str
@@ -53,7 +58,7 @@ def parse_listen(text: str) -> ListenAddress:
     """Returns the address that `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT` names.
 
     Raises:
-        ParameterError: it has another form, or is no loopback address and without TLS.
+        ParameterError: the text has another form, or the address is neither local nor with TLS.
     """
     kind, _, rest = text.partition(":")
     if kind == "unix" and rest:
@@ -61,14 +66,20 @@ def parse_listen(text: str) -> ListenAddress:
     host, _, port = rest.rpartition(":")
     host = host.strip("[]")
     if kind not in ("tcp", "ssl") or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise ParameterError(f"cannot listen on {text!r}; use unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT")
+        raise ParameterError(
+            f"listening address must be unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT, got {text!r}"
+        )
     try:
         loopback = ipaddress.ip_address(host).is_loopback
     except ValueError:
-        raise ParameterError(f"{host!r} is no IP address; use tcp:127.0.0.1:{port}") from None
+        raise ParameterError(
+            f"host of a listening address must be an IP address, got {host!r}; "
+            f"for this machine's switches use tcp:127.0.0.1:{port}"
+        ) from None
     if kind == "tcp" and not loopback:
         raise ParameterError(
-            f"{host} is not a loopback address: use ssl:{host}:{port}, with certificates, if that is meant"
+            f"host of a tcp: address must be a loopback address, got {host}; "
+            f"for switches elsewhere use ssl:{host}:{port} with certificates"
         )
     return ListenAddress(None, host, int(port), kind == "ssl")
 
@@ -76,11 +87,18 @@ def parse_listen(text: str) -> ListenAddress:
 def proven_plan(
     name: str, params: dict[str, int | str], hosts: int, routing: str, *, local_repair: bool = True
 ) -> RoutePlan:
-    """Returns a plan that passed its proof, and reports both steps.
+    """Returns a plan that passed its proof, after a report of each step.
+
+    Args:
+        name: name of the topology's family.
+        params: parameters of the topology.
+        hosts: hosts per router.
+        routing: name of the routing.
+        local_repair: whether the plan has fast reroute.
 
     Raises:
         NegativeResult: the plan fails its proof.
-        UsageError: there is no such topology or routing.
+        UsageError: the topology or the routing is unknown.
     """
     started = time.monotonic()
     plan = make_plan(make_topology(name, params), hosts, routing, local_repair=local_repair)
@@ -95,52 +113,60 @@ def proven_plan(
 
 
 def serve(arguments: argparse.Namespace) -> None:
-    """Does what the command line asks for; returns only if listening ends."""
+    """Runs the controller that the command line describes, until it is ended.
+
+    Raises:
+        NegativeResult: the plan fails its proof.
+        UsageError: an argument is wrong.
+    """
     address = parse_listen(arguments.listen)
     files = (arguments.private_key, arguments.certificate, arguments.ca_certificate)
-    if address.tls and None in files:
-        raise UsageError("ssl: needs --private-key, --certificate and --ca-certificate")
-    if not address.tls and files != (None, None, None):
-        raise UsageError(f"certificates are for ssl:HOST:PORT, not for {arguments.listen}")
+    _check_certificates(arguments.listen, address, files)
     params = parse_params(arguments.topology, arguments.params)
     repair = not arguments.no_local_repair
     plan = proven_plan(arguments.topology, params, arguments.hosts, arguments.routing, local_repair=repair)
-
     loop = None if routing(plan.routing).oblivious else _adaptive_loop(arguments, plan)
 
-    # Only now: Ryu takes most of a second to import, and replaces the standard library's sockets.
+    # Imported late: Ryu takes most of a second, and replaces the standard library's sockets.
     from controller import app
     from controller.openflow import codec, runtime
 
     try:
         context = runtime.Certificates(*files).context() if address.tls else None
-    except OSError as error:  # TLS's own errors among them
+    except OSError as error:  # includes TLS errors
         raise UsageError(f"the certificates cannot be used: {error}") from error
     installer = Installer(plan, codec.fingerprint)
     try:
         listener = runtime.listen(address.path, address.host, address.port)
     except OSError as error:
-        raise UsageError(f"cannot listen on {arguments.listen}: {error.strerror}") from error
+        raise UsageError(f"the controller cannot listen on {arguments.listen}: {error.strerror}") from error
     report(Listening(arguments.listen))
     runtime.run(listener, context, app.PlanApp, installer, Replanner(plan), loop)
     die("a thread of the controller ended")
+
+
+def _check_certificates(listen: str, address: ListenAddress, files: tuple[str | None, ...]) -> None:
+    if address.tls and None in files:
+        raise UsageError("an ssl: address needs --private-key, --certificate and --ca-certificate")
+    if not address.tls and any(file is not None for file in files):
+        raise UsageError(f"listening address with certificates must be ssl:HOST:PORT, got {listen}")
 
 
 def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLoop:
     """Returns the loop for an adaptive routing.
 
     Raises:
-        UsageError: nothing tells what it is to go by.
+        UsageError: the arguments name no source of occupancies.
     """
-    asked = partial(bool)  # nobody can ask
+    requested = partial(bool)  # False: without a parent, nobody can request anything
     if arguments.queues_from is not None:
         connection = socket.socket(fileno=arguments.queues_from)  # stays open for requests
         queues = receive_queues(connection)
-        asked = partial(restore_requested, connection)
+        requested = partial(restore_requested, connection)
     elif arguments.link_rate is not None:
         queues = Queues({}, arguments.queue, arguments.link_rate)
     else:
-        raise UsageError(f"{plan.routing} adapts to the links' load: give --link-rate BITS_PER_S and --queue")
+        raise UsageError(f"{plan.routing} adapts to the load of links and needs --link-rate BITS_PER_S")
     source: OccupancySource
     if queues.switches:
         source = NetlinkOccupancy(queues.switches, queues.queue_packets)
@@ -148,14 +174,14 @@ def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLo
         degrees = plan.topology.degrees.tolist()
         ports = {dpid(router): frozenset(range(1, degree + 1)) for router, degree in enumerate(degrees)}
         source = PortStatisticsOccupancy(ports, queues.rate_bps, queues.queue_packets)
-    return AdaptiveLoop(plan, source, step_s(queues.rate_bps, queues.queue_packets), asked)
+    return AdaptiveLoop(plan, source, step_s(queues.rate_bps, queues.queue_packets), requested)
 
 
 def parse_params(name: str, words: list[str]) -> dict[str, int | str]:
     """Returns the parameters of a topology from words like `q=7`.
 
     Raises:
-        ParameterError: a word has another form or its value another type.
+        ParameterError: a value has the wrong type, or a required parameter is missing.
     """
     types = {parameter.name: parameter.type for parameter in family(name).parameters}
     params: dict[str, int | str] = {}
@@ -172,32 +198,43 @@ def parse_params(name: str, words: list[str]) -> dict[str, int | str]:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="controller.service", description=__doc__.splitlines()[0])
+    parser.add_argument("topology", help="family of the topology, as polarfly")
+    parser.add_argument("params", nargs="*", help="parameters of the topology, as q=7")
+    parser.add_argument("--hosts", type=int, default=1, help="hosts attached to each router (default 1)")
+    parser.add_argument("--routing", default="min", help="name of the routing (default min)")
+    parser.add_argument(
+        "--listen",
+        default=DEFAULT_LISTEN,
+        help=f"unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT (default {DEFAULT_LISTEN})",
+    )
+    parser.add_argument("--private-key", metavar="FILE", help="private key of the controller for ssl: (PEM)")
+    parser.add_argument("--certificate", metavar="FILE", help="certificate of the controller for ssl: (PEM)")
+    parser.add_argument(
+        "--ca-certificate", metavar="FILE", help="certificate of the switches' authority for ssl: (PEM)"
+    )
+    parser.add_argument("--no-local-repair", action="store_true", help="leave fast reroute out of the plan")
+    parser.add_argument(
+        "--queues-from", type=int, metavar="FD", help="descriptor of the local socket that carries the queues"
+    )
+    parser.add_argument(
+        "--link-rate", type=_positive, metavar="BITS_PER_S", help="rate of the links, to adapt by statistics"
+    )
+    parser.add_argument(
+        "--queue", type=_positive, default=32, help="capacity of a port's queue in packets (default 32)"
+    )
+    return parser
 
 
 def main() -> Status:
     """Runs the controller and returns its exit status."""
-    parser = argparse.ArgumentParser(prog="controller.service", description=__doc__.splitlines()[0])
-    parser.add_argument("topology", help="a family, as polarfly")
-    parser.add_argument("params", nargs="*", help="its parameters, as q=7")
-    parser.add_argument("--hosts", type=int, default=1, help="hosts per router")
-    parser.add_argument("--routing", default="min")
-    parser.add_argument("--listen", default=DEFAULT_LISTEN, help="unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT")
-    parser.add_argument("--private-key", metavar="FILE", help="for ssl: our private key (PEM)")
-    parser.add_argument("--certificate", metavar="FILE", help="for ssl: our certificate (PEM)")
-    parser.add_argument(
-        "--ca-certificate", metavar="FILE", help="for ssl: of the authority that signed the switches' (PEM)"
-    )
-    parser.add_argument("--no-local-repair", action="store_true", help="switches know no ways around")
-    parser.add_argument(
-        "--queues-from", type=int, metavar="FD", help="a descriptor that the queues to adapt to come over"
-    )
-    parser.add_argument("--link-rate", type=_positive, metavar="BITS_PER_S", help="to adapt by statistics")
-    parser.add_argument("--queue", type=_positive, default=32, help="packets per port (default 32)")
-    arguments = parser.parse_args()
+    arguments = _parser().parse_args()
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
         serve(arguments)

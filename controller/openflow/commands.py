@@ -1,4 +1,4 @@
-"""What the controller says to switches, as plain data; `controller.openflow.runtime` encodes it."""
+"""Commands to switches as plain data; `controller.openflow.codec` encodes them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from routing.plan.model import Group, Rule
 
 @dataclass(frozen=True, slots=True)
 class AskGroups:
-    """Ask for the groups that the switch holds."""
+    """Request for the groups that the switch holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskRules:
-    """Ask for the rules that the switch holds."""
+    """Request for the rules that the switch holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskPortStatistics:
-    """Ask for the counters of all ports."""
+    """Request for the counters of all ports."""
 
 
 @dataclass(frozen=True, slots=True)
 class PutGroup:
-    """Add a group, or change the one of its number where the switch has it already."""
+    """Addition of a group, or change of the group of its number if the switch has one."""
 
     group: Group
     exists: bool
@@ -32,7 +32,7 @@ class PutGroup:
 
 @dataclass(frozen=True, slots=True)
 class PutRule:
-    """Add a rule, or replace the one with the same match and priority."""
+    """Addition of a rule, which replaces the one with the same match and priority."""
 
     rule: Rule
     cookie: int
@@ -40,14 +40,14 @@ class PutRule:
 
 @dataclass(frozen=True, slots=True)
 class DropRules:
-    """Delete the rules with a cookie."""
+    """Deletion of the rules with a cookie."""
 
     cookie: int
 
 
 @dataclass(frozen=True, slots=True)
 class SetPortState:
-    """Set a port administratively down, or up again."""
+    """Setting of a port administratively down, or up again."""
 
     port: int
     down: bool
@@ -55,7 +55,7 @@ class SetPortState:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """Answer when all that came before is done."""
+    """Request for an answer once all earlier commands are processed."""
 
 
 Command = AskGroups | AskRules | AskPortStatistics | PutGroup | PutRule | DropRules | SetPortState | Barrier
@@ -63,7 +63,7 @@ Command = AskGroups | AskRules | AskPortStatistics | PutGroup | PutRule | DropRu
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A command with the transaction id that answers to it will carry."""
+    """A command with the transaction id that the answers to it carry."""
 
     xid: int
     command: Command

@@ -1,4 +1,4 @@
-"""The controller as a process of its own: where it listens, and how it ends."""
+"""The controller's process: its listening addresses, its errors, and its end."""
 
 import contextlib
 import json
@@ -78,11 +78,11 @@ def test_a_second_one_on_the_same_address_says_so(service):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--listen", "tcp:0.0.0.0:16653"), "not a loopback address"),
-        (("--listen", "tcp:localhost:16653"), "no IP address"),
-        (("--listen", "udp:127.0.0.1:1"), "use unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT"),
+        (("--listen", "tcp:0.0.0.0:16653"), "must be a loopback address, got 0.0.0.0"),
+        (("--listen", "tcp:localhost:16653"), "must be an IP address, got 'localhost'"),
+        (("--listen", "udp:127.0.0.1:1"), "must be unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT"),
         (("--listen", "ssl:127.0.0.1:16653"), "needs --private-key, --certificate and --ca-certificate"),
-        (("--certificate", "x"), "certificates are for ssl:HOST:PORT"),
+        (("--certificate", "x"), "must be ssl:HOST:PORT"),
         (
             (
                 *("--listen", "ssl:127.0.0.1:16653", "--private-key", "/nowhere/k"),

@@ -1,4 +1,4 @@
-"""The words that start a controller, and its plan before it listens."""
+"""The controller's command line, its plan before it listens, and its exit status."""
 
 import json
 
@@ -29,18 +29,18 @@ def test_addresses_to_listen_on(text, address):
     ["", "unix:", "tcp:", "tcp:127.0.0.1", "tcp:127.0.0.1:0", "tcp:127.0.0.1:65536", "udp:127.0.0.1:1"],
 )
 def test_other_forms_are_refused(text):
-    with pytest.raises(ParameterError, match=r"cannot listen on .*; use unix:PATH, tcp:HOST:PORT or ssl:"):
+    with pytest.raises(ParameterError, match=r"must be unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT"):
         parse_listen(text)
 
 
-def test_names_are_no_addresses():
-    with pytest.raises(ParameterError, match=r"'localhost' is no IP address; use tcp:127\.0\.0\.1:6653"):
+def test_names_are_refused_as_addresses():
+    with pytest.raises(ParameterError, match=r"IP address, got 'localhost'; .* tcp:127\.0\.0\.1:6653"):
         parse_listen("tcp:localhost:6653")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1"])
 def test_remote_addresses_need_tls(host):
-    with pytest.raises(ParameterError, match=f"{host} is not a loopback address: use ssl:{host}:6653"):
+    with pytest.raises(ParameterError, match=f"loopback address, got {host}; .* ssl:{host}:6653"):
         parse_listen(f"tcp:{host}:6653")
     assert parse_listen(f"ssl:{host}:6653") == ListenAddress(None, host, 6653, tls=True)
 
@@ -70,7 +70,7 @@ def test_a_proven_plan_is_reported_step_by_step(capsys):
 
 def test_a_plan_that_fails_its_proof_is_not_handed_out(monkeypatch):
     monkeypatch.setattr(service, "prove", lambda _plan: Proof(loops=1, faults=["h1_1 to h2_1: loop"]))
-    with pytest.raises(NegativeResult, match="fails its proof and is not installed: h1_1 to h2_1: loop"):
+    with pytest.raises(NegativeResult, match=r"fails its proof .* h1_1 to h2_1: loop"):
         proven_plan("polarfly", {"q": 2}, 1, "min")
 
 
