@@ -78,7 +78,14 @@ class SentCounter:
             self._lag.add((sent_ns - due_ns)[inside])
 
     def result(self, seconds: float) -> Sent:
-        """Returns everything counted so far, given the time since the schedule's start in seconds."""
+        """Returns everything counted so far.
+
+        Args:
+            seconds: the time since the schedule's start, in seconds.
+
+        Returns:
+            The counts; arrays are not copied.
+        """
         frames = self._frames.reshape(self._settings.hosts, -1)
         return Sent(frames, self._bytes.table, self.refused, self._lag, seconds)
 
@@ -138,7 +145,11 @@ class ReceivedCounter:
         self.damaged = 0
 
     def add(self, packets: ReceivedPackets) -> None:
-        """Counts packets that arrived after all those counted before."""
+        """Counts packets.
+
+        Args:
+            packets: packets that arrived after all those counted before.
+        """
         pairs = packets.source * self._settings.hosts + packets.destination
         self._bytes.add(packets.arrived_ns, packets.destination, packets.frame_bytes)
         arrived = self._settings.window.contains(packets.arrived_ns)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -172,7 +171,14 @@ NAMES = tuple(PATTERNS)
 
 
 def usage(name: str) -> str:
-    """Returns the form of a pattern's name on the command line, with its argument, as `perm1hop[:SEED]`."""
+    """Returns the form of a pattern's name on the command line, with its argument.
+
+    Args:
+        name: one of NAMES.
+
+    Returns:
+        The form, as `perm1hop[:SEED]` or `matrix:FILE`.
+    """
     argument = PATTERNS[name].argument
     if name == MATRIX:
         return f"{name}:{argument}"
@@ -283,7 +289,14 @@ def _router_partners(
     return tuple((first_host[partner] + index % counts[partner]).tolist())
 
 
-def check_load(load: Any) -> None:
-    """Raises ParameterError unless `load` is a fraction of the injection capacity, over 0 and at most 1."""
+def check_load(load: float) -> None:
+    """Checks an offered load.
+
+    Args:
+        load: the fraction of the hosts' injection capacity that the hosts offer.
+
+    Raises:
+        ParameterError: the load is not over 0 and at most 1.
+    """
     if not 0 < load <= 1:
         raise ParameterError(f"load must be over 0 and at most 1, got {load:g}")

@@ -25,7 +25,14 @@ class Span(NamedTuple):
         return self.end - self.begin
 
     def shifted(self, elements: int) -> Span:
-        """Returns the span that begins and ends so many elements later."""
+        """Returns the span moved towards the end of the vector.
+
+        Args:
+            elements: the number of elements by which it begins and ends later.
+
+        Returns:
+            A span of the same length.
+        """
         return Span(self.begin + elements, self.end + elements)
 
 

@@ -41,13 +41,40 @@ class Collective(Protocol):
     source: str
 
     def granule(self, ranks: int) -> int:
-        """Returns the number of bytes that message sizes are multiples of, for so many ranks."""
+        """Returns the number of bytes that message sizes are multiples of.
+
+        Args:
+            ranks: n, the number of ranks, at least 2.
+
+        Returns:
+            A number of bytes, a multiple of the size of an element.
+        """
 
     def bus_factor(self, ranks: int) -> float:
-        """Returns bus bandwidth over algorithm bandwidth (NCCL tests, PERFORMANCE.md), for so many ranks."""
+        """Returns the ratio of bus bandwidth to algorithm bandwidth.
+
+        Algorithm bandwidth is message size over time; bus bandwidth, which can be compared with that of the
+        links, does not depend on the number of ranks.
+
+        Args:
+            ranks: n, the number of ranks, at least 2.
+
+        Returns:
+            The factor, at most 2.
+
+        Source:
+            NVIDIA's nccl-tests, doc/PERFORMANCE.md.
+        """
 
     def vector_elements(self, message_bytes: int) -> int:
-        """Returns the length of a rank's vector, in elements, for a message of so many bytes."""
+        """Returns the length of a rank's vector.
+
+        Args:
+            message_bytes: the size of the message in bytes, a multiple of the granule.
+
+        Returns:
+            A number of elements.
+        """
 
     def initial_vectors(self, ranks: int, elements: int, seed: int) -> list[Elements]:
         """Returns the vectors that the ranks begin with: random elements, different for every rank.
@@ -62,10 +89,24 @@ class Collective(Protocol):
         """
 
     def expected_results(self, vectors: list[Elements]) -> list[Elements]:
-        """Returns the correct result of every rank, given all ranks' initial vectors."""
+        """Returns the correct result of every rank.
+
+        Args:
+            vectors: the initial vector of every rank.
+
+        Returns:
+            For every rank the elements that `result_part` has to have in the end.
+        """
 
     def result_part(self, vector: Elements) -> Elements:
-        """Returns the part of a rank's final vector that is its result."""
+        """Returns the part of a rank's final vector that is its result.
+
+        Args:
+            vector: the rank's whole vector.
+
+        Returns:
+            The vector, or a view of a part of it.
+        """
 
 
 class AllReduce:
@@ -176,7 +217,14 @@ COLLECTIVES: Mapping[str, Collective] = {"allreduce": AllReduce(), "all-to-all":
 
 
 def is_collective(pattern: str) -> bool:
-    """Returns whether a pattern's name is that of a collective, with or without an algorithm."""
+    """Returns whether a name is that of a collective.
+
+    Args:
+        pattern: the name of a pattern or of a collective, with or without an algorithm, as `allreduce:ring`.
+
+    Returns:
+        Whether the part before the colon is one of COLLECTIVES.
+    """
     return pattern.partition(":")[0] in COLLECTIVES
 
 
