@@ -1,7 +1,7 @@
-"""A fabric of queues in memory, for tests of the adaptation: packets, ports, flows, and a controller's steps.
+"""Packet model of a fabric's queues for tests of control laws: packets, ports, flows, control steps.
 
-It runs a plan's adaptive groups with the same law, step and queues as the real controller; everything else is
-the least that it takes: no host links, no delays but those of queues and frames.
+It runs a plan's adaptive groups with the law, step and queues of the real controller, and simplifies the
+rest: no host links, no delays but those of queues and frames.
 """
 
 import heapq
@@ -22,7 +22,7 @@ BURST = 3  # frames that the token bucket lets pass at once: the queue is empty 
 
 
 class PacketModel:
-    """One run of a pattern at a load; `bins` is the accepted fraction, half second by half second."""
+    """A fabric under an adaptive routing; `run` offers it one pattern after another."""
 
     def __init__(self, topology, hosts, name, source="netlink"):
         self.topology, self.hosts = topology, hosts
@@ -56,7 +56,14 @@ class PacketModel:
         return by_router
 
     def run(self, patterns, load, seconds, seed=1):
-        """Runs (until_s, pattern) after pattern; returns the accepted fraction by half seconds."""
+        """Offers patterns one after another and returns the accepted fraction of every half second.
+
+        Args:
+            patterns: (end of the pattern in s, its name), in order of time.
+            load: offered fraction of the hosts' injection capacity.
+            seconds: simulated time.
+            seed: seed of arrivals, flows and the patterns.
+        """
         rng = random.Random(seed)
         senders = self.topology.routers * self.hosts
         tables = [(until_s, self._choices(name, seed)) for until_s, name in patterns]

@@ -1,4 +1,4 @@
-"""The control laws: what they move, what they leave, where they settle, and what a fabric gains."""
+"""Control laws: the buckets that they move, their equilibria, and the gain of a fabric under load."""
 
 import itertools
 from collections import Counter
@@ -30,13 +30,13 @@ def make_adapter():
 
 
 def shares(groups, port):
-    """Returns how many buckets of a port's far group send by which port."""
+    """Returns port -> number of buckets of another port's far group that send by it."""
     (group,) = [g for g in groups if g.number == group_number(GroupRole.CHOICE_FAR, port)]
     return Counter(group.ports[group.candidates.index(bucket)][0] for bucket in group.buckets)
 
 
 def after(adapter, occupancies, steps):
-    """Returns every change of a number of steps under the same occupancies."""
+    """Returns the changes of a number of steps under the same occupancies."""
     return [changed for _ in range(steps) if (changed := adapter.update(occupancies))]
 
 
@@ -76,7 +76,7 @@ def test_detours_are_spread_over_equally_empty_neighbours():
     assert max(counts[port] for port in PORTS[1:]) - min(counts[port] for port in PORTS[1:]) <= 1
 
 
-def test_what_ports_carried_long_ago_does_not_gather_the_detours_on_one():
+def test_traces_of_past_traffic_do_not_gather_the_detours_on_one_port():
     """A running mean of a port that was ever used never gets back to 0."""
     adapter = make_adapter()
     after(adapter, {port: port / 20 for port in PORTS}, 5)
@@ -131,7 +131,7 @@ def test_a_group_rests_after_a_change():
 
 
 @pytest.mark.parametrize("demand", [1.2, 1.5, 2.0, 3.0])
-def test_the_share_settles_where_the_port_is_busy_and_nobody_flaps(demand):
+def test_the_share_settles_where_the_port_is_busy_without_flapping(demand):
     """A queue of 32 packets that is served 62.5 times a second and offered `demand` times as many."""
     adapter = make_adapter()
     queue, minimal = 0.0, BUCKETS

@@ -1,20 +1,25 @@
-"""Plans for what a failure leaves, of routings whose sources have one rule for all destinations."""
+"""Plans for the surviving graph: all connected pairs are delivered, and unaffected routes stay."""
 
 import itertools
+import random
 
 import networkx as nx
 import numpy as np
 import pytest
+from sample_fabrics import FABRICS, single_failures, together
 
 from routing.algorithms.minimal import minimal_plan
 from routing.compiler import SourceTable, compile_plan, detour_bucket
 from routing.plan.groups import GroupRole, group_number
 from routing.plan.model import Group, GroupKind, Rule, Table, ToGroup
 from routing.plan.tables import PRIORITY_ROUTER, TO_ANY_HOST
+from routing.registry import make_plan
 from routing.replan.replan import surviving_plan
+from routing.replan.surviving_graph import surviving_graph
+from routing.replan.update_order import update_rounds
 from routing.verification.verifier import prove
 from topology.errors import NegativeResult
-from topology.failures import failure_of
+from topology.failures import Failure, failure_of, link_failures, switch_failures
 from topology.families.polarfly import PolarFly
 from topology.faults import Element, ElementKind, link_element
 from topology.registry import make_topology
@@ -46,7 +51,7 @@ def test_one_rule_for_all_destinations_can_be_planned_around():
         assert not prove(plan, [both], every_host=False).undelivered
 
 
-def test_a_plan_whose_ways_are_longer_than_packets_live_is_none(tmp_path):
+def test_a_surviving_plan_longer_than_the_ttl_allows_is_refused(tmp_path):
     path = tmp_path / "ring.edges"
     path.write_text("\n".join(f"{a} {b}" for a, b in nx.cycle_graph(66).edges))
     topology = make_topology("graph", {"from": str(path)})
@@ -54,3 +59,64 @@ def test_a_plan_whose_ways_are_longer_than_packets_live_is_none(tmp_path):
     failure = failure_of(topology, [link_element(topology.link_list[0])])
     with pytest.raises(NegativeResult, match="have to take 65 hops, and they live for 63"):
         surviving_plan(whole, failure)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", ["min", "ugal-pf", "valiant"])
+def test_surviving_plans_of_polarfly_deliver_all_connected_pairs(name, seed):
+    graph = PolarFly(3)
+    rng = random.Random(seed)
+    everything = [*link_failures(graph), *switch_failures(graph)]
+    failure = together(rng.sample(everything, rng.choice([1, 2, 4, 8])))
+    plan = surviving_plan(make_plan(graph, 1, name), failure)
+    proof = prove(plan, [failure])
+    assert (proof.loops, proof.misdelivered, proof.blackholes) == (0, 0, 0), proof.faults
+    alive = graph.routers - len(failure.failed_routers)
+    assert proof.delivered + proof.cut_off == alive * (alive - 1)
+    before = make_plan(graph, 1, name)
+    assert [s.groups for s in plan.switches] == [s.groups for s in before.switches]
+
+
+def test_routes_that_are_still_shortest_stay():
+    graph = PolarFly(5)
+    failure = next(iter(link_failures(graph)))
+    whole = make_plan(graph, 1, "min")
+    changed = np.array([s.untagged_groups for s in surviving_plan(whole, failure).switches]) != np.array(
+        [s.untagged_groups for s in whole.switches]
+    )
+    everyone = np.arange(graph.routers)
+    longer = surviving_graph(graph, failure).distances != graph.distances(
+        everyone[:, None], everyone[None, :]
+    )
+    assert not (changed & ~longer).any()
+    assert 0 < changed.sum() < 0.05 * changed.size
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["min", "ugal"])
+@pytest.mark.parametrize(
+    "fabric", ["polarstar 2 iq 0", "slimfly 3", "torus", "hypercube", "a ring with every link twice", "grid"]
+)
+def test_surviving_plans_of_other_graphs_deliver_all_connected_pairs(fabric, name, seed):
+    topology = FABRICS[fabric]()
+    rng = random.Random(seed)
+    broken = rng.sample(single_failures(topology)[1:], rng.choice([1, 2, 4]))
+    failure = together(broken)
+    whole = make_plan(topology, 1, name)
+    plan = surviving_plan(whole, failure)
+    proof = prove(plan, [failure])
+    assert (proof.loops, proof.blackholes, proof.misdelivered) == (0, 0, 0), proof.faults
+    assert [s.groups for s in plan.switches] == [s.groups for s in whole.switches]
+    assert update_rounds(plan, plan, failure) == []
+
+
+def test_the_parallel_link_of_a_dead_one_serves():
+    topology = FABRICS["a ring with every link twice"]()
+    whole = make_plan(topology, 1, "min")
+    first = next(link_failures(topology))
+    assert surviving_plan(whole, first).switches[0].untagged_groups == whole.switches[0].untagged_groups
+    both = Failure("both", frozenset((r, p) for r, p in ((0, 1), (0, 2), (1, 1), (1, 2))))
+    plan = surviving_plan(whole, both)
+    assert plan.switches[0].untagged_groups != whole.switches[0].untagged_groups
+    proof = prove(plan, [both])
+    assert (proof.delivered, proof.max_hops) == (proof.pairs, 3)

@@ -1,4 +1,4 @@
-"""The routings that take detours: their proofs, their detours, and what a switch holds for them."""
+"""The routings by name: proofs of all their choices, their detours, and the size of their state."""
 
 import itertools
 
@@ -178,7 +178,7 @@ def test_the_adaptive_state_of_a_switch_is_of_order_q(q):
 
 
 @pytest.mark.parametrize("name", ["min", "valiant", "ugal"])
-def test_a_topology_of_ones_own_is_routed_and_proven(name):
+def test_a_topology_without_a_family_is_routed_and_proven(name):
     proof = prove(make_plan(Ring(), 2, name))
     assert proof.ok, proof.faults
     assert proof.max_hops == (2 if name == "min" else 4)

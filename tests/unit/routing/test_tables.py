@@ -1,4 +1,4 @@
-"""The tables that every routing shares, on an in-memory switch: ARP, spoofing, tags, delivery."""
+"""The rules that all routings share, on an in-memory switch: ARP, spoofing, tags, delivery."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def host(router: int, index: int = 0) -> Host:
 
 
 def ipv4(source: Host, destination: Host, **changes: int) -> dict[str, int]:
-    """A packet as `source` sends it, at the first host port."""
+    """Returns an IPv4 packet as its source sends it, at the first host port."""
     packet = {
         "in_port": PORT,
         "eth_type": IPV4,
@@ -41,7 +41,7 @@ def ipv4(source: Host, destination: Host, **changes: int) -> dict[str, int]:
 
 
 def arp(asked: int, **changes: int) -> dict[str, int]:
-    """A request of our host for the MAC address behind an IP address."""
+    """Returns a request of the first host for the MAC address behind an IP address."""
     packet = {
         "in_port": PORT,
         "eth_type": ARP,
@@ -58,7 +58,7 @@ def arp(asked: int, **changes: int) -> dict[str, int]:
 
 
 def sent(packet: dict[str, int]) -> tuple[int, dict[str, int]] | None:
-    """The port and the packet that leave the switch, or None where it is dropped."""
+    """Returns the port and the packet that leave the switch; None where the packet is dropped."""
     [outcome] = SWITCH.process(packet, frozenset())
     assert len(outcome) <= 1
     return (outcome[0].port, outcome[0].packet) if outcome else None
@@ -71,7 +71,7 @@ def test_a_hosts_own_packet_leaves_toward_its_destination():
     hop = int(ER_3.next_hops(ROUTER, FAR))
     port, packet = sent(ipv4(OWN, host(FAR)))
     assert port == ER_3.ports_toward(ROUTER, hop)
-    # Where it came in by is forgotten: it may have to go back there.
+    # The ingress port is cleared: an alternate may lead back there.
     assert packet == ipv4(OWN, host(FAR), ip_ttl=63, in_port=0)
 
 
