@@ -9,7 +9,6 @@ r is called `s<r+1>` and its datapath id is r + 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,25 +61,26 @@ def hosts_of(topology: Topology, concentration: int) -> tuple[Host, ...]:
 
     Args:
         topology: the graph of routers; its `host_counts` says which of them have hosts.
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
+        concentration: p, the parameter of `host_counts`, 1 to 254.
 
     Returns:
         All hosts; those of a router are next to each other, by index.
 
     Raises:
-        ParameterError: the concentration or an address number is outside its domain.
+        ParameterError: the concentration, a router's number of hosts, or an address number is outside its
+            domain.
     """
     check_hosts(concentration)
+    counts = topology.host_counts(concentration)
+    check_hosts(int(counts.max()))
     largest = topology.address_number(topology.routers - 1)
     if largest >= MAX_ROUTERS:
         raise ParameterError(f"address numbers of routers must be 0 to {MAX_ROUTERS - 1}, got {largest}")
-    return tuple(_enumerate(topology, concentration))
-
-
-def _enumerate(topology: Topology, concentration: int) -> Iterator[Host]:
-    for router, count in enumerate(topology.host_counts(concentration).tolist()):
-        for index in range(count):
-            yield Host(router, index, topology.address_number(router))
+    return tuple(
+        Host(router, index, topology.address_number(router))
+        for router, count in enumerate(counts.tolist())
+        for index in range(count)
+    )
 
 
 def host_routers(topology: Topology, concentration: int) -> npt.NDArray[np.int64]:
@@ -100,7 +100,7 @@ def check_hosts(concentration: int) -> None:
     """Checks that a router can have a number of hosts.
 
     Args:
-        concentration: p, the number of hosts at each router that has any.
+        concentration: the number of hosts of one router.
 
     Raises:
         ParameterError: the number is not within 1 to 254, the hosts that an address can tell apart.

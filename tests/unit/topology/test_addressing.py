@@ -112,3 +112,13 @@ def test_hosts_are_where_the_topology_attaches_them():
     assert names == ["h1_1", "h1_2", "h2_1", "h2_2", "h3_1", "h3_2"]
     assert host_routers(topology, 2).tolist() == [0, 0, 1, 1, 2, 2]
     assert topology.endpoints(2) == 6
+
+
+def test_a_router_with_more_hosts_than_addresses_is_refused():
+    class Crowded(LeafSpine):
+        def host_counts(self, concentration):
+            return 100 * super().host_counts(concentration)
+
+    assert len(hosts_of(Crowded(), 2)) == 4 * 200
+    with pytest.raises(ParameterError, match="1 to 254, got 300"):
+        hosts_of(Crowded(), 3)

@@ -1,9 +1,10 @@
-"""What every topology offers, seen on a small graph with parallel links."""
+"""Topologies in general, on a small graph with parallel links and on one with hosts at some routers only."""
 
 from types import MappingProxyType
 
 import numpy as np
 import pytest
+from leaf_spine import LeafSpine
 
 from topology.base import Adjacency, Link, Topology
 
@@ -58,6 +59,22 @@ def test_port_toward_a_doubled_neighbour_is_the_first(path):
 def test_host_ports_come_after_the_fabric_ports(path):
     assert [path.host_port(router, 0) for router in range(3)] == [3, 4, 2]
     assert path.host_port(1, 5) == 9
+
+
+def test_hosts_may_be_at_some_routers_only():
+    leaf_spine = LeafSpine(leaves=4, spines=2)
+    assert leaf_spine.host_counts(3).tolist() == [3, 3, 3, 3, 0, 0]
+    assert leaf_spine.endpoints(3) == 12
+    assert [leaf_spine.host_port(leaf, host) for leaf in (0, 3) for host in (0, 2)] == [3, 5, 3, 5]
+    assert leaf_spine.degrees.tolist() == [2, 2, 2, 2, 4, 4]
+
+
+def test_every_router_is_a_destination_whether_it_has_hosts_or_not():
+    leaf_spine = LeafSpine(leaves=4, spines=2)
+    for router in range(6):
+        blocks = list(leaf_spine.destination_blocks(router))
+        assert [other for block in blocks for other in block.routers] == [r for r in range(6) if r != router]
+        assert len(blocks) <= leaf_spine.next_hop_rules
 
 
 def test_all_next_hops_are_the_single_ones(path):

@@ -1,0 +1,148 @@
+"""Graphs from files: formats, names and their order, and the place of every error."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from topology.errors import ParameterError
+from topology.families.graph_file import GraphFile
+
+GRAPHML = "<graphml><graph edgedefault='undirected'>{}</graph></graphml>"
+
+
+def imported(tmp_path, text, name="graph.edges"):
+    path = tmp_path / name
+    path.write_text(text)
+    return GraphFile(**{"from": str(path)})
+
+
+def test_an_edge_list_is_read(tmp_path):
+    topology = imported(tmp_path, "# a square\n10 2\n2 3 {}\n3 1 # comment\n\n1 10\n")
+    assert topology.labels == ("1", "2", "3", "10")
+    assert (topology.routers, topology.links, topology.diameter) == (4, 4, 2)
+
+
+def test_an_adjacency_list_is_read(tmp_path):
+    topology = imported(tmp_path, "a b c\nb c\nc d\n", "graph.adjlist")
+    assert (topology.labels, topology.links) == (("a", "b", "c", "d"), 4)
+
+
+def test_graphml_is_read_as_it_is_written(tmp_path):
+    import networkx as nx
+
+    nx.write_graphml(nx.petersen_graph(), tmp_path / "p.graphml")
+    topology = GraphFile(**{"from": str(tmp_path / "p.graphml")})
+    assert (topology.routers, topology.links, topology.diameter) == (10, 15, 2)
+
+
+def test_parallel_links_are_links_of_their_own(tmp_path):
+    topology = imported(tmp_path, "1 2\n1 2\n2 3\n")
+    assert topology.degrees.tolist() == [2, 3, 1]
+    assert len({(link.port_a, link.port_b) for link in topology.link_list if link.a == 0}) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "said"),
+    [
+        ("", "g.edges", "g.edges .*link"),
+        ("1 2\n3\n", "g.edges", "line 2: .*link.* got '3'"),
+        ("1 2\n1 2 3\n", "g.edges", "line 2: .*link.* got '1 2 3'"),
+        ("1 2\n3 3\n", "g.edges", "line 2: .*'3'"),
+        ("1 2\n3 4\n", "g.edges", "connected.* 2\\b"),
+        ("a b\nc c\n", "g.adjlist", "line 2: .*'c'"),
+        ("<graphml", "g.graphml", "line 1: .*XML"),
+        ("<svg/>", "g.graphml", "line 1: .*graphml.*got 'svg'"),
+        ("<graphml/>", "g.graphml", "g.graphml .*one graph"),
+        (GRAPHML.format("<node id='a'/>"), "g.graphml", "g.graphml .*link"),
+        (
+            GRAPHML.format("<node id='a'/>\n<node id='a'/>"),
+            "g.graphml",
+            "line 2: .*node.*'a'",
+        ),
+        (GRAPHML.format("<node id='a'/><edge source='a'/>"), "g.XML", "line 1: .*edge.*target"),
+        (GRAPHML.format("<node id='a'/><edge source='a' target='b'/>"), "g.graphml", "line 1: .*node.*'b'"),
+        (
+            GRAPHML.format("<node id='a'/>\n<edge source='a' target='a'/>"),
+            "g.graphml",
+            "line 2: .*'a'",
+        ),
+        (
+            GRAPHML.format("<edge source='a' target='b' directed='true'/>"),
+            "g.graphml",
+            "line 1: .*directed",
+        ),
+        (GRAPHML.format("</graph><graph>"), "g.graphml", "line 1: .*second graph"),
+        ("1 2 {\n", "g.edges", "line 1: .*link.* got '1 2 {'"),
+        ("1 2 {} junk\n", "g.edges", "line 1: .*link.* got '1 2 {} junk'"),
+        ("1 2\0\n", "g.edges", "line 1: .*text"),
+        ("1 2 " + "x" * 5000, "g.edges", "x\\.\\.\\.'$"),
+    ],
+)
+def test_what_is_no_fabric_is_refused_with_the_place(tmp_path, text, name, said):
+    with pytest.raises(ParameterError, match=said):
+        imported(tmp_path, text, name)
+
+
+def test_a_directed_graph_is_refused(tmp_path):
+    import networkx as nx
+
+    nx.write_graphml(nx.DiGraph([(1, 2)]), tmp_path / "d.graphml")
+    with pytest.raises(ParameterError, match="directed"):
+        GraphFile(**{"from": str(tmp_path / "d.graphml")})
+
+
+def test_a_file_that_is_not_there_is_told():
+    with pytest.raises(ParameterError, match="/nowhere cannot be read"):
+        GraphFile(**{"from": "/nowhere"})
+
+
+def test_an_adjacency_list_may_say_every_link_at_both_ends(tmp_path):
+    assert imported(tmp_path, "1 2 3\n2 1 3\n3 1 2\n", "sym.adjlist").links == 3
+    assert imported(tmp_path, "1 2 2\n2 1\n", "twice.adjlist").links == 2
+    assert imported(tmp_path, "2 1 1\n1 2 2\n", "both.adjlist").links == 2
+
+
+def test_links_of_graphml_are_as_many_whatever_their_ids(tmp_path):
+    edge = "<edge {} source='a' target='b'/>"
+    edges = "".join(edge.format(given) for given in ("id='0'", "", "id='1'", "id='0'"))
+    topology = imported(tmp_path, GRAPHML.format("<node id='a'/><node id='b'/>" + edges), "g.graphml")
+    assert topology.links == 4
+
+
+@pytest.mark.parametrize("name", ["g.edges", "g.EDGES", "g.adjlist"])
+def test_a_mark_at_the_files_beginning_and_other_line_ends_are_no_part_of_names(tmp_path, name):
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf1 2\r\n2 3\r\n")
+    assert GraphFile(**{"from": str(tmp_path / name)}).labels == ("1", "2", "3")
+
+
+def test_names_may_be_numbers_of_any_length_and_anything_else(tmp_path):
+    long = "9" * 5000
+    topology = imported(tmp_path, f"{long} 10\n10 9\n9 x\n")
+    assert topology.labels == ("9", "10", long, "x")
+
+
+def test_what_is_no_text_is_told(tmp_path):
+    (tmp_path / "g.edges").write_bytes(b"\xff\xfe1 2")
+    with pytest.raises(ParameterError, match=r"g.edges .*text"):
+        GraphFile(**{"from": str(tmp_path / "g.edges")})
+
+
+def test_names_that_are_one_number_have_the_same_order_in_every_process(tmp_path):
+    """Controller and emulation read the file each by itself, and sets have another order in each."""
+    path = tmp_path / "ring.edges"
+    path.write_text("7 07\n07 007\n007 7\n")
+    code = "from topology.families.graph_file import GraphFile; "
+    code += f"print(GraphFile(**{{'from': {str(path)!r}}}).labels)"
+    orders = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(6)
+    }
+    assert len(orders) == 1
