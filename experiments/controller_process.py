@@ -49,10 +49,10 @@ _AnyReport = TypeVar("_AnyReport", bound=Report)
 
 
 class ControllerError(PolarLabError):
-    """The controller failed or fell silent; the text says how."""
+    """The controller ended unexpectedly, stopped reporting, or could not install its plan."""
 
 
-# Its exit status -> the error here; a usage error of the controller is an internal one of its parent.
+# The controller's exit status -> its parent's error. Wrong use of the controller is an internal error here.
 _ERRORS: dict[int, type[PolarLabError]] = {Status.NEGATIVE: NegativeResult, Status.MACHINE: MachineError}
 
 
@@ -83,9 +83,17 @@ class ControllerProcess:
         *,
         local_repair: bool = True,
     ) -> None:
-        """Starts it; use as a context manager, so that it is ended.
+        """Starts the controller, which ends with the context of this context manager.
 
-        An adaptive routing's controller waits for `hand_over` before it listens.
+        Args:
+            topology: name of the topology's family.
+            params: parameters of the topology.
+            hosts: hosts per router.
+            routing: name of the routing; the controller of an adaptive one waits for `hand_over` before it
+                listens.
+            listen: address for the switches, as `controller.service` takes it.
+            log: file to which the controller's standard error is appended.
+            local_repair: whether the plan has fast reroute.
         """
         words = [f"{name}={value}" for name, value in params.items()]
         self._command = [*_SERVICE, topology, *words, "--hosts", str(hosts)]
@@ -101,8 +109,8 @@ class ControllerProcess:
         self.start()
 
     def start(self) -> None:
-        """Starts it, again if it was stopped; what it reported before is kept."""
-        self.planned_for = "none"
+        """Starts the controller, also after `stop`; the reports of the one before are kept."""
+        self.planned_failure = "none"  # the name of the failure that the present plan is for
         self._in_charge = False
         self._modified_before = self.groups_modified
         self.refusals: list[str] = []  # rules and groups that switches refused
@@ -133,20 +141,20 @@ class ControllerProcess:
         self.stop()
 
     def stop(self) -> None:
-        """Ends it without notice; what it told until then was taken notice of."""
+        """Kills the controller, and processes the reports that it had written."""
         self.stopped = True
         self._process.kill()
         self._process.wait()
         self._reader.join()
         self._channel.close()
-        with contextlib.suppress(PolarLabError):  # that it is gone is no news
+        with contextlib.suppress(PolarLabError):  # its end is intended
             self.catch_up()
 
     def catch_up(self) -> None:
-        """Processes the reports that came since it was last waited for.
+        """Processes the reports that have arrived.
 
         Raises:
-            PolarLabError: it reported its end; see `wait_until_listening`.
+            PolarLabError: the controller reported a fatal error.
         """
         with contextlib.suppress(queue.Empty):
             while report := self._reports.get_nowait():
@@ -156,48 +164,56 @@ class ControllerProcess:
         """Returns the latest report of a kind since the start.
 
         Raises:
-            ControllerError: there was none.
+            ControllerError: the controller has not sent one.
         """
         report = self._latest.get(kind)
         if not isinstance(report, kind):
             raise ControllerError(f"the controller has not reported `{kind.event}`")
         return report
 
-    def take_detours_back(self) -> None:
-        """Has it point all adaptive groups at their minimal paths; errors as `wait_until_listening`."""
+    def restore_minimal_paths(self) -> None:
+        """Returns when all adaptive groups point at their minimal paths.
+
+        Raises:
+            ControllerError: the controller ended or stopped reporting.
+        """
         with contextlib.suppress(OSError):
             request_restore(self._channel)
         self._wait_for(Restored, timeout_s=_SILENCE_TIMEOUT_S)
 
     @property
     def running(self) -> bool:
-        """Whether it still runs."""
+        """Whether the process runs."""
         return self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Process id of the controller."""
         return self._process.pid
 
     def hand_over(self, queues: Queues) -> None:
-        """Gives it the queues that it adapts to; whoever waits for it next is told if it is gone."""
-        with contextlib.suppress(OSError):
+        """Sends the controller of an adaptive routing the queues that it is to read."""
+        with contextlib.suppress(OSError):  # if the controller ended, the next wait says so
             send_queues(self._channel, queues)
 
     def wait_until_listening(self) -> None:
-        """Returns when its plan is proven and it takes connections.
+        """Returns when the plan is proven and switches can connect.
 
         Raises:
             NegativeResult: the plan fails its proof.
-            ControllerError: it ended or fell silent.
+            ControllerError: the controller ended or stopped reporting.
         """
         self._wait_for(Listening, timeout_s=_START_TIMEOUT_S)
 
     def wait_until_installed(self, switches: int, progress: Callable[[int, int], None]) -> Installation:
-        """Returns when every switch holds its plan.
+        """Returns when all switches hold their plan.
+
+        Args:
+            switches: number of switches of the fabric.
+            progress: takes the number of switches that have connected, and `switches`.
 
         Raises:
-            ControllerError: it ended or fell silent, or a switch refused a rule.
+            ControllerError: the controller ended or stopped reporting, or a switch refused a rule.
         """
         connected: set[int] = set()
         connected_s = 0.0
@@ -215,25 +231,25 @@ class ControllerProcess:
         return Installation(connected_s, installed.monotonic_s)
 
     def wait_until_in_charge(self) -> None:
-        """Returns when all switches hold their plan or some are missing.
+        """Returns when all switches hold their plan, or the controller goes on without the missing ones.
 
         Raises:
-            ControllerError: it ended or fell silent.
+            ControllerError: the controller ended or stopped reporting.
         """
         if not self._in_charge:
             self._wait_for(Installed, Incomplete, timeout_s=_SILENCE_TIMEOUT_S)
 
     def wait_until_whole(self, timeout_s: float) -> bool:
-        """Returns whether, in time, it has come back to the plan for a fabric in which nothing is broken."""
+        """Returns whether, within the time, all switches hold the plan of a fabric without failures."""
         deadline = time.monotonic() + timeout_s
         self.catch_up()
-        while self.planned_for != "none" and time.monotonic() < deadline:
+        while self.planned_failure != "none" and time.monotonic() < deadline:
             time.sleep(0.02)
             self.catch_up()
-        return self.planned_for == "none"
+        return self.planned_failure == "none"
 
     def wait_for_plan(self, failed: Callable[[str], bool], timeout_s: float) -> Replanned | None:
-        """Returns its first report of a plan for a failure whose name meets a condition; None if late."""
+        """Returns the first replan for a failure whose name meets a condition; None if it comes too late."""
         deadline = time.monotonic() + timeout_s
         seen = 0
         while True:
@@ -252,7 +268,13 @@ class ControllerProcess:
         timeout_s: float,
         note: Callable[[Report], None] = lambda _report: None,
     ) -> Report:
-        """Returns the next report of one of these kinds; every report on the way is kept and noted."""
+        """Returns the next report of one of some kinds.
+
+        Args:
+            kinds: the kinds of report.
+            timeout_s: longest time between two reports of any kind.
+            note: takes every report, the returned one included.
+        """
         while True:
             try:
                 report = self._reports.get(timeout=timeout_s)
@@ -277,7 +299,7 @@ class ControllerProcess:
                 self.groups_modified = self._modified_before + groups_modified
             case Replanned(failed):
                 self.replans.append(report)
-                self.planned_for = failed
+                self.planned_failure = failed
             case PortSet():
                 self.ports_set_s.append(report.monotonic_s)
             case Warned(text):
@@ -293,18 +315,18 @@ class ControllerProcess:
             for line in lines:
                 try:
                     self._reports.put(parse_report(line))
-                except ValueError as error:  # a library's own output, say
+                except ValueError as error:  # for example output of a library
                     self._reports.put(Warned(str(error)))
         self._reports.put(None)
 
     def _last_log_line(self) -> str:
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line]
-        return lines[-1] if lines else "it said nothing"
+        return lines[-1] if lines else "its log is empty"
 
 
 def _prefer(pid: int) -> None:
-    """Has a process that leads a session not wait for the switches: elsewhere it has a machine of its own."""
-    with contextlib.suppress(OSError):  # a convenience
+    """Gives the controller priority over the switches; in a real fabric it has a machine of its own."""
+    with contextlib.suppress(OSError):  # without permission the controller only reacts later
         os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
-        # Where sessions share the processor first, their own niceness counts.
+        # Where the kernel groups processes by session, the group's niceness counts.
         Path("/proc", str(pid), "autogroup").write_text(str(_NICENESS))

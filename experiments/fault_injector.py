@@ -97,7 +97,7 @@ class FaultPlayer:
         self._fabric.controller.wait_until_in_charge()
         time.sleep(0.5)  # what was restored just now is known to the controller by then
         if not self._fabric.controller.wait_until_whole(_WHOLE_AGAIN_S):
-            failed = self._fabric.controller.planned_for
+            failed = self._fabric.controller.planned_failure
             raise NegativeResult(
                 f"everything was restored {_WHOLE_AGAIN_S:g} s ago, and still the plan is for {failed}"
             )

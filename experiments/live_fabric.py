@@ -61,7 +61,7 @@ class LiveFabric:
     def begin_anew(self) -> None:
         """Has a measurement begin as on a new fabric: without detours, and with empty caches."""
         if self.occupancy is not None:
-            self.controller.take_detours_back()
+            self.controller.restore_minimal_paths()
         self.network.flush_flow_caches()
 
     def start_controller_again(self, notify: Notify) -> None:
