@@ -114,7 +114,12 @@ class PortOccupancies:
     means_before: dict[int, float] = field(default_factory=dict)
 
     def add(self, occupancies: Occupancies) -> None:
-        """Adds new readings; a port without one keeps its last reading and mean."""
+        """Adds new readings to the running means.
+
+        Args:
+            occupancies: port -> occupied share of its buffer, 0 to 1; a port without a reading keeps its last
+                reading and mean.
+        """
         self.means_before = dict(self.means)
         for port, occupancy in occupancies.items():
             self.newest[port] = occupancy
@@ -122,15 +127,27 @@ class PortOccupancies:
             self.means[port] = mean + MEAN_WEIGHT * (occupancy - mean)
 
     def now(self, ports: tuple[int, ...]) -> float:
-        """Returns the newest reading, averaged over ports; 0 before the first reading."""
+        """Returns the newest reading, averaged over ports; 0 before the first reading.
+
+        Args:
+            ports: one port or more, weighted equally.
+        """
         return _average(self.newest, ports)
 
     def mean(self, ports: tuple[int, ...]) -> float:
-        """Returns the running mean, averaged over ports; 0 before the first reading."""
+        """Returns the running mean, averaged over ports; 0 before the first reading.
+
+        Args:
+            ports: one port or more, weighted equally.
+        """
         return _average(self.means, ports)
 
     def rise(self, ports: tuple[int, ...]) -> float:
-        """Returns the newest reading less the running mean before it, averaged over ports."""
+        """Returns the newest reading less the running mean before it, averaged over ports.
+
+        Args:
+            ports: one port or more, weighted equally.
+        """
         newest, before = self.newest, self.means_before
         if len(ports) == 1:  # the common case, and laws ask for every group many times a second
             now = newest.get(ports[0], 0.0)
@@ -198,7 +215,14 @@ class SwitchAdapter:
 
 
 def max_returned(group: AdaptiveGroup) -> int:
-    """Returns the number of buckets that may go back to the minimal path in one change."""
+    """Returns the number of buckets that may go back to the minimal path in one change.
+
+    Args:
+        group: a group with detours.
+
+    Returns:
+        1 to the number of its detoured buckets.
+    """
     detoured = len(group.pointing) - group.minimal_buckets
     return min(max(1, int(group.minimal_buckets * SHARE_RETURNED)), detoured)
 

@@ -79,7 +79,11 @@ def shared_rules(
 
 
 def to_host(host: Host) -> Match:
-    """Returns the match of IPv4 packets for one host."""
+    """Returns the match of IPv4 packets for one host.
+
+    Args:
+        host: the destination.
+    """
     return match(eth_type=ETH_TYPE_IPV4, ipv4_dst=host.ip)
 
 
@@ -98,12 +102,23 @@ def to_router(topology: Topology, router: int, low_bits: int = 0) -> Match:
 
 
 def tag_of(router: int) -> int:
-    """Returns the vlan_vid of the tag that names a router as a packet's intermediate."""
+    """Returns the vlan_vid of the tag that names a packet's intermediate router.
+
+    Args:
+        router: the intermediate router, 0 to MAX_TAGS - 1.
+
+    Returns:
+        VLAN id router + 1, with the bit VLAN_PRESENT.
+    """
     return VLAN_PRESENT | (router + 1)
 
 
 def router_of_tag(vlan_vid: int) -> int:
-    """Returns the router that a tag's vlan_vid names."""
+    """Returns the intermediate router that a tag names.
+
+    Args:
+        vlan_vid: as of `tag_of`.
+    """
     return (vlan_vid & ~VLAN_PRESENT) - 1
 
 

@@ -1,8 +1,10 @@
 """The plan compiler: tags in use, routers without hosts, limits of tags and TTL."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from leaf_spine import LeafSpine
+from sample_fabrics import Drawn
 
 from routing.compiler import SourceTable, compile_plan, detour_bucket
 from routing.plan.groups import GroupRole, group_number
@@ -83,3 +85,15 @@ def test_every_router_has_a_switch_and_only_those_with_hosts_a_source_table():
     assert [switch.router for switch in plan.switches] == list(range(topology.routers))
     choosing = {switch.router for switch in plan.switches if GROUP in {g.number for g in switch.groups}}
     assert choosing == set(range(topology.leaves))
+
+
+def test_destinations_without_hosts_are_not_listed_as_unprotected():
+    chord = [*nx.cycle_graph(10).edges, (0, 5)]
+    listed = {destination for _, destination, _ in make_plan(Drawn(chord), 1, "min").unprotected}
+
+    class WithoutOneHost(Drawn):
+        def host_counts(self, concentration):
+            return np.where(np.arange(self.routers) == min(listed), 0, concentration)
+
+    plan = make_plan(WithoutOneHost(chord), 1, "min")
+    assert {destination for _, destination, _ in plan.unprotected} == listed - {min(listed)}
