@@ -20,7 +20,7 @@ _END_TIMEOUT_S = 10.0
 
 
 class Capture:
-    """A running capture; without a process, none was asked for."""
+    """A running capture; it has no process if no host is captured."""
 
     def __init__(self, process: subprocess.Popen[str] | None = None) -> None:
         self._process = process

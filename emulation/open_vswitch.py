@@ -90,10 +90,10 @@ class VSwitch:
         argv += [f"other_config:datapath-id={dpid:016x}", "other_config:disable-in-band=true"]
         argv += ["--", "set-controller", name, controller]
         argv += ["--", "set", "controller", name, f"max_backoff={MAX_BACKOFF_MS}"]
-        # Without this, ovs-vswitchd removes whatever shaping it finds on a port.
-        argv += ["--", "--id=@ours", "create", "QoS", "type=linux-noop"]
+        # Without this, ovs-vswitchd removes the shaping of its ports.
+        argv += ["--", "--id=@noop", "create", "QoS", "type=linux-noop"]
         for interface, number in self.settings.ports:
-            argv += ["--", "add-port", name, interface, "--", "set", "port", interface, "qos=@ours"]
+            argv += ["--", "add-port", name, interface, "--", "set", "port", interface, "qos=@noop"]
             argv += ["--", "set", "interface", interface, f"ofport_request={number}"]
         return start(argv)
 

@@ -51,7 +51,7 @@ _FOREVER = 1 << 62
 
 
 class _EndedEarly(Exception):
-    """The run ends early: by request (then there is no text), or because a rank died (the text names it)."""
+    """The run ends early: by request (without a text), or because a rank died (the text names it)."""
 
 
 class CollectiveWorker:
@@ -259,43 +259,47 @@ class CollectiveWorker:
             self._acknowledgements_sent += 1
 
     def _take(self, count: int, now_ns: int) -> None:
-        """Processes received frames, one by one, as there are few at a time."""
+        """Processes received frames, one by one, as they are few at a time."""
         buffer = self._receivers.buffer
-        slot_bytes, segment_bytes = buffer.frames.strides[0], self._segment_bytes
+        slot_bytes = buffer.frames.strides[0]
         arrivals_ns = buffer.arrivals_ns(count).tolist()
-        for slot, here in enumerate(self._receivers.owners[:count].tolist()):
+        for slot, receiver in enumerate(self._receivers.owners[:count].tolist()):
             begin = slot * slot_bytes
             head = Head(*HEAD.unpack_from(self._frames, begin))
-            there = self._rank_of.get(head.source_ip)
+            sender = self._rank_of.get(head.source_ip)
             begin += SEGMENT_BYTES
             payload = self._frames[begin : begin + head.length]
-            if there is None:
+            if sender is None:
                 continue
             if head.kind == DATA:
-                pair = there, here
-                incoming = self._incoming.get(pair)
-                if incoming is None:
-                    incoming = self._incoming[pair] = Incoming()
-                incoming.note_received(head.number)
-                self._owed_since.setdefault(pair, now_ns)
-                self._uncounted_received.append((there, here, arrivals_ns[slot], *head))
-                own = (head.message - self._base) % _MESSAGE_NUMBERS
-                if own >= len(self._messages.messages):  # its message was complete before this iteration
-                    continue
-                if not self._fits(self._messages.messages[own], there, here, head):
-                    self._received.damaged += 1
-                    continue
-                self._iteration.receive(own, head.segment, head.segment * segment_bytes, payload, now_ns)
-            elif (here, there) in self._outgoing:
+                self._uncounted_received.append((sender, receiver, arrivals_ns[slot], *head))
+                self._take_segment((sender, receiver), head, payload, now_ns)
+            elif (receiver, sender) in self._outgoing:
                 self._acknowledgements_received += 1
-                self._outgoing[here, there].acknowledge(head.number, int.from_bytes(payload, "big"), now_ns)
+                bits = int.from_bytes(payload, "big")
+                self._outgoing[receiver, sender].acknowledge(head.number, bits, now_ns)
         buffer.reset(count)
 
-    def _fits(self, message: Message, source: int, destination: int, head: Head) -> bool:
+    def _take_segment(self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int) -> None:
+        """Records a segment for acknowledgement and hands its data to the iteration."""
+        incoming = self._incoming.get(pair)
+        if incoming is None:
+            incoming = self._incoming[pair] = Incoming()
+        incoming.note_received(head.number)
+        self._owed_since.setdefault(pair, now_ns)
+        number = (head.message - self._base) % _MESSAGE_NUMBERS
+        if number >= len(self._messages.messages):  # its message was complete before this iteration
+            return
+        if not self._fits(self._messages.messages[number], pair, head):
+            self._received.damaged += 1
+            return
+        self._iteration.receive(number, head.segment, head.segment * self._segment_bytes, payload, now_ns)
+
+    def _fits(self, message: Message, pair: tuple[int, int], head: Head) -> bool:
         """Returns whether a segment has its message's ends and the length of its place in the message."""
         offset = head.segment * self._segment_bytes
         length = min(self._segment_bytes, message.size - offset)
-        return (message.source, message.destination) == (source, destination) and head.length == length
+        return (message.source, message.destination) == pair and head.length == length
 
     def _count_sent(self) -> None:
         if self._uncounted_sent:
