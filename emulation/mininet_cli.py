@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mininet.cli import CLI
-from mininet.log import lg, output
+from mininet.log import error, lg, output
+from mininet.util import quietRun
 
 from topology.errors import PolarLabError
 
@@ -27,7 +28,7 @@ def open_prompt(network: Any) -> None:
     _print_to_standard_output()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        CLI(network)
+        _Prompt(network)
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -77,7 +78,67 @@ class _ErrorCounter(logging.Handler):
         self.count += 1
 
 
-class _LinePrompt(CLI):  # type: ignore[misc]
+class _FabricCLI(CLI):  # type: ignore[misc]
+    """Mininet's command line; only a terminal's keys are passed on to running commands."""
+
+    def default(self, line: str) -> None:
+        """Runs a command on a node, as Mininet does.
+
+        Raises:
+            ShellEnded: the node's shell had ended before.
+        """
+        name = self.parseline(line)[0]
+        if name in self.mn:
+            _check_shell(self.mn[name])
+        super().default(line)
+
+    def waitForNode(self, node: Any) -> None:
+        """Prints the output of a node's command until its end.
+
+        Raises:
+            ShellEnded: the command ended the node's shell.
+        """
+        poller = select.poll()
+        poller.register(node.stdout, select.POLLIN)
+        typed = self.stdin if self.isatty() else None
+        if typed:
+            quietRun("stty -icanon min 1")  # keys come one by one
+            poller.register(typed, select.POLLIN)
+        while node.waiting:
+            ready = {descriptor for descriptor, _ in poller.poll(_LOOK_EVERY_MS)}
+            if typed and typed.fileno() in ready:
+                node.write(typed.read(1))
+            if node.stdout.fileno() in ready:
+                output(node.monitor())
+            elif not ready:
+                _check_shell(node)
+
+
+class _Prompt(_FabricCLI):
+    """The prompt for a user, which stays open when a line fails."""
+
+    def onecmd(self, line: str) -> bool:
+        """Runs a line; returns whether it leaves the prompt."""
+        try:
+            return bool(super().onecmd(line))
+        except Exception as failure:  # a line may fail anywhere in Mininet; the fabric must outlive it
+            error(f"*** {failure or type(failure).__name__}\n")
+            return False
+
+    def waitForNode(self, node: Any) -> None:
+        """Prints the output of a node's command until its end; Ctrl-C interrupts the command.
+
+        Raises:
+            ShellEnded: the command ended the node's shell.
+        """
+        while node.waiting:
+            try:
+                super().waitForNode(node)
+            except KeyboardInterrupt:
+                node.sendInt()
+
+
+class _LinePrompt(_FabricCLI):
     """A prompt that runs single lines and keeps the exit status of node commands."""
 
     def __init__(self, network: Any, stdin: Any) -> None:
@@ -102,15 +163,12 @@ class _LinePrompt(CLI):  # type: ignore[misc]
         answer = self.mn[name].cmd("echo $?").split()
         self.status = int(answer[-1]) if answer and answer[-1].isdecimal() else 0
 
-    def waitForNode(self, node: Any) -> None:
-        """Prints the output of a node's command until its end; nothing is read from a terminal."""
-        poller = select.poll()
-        poller.register(node.stdout, select.POLLIN)
-        while node.waiting:
-            if poller.poll(_LOOK_EVERY_MS):
-                output(node.monitor())
-            elif node.shell.poll() is not None:
-                raise ShellEnded(f"the shell of {node.name} has ended, and the command that it ran")
+
+def _check_shell(node: Any) -> None:
+    """Raises ShellEnded if a node's shell has ended."""
+    if node.shell is None or node.shell.poll() is not None:
+        node.waiting = False
+        raise ShellEnded(f"the shell of {node.name} has ended, and the commands that it ran")
 
 
 def _print_to_standard_output() -> None:

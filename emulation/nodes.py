@@ -100,6 +100,9 @@ class SwitchContext:
 class FabricSwitch(Switch):  # type: ignore[misc]
     """A switch with a namespace and an Open vSwitch of its own."""
 
+    # Mininet gives this only to switches without a namespace, and reads it of all.
+    controlIntf = None  # noqa: N815
+
     def __init__(self, name: str, context: SwitchContext, **params: Any) -> None:
         params["inNamespace"] = True
         super().__init__(name, **params)
