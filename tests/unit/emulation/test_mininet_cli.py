@@ -1,5 +1,7 @@
 """Mininet's prompt on a stand-in network: lines from a file, nodes whose shells end, lines that fail."""
 
+import os
+import pty
 import subprocess
 import sys
 
@@ -14,7 +16,7 @@ from emulation.mininet_cli import open_prompt
 
 
 class Node:
-    '''A node whose commands are answered by their own text; `exit` ends its shell.'''
+    '''A node that answers commands by their text, `read` by the key that it is fed; `exit` ends its shell.'''
 
     def __init__(self, name):
         self.name, self.waiting = name, False
@@ -29,6 +31,8 @@ class Node:
             self.shell = SimpleNamespace(poll=lambda: 0)
         elif command == "crash":
             raise AttributeError("no such attribute")
+        elif command == "read":
+            print("reading", flush=True)
         else:
             os.write(self.writer, f"did {command}\\n".encode())
 
@@ -37,7 +41,7 @@ class Node:
         return os.read(self.stdout.fileno(), 1024).decode()
 
     def write(self, key):
-        print(f"fed {key!r} to a command")
+        os.write(self.writer, f"fed {key}\\n".encode())
 
     def sendInt(self):
         pass
@@ -85,6 +89,17 @@ def test_a_node_whose_shell_has_ended_is_named(tmp_path):
     output = answers(tmp_path, "h1 exit\nh1 one\n")
     assert output.count("the shell of h1 has ended") == 2
     assert "did one" not in output
+
+
+def test_a_key_on_a_terminal_reaches_the_running_command():
+    terminal, its_end = pty.openpty()
+    command = [sys.executable, "-c", NETWORK]
+    with subprocess.Popen(command, stdin=its_end, stdout=subprocess.PIPE, text=True) as process:
+        for keys, answer in (("h1 read\n", "reading\n"), ("k", "fed k\n"), ("exit\n", "left\n")):
+            os.write(terminal, keys.encode())
+            assert any(line.endswith(answer) for line in iter(process.stdout.readline, ""))
+    os.close(terminal)
+    os.close(its_end)
 
 
 def test_a_switch_name_in_a_command_stands_for_an_interface():
