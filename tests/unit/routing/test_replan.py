@@ -6,6 +6,7 @@ import random
 import networkx as nx
 import numpy as np
 import pytest
+from leaf_spine import LeafSpine
 from sample_fabrics import FABRICS, single_failures, together
 
 from routing.algorithms.minimal import minimal_plan
@@ -120,3 +121,22 @@ def test_the_parallel_link_of_a_dead_one_serves():
     assert plan.switches[0].untagged_groups != whole.switches[0].untagged_groups
     proof = prove(plan, [both])
     assert (proof.delivered, proof.max_hops) == (proof.pairs, 3)
+
+
+@pytest.mark.parametrize("name", ["min", "valiant", "ugal"])
+def test_fabrics_with_hosts_at_some_routers_only_are_replanned_for_every_two_failures(name):
+    topology = LeafSpine(3, 3)
+    whole = make_plan(topology, 2, name)
+    elements = [*map(link_element, topology.link_list)]
+    elements += [Element(ElementKind.SWITCH, (router,)) for router in range(topology.routers)]
+    for pair in itertools.combinations(elements, 2):
+        both = failure_of(topology, pair)
+        plan = surviving_plan(whole, both)
+        proof = prove(plan, [both])
+        assert (proof.loops, proof.blackholes, proof.misdelivered) == (0, 0, 0), proof.faults
+        hosts = 2 * len(set(range(topology.leaves)) - both.failed_routers)
+        assert (proof.pairs, proof.delivered + proof.cut_off) == (hosts * (hosts - 1),) * 2
+        rounds = update_rounds(whole, plan, both)
+        assert {router for changes in rounds for router in changes} == {
+            old.router for old, new in zip(whole.switches, plan.switches, strict=True) if old != new
+        }

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from leaf_spine import LeafSpine
 
 from routing.algorithms.minimal import minimal_plan
 from routing.plan.model import (
@@ -428,3 +429,57 @@ def test_scenarios_add_up_and_faults_stay_few():
 
 def test_a_failure_of_nothing_changes_nothing():
     assert prove(minimal(2), [Failure("nothing")]).ok
+
+
+# ---- hosts per router differ ----
+
+
+class UnevenLeaves(LeafSpine):
+    """A leaf-spine fabric whose leaves have 1, 2, 3, ... hosts, at most p."""
+
+    def host_counts(self, concentration: int) -> np.ndarray:
+        return np.minimum(super().host_counts(concentration), np.arange(self.routers) + 1)
+
+
+UNEVEN = UnevenLeaves()
+
+
+@pytest.mark.parametrize("name", ["min", "valiant", "ugal"])
+def test_pairs_are_those_of_hosts_that_exist(name):
+    # 1 + 2 + 3 + 3 hosts; their first ones are at four leaves.
+    plan = make_plan(UNEVEN, 3, name)
+    proof = prove(plan)
+    assert (proof.ok, proof.pairs, proof.delivered) == (True, 9 * 8, 9 * 8)
+    proof = prove(plan, every_host=False)
+    assert (proof.ok, proof.pairs, proof.delivered) == (True, 4 * 3, 4 * 3)
+    proof = prove(plan, toward=[0, 1, 5])
+    assert (proof.ok, proof.pairs, proof.delivered) == (True, 3 * 8, 3 * 8)
+
+
+def test_a_failure_of_a_switch_without_hosts_cuts_no_pair_off():
+    for router, failure in enumerate(switch_failures(UNEVEN)):
+        proof = prove(make_plan(UNEVEN, 3, "min"), [failure])
+        hosts = 9 - int(UNEVEN.host_counts(3)[router])
+        assert (proof.ok, proof.cut_off, proof.delivered) == (True, 0, hosts * (hosts - 1))
+
+
+@pytest.mark.parametrize("router", range(UNEVEN.routers))
+def test_a_rule_removed_at_a_leaf_or_a_spine_is_a_blackhole_for_the_hosts_behind_it(router):
+    destination = (router + 1) % UNEVEN.leaves
+    plan = without_local_repair(minimal_plan(UNEVEN, 3))
+    plan = with_rules(plan, router, lambda rule: None if is_route_to(rule, destination) else rule)
+    behind = int(UNEVEN.host_counts(3)[destination])
+    # Every leaf may send by every spine.
+    before = 9 - behind if router >= UNEVEN.leaves else int(UNEVEN.host_counts(3)[router])
+    assert prove(plan).blackholes == before * behind > 0
+
+
+def test_delivery_to_the_port_of_another_leafs_last_host_is_misdelivered():
+    # Leaf 1 has 2 hosts at ports 3 and 4, so port 5 exists at leaves 2 and 3 only.
+    port = UNEVEN.host_port(1, 1)
+    plan = with_rules(
+        minimal_plan(UNEVEN, 3),
+        1,
+        lambda rule: replace(rule, actions=(Output(port + 1),)) if rule.actions == (Output(port),) else rule,
+    )
+    assert prove(plan).misdelivered == 9 - 1
