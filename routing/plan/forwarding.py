@@ -38,7 +38,7 @@ def tag_rule(router: int, group: int) -> Rule:
 
 @cache
 def _to_group(number: int) -> Actions:
-    """Returns the actions of a forwarding rule, one object per group: proofs compare actions by identity."""
+    """Returns the actions of a forwarding rule: one object per group, which many rules share."""
     return (CLEAR_INGRESS, ToGroup(number))
 
 

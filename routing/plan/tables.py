@@ -2,9 +2,11 @@
 
     table 0  ingress   host port: source addresses must be that host's, else drop; fabric port: to table 2
     table 1  source    ARP is answered; packets to own hosts are delivered; other rules are the routing's
-    table 2  transit   no tag: to table 3; own tag: popped, to table 3; other tags by
-    `routing.plan.forwarding` table 3  minimal   packets to own hosts are delivered; marked ones to table 4;
-    others to protected groups table 4  marked    rerouted packets to the minimal port, without any alternate
+    table 2  transit   no tag: to table 3; own tag: popped, to table 3; other tags: to the tag's group
+    table 3  minimal   packets to own hosts are delivered; marked ones to table 4; others: to protected groups
+    table 4  marked    rerouted packets: out of the minimal port, without any alternate
+
+The groups of tables 2, 3 and 4 are assigned by `routing.plan.forwarding`.
 
 A host may send packets with its own MAC and IP address and without a VLAN tag: IPv4 to one address of the
 fabric, or ARP requests. Other packets are dropped by one of two rules of its port, in tables 0 and 1, which

@@ -2,9 +2,9 @@
 
 A group's first bucket is the minimal path. The other buckets are alternates: they mark the packet as rerouted
 and hand it to the next switch, which forwards marked packets minimally and never reroutes them (table 4);
-otherwise packets to a dead switch would loop between that switch's neighbours. Alternates of a family with
-known ones are registered in `routing.families`; those of any other graph are searched for
-(`routing.reroute.loop_free_alternates`).
+otherwise packets to a dead switch would loop between that switch's neighbours. Alternates of packets with a
+routing's tag exchange the tag instead of a mark. Families with known alternates are registered in
+`routing.families`; those of any other graph are searched for (`routing.reroute.loop_free_alternates`).
 """
 
 from __future__ import annotations
