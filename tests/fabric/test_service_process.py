@@ -22,7 +22,7 @@ def run_service(*words):
 
 @contextlib.contextmanager
 def listening(*words, **options):
-    """A controller that listens by now."""
+    """Starts a controller and waits until it listens."""
     process = subprocess.Popen([*SERVICE, *words], stdout=subprocess.PIPE, text=True, **options)
     try:
         for line in process.stdout:
@@ -102,7 +102,7 @@ def test_wrong_use_is_one_line_and_status_2(words, said):
 
 
 @pytest.mark.parametrize("service", [f"unix:{UNIX}"], indirect=True)
-def test_nonsense_on_its_socket_does_not_stop_it(service):
+def test_random_bytes_on_its_socket_do_not_stop_it(service):
     with socket.socket(socket.AF_UNIX) as switch:
         switch.connect(UNIX)
         switch.sendall(b"\x04\x00\x00\x08" + os.urandom(64))
@@ -128,7 +128,7 @@ def test_ctrl_c_ends_it_without_a_traceback():
     assert errors == ""
 
 
-def test_a_parameter_that_is_missing_is_named_as_this_program_takes_it():
+def test_a_missing_parameter_is_named_in_this_programs_syntax():
     words = [*SERVICE[:-1], "--listen", f"unix:{UNIX}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert done.returncode == 2
@@ -187,7 +187,7 @@ def test_over_tls_a_switch_with_a_certificate_of_the_authority_is_served(tls_ser
 
 
 @pytest.mark.parametrize("who", ["stranger", None])
-def test_over_tls_wrong_certificates_are_refused_and_told(tls_service, certificates, who):
+def test_over_tls_wrong_certificates_are_refused_with_a_warning(tls_service, certificates, who):
     with pytest.raises(ssl.SSLError):
         hello_over_tls(certificates, who)
     told = json.loads(tls_service.stdout.readline())
@@ -196,7 +196,7 @@ def test_over_tls_wrong_certificates_are_refused_and_told(tls_service, certifica
     assert hello_over_tls(certificates, "fabric")[:2] == b"\x04\x00"  # and it goes on
 
 
-def test_over_tls_plain_connections_get_nothing(tls_service):
+def test_over_tls_plain_connections_are_not_answered(tls_service):
     with socket.create_connection(("127.0.0.1", 16653), timeout=5) as switch:
         switch.sendall(b"\x04\x00\x00\x08\x00\x00\x00\x01")
         with contextlib.suppress(ConnectionResetError):

@@ -1,4 +1,4 @@
-"""What works and what does not: links, switches, flaps, and when it is time to plan."""
+"""Link and switch state: failures, hold-down of flapping links, and the time to plan."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_a_link_is_dead_while_either_end_is_down():
     assert not state.failure().any_failed
 
 
-def test_many_changes_at_once_are_one_planning():
+def test_changes_in_quick_succession_are_planned_for_together():
     state = FabricState(GRAPH)
     for number, link in enumerate(GRAPH.link_list[:5]):
         state.port_changed(link.a, link.port_a, up=False, now_s=number * SETTLE_S / 2)
@@ -54,7 +54,7 @@ def test_many_changes_at_once_are_one_planning():
     assert not state.plan_due(100.0)
 
 
-def test_changes_without_end_are_planned_for_all_the_same():
+def test_changes_that_do_not_cease_are_planned_for_after_the_longest_wait():
     state = FabricState(GRAPH)
     now = 0.0
     for link in GRAPH.link_list:
@@ -65,7 +65,7 @@ def test_changes_without_end_are_planned_for_all_the_same():
     assert now <= LONGEST_WAIT_S + SETTLE_S
 
 
-def test_what_is_undone_before_it_was_planned_for_needs_no_plan():
+def test_a_failure_that_ends_before_it_is_planned_for_needs_no_plan():
     state = FabricState(GRAPH)
     cut(state, 0.0)
     restore(state, 0.01)
@@ -96,7 +96,7 @@ def test_a_flapping_link_is_held_down_for_a_growing_time():
     assert state.tick(now + 1.1 + 2 * FIRST_HOLD_S) == [SetPort(*B, down=False)]
 
 
-def test_a_port_that_somebody_else_set_down_is_not_set_up_again():
+def test_a_port_that_others_set_down_is_not_set_up():
     state = FabricState(GRAPH)
     link = GRAPH.link_list[0]
     state.port_changed(link.a, link.port_a, up=False, now_s=0.0, admin_down=True)
@@ -106,7 +106,7 @@ def test_a_port_that_somebody_else_set_down_is_not_set_up_again():
     assert SetPort(link.a, link.port_a, down=False) not in state.switch_filled(link.b, 5.0)
 
 
-def test_what_a_controller_before_us_set_down_is_given_back_unless_it_is_held():
+def test_a_port_that_an_earlier_controller_set_down_is_set_up_unless_its_link_is_held():
     state = FabricState(GRAPH)
     first = next(link for link in GRAPH.link_list if link.b == GRAPH.link_list[-1].b)
     for link in (first, GRAPH.link_list[0]):
@@ -119,7 +119,7 @@ def test_what_a_controller_before_us_set_down_is_given_back_unless_it_is_held():
     assert SetPort(first.a, first.port_a, down=False) in state.switch_filled(first.b, 5.0)
 
 
-def test_a_link_that_fails_once_in_a_while_is_not_held():
+def test_a_link_that_fails_rarely_is_not_held():
     state = FabricState(GRAPH)
     for number in range(5):
         cut(state, 100.0 * number)
@@ -144,8 +144,8 @@ def test_neighbours_of_a_lost_switch_set_their_ports_down_until_it_is_filled():
     assert state.failure().failed_routers == frozenset()
 
 
-def test_a_port_of_a_switch_that_is_away_is_set_up_when_that_is_back():
-    """Else the command is lost, and the link down for good where the switch forgets that it was ours."""
+def test_a_port_of_a_disconnected_switch_is_set_up_when_the_switch_is_back():
+    """Otherwise the command is lost, and the link stays down if the switch loses its note of the port."""
     state = FabricState(GRAPH)
     lost, away = LINK.a, LINK.b
     state.switch_lost(lost, 0.0)
@@ -158,7 +158,7 @@ def test_a_port_of_a_switch_that_is_away_is_set_up_when_that_is_back():
     assert state.release_adopted() == []
 
 
-def test_a_port_of_no_link_does_not_matter():
+def test_a_port_to_a_host_is_ignored():
     state = FabricState(GRAPH)
     assert state.port_changed(0, 200, up=False, now_s=0.0) == []
     assert not state.failure().any_failed
@@ -174,7 +174,7 @@ def test_a_switch_that_is_lost_again_before_it_was_filled_stays_lost(times):
     assert state.failure().failed_routers == {4}
 
 
-def test_a_switch_that_is_silent_for_a_moment_is_not_lost():
+def test_a_switch_that_reconnects_at_once_is_not_lost():
     state = FabricState(GRAPH)
     state.switch_disconnected(4, 0.0)
     state.switch_connected(4)
@@ -197,8 +197,8 @@ def test_a_cable_that_comes_back_to_a_dead_switch_is_held():
     assert SetPort(*A, down=False) in state.switch_filled(LINK.b, 3.0)
 
 
-def test_a_port_that_is_told_of_again_does_not_begin_a_new_wait():
-    """Every switch tells of all its ports when it comes; of links that are as they were that is no news."""
+def test_a_report_without_a_change_does_not_prolong_the_wait():
+    """Every switch reports all its ports when it connects, most of them unchanged."""
     state = FabricState(GRAPH)
     cut(state, 10.0)
     other = GRAPH.link_list[5]
@@ -206,7 +206,7 @@ def test_a_port_that_is_told_of_again_does_not_begin_a_new_wait():
     assert state.plan_due(10.0 + 1.1 * SETTLE_S)
 
 
-def test_a_switch_is_seen_while_a_neighbour_that_is_there_has_its_port_up():
+def test_a_switch_is_seen_while_a_present_neighbour_has_its_port_up():
     state = FabricState(GRAPH)
     towards = [
         next(end for end in link.ends if end[0] != 0) for link in GRAPH.link_list if 0 in (link.a, link.b)

@@ -1,4 +1,4 @@
-"""The installation of a plan, told from memory what switches say."""
+"""The installation of a plan, with the switches' messages played by the test."""
 
 import zlib
 
@@ -32,7 +32,7 @@ def installer() -> Installer:
 
 
 def send_plan(installer: Installer, dpid: int, groups=None, cookies=()) -> list:
-    """Connects a switch and returns what it is sent after it told what it holds."""
+    """Connects a switch and returns its messages after it described its groups and rules."""
     installer.connected(dpid)
     assert installer.groups_described(dpid, groups or {}, more=False) == []
     return installer.rules_described(dpid, list(cookies), more=False)
@@ -48,13 +48,13 @@ def test_nothing_is_installed_before_switches_connect(installer):
     assert not installer.installed
 
 
-def test_a_switch_that_connects_is_asked_what_it_holds(installer):
+def test_a_switch_that_connects_is_asked_for_its_groups_and_rules(installer):
     messages = installer.connected(1)
     assert [message.command for message in messages] == [AskGroups(), AskRules()]
     assert installer.count(Stage.QUERIED) == 1
 
 
-def test_it_is_sent_groups_then_rules_then_a_barrier(installer):
+def test_an_empty_switch_is_sent_groups_then_rules_then_a_barrier(installer):
     commands = [message.command for message in send_plan(installer, 3)]
     plan = PLAN.switches[2]
     groups, rules = len(plan.groups), len(plan.rules)
@@ -80,7 +80,7 @@ def test_cookies_carry_the_mark_and_the_rules_fingerprint(installer):
     assert [put.cookie for put in puts] == [cookie(rule) for rule in PLAN.switches[2].rules]
 
 
-def test_only_the_differences_are_mended_and_the_rules_of_others_left(installer):
+def test_only_differences_are_sent_and_foreign_rules_are_left_alone(installer):
     rules = PLAN.switches[2].rules
     stale = COOKIE_MARK | 12345
     groups = {group.number: fingerprint(group) for group in PLAN.switches[2].groups}
@@ -91,7 +91,7 @@ def test_only_the_differences_are_mended_and_the_rules_of_others_left(installer)
     assert installer.foreign_rules(3) == 2
 
 
-def test_a_switch_that_holds_its_plan_is_sent_nothing_but_a_barrier(installer):
+def test_a_switch_that_holds_its_plan_is_sent_only_a_barrier(installer):
     plan = PLAN.switches[2]
     groups = {group.number: fingerprint(group) for group in plan.groups}
     installer.take_charge()
@@ -99,8 +99,8 @@ def test_a_switch_that_holds_its_plan_is_sent_nothing_but_a_barrier(installer):
     assert [message.command for message in messages] == [Barrier()]
 
 
-def test_switches_of_a_controller_before_us_are_left_as_they_are_until_it_is_known_what_works(installer):
-    """To bring them to the plan of a whole fabric one by one could have packets circle meanwhile."""
+def test_switches_with_rules_keep_them_until_the_controller_takes_charge(installer):
+    """If they went one by one to the plan without failures, packets could loop between old and new rules."""
     left = BROKEN.switches[2]
     groups = {group.number: fingerprint(group) for group in left.groups}
     assert send_plan(installer, 3, groups, map(cookie, left.rules)) == []
@@ -111,7 +111,7 @@ def test_switches_of_a_controller_before_us_are_left_as_they_are_until_it_is_kno
     assert installer.barrier_passed(3, messages[3][-1].xid).ready
 
 
-def test_an_update_goes_on_without_those_that_do_not_answer(installed):
+def test_an_update_continues_without_switches_that_do_not_answer(installed):
     rounds = update_rounds(PLAN, BROKEN, FAILURE)
     first = installed.begin_update(BROKEN, rounds).messages
     assert installed.awaited == set(first)
@@ -226,14 +226,14 @@ def test_a_connection_that_replaces_another_starts_anew(installer):
     assert installer.count(Stage.READY) == 0
 
 
-def test_what_is_told_unasked_is_ignored(installer):
+def test_an_unrequested_description_is_ignored(installer):
     for _ in range(2):
         assert installer.groups_described(1, {}, more=False) == []
         assert installer.rules_described(1, [], more=False) == []
         send_plan(installer, 1)
 
 
-def test_a_barrier_before_the_plan_was_sent_means_nothing(installer):
+def test_a_barrier_before_the_plan_was_sent_is_ignored(installer):
     installer.connected(1)
     assert not installer.barrier_passed(1, 0).ready
     assert installer.count(Stage.READY) == 0
@@ -260,7 +260,7 @@ ROUNDS = update_rounds(PLAN, BROKEN, FAILURE)
 
 
 def pass_barriers(installer, messages):
-    """Has all barriers of a round come back; returns what that leads to."""
+    """Answers all barriers of a round and returns the outcome of the last."""
     for dpid, sent in messages.items():
         passed = installer.barrier_passed(dpid, sent[-1].xid)
         if passed.messages or passed.updated:
@@ -297,7 +297,7 @@ def test_no_round_begins_before_the_last_is_done_everywhere(installed):
     assert installed.updating
 
 
-def test_a_switch_that_goes_in_between_is_not_waited_for(installed):
+def test_a_switch_that_disconnects_during_an_update_is_not_waited_for(installed):
     passed = installed.begin_update(BROKEN, ROUNDS)
     gone, *others = passed.messages
     assert not installed.disconnected(gone).messages
@@ -307,7 +307,7 @@ def test_a_switch_that_goes_in_between_is_not_waited_for(installed):
     assert [command.rule for command in commands] == list(BROKEN.switches[gone - 1].rules)
 
 
-def test_a_switch_that_was_being_filled_meanwhile_is_asked_again(installer):
+def test_a_switch_that_was_sent_the_plan_before_is_asked_again(installer):
     for dpid in range(2, 8):
         install(installer, dpid)
     messages = send_plan(installer, 1)
@@ -317,11 +317,11 @@ def test_a_switch_that_was_being_filled_meanwhile_is_asked_again(installer):
     assert [message.command for message in passed.messages[1]] == [AskGroups(), AskRules()]
 
 
-def test_an_update_of_nothing_is_done_at_once(installed):
+def test_an_update_without_changes_is_done_at_once(installed):
     assert installed.begin_update(PLAN, []).updated
 
 
-def test_a_switch_that_answers_after_it_was_given_up_is_asked_again(installer):
+def test_a_switch_that_answers_after_it_was_skipped_is_asked_again(installer):
     for number in range(1, 8):
         install(installer, number)
     passed = installer.begin_update(BROKEN, update_rounds(PLAN, BROKEN, FAILURE))
@@ -332,7 +332,7 @@ def test_a_switch_that_answers_after_it_was_given_up_is_asked_again(installer):
     assert [message.command for message in late.messages[slow]] == [AskGroups(), AskRules()]
 
 
-def test_a_switch_that_refuses_part_of_an_update_is_asked_what_it_holds_and_mended(installed):
+def test_a_switch_that_refuses_part_of_an_update_is_asked_again_and_brought_to_the_plan(installed):
     passed = installed.begin_update(BROKEN, ROUNDS)
     stubborn, messages = next(iter(passed.messages.items()))
     others = {number: sent for number, sent in passed.messages.items() if number != stubborn}

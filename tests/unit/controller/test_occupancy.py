@@ -1,4 +1,4 @@
-"""Occupancies: queues read over netlink, estimates from port statistics, and what is said when they fail."""
+"""Occupancies: queues read over netlink, estimates from port statistics, and the problems of both."""
 
 import os
 import socket
@@ -54,7 +54,7 @@ def test_a_switch_is_asked_again_only_when_it_answered_or_is_late():
     assert not [text for text in asked.new_problems() if "s2" in text]
 
 
-def test_a_late_answer_counts_and_is_said_once():
+def test_a_late_answer_counts_and_is_a_problem_once():
     asked = source()
     for step in range(3):
         now = step * 2 * LATE_S
@@ -64,7 +64,7 @@ def test_a_late_answer_counts_and_is_said_once():
     assert asked.new_problems() == ["s1 answers requests for port statistics late"]
 
 
-def test_a_port_that_is_gone_is_left_out_and_said_once():
+def test_a_port_without_statistics_is_left_out_and_is_a_problem_once():
     asked = source()
     for step in range(10):
         asked.due([1], step * EVERY_S)
@@ -81,13 +81,13 @@ def test_counters_that_begin_anew_are_not_compared_with_those_before():
     assert asked.read() == {}
 
 
-def test_an_answer_of_a_switch_of_no_fabric_is_ignored():
+def test_an_answer_of_a_foreign_switch_is_ignored():
     asked = source()
     asked.add_counters(77, 0.0, {1: PortCounters(0, 0)})
     assert asked.read() == {}
 
 
-def test_a_socket_that_is_no_netlink_socket_is_said_once_and_the_others_are_read():
+def test_a_socket_of_another_kind_is_a_problem_once_and_the_others_are_read():
     dead, other = socket.socketpair()
     other.close()
     occupancy = NetlinkOccupancy({7: SwitchQueues(os.dup(dead.fileno()), {5: 1})}, QUEUE)
@@ -99,7 +99,7 @@ def test_a_socket_that_is_no_netlink_socket_is_said_once_and_the_others_are_read
     assert said.startswith("the queues of s7 cannot be read")
 
 
-def test_a_port_whose_interface_is_gone_is_said_once():
+def test_a_port_without_its_interface_is_a_problem_once():
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
     occupancy = NetlinkOccupancy({7: SwitchQueues(netlink.detach(), {99_999: 4})}, QUEUE)
     assert occupancy.read() == {7: {}}

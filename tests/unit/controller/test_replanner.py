@@ -1,4 +1,4 @@
-"""What is planned when, and what goes on while it is."""
+"""Replanning: the failures that a plan is for, and the event loop while it is made."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def cut(replanner, link, now_s):
     replanner.state.port_changed(link.a, link.port_a, False, now_s)
 
 
-def test_what_breaks_while_a_plan_is_made_is_planned_for_next():
+def test_a_failure_during_replanning_is_planned_for_next():
     replanner = Replanner(make_plan(GRAPH, 1, "min"))
     cut(replanner, LINK, 1.0)
 
@@ -31,7 +31,7 @@ def test_what_breaks_while_a_plan_is_made_is_planned_for_next():
     assert not replanner.state.plan_due(4.0)
 
 
-def test_a_link_that_is_back_while_its_plan_is_made_is_planned_for_next():
+def test_a_recovery_during_replanning_is_planned_for_next():
     replanner = Replanner(make_plan(GRAPH, 1, "min"))
     cut(replanner, LINK, 1.0)
 
@@ -63,7 +63,7 @@ print(runtime.call_in_thread(busy))
 """
 
 
-def test_the_event_loop_goes_on_while_something_is_computed():
+def test_the_event_loop_continues_during_a_computation_in_a_thread():
     done = subprocess.run(
         [sys.executable, "-c", BOTH], capture_output=True, text=True, timeout=60, check=False
     )
