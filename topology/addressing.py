@@ -22,7 +22,7 @@ NETWORK_PREFIX = 8
 ROUTER_MASK = 0xFFFFFF00  # the bits of an IP address that name the router
 MAC_PREFIX = 0x0200  # locally administered, the upper two bytes of every host's MAC address
 MAX_HOSTS = 254  # per router: the last byte, less 0 and 255
-MAX_ROUTERS = 1 << 16
+MAX_ADDRESS_NUMBER = (1 << 16) - 1  # of a router: two bytes
 INITIAL_TTL = 64  # of the packets that hosts send: every router takes one, at 0 they are dropped
 
 
@@ -74,8 +74,8 @@ def hosts_of(topology: Topology, concentration: int) -> tuple[Host, ...]:
     counts = topology.host_counts(concentration)
     check_hosts(int(counts.max()))
     largest = topology.address_number(topology.routers - 1)
-    if largest >= MAX_ROUTERS:
-        raise ParameterError(f"address numbers of routers must be 0 to {MAX_ROUTERS - 1}, got {largest}")
+    if largest > MAX_ADDRESS_NUMBER:
+        raise ParameterError(f"address numbers of routers must be 0 to {MAX_ADDRESS_NUMBER}, got {largest}")
     return tuple(
         Host(router, index, topology.address_number(router))
         for router, count in enumerate(counts.tolist())

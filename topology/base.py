@@ -21,7 +21,7 @@ from topology.clusters import Clusters
 from topology.layout import Layout, unstructured_layout
 
 # Router numbers fit into 16 bits; tables of all pairs take 512 MiB each at so many.
-MOST_ROUTERS = 1 << 14
+MAX_ROUTERS = 1 << 14
 
 Routers = npt.NDArray[np.int32]  # indices of routers
 Params = Mapping[str, int | str]

@@ -15,8 +15,8 @@ import numpy.typing as npt
 Positions = npt.NDArray[np.float64]
 
 # Laying out by path lengths takes a second at so many routers; by forces, ten.
-MOST_BY_PATHS = 150
-MOST_BY_FORCES = 500
+MAX_BY_PATHS = 150
+MAX_BY_FORCES = 500
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ def unstructured_layout(routers: int, links: Iterable[tuple[int, int]]) -> Layou
         A layout with one kind of routers; the same for the same graph.
     """
     kinds = ("routers",)
-    if routers > MOST_BY_FORCES:
+    if routers > MAX_BY_FORCES:
         return Layout(circle(routers), np.zeros(routers, np.int64), kinds)
     import networkx as nx  # only here: importing it takes a third of a second
 
     graph = nx.Graph(links)
-    if routers <= MOST_BY_PATHS:
+    if routers <= MAX_BY_PATHS:
         by_router = nx.kamada_kawai_layout(graph, pos=nx.circular_layout(sorted(graph)))
     else:
         by_router = nx.spring_layout(graph, seed=1, iterations=200)

@@ -67,12 +67,22 @@ class LinkSpec:
         return self.mtu + _FRAME_BYTES_BEYOND_MTU
 
     def unimpaired(self) -> LinkSpec:
-        """Returns the same without delay and loss: the links of hosts."""
+        """Returns the properties of the links to hosts.
+
+        Returns:
+            The same rate, queue and MTU, without delay and loss.
+        """
         return replace(self, delay_ms=0.0, loss=0.0)
 
 
 def parse_rate_bps(text: str) -> int:
-    """Returns the bits per second of a text like `2Mbit`, `500kbit` or `1.5Gbit/s`.
+    """Returns the rate that a text names.
+
+    Args:
+        text: a number and a unit, as `2Mbit`, `500kbit` or `1.5Gbit/s`, in capital or small letters.
+
+    Returns:
+        The rate in bit/s, rounded.
 
     Raises:
         ParameterError: the text has another form, or the rate is outside LinkSpec's domain.

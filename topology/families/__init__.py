@@ -15,7 +15,7 @@ Every family
 - takes its parameters as keyword arguments of its constructor, under the names of their options, checks them,
   and raises `ParameterError`, which names the domain and the nearest valid values;
 - sets `self.params` to the parameters that make the same graph again, with defaults filled in;
-- numbers its routers 0 .. N - 1 in an order that its docstring gives, at most `MOST_ROUTERS` of them, and
+- numbers its routers 0 .. N - 1 in an order that its docstring gives, at most `MAX_ROUTERS` of them, and
   gives the same graph in every process;
 - cites its source, with section and equation.
 

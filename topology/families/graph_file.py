@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from topology.base import MOST_ROUTERS
+from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
 from topology.shortest_paths import SearchedTopology, adjacency_from_links, connected_components
 
@@ -54,8 +54,8 @@ class GraphFile(SearchedTopology):
         number = {label: index for index, label in enumerate(self.labels)}
         if not links:
             raise ParameterError(f"{path} must hold at least one link")
-        if len(names) > MOST_ROUTERS:
-            raise ParameterError(f"{path} must hold at most {MOST_ROUTERS} routers, got {len(names)}")
+        if len(names) > MAX_ROUTERS:
+            raise ParameterError(f"{path} must hold at most {MAX_ROUTERS} routers, got {len(names)}")
         super().__init__(
             adjacency_from_links(len(names), np.array([[number[a], number[b]] for a, b in links]))
         )

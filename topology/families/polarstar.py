@@ -26,7 +26,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from topology.base import MOST_ROUTERS, Adjacency, DestinationBlock
+from topology.base import MAX_ROUTERS, Adjacency, DestinationBlock
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
@@ -112,8 +112,8 @@ class PolarStar(TabledTopology):
             raise ParameterError("polarstar must be given --q and --degree, or --radix")
         self.structure = PolarFly(q)
         self.supernode: Supernode = make_supernode(supernode or "iq", degree)
-        if self.routers > MOST_ROUTERS:
-            raise ParameterError(f"routers of a polarstar must be at most {MOST_ROUTERS}, got {self.routers}")
+        if self.routers > MAX_ROUTERS:
+            raise ParameterError(f"routers of a polarstar must be at most {MAX_ROUTERS}, got {self.routers}")
         self.params = {"q": q, "supernode": self.supernode.kind, "degree": degree}
 
     @property
@@ -189,15 +189,13 @@ class PolarStar(TabledTopology):
         """
         n, m = self.structure.routers, self.order
         classes = self.structure.vertex_classes
-        parts = (classes.quadrics, classes.adjacent, classes.remote)
-        order = np.concatenate(parts)
         centres = np.empty((n, 2))
-        centres[order] = circle(n)
+        centres[np.concatenate(classes)] = circle(n)
         # Neighbours on the circle are 2 sin(pi / n) apart.
         around_centre = circle(m, 0.72 * np.sin(np.pi / n))
         kind = np.zeros(n, np.int64)
-        for place, part in enumerate(parts):
-            kind[part] = place
+        for index, members in enumerate(classes):
+            kind[members] = index
         kinds = ("in W (quadrics)", "in V1 (beside quadrics)", "in V2")
         return Layout(
             (centres[:, None, :] + around_centre).reshape(n * m, 2),
@@ -216,26 +214,29 @@ class PolarStar(TabledTopology):
         for link in structure.link_list:
             pairs.append(np.stack([link.a * m + everyone, link.b * m + self.supernode.image], axis=1))
         for u in range(structure.routers):
-            inside = np.argwhere(np.triu(self._inside(u)))
+            inside = np.argwhere(np.triu(self._inside[u]))
             pairs.append(u * m + inside)
         return adjacency_from_links(self.routers, np.concatenate(pairs))
 
-    def _inside(self, u: int) -> npt.NDArray[np.bool_]:
-        """Returns S_u, the links inside supernode u: bool array, m x m."""
-        return self._looped if self._quadric[u] else self.supernode.joined
+    @cached_property
+    def _inside(self) -> npt.NDArray[np.bool_]:
+        """The links S_u inside every supernode u: bool array, n x m x m."""
+        quadric = self._is_quadric[:, None, None]
+        return np.where(quadric, self._quadric_matrix, self.supernode.adjacency_matrix)
 
     @cached_property
-    def _quadric(self) -> npt.NDArray[np.bool_]:
+    def _is_quadric(self) -> npt.NDArray[np.bool_]:
+        """Whether each vertex of the structure graph is a quadric: bool array, n."""
         return np.asarray(self.structure.degrees == self.structure.q)
 
     @cached_property
-    def _looped(self) -> npt.NDArray[np.bool_]:
-        """The links inside a quadric's supernode: the supernode's and (x, f(x))."""
-        joined = self.supernode.joined.copy()
+    def _quadric_matrix(self) -> npt.NDArray[np.bool_]:
+        """The links inside a quadric's supernode, those of the self-loop included: bool array, m x m."""
+        matrix = self.supernode.adjacency_matrix.copy()
         everyone, image = np.arange(self.order), self.supernode.image
-        joined[everyone, image] = joined[image, everyone] = True
-        joined[everyone, everyone] = False
-        return joined
+        matrix[everyone, image] = matrix[image, everyone] = True
+        matrix[everyone, everyone] = False
+        return matrix
 
     # ---- minimal routes ----
 
@@ -262,20 +263,21 @@ class PolarStar(TabledTopology):
         v = structure.adjacency.neighbours.astype(np.int64)
         across, back = self._across(u, v), self._across(v, u)
         x = np.arange(m)
-        inside = np.where(self._quadric[:, None, None], self._looped, self.supernode.joined)
+        inside = self._inside
         edge = np.arange(len(u))
-        # edges x m x m: does S_v join g(x) and y; does S_u join x and the vertex whose link leads to y?
-        direct = across[:, :, None] == x
-        beyond = inside[v][edge[:, None, None], across[:, :, None], x] | direct
-        before = inside[u][edge[:, None, None], x[:, None], back[:, None, :]]
-        by_inside = (u * m)[:, None, None] + np.broadcast_to(back[:, None, :], (len(u), m, m))
-        by_link = (v * m)[:, None, None] + np.broadcast_to(across[:, :, None], (len(u), m, m))
-        chosen = np.where(~beyond & before, by_inside, by_link)
-        neither = ~beyond & ~before
+        # Links of u and v x vertices x of u x vertices y of v: is y g(x), or does S_v join g(x) and y?
+        across_first = (across[:, :, None] == x) | inside[v][edge[:, None, None], across[:, :, None], x]
+        # Does S_u join x and the vertex whose link leads to y?
+        inside_first = inside[u][edge[:, None, None], x[:, None], back[:, None, :]]
+        shape = (len(u), m, m)
+        hop_across = np.broadcast_to((v * m)[:, None, None] + across[:, :, None], shape)
+        hop_inside = np.broadcast_to((u * m)[:, None, None] + back[:, None, :], shape)
+        chosen = np.where(~across_first & inside_first, hop_inside, hop_across)
+        neither = ~across_first & ~inside_first
         if neither.any():
             third = structure.indices(structure.cross(u, v)).astype(np.int64)
-            by_third = (third * m)[:, None, None] + self._across(u, third)[:, :, None]
-            chosen = np.where(neither, np.broadcast_to(by_third, chosen.shape), chosen)
+            hop_third = (third * m)[:, None, None] + self._across(u, third)[:, :, None]
+            chosen = np.where(neither, hop_third, chosen)
         hops[u, :, v, :] = chosen
 
     def _inside_supernodes(self, hops: npt.NDArray[np.int16]) -> None:
@@ -283,12 +285,14 @@ class PolarStar(TabledTopology):
         m, n = self.order, self.structure.routers
         u = np.arange(n)
         # Supernodes are of two kinds, with and without a quadric's self-loop: one table for each.
-        tables = np.stack([_inside_table(joined) for joined in (self.supernode.joined, self._looped)])
-        table = tables[self._quadric.astype(np.int64)]
-        inside = np.where(table >= 0, u[:, None, None] * m + table, self._around(hops, table < 0))
+        matrices = (self.supernode.adjacency_matrix, self._quadric_matrix)
+        table = np.stack([_inside_table(matrix) for matrix in matrices])[self._is_quadric.astype(np.int64)]
+        inside = np.where(table >= 0, u[:, None, None] * m + table, self._outside_supernodes(hops, table < 0))
         hops[u, :, u, :] = inside
 
-    def _around(self, hops: npt.NDArray[np.int16], missing: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def _outside_supernodes(
+        self, hops: npt.NDArray[np.int16], missing: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.int64]:
         """Returns next hops outside the supernode for pairs of its vertices that are three hops apart.
 
         Args:
@@ -318,16 +322,16 @@ class PolarStar(TabledTopology):
         return next_hops
 
 
-def _inside_table(joined: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _inside_table(matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Returns the next vertex between any two of a supernode by at most two of its own links; -1 if none."""
-    m = len(joined)
+    m = len(matrix)
     everyone = np.arange(m)
     table = np.full((m, m), -1, np.int64)
-    # Two hops: by the first vertex that both are joined to.
-    between = joined[:, :, None] & joined[None, :, :]
+    # Two hops: by the first vertex that both are adjacent to.
+    between = matrix[:, :, None] & matrix[None, :, :]
     two = between.any(axis=1)
     table[two] = between.argmax(axis=1)[two]
-    table[joined] = np.broadcast_to(everyone, (m, m))[joined]
+    table[matrix] = np.broadcast_to(everyone, (m, m))[matrix]
     table[everyone, everyone] = everyone
     return table
 

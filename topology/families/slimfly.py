@@ -21,7 +21,7 @@ from topology.finite_fields.prime_powers import check_order
 from topology.layout import Layout, circle
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
-# 2 q^2 routers must not exceed MOST_ROUTERS; 2 has not the form 4w + delta.
+# 2 q^2 routers must not exceed MAX_ROUTERS; 2 has not the form 4w + delta.
 SMALLEST_Q, LARGEST_Q = 3, 89
 
 

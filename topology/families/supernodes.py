@@ -41,13 +41,13 @@ class Supernode:
     Attributes:
         kind: `iq`, `paley` or `complete`.
         degree: d', the number of links of each vertex inside the supernode.
-        joined: bool array, m x m: the adjacency matrix.
+        adjacency_matrix: bool array, m x m: the adjacency matrix.
         image: int array, m: the permutation f.
     """
 
     kind: str
     degree: int
-    joined: npt.NDArray[np.bool_]
+    adjacency_matrix: npt.NDArray[np.bool_]
     image: npt.NDArray[np.int64]
 
     @property
@@ -76,8 +76,8 @@ def make_supernode(kind: str, degree: int) -> Supernode:
     """
     check_kind(kind)
     check_degree(kind, degree)
-    joined, image = {"iq": _inductive_quad, "paley": _paley, "complete": _complete}[kind](degree)
-    supernode = Supernode(kind, degree, joined, image)
+    adjacency_matrix, image = {"iq": _inductive_quad, "paley": _paley, "complete": _complete}[kind](degree)
+    supernode = Supernode(kind, degree, adjacency_matrix, image)
     _check_property(supernode)
     return supernode
 
@@ -160,14 +160,14 @@ def _inductive_quad(degree: int) -> _GraphAndImage:
         return _edges(8, _IQ_3), (np.arange(8) + 4) % 8
     inner, inner_image = _inductive_quad(degree - 4)
     old = len(inner)
-    joined = np.zeros((old + 8, old + 8), bool)
-    joined[:old, :old] = inner
-    joined[old:, old:] = _edges(8, _IQ_3)
+    matrix = np.zeros((old + 8, old + 8), bool)
+    matrix[:old, :old] = inner
+    matrix[old:, old:] = _edges(8, _IQ_3)
     half = _half(inner_image)
     for new, olds in ((_TO_A, half), (_TO_IMAGES, inner_image[half])):
         rows = old + np.array(new)
-        joined[rows[:, None], olds] = joined[olds[:, None], rows] = True
-    return joined, np.concatenate([inner_image, old + (np.arange(8) + 4) % 8])
+        matrix[rows[:, None], olds] = matrix[olds[:, None], rows] = True
+    return matrix, np.concatenate([inner_image, old + (np.arange(8) + 4) % 8])
 
 
 def _half(image: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -193,27 +193,27 @@ def _complete(degree: int) -> _GraphAndImage:
 
 
 def _edges(order: int, pairs: tuple[tuple[int, int], ...]) -> npt.NDArray[np.bool_]:
-    joined = np.zeros((order, order), bool)
+    matrix = np.zeros((order, order), bool)
     for a, b in pairs:
-        joined[a, b] = joined[b, a] = True
-    return joined
+        matrix[a, b] = matrix[b, a] = True
+    return matrix
 
 
 def _check_property(supernode: Supernode) -> None:
     """Raises ValueError unless the supernode has property R*, or R1 for Paley graphs."""
-    joined, image = supernode.joined, supernode.image
-    images = np.zeros_like(joined)
-    images[image[:, None], image] = joined
-    filled = joined | images
+    matrix, image = supernode.adjacency_matrix, supernode.image
+    images = np.zeros_like(matrix)
+    images[image[:, None], image] = matrix
+    filled = matrix | images
     everyone = np.arange(supernode.order)
     twice = image[image]
     if (twice == everyone).all():
         filled[everyone, image] = True
     else:
-        again = np.zeros_like(joined)
-        again[twice[:, None], twice] = joined
-        if (again != joined).any():
+        again = np.zeros_like(matrix)
+        again[twice[:, None], twice] = matrix
+        if (again != matrix).any():
             raise ValueError("f squared must be an automorphism of the supernode")
     filled[everyone, everyone] = True
-    if not filled.all() or (joined.sum(axis=1) != supernode.degree).any():
+    if not filled.all() or (matrix.sum(axis=1) != supernode.degree).any():
         raise ValueError("supernode must have property R* or R1 and vertices of equal degree")
