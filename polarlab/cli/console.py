@@ -1,31 +1,55 @@
-"""Results on standard output: readable, or as one JSON object."""
+"""Results on standard output: readable within the terminal's width, or as one JSON object."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
+import sys
+import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+# Output that is not for a terminal is not wrapped: programs read it line by line.
+_UNLIMITED = 10_000
+_NARROWEST = 20  # columns of a value, however narrow the terminal is
 
 
-def print_result(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
-    """Prints a result, under --json as one JSON object."""
+def print_result(arguments: argparse.Namespace, result: Mapping[str, Any]) -> None:
+    """Prints a result, a line for each value, under --json as one JSON object."""
     if arguments.json:
         print(json.dumps(result))
         return
-    from experiments.results.text import readable
-
-    width = max(map(len, result))
+    indent = max(map(len, result), default=0) + 2
+    width = max(_NARROWEST, _width() - indent)
     for name, value in result.items():
-        print(f"{name:<{width}}  {readable(value)}")
+        first, *more = _value_lines(value, width)
+        print("\n".join([f"{name:<{indent}}{first}", *(" " * indent + line for line in more)]).rstrip())
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """Prints the chosen columns of some rows."""
-    table = [columns, *([str(row[name]) for name in columns] for row in rows)]
-    widths = [max(len(line[index]) for line in table) for index in range(len(columns))]
-    for line in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    """Prints the chosen columns of some rows as a table, long cells in several lines on a narrow terminal."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    width = _width()
+    table = Table(box=None if width == _UNLIMITED else box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index, name in enumerate(columns):
+        cells = [str(row[name]) for row in rows]
+        # Names are the first column, to be read and copied as they are.
+        whole = index == 0 and max(map(len, cells), default=0) <= width // 2
+        justify: Literal["left", "right"] = "right" if all(map(_is_number, cells)) else "left"
+        table.add_column(Text(name), justify=justify, overflow="fold", no_wrap=whole)
+    for row in rows:
+        table.add_row(*(Text(str(row[name])) for name in columns))
+    console = Console(width=width, highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    # Lines of the captured text are padded to the table's width.
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def print_rows(
@@ -36,3 +60,42 @@ def print_rows(
         print_result(arguments, {name: rows})
     else:
         print_table(rows, columns)
+
+
+def _width() -> int:
+    """Returns the columns of the terminal, or those that COLUMNS asks for."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return shutil.get_terminal_size().columns
+    return _UNLIMITED
+
+
+def _value_lines(value: Any, width: int) -> list[str]:
+    """Returns a value as lines: one if it fits into the width, else one for each of its entries."""
+    from experiments.results.text import readable
+
+    text = readable(value)
+    if len(text) <= width:
+        return [text]
+    if isinstance(value, Mapping):
+        entries = [(f"{name}:", entry) for name, entry in value.items()]
+    elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+        entries = [("-", entry) for entry in value]
+    else:
+        return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    lines = []
+    for heading, entry in entries:
+        line = f"{heading} {readable(entry)}"
+        if len(line) <= width:
+            lines.append(line)
+        else:
+            lines.append(heading)
+            lines += [f"  {part}" for part in _value_lines(entry, max(_NARROWEST, width - 2))]
+    return lines
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Where the `polarlab` command starts: statuses, signals, and no traceback on a user's screen."""
+"""Entry of the `polarlab` command: exit statuses, signals, and no traceback on a user's screen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from experiments.errors import Status, Terminated, internal_text, known_status
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
     _open_closed_streams()
-    _lead_to_administration()
+    _add_administration_folders()
     for number in END_SIGNALS:
         signal.signal(number, _end)
     try:
@@ -30,25 +30,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # Whoever read our output has enough (`polarlab ... | head`): nothing more can be said there.
+        # The reader of the output has ended (`polarlab ... | head`): nothing more can be printed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.DONE
     except (Exception, KeyboardInterrupt, Terminated) as error:  # the command's outermost boundary
-        return _explain(error)
+        return _report(error)
 
 
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _end(*_arguments: object) -> None:
-    """Makes the first signal end us in good order, and that order undisturbed by those that follow."""
+    """Raises Terminated at the first signal; those that follow do not disturb the clean-up."""
     for number in END_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise Terminated
 
 
 def _open_closed_streams() -> None:
-    """Gives us standard streams where we were started without (`polarlab ... <&-`)."""
+    """Opens standard streams that the caller closed (`polarlab ... <&-`), as empty ones."""
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)
@@ -58,18 +58,19 @@ def _open_closed_streams() -> None:
             setattr(sys, name, os.fdopen(descriptor, mode, closefd=False))
 
 
-def _lead_to_administration() -> None:
-    """Has PATH lead to ovs-vswitchd, ip and tc: Debian's plain `su` leaves the user's, which does not."""
+def _add_administration_folders() -> None:
+    """Adds the folders of ovs-vswitchd, ip and tc to PATH; Debian's plain `su` leaves the user's without."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     folders += [folder for folder in ("/usr/sbin", "/sbin") if folder not in folders]
     os.environ["PATH"] = os.pathsep.join(folders)
 
 
-def _explain(error: BaseException) -> int:
+def _report(error: BaseException) -> int:
+    """Prints an error in one line and returns its exit status; an internal one leaves a log."""
     known = known_status(error)
     if known:
         status, line = known
-        # What users name may have anything in it; it is told in one line all the same.
+        # Names that users give may have line ends.
         print(f"polarlab: {' '.join(line.splitlines())}", file=sys.stderr)
         return status
     with tempfile.NamedTemporaryFile("w", prefix="polarlab-error-", suffix=".log", delete=False) as log:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
+import polarlab
 from experiments.errors import Status
 from topology.errors import UsageError
 
@@ -34,9 +35,15 @@ class _Parser(argparse.ArgumentParser):
 
 
 class CommandParser(_Parser):
-    """A command's parser, which has no options until it is used or asked for them."""
+    """A command's parser, which has no options until it is used or asked for them.
+
+    Attributes:
+        add_options: adds the command's options.
+        words: the words to be parsed, on which the options may depend; none where all are asked for.
+    """
 
     add_options: Callable[[argparse.ArgumentParser], None] | None = None
+    words: Sequence[str] = ()
 
     def complete_options(self) -> None:
         """Adds the command's options, once."""
@@ -46,8 +53,17 @@ class CommandParser(_Parser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parses with all options; argparse calls this for the chosen command only."""
+        self.words = args or ()
         self.complete_options()
         return super().parse_known_args(args, namespace)
+
+
+class _Version(argparse.Action):
+    """Prints the version, which takes a while to look up, and ends the program."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_arguments: object) -> None:
+        print(f"polarlab {polarlab.__version__}")
+        parser.exit()
 
 
 def run(arguments: Sequence[str]) -> Status:
@@ -78,6 +94,9 @@ def make_parser() -> argparse.ArgumentParser:
         description="Launches low-diameter networks as real emulated fabrics and measures them.",
         epilog=_epilog(command.EXAMPLES[0] for command in modules.values()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="version of PolarLab"
     )
     subparsers = parser.add_subparsers(
         dest="subcommand", required=True, metavar="COMMAND", parser_class=CommandParser

@@ -5,53 +5,124 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypedDict
 
 from experiments.events.base import Event, Ongoing
 
-_TELL_EVERY_S = 5.0
-_LONG_S = 3.0
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_LONG_S = 2.0  # an activity that takes longer is shown as a bar
+_LINE_EVERY_S = 5.0  # of an activity, where there is no terminal
+_REDRAWS_PER_S = 2  # a run's own bar shall not take the processor from its traffic
 
 
 @contextmanager
-def told_if_long() -> Iterator[None]:
-    """Tells once, after a moment, that something without steps of its own goes on; also a decorator."""
-    console = ConsoleProgress()
-    timer = threading.Timer(_LONG_S, console.line, ["still computing; with many switches this takes a while"])
-    timer.daemon = True
-    timer.start()
-    try:
+def shown_if_long(activity: str) -> Iterator[None]:
+    """Shows a block of computation as an activity if it takes long; results are printed after it."""
+    with ConsoleProgress() as progress:
+        progress.begin(activity)
         yield
-    finally:
-        timer.cancel()
 
 
 class ConsoleProgress:
-    """Prints each event as one line with the seconds since the start; what goes on, as a live line.
+    """Prints each event as one line with the seconds since the start; an activity that takes long, as a bar.
 
-    Where standard error is not a terminal, a line of what goes on is printed now and then.
+    The bar has the text of the latest `Ongoing` event, or of the latest line. Where standard error is not a
+    terminal, `Ongoing` events are printed as lines now and then. The end of its block ends the bar.
     """
 
     def __init__(self) -> None:
-        self._started = time.monotonic()
-        self._live = False
-        self._last_s = time.monotonic()
+        self._started_s = self._last_line_s = time.monotonic()
+        self._text = ""
+        self._fraction: float | None = None
+        self._timer: threading.Timer | None = None
+        self._bar: Progress | None = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> ConsoleProgress:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.rest()
 
     def __call__(self, event: Event) -> None:
         """Takes an event."""
         if not isinstance(event, Ongoing):
-            self.line(str(event))
+            self._line(str(event))
+            if sys.stderr.isatty():
+                self._expect(str(event), self._show)
         elif sys.stderr.isatty():
-            print(f"\r\033[K           {event}", end="", file=sys.stderr, flush=True)
-            self._live = True
-        elif time.monotonic() >= self._last_s + _TELL_EVERY_S:
-            self.line(str(event))
+            self._update(str(event), event.fraction)
+        elif time.monotonic() >= self._last_line_s + _LINE_EVERY_S:
+            self._line(str(event))
 
-    def line(self, text: str) -> None:
-        """Prints a line with the seconds since the start."""
-        if self._live:
-            print("\r\033[K", end="", file=sys.stderr)
-            self._live = False
-        self._last_s = time.monotonic()
-        print(f"[{self._last_s - self._started:6.1f} s] {text}", file=sys.stderr, flush=True)
+    def begin(self, activity: str) -> None:
+        """Begins an activity that has no events; without a terminal, it is at most one line."""
+        self._expect(activity, self._show if sys.stderr.isatty() else self._say)
+
+    def rest(self) -> None:
+        """Ends the bar until the next event, so that others can write on the terminal."""
+        with self._lock:
+            timer, self._timer = self._timer, None
+            bar, self._bar = self._bar, None
+        if timer:
+            timer.cancel()
+        if bar:
+            bar.stop()
+
+    def _line(self, text: str) -> None:
+        self.rest()
+        self._last_line_s = time.monotonic()
+        print(f"[{self._last_line_s - self._started_s:6.1f} s] {text}", file=sys.stderr, flush=True)
+
+    def _expect(self, text: str, shown: Callable[[], None]) -> None:
+        """Has an activity shown once it has taken long."""
+        with self._lock:
+            self._text, self._fraction = text, None
+            self._timer = threading.Timer(_LONG_S, shown)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _update(self, text: str, fraction: float | None) -> None:
+        """Gives the bar, or the one that is to come, another text and fraction."""
+        with self._lock:
+            self._text, self._fraction = text, fraction
+            if self._bar:
+                self._bar.update(self._bar.task_ids[0], description=text, **_extent(fraction))
+
+    def _say(self) -> None:
+        print(f"[{_LONG_S:6.1f} s] {self._text}; this can take a while", file=sys.stderr, flush=True)
+
+    def _show(self) -> None:
+        """Starts the bar, unless the activity has ended meanwhile."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        with self._lock:
+            if threading.current_thread() is not self._timer:
+                return
+            self._bar = Progress(
+                TimeElapsedColumn(),
+                BarColumn(bar_width=20),
+                TextColumn("{task.description}", markup=False),
+                console=Console(file=sys.stderr),
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+                refresh_per_second=_REDRAWS_PER_S,
+            )
+            self._bar.update(self._bar.add_task(self._text), **_extent(self._fraction))
+            self._bar.start()
+
+
+class _Extent(TypedDict):
+    total: float | None
+    completed: float
+
+
+def _extent(fraction: float | None) -> _Extent:
+    """Returns the extent of a bar; without a fraction, one that only moves."""
+    return {"total": None if fraction is None else 1.0, "completed": fraction or 0.0}

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Removes what bears the mark of a fabric that no longer runs, and prints what it was."""
+    """Removes processes and files with the mark of a fabric that no longer runs, and prints them."""
     from emulation.cleanup import clean
     from emulation.requirements import require_root
 

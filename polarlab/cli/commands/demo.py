@@ -53,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Runs a failover and prints what it cost; returns NEGATIVE if packets were lost that should not be."""
+    """Runs a failover and prints its losses and gaps; returns NEGATIVE for losses that should not be."""
     from emulation.requirements import require_emulation
     from polarlab.cli.options.fabric import read_fabric
     from polarlab.cli.options.output import dated_directory
@@ -69,13 +69,14 @@ def run(arguments: argparse.Namespace) -> Status:
 
     words = ("failover", fabric.name, *fabric.params.values(), fabric.routing)
     out = arguments.out or dated_directory(*words)
-    progress = ConsoleProgress()
-    summary = run_failover(fabric, options, out, progress)
-    progress(FiguresDrawn(tuple(plot_failover(out))))
-    _print_summary(arguments, summary)
-    if summary["negative"]:
-        progress(ResultNegative(summary["negative"]))
-        return Status.NEGATIVE
+    with ConsoleProgress() as progress:
+        summary = run_failover(fabric, options, out, progress)
+        progress(FiguresDrawn(tuple(plot_failover(out))))
+        progress.rest()
+        _print_summary(arguments, summary)
+        if summary["negative"]:
+            progress(ResultNegative(summary["negative"]))
+            return Status.NEGATIVE
     return Status.DONE
 
 

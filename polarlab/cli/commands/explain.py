@@ -6,7 +6,7 @@ import argparse
 
 from experiments.errors import Status
 from polarlab.cli.console import print_result
-from polarlab.cli.progress import told_if_long
+from polarlab.cli.progress import shown_if_long
 
 SUMMARY = "paths between two switches, and their reasons, in words"
 EXAMPLES = (
@@ -28,16 +28,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser)
 
 
-@told_if_long()
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the paths from one switch to another, their reasons, and their backups."""
     from experiments.theory.explain import explain, lines_of
     from polarlab.cli.options.topology import read_topology
     from topology.addressing import switch_router
 
-    params, topology = read_topology(arguments)
-    ends = [switch_router(name, topology.routers) for name in (arguments.switch, arguments.other)]
-    explanation = explain(topology, arguments.routing, *ends)
+    with shown_if_long("computing paths"):
+        params, topology = read_topology(arguments)
+        ends = [switch_router(name, topology.routers) for name in (arguments.switch, arguments.other)]
+        explanation = explain(topology, arguments.routing, *ends)
     if arguments.json:
         print_result(arguments, {"name": arguments.name, "params": params, **explanation})
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.errors import Status
 from polarlab.cli.console import print_result
-from polarlab.cli.progress import told_if_long
+from polarlab.cli.progress import shown_if_long
 from topology.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser)
 
 
-@told_if_long()
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the fluid model's prediction for a pattern under an oblivious routing."""
     from experiments.spec.values import check_seed
@@ -46,13 +45,14 @@ def run(arguments: argparse.Namespace) -> Status:
     from routing.registry import make_plan
     from traffic.workload.patterns import check_load, make_pattern
 
-    params, topology = read_topology(arguments)
     check_load(arguments.load)
     check_seed(arguments.seed)
     _check_oblivious(arguments.routing)
-    plan = make_plan(topology, arguments.hosts, arguments.routing)
-    pattern = make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)
-    prediction = predict_pattern(plan, pattern, arguments.load)
+    with shown_if_long("predicting link loads"):
+        params, topology = read_topology(arguments)
+        plan = make_plan(topology, arguments.hosts, arguments.routing)
+        pattern = make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)
+        prediction = predict_pattern(plan, pattern, arguments.load)
     result: dict[str, Any] = {
         "name": arguments.name,
         "params": params,

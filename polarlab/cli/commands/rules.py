@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from experiments.errors import Status
 from polarlab.cli.console import print_result
-from polarlab.cli.progress import told_if_long
+from polarlab.cli.progress import shown_if_long
 from topology.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,25 +40,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser)
 
 
-@told_if_long()
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints a switch's rules and groups, on the whole graph or on what a failure leaves of it."""
+    """Prints a switch's rules and groups, on the whole or on the surviving graph."""
     from polarlab.cli.options.topology import read_topology
     from routing.plan.text import describe
     from routing.registry import make_plan
     from routing.replan.replan import surviving_plan
     from topology.addressing import switch_router
 
-    params, topology = read_topology(arguments)
-    router = switch_router(arguments.switch, topology.routers)
-    repair = arguments.local_repair
-    plan = make_plan(topology, arguments.hosts, arguments.routing, local_repair=repair)
-    if arguments.without is not None:
-        failure = _failure(arguments.without, topology)
-        if router in failure.failed_routers:
-            raise UsageError(f"switch must not be one of --without, got {arguments.switch}")
-        plan = surviving_plan(plan, failure)
-    description = describe(plan.switches[router])
+    with shown_if_long("computing rules"):
+        params, topology = read_topology(arguments)
+        router = switch_router(arguments.switch, topology.routers)
+        repair = arguments.local_repair
+        plan = make_plan(topology, arguments.hosts, arguments.routing, local_repair=repair)
+        if arguments.without is not None:
+            failure = _failure(arguments.without, topology)
+            if router in failure.failed_routers:
+                raise UsageError(f"switch must not be one of --without, got {arguments.switch}")
+            plan = surviving_plan(plan, failure)
+        description = describe(plan.switches[router])
     if arguments.json:
         heading = {"name": arguments.name, "params": params, "routing": arguments.routing}
         print_result(arguments, {**heading, "switch": arguments.switch, **description})

@@ -57,9 +57,9 @@ def run(arguments: argparse.Namespace) -> Status:
 
     words = (fabric.name, *fabric.params.values(), fabric.routing, traffic.pattern, volume)
     out = arguments.out or dated_directory(*words)
-    progress = ConsoleProgress()
-    summary = run_experiment(fabric, traffic, out, arguments.pcap, progress, repeat)
-    progress(FiguresDrawn(tuple(plot_run(out))))
+    with ConsoleProgress() as progress:
+        summary = run_experiment(fabric, traffic, out, arguments.pcap, progress, repeat)
+        progress(FiguresDrawn(tuple(plot_run(out))))
     _print_summary(arguments, summary)
     return strict_status(arguments, summary["fidelity"]["valid"])
 

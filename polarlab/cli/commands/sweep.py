@@ -54,15 +54,15 @@ def run(arguments: argparse.Namespace) -> Status:
     from experiments.results.tables import as_numbers, read_points
     from experiments.sweep import run_sweep
 
-    progress = ConsoleProgress()
-    measured = run_sweep(fabric, traffic, options, out, progress)
-    progress(PointsMeasured(measured, out))
-    figures = plot_sweep(out)
-    progress(FiguresDrawn(tuple(figures)))
-    points = read_points(out, options.points())
-    invalid = sum(point["valid"] != "yes" for point in points)
-    if invalid:
-        progress(PointsInvalid(invalid, len(points), out))
+    with ConsoleProgress() as progress:
+        measured = run_sweep(fabric, traffic, options, out, progress)
+        progress(PointsMeasured(measured, out))
+        figures = plot_sweep(out)
+        progress(FiguresDrawn(tuple(figures)))
+        points = read_points(out, options.points())
+        invalid = sum(point["valid"] != "yes" for point in points)
+        if invalid:
+            progress(PointsInvalid(invalid, len(points), out))
     if arguments.json:
         result = {"folder": str(out), "measured": measured, "points": list(map(as_numbers, points))}
         print_result(arguments, {**result, "figures": [str(path) for path in figures]})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.errors import Status
 from polarlab.cli.console import print_result, print_rows, print_table
-from polarlab.cli.progress import told_if_long
+from polarlab.cli.progress import shown_if_long
 from topology.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser)
 
 
-@told_if_long()
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a graph's numbers, and writes its file and figure if asked for."""
     from polarlab.cli.options.topology import read_topology
@@ -59,9 +58,11 @@ def run(arguments: argparse.Namespace) -> Status:
         raise UsageError("topology must be given; `polarlab topology --list` names the families")
     check_hosts(arguments.hosts)
     _check_files(arguments)
-    _, topology = read_topology(arguments)
-    _write_files(arguments, topology)
-    print_result(arguments, _numbers(arguments.name, topology, arguments.hosts))
+    with shown_if_long("computing the graph"):
+        _, topology = read_topology(arguments)
+        _write_files(arguments, topology)
+        numbers = _numbers(arguments.name, topology, arguments.hosts)
+    print_result(arguments, numbers)
     return Status.DONE
 
 

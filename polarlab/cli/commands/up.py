@@ -46,16 +46,17 @@ def run(arguments: argparse.Namespace) -> Status:
     from experiments.events.outcomes import CommandFailed, PromptOpened
     from experiments.live_fabric import live_fabric, told_drops
 
-    progress = ConsoleProgress()
-    with live_fabric(options, progress) as fabric:
+    with ConsoleProgress() as progress, live_fabric(options, progress) as fabric:
         status = Status.DONE
         if arguments.lines:
+            progress.rest()  # the terminal is the lines' now
             failed = run_lines(fabric.network, arguments.lines)
             if failed:
                 progress(CommandFailed(failed.line, failed.status))
                 status = Status.NEGATIVE
         else:
             progress(PromptOpened())
+            progress.rest()
             open_prompt(fabric.network)
         told_drops(fabric.network, progress)
     return status

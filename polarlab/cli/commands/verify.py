@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.errors import Status
 from polarlab.cli.console import print_result
-from polarlab.cli.progress import told_if_long
+from polarlab.cli.progress import shown_if_long
 
 if TYPE_CHECKING:
     from routing.plan.model import RoutePlan
@@ -40,19 +40,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser)
 
 
-@told_if_long()
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a plan's proof, its first faults on standard error; returns NEGATIVE if it fails."""
     from experiments.spec.values import check_choice
     from polarlab.api import FAILURES, plan, prove
     from polarlab.cli.options.topology import read_topology
 
-    params, topology = read_topology(arguments)
     check_choice("failures", arguments.failures, FAILURES)
-    started = time.monotonic()
-    repair = arguments.local_repair
-    rules = plan(topology, arguments.routing, hosts=arguments.hosts, local_repair=repair)
-    proof = prove(rules, arguments.failures)
+    with shown_if_long("proving the plan"):
+        params, topology = read_topology(arguments)
+        started = time.monotonic()
+        repair = arguments.local_repair
+        rules = plan(topology, arguments.routing, hosts=arguments.hosts, local_repair=repair)
+        proof = prove(rules, arguments.failures)
     result = {
         "name": arguments.name,
         "params": params,

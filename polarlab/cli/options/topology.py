@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
 from topology.base import Topology
-from topology.registry import FAMILIES, make_topology
+from topology.registry import FAMILIES, Parameter, make_topology
 
 
 def add_topology_options(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Adds NAME, which may be left out where there is a default, and the parameters of all families."""
+    """Adds NAME, which may be left out where there is a default, and the families' parameters.
+
+    A parameter that several families have means what the family on the command line says; where that names
+    none, as `--help` need not, the option's help has the meaning in each family.
+    """
     text = f"topology: {', '.join(FAMILIES)}"
     if default is None:
         parser.add_argument("name", metavar="NAME", help=text)
     else:
         parser.add_argument("name", metavar="NAME", nargs="?", default=default, help=text)
-    for parameter in {p.name: p for f in FAMILIES.values() for p in f.parameters}.values():
+    chosen = next((word for word in getattr(parser, "words", ()) if word in FAMILIES), None)
+    for name in dict.fromkeys(p.name for family in FAMILIES.values() for p in family.parameters):
+        meanings = {
+            family: parameter
+            for family, one in FAMILIES.items()
+            for parameter in one.parameters
+            if parameter.name == name
+        }
+        meaning = meanings.get(chosen or "")
         parser.add_argument(
-            f"--{parameter.name}",
-            type=parameter.type,
+            f"--{name}",
+            type=(meaning or next(iter(meanings.values()))).type,
             default=argparse.SUPPRESS,
-            help=parameter.help,
+            help=_help(meanings.values() if meaning is None else [meaning]),
         )
+
+
+def _help(meanings: Iterable[Parameter]) -> str:
+    return "; ".join(dict.fromkeys(parameter.help for parameter in meanings))
 
 
 def add_hosts_option(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +52,7 @@ def read_topology(arguments: argparse.Namespace) -> tuple[dict[str, int | str], 
     """Returns the parameters given on the command line and the topology that they name.
 
     Raises:
-        UsageError: the topology does not exist.
+        UsageError: the topology does not exist, or a parameter is missing, foreign or outside its domain.
     """
     known = {p.name for f in FAMILIES.values() for p in f.parameters}
     params = {name: value for name, value in vars(arguments).items() if name in known}

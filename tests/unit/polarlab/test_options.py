@@ -4,10 +4,13 @@ import pytest
 
 from experiments.spec.sweep import parse_loads
 from experiments.spec.traffic import TrafficOptions
+from polarlab.cli.options import topology as topology_options
 from polarlab.cli.options.fabric import read_fabric
 from polarlab.cli.options.traffic import read_traffic
 from polarlab.cli.parser import make_parser
+from topology import registry
 from topology.errors import ParameterError
+from topology.families.polarfly import PolarFly
 
 
 def specified(options: str):
@@ -22,6 +25,25 @@ def test_options_of_a_fabric():
     assert (fabric.name, fabric.params, fabric.topology.routers) == ("polarfly", {"q": 3}, 13)
     assert (fabric.hosts, fabric.routing, fabric.datapath) == (2, "min", "user")
     assert (fabric.links.rate_bps, fabric.links.queue_packets) == (500_000, 8)
+
+
+def test_families_may_have_a_parameter_of_the_same_name_with_other_meanings(monkeypatch, capsys):
+    def family(kind, text):
+        parameter = registry.Parameter("degree", kind, text)
+        return registry.Family(PolarFly, (parameter,), "", "")
+
+    monkeypatch.setattr(
+        topology_options,
+        "FAMILIES",
+        {"one": family(int, "degree in links"), "two": family(str, "degree in words")},
+    )
+    for name, value in (("one", 3), ("two", "3")):
+        assert make_parser().parse_args(["run", name, "--degree", "3"]).degree == value
+    for words, texts in ((["one"], {"links"}), (["two"], {"words"}), ([], {"links", "words"})):
+        with pytest.raises(SystemExit):
+            make_parser().parse_args(["run", *words, "--help"])
+        out = capsys.readouterr().out
+        assert {text for text in ("links", "words") if f"degree in {text}" in out} == texts
 
 
 def test_documented_defaults():

@@ -1,23 +1,109 @@
-"""What is told of something that takes long."""
+"""Progress on standard error: lines with seconds, and a bar on a terminal for all that takes long."""
 
+import io
+import re
+import sys
 import time
 
+from experiments.events.bringup import PairCheckPassed, PairsDelivered
+from experiments.events.traffic import CollectiveProgress
 from polarlab.cli import progress
 
-
-@progress.told_if_long()
-def work(seconds):
-    time.sleep(seconds)
-    return seconds
+SHOW_CURSOR = "\x1b[?25h"
 
 
-def test_what_takes_long_says_so_once_and_what_is_quick_says_nothing(monkeypatch, capsys):
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def open_terminal(monkeypatch):
+    """Makes standard error a terminal, whose writings it returns; pytest sets its own before each test."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(progress, "_LONG_S", 0.05)
+    return stream
+
+
+def eventually(stream, part):
+    """Waits until a stream has some text; rich is imported meanwhile."""
+    deadline = time.monotonic() + 20
+    while part not in stream.getvalue():
+        assert time.monotonic() < deadline, stream.getvalue()
+        time.sleep(0.01)
+
+
+def test_a_long_activity_is_one_line_without_a_terminal_and_a_quick_one_none(monkeypatch, capsys):
     monkeypatch.setattr(progress, "_LONG_S", 0.1)
-    assert work(0) == 0
+    with progress.shown_if_long("computing"):
+        pass
     time.sleep(0.2)
     assert capsys.readouterr().err == ""
-    assert work(0.5) == 0.5
+    with progress.shown_if_long("computing"):
+        time.sleep(0.5)
     out, err = capsys.readouterr()
     assert err.count("computing") == 1
     assert err.count("\n") == 1
     assert out == ""
+
+
+def test_an_event_is_a_line_with_the_seconds(capsys):
+    with progress.ConsoleProgress() as console:
+        console(PairCheckPassed(4))
+    assert re.fullmatch(r"\[ +0\.\d s\] .*\b4 hops.*\n", capsys.readouterr().err)
+
+
+def test_progress_without_a_terminal_is_a_line_now_and_then(monkeypatch, capsys):
+    with progress.ConsoleProgress() as console:
+        for delivered in range(3):
+            console(PairsDelivered(delivered, 9))
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(progress, "_LINE_EVERY_S", 0.0)
+        console(PairsDelivered(7, 9))
+    assert "7 of 9" in capsys.readouterr().err
+
+
+def test_an_activity_that_takes_long_has_a_bar_which_goes_with_it(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    with progress.ConsoleProgress() as console:
+        console(PairsDelivered(0, 9))
+        console(PairCheckPassed(4))
+        console(PairsDelivered(5, 9))
+        eventually(terminal, "5 of 9")
+        console(PairsDelivered(6, 9))
+        eventually(terminal, "6 of 9")
+        console(CollectiveProgress(1.0, 77, 0.5, None))  # its end is not known
+        eventually(terminal, "77 segments")
+    written = terminal.getvalue()
+    assert written.count(" s] ") == 1  # of the event that is a line
+    assert SHOW_CURSOR in written[-40:]
+
+
+def test_quick_activities_have_no_bar(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "_LONG_S", 60.0)
+    with progress.ConsoleProgress() as console:
+        console(PairCheckPassed(4))
+        console(PairsDelivered(5, 9))
+    assert "5 of 9" not in terminal.getvalue()
+
+
+def test_nothing_is_drawn_while_others_write(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    with progress.ConsoleProgress() as console:
+        console(PairCheckPassed(4))
+        console.rest()
+        before = terminal.getvalue()
+        time.sleep(0.3)
+        assert terminal.getvalue() == before
+
+
+def test_a_long_computation_has_a_bar_on_a_terminal(monkeypatch):
+    terminal = open_terminal(monkeypatch)
+    with progress.shown_if_long("computing"):
+        eventually(terminal, "computing")
+    assert SHOW_CURSOR in terminal.getvalue()

@@ -1,0 +1,90 @@
+"""Results on standard output: within the terminal's width, whole lines elsewhere, and one JSON object."""
+
+import argparse
+import json
+import subprocess
+import sys
+
+import pytest
+from documents import ROOT
+
+from polarlab.cli.console import print_result, print_rows, print_table
+
+READABLE, JSON = argparse.Namespace(json=False), argparse.Namespace(json=True)
+RESULT = {
+    "name": "polarfly",
+    "accepted": 0.25,
+    "fidelity": {"valid": True, "reasons": [], "cpu_idle": 0.5, "generator_lag_ms_p99": 0.125},
+    "faults": {
+        "replanned": [{"failed": "link:s1-s7", "time_s": 1.5}, {"failed": "switch:s4", "time_s": 2.5}]
+    },
+}
+ROWS = [
+    {"pattern": "adversarial[:SEED]", "load": 0.5, "definition": "all of a group to one other group"},
+    {"pattern": "uniform", "load": 10, "definition": "every packet to any other endpoint"},
+]
+
+
+def test_values_that_are_wider_than_the_terminal_are_in_lines_of_their_own(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "40")
+    print_result(READABLE, RESULT)
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 40 for line in lines)
+    assert [line.split() for line in lines[:4]] == [
+        ["name", "polarfly"],
+        ["accepted", "0.25"],
+        ["fidelity", "valid:", "yes"],
+        ["reasons:", "none"],
+    ]
+    assert any(line.split() == ["failed:", "link:s1-s7"] for line in lines)
+
+
+def test_values_are_whole_lines_where_there_is_no_terminal(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    print_result(READABLE, RESULT)
+    assert len(capsys.readouterr().out.splitlines()) == len(RESULT)
+
+
+def test_json_is_one_object(capsys):
+    print_result(JSON, RESULT)
+    print_rows(JSON, "rows", ROWS, ("pattern",))
+    first, second = capsys.readouterr().out.splitlines()
+    assert json.loads(first) == RESULT
+    assert json.loads(second) == {"rows": ROWS}
+
+
+def test_a_table_is_whole_lines_where_there_is_no_terminal(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    print_table(ROWS, ("pattern", "load", "definition"))
+    assert capsys.readouterr().out.splitlines() == [
+        "pattern             load  definition",
+        "adversarial[:SEED]   0.5  all of a group to one other group",
+        "uniform               10  every packet to any other endpoint",
+    ]
+
+
+def test_a_table_fits_into_a_narrow_terminal_and_names_stay_whole(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "44")
+    print_table(ROWS, ("pattern", "definition"))
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 44 for line in lines)
+    assert any(line.startswith("adversarial[:SEED] ") for line in lines)
+    assert " ".join(" ".join(line[20:] for line in lines).split()).count("every packet to any") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "loaded"),
+    [
+        (["topology", "polarfly", "--q", "3", "--json"], False),
+        (["topology", "polarfly", "--q", "3"], False),
+        (["topology", "--list", "--json"], False),
+        (["topology", "--list"], True),
+    ],
+)
+def test_rich_is_loaded_for_tables_only(words, loaded):
+    code = (
+        "import sys; from polarlab.cli.main import main; status = main(sys.argv[1:]); "
+        "sys.exit(status or 7 * ('rich' in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == (7 if loaded else 0), done.stderr
