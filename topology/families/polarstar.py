@@ -146,7 +146,7 @@ class PolarStar(TabledTopology):
     def destination_blocks(self, router: int) -> Iterator[DestinationBlock]:
         """Yields the supernodes two apart as one block each, and every other router as a block of its own.
 
-        The rules of a router are then as many as the structure graph's size (PolarStar, section 9.2).
+        So the rules of a router grow with the structure graph, not with N (PolarStar, section 9.2).
 
         Args:
             router: the router that forwards packets to the blocks.
