@@ -10,7 +10,7 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 
-from experiments.errors import Status, Terminated, internal_text, known_status
+from topology.exit_status import Status, Terminated, internal_text, known_status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 import polarlab
-from experiments.errors import Status
 from topology.errors import UsageError
+from topology.exit_status import Status
 
 _NAMES = (
     *("topology", "verify", "predict", "patterns", "explain", "rules", "up", "run", "sweep", "demo"),

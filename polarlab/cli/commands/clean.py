@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from experiments.errors import Status
+from topology.exit_status import Status
 
 SUMMARY = "removal of a crashed fabric's processes and files, and of nothing else (root)"
 EXAMPLES = ("sudo polarlab clean",)

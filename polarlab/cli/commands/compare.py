@@ -6,8 +6,8 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from experiments.errors import Status
 from polarlab.cli.console import print_result, print_table
+from topology.exit_status import Status
 
 SUMMARY = "runs side by side: their differing settings, and their results"
 EXAMPLES = (

@@ -6,10 +6,10 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from experiments.errors import Status
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import ConsoleProgress
 from topology.errors import UsageError
+from topology.exit_status import Status
 
 if TYPE_CHECKING:
     from experiments.failover import FailoverOptions

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.errors import Status
 from polarlab.cli.console import print_result
 from polarlab.cli.progress import shown_if_long
+from topology.exit_status import Status
 
 SUMMARY = "paths between two switches, and their reasons, in words"
 EXAMPLES = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.errors import Status
 from polarlab.cli.console import print_rows
+from topology.exit_status import Status
 
 SUMMARY = "traffic patterns and collectives, with definition and source"
 EXAMPLES = ("polarlab patterns", "polarlab patterns --json")

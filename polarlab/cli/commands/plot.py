@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments.errors import Status
 from polarlab.cli.console import print_result
+from topology.exit_status import Status
 
 SUMMARY = "figures of a run, a sweep or a failover"
 EXAMPLES = ("polarlab plot results/RUN",)

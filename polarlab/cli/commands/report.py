@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from experiments.errors import Status
 from polarlab.cli.console import print_result
+from topology.exit_status import Status
 
 SUMMARY = "HTML page of a sweep or a run"
 EXAMPLES = (

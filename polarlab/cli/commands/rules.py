@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from experiments.errors import Status
 from polarlab.cli.console import print_result
 from polarlab.cli.progress import shown_if_long
 from topology.errors import UsageError
+from topology.exit_status import Status
 
 if TYPE_CHECKING:
     from topology.base import Topology

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from experiments.errors import Status
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import ConsoleProgress
+from topology.exit_status import Status
 
 if TYPE_CHECKING:
     from experiments.measurement import RunOptions

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.errors import Status
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import ConsoleProgress
+from topology.exit_status import Status
 
 if TYPE_CHECKING:
     from experiments.spec.fabric import FabricOptions

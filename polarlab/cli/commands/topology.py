@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.errors import Status
 from polarlab.cli.console import print_result, print_rows, print_table
 from polarlab.cli.progress import shown_if_long
 from topology.errors import UsageError
+from topology.exit_status import Status
 
 if TYPE_CHECKING:
     from topology.base import Topology

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from experiments.errors import Status
 from polarlab.cli.progress import ConsoleProgress
 from topology.errors import UsageError
+from topology.exit_status import Status
 
 SUMMARY = "a fabric with Mininet's prompt (root)"
 EXAMPLES = (

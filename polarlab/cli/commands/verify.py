@@ -7,9 +7,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from experiments.errors import Status
 from polarlab.cli.console import print_result
 from polarlab.cli.progress import shown_if_long
+from topology.exit_status import Status
 
 if TYPE_CHECKING:
     from routing.plan.model import RoutePlan

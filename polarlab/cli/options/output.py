@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from experiments.errors import Status
+from topology.exit_status import Status
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from experiments.errors import Status
 from experiments.results.comparison import compare
 from polarlab.cli import main as entry
 from topology.errors import ParameterError
+from topology.exit_status import Status
 
 SUMMARY = {
     "name": "polarfly",

@@ -9,8 +9,8 @@ import pytest
 
 from experiments import doctor
 from experiments.doctor import examine, largest_fabric_routers, link_rate_bps
-from experiments.errors import Status
 from polarlab.cli import main as entry
+from topology.exit_status import Status
 
 
 def finding_on(name):

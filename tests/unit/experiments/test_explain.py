@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from documents import ROOT
 
-from experiments.errors import Status
 from experiments.theory.explain import explain, lines_of
 from polarlab.cli import main as entry
 from routing.registry import make_plan
@@ -15,6 +14,7 @@ from routing.replan.replan import surviving_plan
 from routing.verification.forwarding_states import StateSpace
 from routing.verification.paths import packet_paths
 from topology.addressing import hosts_of
+from topology.exit_status import Status
 from topology.failures import link_failures
 from topology.families.polarfly import PolarFly
 from topology.registry import make_topology

@@ -8,13 +8,13 @@ import subprocess
 
 import pytest
 
-from experiments.errors import Status
 from experiments.report.page import write_report
 from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import COLUMNS, POINTS, row_of
 from experiments.spec.sweep import Point
 from polarlab.cli import main as entry
 from topology.errors import ParameterError, UsageError
+from topology.exit_status import Status
 
 BROWSER = shutil.which("chromium")
 SETTINGS = {

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from documents import ROOT, blocks, command_lines, polarlab_words
 
-from experiments.errors import Status
 from polarlab.cli import main as entry
 from polarlab.cli.parser import commands, make_parser
+from topology.exit_status import Status
 from topology.faults import parse_elements
 from topology.registry import make_topology
 

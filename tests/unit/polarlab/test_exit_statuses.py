@@ -7,9 +7,9 @@ import tempfile
 import pytest
 from command_line import fails
 
-from experiments.errors import Status, Terminated, known_status
 from polarlab.cli import parser as cli
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
+from topology.exit_status import Status, Terminated, known_status
 
 
 def command_that_raises(monkeypatch, error: BaseException) -> None:

@@ -5,8 +5,8 @@ import json
 import pytest
 from command_line import fails, prints_json, unnamed
 
-from experiments.errors import Status
 from polarlab.cli import main as entry
+from topology.exit_status import Status
 
 # The outside contract's keys.
 TOPOLOGY_KEYS = {

@@ -3,7 +3,7 @@
 import pytest
 from command_line import fails, unnamed
 
-from experiments.errors import Status
+from topology.exit_status import Status
 from topology.registry import FAMILIES
 
 FAMILY_NAMES = " ".join(sorted(FAMILIES))
