@@ -1,0 +1,136 @@
+"""An OpenFlow 1.3 switch without packets: it keeps the rules and groups that a controller sends."""
+
+import contextlib
+import socket
+import struct
+import threading
+
+HEADER = struct.Struct("!BBHI")  # version, type, length, transaction id
+VERSION = 4
+HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FEATURES_REQUEST, FEATURES_REPLY = 0, 1, 2, 3, 5, 6
+PORT_STATUS, FLOW_MOD, GROUP_MOD, PORT_MOD = 12, 14, 15, 16
+MULTIPART_REQUEST, MULTIPART_REPLY, BARRIER_REQUEST, BARRIER_REPLY = 18, 19, 20, 21
+FLOW_STATISTICS, PORT_STATISTICS, GROUP_DESCRIPTION, PORT_DESCRIPTION = 1, 4, 7, 13
+ADD, DELETE = 0, 3
+PRIORITY_AT, MATCH_AT = 22, 40  # in a flow mod, behind the header
+PORT_DOWN = 1
+TABLE_FULL = struct.pack("!HH", 5, 1)  # flow mod failed: table full
+
+
+class FakeSwitch:
+    """A switch that connects to a controller's Unix socket.
+
+    Attributes:
+        rules: (table, priority, match) -> cookie.
+        groups: number -> (type, encoded buckets).
+        ports_down: ports that are administratively down.
+        changes: rules, groups and deletions received since the last connection.
+        refuses_rules: whether it answers every rule with an error.
+    """
+
+    def __init__(self, path, datapath_id, ports):
+        self.path = str(path)
+        self.datapath_id = datapath_id
+        self.ports = ports
+        self.rules = {}
+        self.groups = {}
+        self.ports_down = set()
+        self.changes = 0
+        self.refuses_rules = False
+        self._socket = None
+        self._thread = None
+
+    def connect(self):
+        self.changes = 0
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(self.path)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def disconnect(self):
+        with contextlib.suppress(OSError):  # the controller was first
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._socket.close()
+
+    def restart(self):
+        """Loses all that it holds and connects again."""
+        self.disconnect()
+        self.rules.clear()
+        self.groups.clear()
+        self.ports_down.clear()
+        self.connect()
+
+    def _serve(self):
+        self._send(HELLO, 1)
+        with self._socket.makefile("rb") as stream:
+            while head := stream.read(HEADER.size):
+                _, kind, length, xid = HEADER.unpack(head)
+                body = stream.read(length - HEADER.size)
+                try:
+                    self._answer(kind, xid, body)
+                except OSError:  # the controller is gone
+                    return
+
+    def _send(self, kind, xid, body=b""):
+        self._socket.sendall(HEADER.pack(VERSION, kind, HEADER.size + len(body), xid) + body)
+
+    def _answer(self, kind, xid, body):
+        if kind == FEATURES_REQUEST:
+            self._send(FEATURES_REPLY, xid, struct.pack("!QIBB2xII", self.datapath_id, 0, 254, 0, 0, 0))
+        elif kind == ECHO_REQUEST:
+            self._send(ECHO_REPLY, xid, body)
+        elif kind == BARRIER_REQUEST:
+            self._send(BARRIER_REPLY, xid)
+        elif kind == MULTIPART_REQUEST:
+            (request,) = struct.unpack_from("!H", body)
+            self._send(MULTIPART_REPLY, xid, struct.pack("!HH4x", request, 0) + self._described(request))
+        elif kind in (FLOW_MOD, GROUP_MOD):
+            self.changes += 1
+            if kind == FLOW_MOD and self.refuses_rules:
+                self._send(ERROR, xid, TABLE_FULL)
+            else:
+                (self._take_rule if kind == FLOW_MOD else self._take_group)(body)
+        elif kind == PORT_MOD:
+            self._set_port(xid, body)
+
+    def _take_rule(self, body):
+        cookie, _, table, command = struct.unpack_from("!QQBB", body)
+        if command == ADD:
+            (priority,) = struct.unpack_from("!H", body, PRIORITY_AT)
+            (size,) = struct.unpack_from("!H", body, MATCH_AT + 2)
+            self.rules[table, priority, body[MATCH_AT : MATCH_AT + size]] = cookie
+        else:
+            assert command == DELETE
+            self.rules = {key: other for key, other in self.rules.items() if other != cookie}
+
+    def _take_group(self, body):
+        _, kind, number = struct.unpack_from("!HBxI", body)
+        self.groups[number] = (kind, body[8:])
+
+    def _set_port(self, xid, body):
+        (port,) = struct.unpack_from("!I", body)
+        (config,) = struct.unpack_from("!I", body, 16)
+        (self.ports_down.add if config & PORT_DOWN else self.ports_down.discard)(port)
+        self._send(PORT_STATUS, xid, struct.pack("!B7x", 2) + self._port(port))  # 2: modified
+
+    def _described(self, request):
+        if request == PORT_DESCRIPTION:
+            return b"".join(self._port(port) for port in range(1, self.ports + 1))
+        if request == FLOW_STATISTICS:
+            return b"".join(self._rule(cookie) for cookie in self.rules.values())
+        if request == GROUP_DESCRIPTION:
+            return b"".join(
+                struct.pack("!HBxI", 8 + len(buckets), kind, number) + buckets
+                for number, (kind, buckets) in self.groups.items()
+            )
+        return b""
+
+    def _port(self, port):
+        config = PORT_DOWN if port in self.ports_down else 0
+        address = bytes([2, 0, 0, 0, self.datapath_id, port])
+        return struct.pack("!I4x6s2x16s8I", port, address, b"port", config, 0, 0, 0, 0, 0, 0, 0)
+
+    @staticmethod
+    def _rule(cookie):
+        return struct.pack("!HBxIIHHHH4xQQQHH4x", 56, 0, 0, 0, 0, 0, 0, 0, cookie, 0, 0, 1, 4)
