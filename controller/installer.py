@@ -205,10 +205,10 @@ class Installer:
             self._switches[dpid(switch.router)].plan = switch
 
     def take_charge(self) -> Outcome:
-        """Brings the switches to the plan that so far kept the rules with which they connected."""
+        """Brings those switches to the plan that kept the rules with which they connected."""
         self._in_charge = True
-        waiting = [(number, p) for number, p in self._switches.items() if p.stage is Stage.DESCRIBED]
-        return Outcome(messages={number: self._fill(progress) for number, progress in waiting})
+        waiting = [(key, p) for key, p in self._switches.items() if p.stage is Stage.DESCRIBED]
+        return Outcome(messages={key: self._fill(progress) for key, progress in waiting})
 
     @property
     def updating(self) -> bool:
@@ -218,7 +218,7 @@ class Installer:
     def set_port(self, datapath_id: int, port: int, *, down: bool) -> list[Message]:
         """Returns the messages that set a port down and note that in the switch, or undo both.
 
-        By the note a later controller knows the port from one that others set down.
+        The note distinguishes the port, for a later controller, from one that others set down.
         """
         note = self._note(port)
         commands = [note if down else DropRules(note.cookie), SetPortState(port, down)]
@@ -300,12 +300,12 @@ class Installer:
 
     def ready(self) -> frozenset[int]:
         """Returns the datapath ids of the switches that hold their plan."""
-        return frozenset(number for number, p in self._switches.items() if p.stage is Stage.READY)
+        return frozenset(key for key, p in self._switches.items() if p.stage is Stage.READY)
 
     def missing(self) -> frozenset[int]:
         """Returns the datapath ids of the switches that are neither ready nor waiting for `take_charge`."""
         arrived = (Stage.DESCRIBED, Stage.READY)
-        return frozenset(number for number, p in self._switches.items() if p.stage not in arrived)
+        return frozenset(key for key, p in self._switches.items() if p.stage not in arrived)
 
     def connected_empty(self, datapath_id: int) -> bool:
         """Returns whether a switch connected without rules of PolarLab."""
@@ -314,8 +314,8 @@ class Installer:
 
     def skip_unanswered(self) -> Outcome:
         """Begins the next round without the switches that owe an answer, which cease to be ready."""
-        for number in self._awaited:
-            self._switches[number].stage = Stage.ABSENT
+        for datapath_id in self._awaited:
+            self._switches[datapath_id].stage = Stage.ABSENT
         self._awaited.clear()
         return self._next_round()
 

@@ -94,6 +94,8 @@ def _replan(original: RoutePlan, before: RoutePlan, failure: Failure) -> Replan:
 def _cut_off(plan: RoutePlan, failure: Failure) -> list[str]:
     if not failure.any_failed:
         return []
-    part = connected_components(plan.topology, failure)
+    component = connected_components(plan.topology, failure)
     alive = [r for r in range(plan.topology.routers) if r not in failure.failed_routers]
-    return [f"{switch_name(a)} to {switch_name(b)}" for a in alive for b in alive if part[a] != part[b]]
+    return [
+        f"{switch_name(a)} to {switch_name(b)}" for a in alive for b in alive if component[a] != component[b]
+    ]
