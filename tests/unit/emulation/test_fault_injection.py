@@ -1,0 +1,125 @@
+"""Fault injection: the interfaces that go down, and those that stay down after a switch returns."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from emulation.fault_injection import FaultInjector
+from topology.addressing import interface_name, switch_name
+from topology.families.polarfly import PolarFly
+from topology.faults import CONTROLLER, Element, ElementKind, link_element
+
+TOPOLOGY = PolarFly(2)
+
+
+class Switch:
+    """A stand-in for a switch: the program that runs or not, and its ports."""
+
+    def __init__(self, router):
+        numbers = range(1, TOPOLOGY.host_port(router, 0) + 1)
+        ports = tuple((interface_name(router, number), number) for number in numbers)
+        self.settings = SimpleNamespace(ports=ports)
+        self.runs = True
+
+    def kill_daemon(self):
+        self.runs = False
+
+    def start_daemon_again(self):
+        self.runs = True
+
+
+class Network:
+    """A stand-in for a network: its switches, and the interfaces that are down."""
+
+    def __init__(self):
+        self.settings = SimpleNamespace(topology=TOPOLOGY)
+        self.switches = {switch_name(r): SimpleNamespace(vswitch=Switch(r)) for r in range(TOPOLOGY.routers)}
+        self.down = set()
+
+    def __getitem__(self, name):
+        return self.switches[name]
+
+    def set_interfaces(self, router, names, state):
+        assert all(name.startswith(f"{switch_name(router)}-") for name in names)
+        (self.down.update if state == "down" else self.down.difference_update)(names)
+
+
+@pytest.fixture
+def network():
+    return Network()
+
+
+@pytest.fixture
+def faults(network):
+    return FaultInjector(network)
+
+
+LINK = TOPOLOGY.link_list[0]
+LOWER, UPPER = LINK.ends
+
+
+def test_a_link_fails_at_its_lower_router(network, faults):
+    faults.fail(link_element(LINK))
+    faults.fail(link_element(LINK))
+    assert network.down == {interface_name(*LOWER)}
+    faults.restore(link_element(LINK))
+    assert network.down == set()
+
+
+def test_a_link_of_a_failed_switch_fails_at_that_switch(network, faults):
+    faults.fail(Element(ElementKind.HANG, (UPPER[0],)))
+    faults.fail(link_element(LINK))
+    assert network.down == {interface_name(*UPPER)}
+
+
+def test_a_switch_without_power_has_no_program_and_no_carrier(network, faults):
+    element = Element(ElementKind.SWITCH, (2,))
+    faults.fail(element)
+    switch = network["s3"].vswitch
+    assert not switch.runs
+    assert network.down == {name for name, _ in switch.settings.ports}
+    faults.restore(element)
+    assert switch.runs
+    assert network.down == set()
+
+
+def test_a_failed_link_stays_down_when_its_switch_returns(network, faults):
+    faults.fail(link_element(LINK))
+    element = Element(ElementKind.SWITCH, (LOWER[0],))
+    faults.fail(element)
+    faults.restore(element)
+    assert network.down == {interface_name(*LOWER)}
+
+
+def test_a_restored_link_stays_down_while_its_switch_has_no_power(network, faults):
+    faults.fail(link_element(LINK))
+    element = Element(ElementKind.SWITCH, (LOWER[0],))
+    faults.fail(element)
+    faults.restore(link_element(LINK))
+    assert interface_name(*LOWER) in network.down
+    faults.restore(element)
+    assert network.down == set()
+
+
+def test_a_switch_that_hangs_and_has_no_power_starts_once_both_are_over(network, faults):
+    hang, power = Element(ElementKind.HANG, (2,)), Element(ElementKind.SWITCH, (2,))
+    faults.fail(hang)
+    faults.fail(power)
+    faults.restore(power)
+    assert not network["s3"].vswitch.runs
+    faults.restore(hang)
+    assert network["s3"].vswitch.runs
+
+
+def test_everything_is_restored(network, faults):
+    for element in (Element(ElementKind.SWITCH, (1,)), Element(ElementKind.HANG, (2,)), link_element(LINK)):
+        faults.fail(element)
+    faults.restore_all()
+    assert network.down == set()
+    assert all(switch.vswitch.runs for switch in network.switches.values())
+
+
+def test_the_controller_is_not_an_element_of_the_network(faults):
+    for act in (faults.fail, faults.restore):
+        with pytest.raises(ValueError, match="controller"):
+            act(CONTROLLER)

@@ -1,0 +1,45 @@
+"""Programs run to their end: output, failures, time limits."""
+
+import os
+
+import pytest
+
+from emulation.subprocesses import (
+    MARK_VARIABLE,
+    CommandError,
+    finish,
+    marked_environment,
+    require_programs,
+    run,
+    start,
+)
+from topology.errors import MachineError
+
+
+def test_the_output_of_a_program_is_returned():
+    assert run(["cat"], stdin="text") == "text"
+
+
+def test_a_failure_names_the_command_the_status_and_the_reason():
+    with pytest.raises(CommandError, match=r"`sh -c .*` .* status 3: no such link") as caught:
+        run(["sh", "-c", "echo no such link >&2; exit 3"])
+    assert caught.value.reason == "no such link"
+
+
+def test_a_program_that_takes_too_long_is_ended():
+    process = start(["sleep", "60"])
+    with pytest.raises(CommandError, match=r"`sleep 60` .* 0\.2 s"):
+        finish(process, timeout_s=0.2)
+    assert process.returncode is not None
+
+
+def test_a_missing_program_is_named():
+    with pytest.raises(MachineError, match="no-such-program is not installed"):
+        run(["no-such-program"])
+    with pytest.raises(MachineError, match=r"no-such-program .*apt-get install its-package"):
+        require_programs({"sh": "dash", "no-such-program": "its-package"})
+
+
+def test_children_carry_the_mark():
+    assert run(["sh", "-c", f"echo ${MARK_VARIABLE}"]).strip() == str(os.getpid())
+    assert marked_environment({"EXTRA": "1"})["EXTRA"] == "1"
