@@ -1,11 +1,12 @@
 """Programs run to their end: output, failures, time limits."""
 
 import os
+import time
 
 import pytest
 
+from emulation import subprocesses
 from emulation.subprocesses import (
-    MARK_VARIABLE,
     CommandError,
     finish,
     marked_environment,
@@ -14,6 +15,12 @@ from emulation.subprocesses import (
     start,
 )
 from topology.errors import MachineError
+
+
+@pytest.fixture(autouse=True)
+def other_mark(monkeypatch):
+    """The clean-up of a fabric that runs at the same time would end processes with the real mark."""
+    monkeypatch.setattr(subprocesses, "MARK_VARIABLE", "POLARLAB_UNIT_TEST")
 
 
 def test_the_output_of_a_program_is_returned():
@@ -28,8 +35,10 @@ def test_a_failure_names_the_command_the_status_and_the_reason():
 
 def test_a_program_that_takes_too_long_is_ended():
     process = start(["sleep", "60"])
+    begun_s = time.monotonic()
     with pytest.raises(CommandError, match=r"`sleep 60` .* 0\.2 s"):
         finish(process, timeout_s=0.2)
+    assert time.monotonic() - begun_s < 30
     assert process.returncode is not None
 
 
@@ -41,5 +50,5 @@ def test_a_missing_program_is_named():
 
 
 def test_children_carry_the_mark():
-    assert run(["sh", "-c", f"echo ${MARK_VARIABLE}"]).strip() == str(os.getpid())
+    assert run(["sh", "-c", "echo $POLARLAB_UNIT_TEST"]).strip() == str(os.getpid())
     assert marked_environment({"EXTRA": "1"})["EXTRA"] == "1"
