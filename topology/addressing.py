@@ -33,12 +33,12 @@ class Host:
     Attributes:
         router: the router that the host is attached to, 0 .. N - 1.
         index: the number of the host among those of its router, from 0.
-        number: the address number of the router, 0 to 65535.
+        address_number: the number that stands for the router in addresses, 0 to 65535.
     """
 
     router: int
     index: int
-    number: int
+    address_number: int
 
     @property
     def name(self) -> str:
@@ -48,7 +48,7 @@ class Host:
     @property
     def ip(self) -> int:
         """The IPv4 address as a 32-bit integer."""
-        return router_ip(self.number) | (self.index + 1)
+        return router_ip(self.address_number) | (self.index + 1)
 
     @property
     def mac(self) -> int:
@@ -109,16 +109,16 @@ def check_hosts(concentration: int) -> None:
         raise ParameterError(f"hosts per router must be 1 to {MAX_HOSTS}, got {concentration}")
 
 
-def router_ip(number: int) -> int:
+def router_ip(address_number: int) -> int:
     """Returns the part of the IPv4 address that all hosts of a router share.
 
     Args:
-        number: the address number of the router, 0 to 65535.
+        address_number: the number that stands for the router in addresses, 0 to 65535.
 
     Returns:
         The address as a 32-bit integer, with 0 in the byte that names the host.
     """
-    return NETWORK | number << 8
+    return NETWORK | address_number << 8
 
 
 def switch_name(router: int) -> str:

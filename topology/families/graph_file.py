@@ -163,10 +163,11 @@ class _GraphML:
         self._parser.StartElementHandler = self._begin
         self._graphs = 0
         self._root = ""
-        self._names: dict[str, str] = {}
-        self._links: list[tuple[str, str, str]] = []
+        self._names: set[str] = set()
+        self._links: list[tuple[str, str, str]] = []  # source, target, place
 
     def read(self, content: bytes) -> tuple[set[str], _Links]:
+        """Returns the names of the nodes and the links of the one graph in `content`."""
         try:
             self._parser.Parse(content, True)
         except expat.ExpatError as error:
@@ -180,38 +181,47 @@ class _GraphML:
                 if end not in self._names:
                     raise ParameterError(f"{where}: an edge must join nodes of the file, got {_shown(end)}")
             _check_ends(where, a, b)
-        return set(self._names), [(a, b) for a, b, _ in self._links]
+        return self._names, [(a, b) for a, b, _ in self._links]
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
-        kind = tag.rpartition(" ")[2]
+        element = tag.rpartition(" ")[2]  # without its namespace
         where = f"{self._path}, line {self._parser.CurrentLineNumber}"
-        self._root = self._root or kind
+        self._root = self._root or element
         if self._root != "graphml":
             raise ParameterError(f"{where}: the root element must be graphml, got {_shown(self._root)}")
-        directed = (
-            attributes.get("edgedefault") == "directed"
-            if kind == "graph"
-            else (kind == "edge" and attributes.get("directed") == "true")
-        )
-        if directed:
-            raise ParameterError(f"{where}: the graph must be undirected, got directed links")
-        if kind == "graph":
-            self._graphs += 1
-            if self._graphs > 1:
-                raise ParameterError(f"{where}: the file must hold one graph, got a second graph")
-        elif kind == "hyperedge":
+        if element == "graph":
+            self._begin_graph(where, attributes)
+        elif element == "node":
+            self._add_node(where, attributes)
+        elif element == "edge":
+            self._add_edge(where, attributes)
+        elif element == "hyperedge":
             raise ParameterError(f"{where}: a link must have two ends, got a hyperedge")
-        elif kind == "node":
-            name = self._attribute(where, "node", attributes, "id")
-            if name in self._names:
-                raise ParameterError(f"{where}: names of nodes must differ, got {_shown(name)} twice")
-            self._names[name] = where
-        elif kind == "edge":
-            ends = (self._attribute(where, "edge", attributes, end) for end in ("source", "target"))
-            a, b = ends
-            self._links.append((a, b, where))
 
-    def _attribute(self, where: str, element: str, attributes: dict[str, str], name: str) -> str:
-        if not attributes.get(name):
-            raise ParameterError(f"{where}: element {element} must have the attribute {name}")
-        return attributes[name]
+    def _begin_graph(self, where: str, attributes: dict[str, str]) -> None:
+        _check_undirected(where, attributes.get("edgedefault") == "directed")
+        self._graphs += 1
+        if self._graphs > 1:
+            raise ParameterError(f"{where}: the file must hold one graph, got a second graph")
+
+    def _add_node(self, where: str, attributes: dict[str, str]) -> None:
+        name = _attribute(where, "node", attributes, "id")
+        if name in self._names:
+            raise ParameterError(f"{where}: names of nodes must differ, got {_shown(name)} twice")
+        self._names.add(name)
+
+    def _add_edge(self, where: str, attributes: dict[str, str]) -> None:
+        _check_undirected(where, attributes.get("directed") == "true")
+        source, target = (_attribute(where, "edge", attributes, end) for end in ("source", "target"))
+        self._links.append((source, target, where))
+
+
+def _check_undirected(where: str, directed: bool) -> None:
+    if directed:
+        raise ParameterError(f"{where}: the graph must be undirected, got directed links")
+
+
+def _attribute(where: str, element: str, attributes: dict[str, str], name: str) -> str:
+    if not attributes.get(name):
+        raise ParameterError(f"{where}: element {element} must have the attribute {name}")
+    return attributes[name]
