@@ -26,6 +26,7 @@ It may define `clusters` and `layout` (placements and drawings), `host_counts` (
 `supernodes` and `polarfly_detours` are parts of PolarStar and PolarFly.
 
 A family is registered by one entry of `FAMILIES` in `topology/registry.py`; its reroute and detours, if it
-has any of its own, in `routing/`. Its tests pin sizes, degrees, diameter and mean distance to published
-figures, as `tests/unit/topology/test_families.py` does.
+has any of its own, in `routing/`. `tests/unit/topology/test_registry.py` checks this contract for the example
+of every family; its own tests pin sizes, degrees, diameter and mean distance to published figures, as
+`tests/unit/topology/test_families.py` does.
 """

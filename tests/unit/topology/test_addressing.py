@@ -1,4 +1,4 @@
-"""Names and addresses: they carry the place, are all different, and their limits are told."""
+"""Names and addresses: they name router and host, differ, and have limits."""
 
 import re
 from types import SimpleNamespace
@@ -42,7 +42,7 @@ def fabric_of(routers: int) -> SimpleNamespace:
         (Host(65535, 0, 65535), "h65536_1", "10.255.255.1", "02:00:0a:ff:ff:01"),
     ],
 )
-def test_name_and_addresses_carry_the_place(host, name, ip, mac):
+def test_name_and_addresses_name_router_and_host(host, name, ip, mac):
     assert host.name == name
     assert format_ip(host.ip) == ip
     assert format_mac(host.mac) == mac
@@ -59,7 +59,7 @@ def test_all_addresses_of_a_large_fabric_differ():
     assert len({host.ip for host in hosts}) == len({host.mac for host in hosts}) == len(hosts)
 
 
-def test_hosts_take_the_number_that_the_topology_gives_their_router():
+def test_hosts_take_the_address_number_of_their_router():
     numbered = fabric_of(2)
     numbered.address_number = lambda router: 100 * router
     assert [format_ip(host.ip) for host in hosts_of(numbered, 1)] == ["10.0.0.1", "10.0.100.1"]

@@ -77,9 +77,9 @@ def test_every_router_is_a_destination_whether_it_has_hosts_or_not():
         assert len(blocks) <= leaf_spine.next_hop_rules
 
 
-def test_all_next_hops_are_the_single_ones(path):
+def test_all_next_hops_equal_the_next_hops_of_single_pairs(path):
     assert path.all_next_hops().tolist() == [[0, 1, 1], [0, 1, 2], [1, 1, 2]]
 
 
-def test_router_number_is_the_index_unless_a_family_says_otherwise(path):
+def test_address_number_is_the_index_unless_a_family_numbers_otherwise(path):
     assert [path.address_number(router) for router in range(3)] == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""Fault schedules: what their lines mean, and what is wrong with others."""
+"""Fault schedules: elements, lines, and the errors of other texts."""
 
 import numpy as np
 import pytest
@@ -33,11 +33,11 @@ LINK = f"link:s{FIRST.a + 1}-s{FIRST.b + 1}"
         ("controller", CONTROLLER),
     ],
 )
-def test_an_element_is_what_its_name_says(text, element):
+def test_a_name_is_read_as_its_element(text, element):
     assert parse_elements(text, GRAPH, 1) == (element,)
 
 
-def test_an_elements_name_means_the_element():
+def test_an_elements_name_is_read_as_the_element():
     for text in (LINK, "switch:s4", "hang:s2", "controller"):
         assert parse_elements(text, GRAPH, 1)[0].name == text
 
@@ -50,7 +50,7 @@ def test_random_links_are_different_and_the_same_for_a_seed():
     assert len(parse_elements(f"random:{GRAPH.links}", GRAPH, 1)) == GRAPH.links
 
 
-def test_several_elements_are_told_once_each():
+def test_several_elements_occur_once_each():
     assert parse_elements(f"switch:s4, {LINK},switch:s4", GRAPH, 1) == (
         Element(ElementKind.SWITCH, (3,)),
         Element(ElementKind.LINK, (FIRST.a, FIRST.b)),
@@ -58,7 +58,7 @@ def test_several_elements_are_told_once_each():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "named"),
     [
         ("link:s1-s1", f"{switch_name(int(GRAPH.neighbours(0)[0]))}, .*'link:s1-s1'"),
         ("link:s1", "link:s1-s2, .*got 'link:s1'"),
@@ -71,8 +71,8 @@ def test_several_elements_are_told_once_each():
         ("", "controller, got ''"),
     ],
 )
-def test_what_there_is_not_cannot_break(text, said):
-    with pytest.raises(ParameterError, match=said):
+def test_elements_that_the_fabric_does_not_have_are_refused(text, named):
+    with pytest.raises(ParameterError, match=named):
         parse_elements(text, GRAPH, 1)
 
 
@@ -92,7 +92,7 @@ def test_a_schedule_is_read_in_order_of_time():
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "named"),
     [
         ("1 break switch:s1", "got '1 break switch:s1'"),
         ("-1 fail switch:s1", "got '-1 fail switch:s1'"),
@@ -101,18 +101,18 @@ def test_a_schedule_is_read_in_order_of_time():
         ("1 fail switch:s99", "got 's99'"),
     ],
 )
-def test_a_wrong_line_is_named(line, said):
+def test_a_wrong_line_is_named(line, named):
     with pytest.raises(ParameterError, match=r"^line 2: ") as raised:
         parse_schedule(f"1 fail switch:s1\n{line}\n", GRAPH)
-    assert said in str(raised.value)
+    assert named in str(raised.value)
 
 
-def test_a_faults_line_means_the_fault():
+def test_a_faults_line_is_read_as_the_fault():
     fault = Fault(2.5, Element(ElementKind.HANG, (3,)), restores=True)
     assert parse_schedule(fault.line, GRAPH) == (fault,)
 
 
-def test_one_of_several_links_has_a_name_of_its_own_and_both_have_another():
+def test_parallel_links_have_names_of_their_own_and_one_together():
     graph = SearchedTopology(adjacency_from_links(3, np.array([[0, 1], [0, 1], [1, 2]])))
     names = [link_element(link).name for link in graph.link_list]
     assert names == ["link:s1-s2.1", "link:s1-s2.2", "link:s2-s3"]

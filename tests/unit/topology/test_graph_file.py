@@ -12,24 +12,24 @@ from topology.families.graph_file import GraphFile
 GRAPHML = "<graphml><graph edgedefault='undirected'>{}</graph></graphml>"
 
 
-def imported(tmp_path, text, name="graph.edges"):
+def graph_from(tmp_path, text, name="graph.edges"):
     path = tmp_path / name
     path.write_text(text)
     return GraphFile(**{"from": str(path)})
 
 
 def test_an_edge_list_is_read(tmp_path):
-    topology = imported(tmp_path, "# a square\n10 2\n2 3 {}\n3 1 # comment\n\n1 10\n")
+    topology = graph_from(tmp_path, "# a square\n10 2\n2 3 {}\n3 1 # comment\n\n1 10\n")
     assert topology.labels == ("1", "2", "3", "10")
     assert (topology.routers, topology.links, topology.diameter) == (4, 4, 2)
 
 
 def test_an_adjacency_list_is_read(tmp_path):
-    topology = imported(tmp_path, "a b c\nb c\nc d\n", "graph.adjlist")
+    topology = graph_from(tmp_path, "a b c\nb c\nc d\n", "graph.adjlist")
     assert (topology.labels, topology.links) == (("a", "b", "c", "d"), 4)
 
 
-def test_graphml_is_read_as_it_is_written(tmp_path):
+def test_graphml_of_networkx_is_read(tmp_path):
     import networkx as nx
 
     nx.write_graphml(nx.petersen_graph(), tmp_path / "p.graphml")
@@ -38,13 +38,13 @@ def test_graphml_is_read_as_it_is_written(tmp_path):
 
 
 def test_parallel_links_are_links_of_their_own(tmp_path):
-    topology = imported(tmp_path, "1 2\n1 2\n2 3\n")
+    topology = graph_from(tmp_path, "1 2\n1 2\n2 3\n")
     assert topology.degrees.tolist() == [2, 3, 1]
     assert len({(link.port_a, link.port_b) for link in topology.link_list if link.a == 0}) == 2
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "said"),
+    ("text", "name", "named"),
     [
         ("", "g.edges", "g.edges .*link"),
         ("1 2\n3\n", "g.edges", "line 2: .*link.* got '3'"),
@@ -80,9 +80,9 @@ def test_parallel_links_are_links_of_their_own(tmp_path):
         ("1 2 " + "x" * 5000, "g.edges", "x\\.\\.\\.'$"),
     ],
 )
-def test_what_is_no_fabric_is_refused_with_the_place(tmp_path, text, name, said):
-    with pytest.raises(ParameterError, match=said):
-        imported(tmp_path, text, name)
+def test_other_contents_are_refused_with_the_place(tmp_path, text, name, named):
+    with pytest.raises(ParameterError, match=named):
+        graph_from(tmp_path, text, name)
 
 
 def test_a_directed_graph_is_refused(tmp_path):
@@ -93,37 +93,37 @@ def test_a_directed_graph_is_refused(tmp_path):
         GraphFile(**{"from": str(tmp_path / "d.graphml")})
 
 
-def test_a_file_that_is_not_there_is_told():
+def test_a_missing_file_is_named():
     with pytest.raises(ParameterError, match="/nowhere cannot be read"):
         GraphFile(**{"from": "/nowhere"})
 
 
-def test_an_adjacency_list_may_say_every_link_at_both_ends(tmp_path):
-    assert imported(tmp_path, "1 2 3\n2 1 3\n3 1 2\n", "sym.adjlist").links == 3
-    assert imported(tmp_path, "1 2 2\n2 1\n", "twice.adjlist").links == 2
-    assert imported(tmp_path, "2 1 1\n1 2 2\n", "both.adjlist").links == 2
+def test_an_adjacency_list_may_name_every_link_at_both_ends(tmp_path):
+    assert graph_from(tmp_path, "1 2 3\n2 1 3\n3 1 2\n", "sym.adjlist").links == 3
+    assert graph_from(tmp_path, "1 2 2\n2 1\n", "twice.adjlist").links == 2
+    assert graph_from(tmp_path, "2 1 1\n1 2 2\n", "both.adjlist").links == 2
 
 
-def test_links_of_graphml_are_as_many_whatever_their_ids(tmp_path):
+def test_links_of_graphml_with_equal_ids_are_parallel_links(tmp_path):
     edge = "<edge {} source='a' target='b'/>"
     edges = "".join(edge.format(given) for given in ("id='0'", "", "id='1'", "id='0'"))
-    topology = imported(tmp_path, GRAPHML.format("<node id='a'/><node id='b'/>" + edges), "g.graphml")
+    topology = graph_from(tmp_path, GRAPHML.format("<node id='a'/><node id='b'/>" + edges), "g.graphml")
     assert topology.links == 4
 
 
 @pytest.mark.parametrize("name", ["g.edges", "g.EDGES", "g.adjlist"])
-def test_a_mark_at_the_files_beginning_and_other_line_ends_are_no_part_of_names(tmp_path, name):
+def test_names_contain_neither_a_byte_order_mark_nor_line_ends(tmp_path, name):
     (tmp_path / name).write_bytes(b"\xef\xbb\xbf1 2\r\n2 3\r\n")
     assert GraphFile(**{"from": str(tmp_path / name)}).labels == ("1", "2", "3")
 
 
 def test_names_may_be_numbers_of_any_length_and_anything_else(tmp_path):
     long = "9" * 5000
-    topology = imported(tmp_path, f"{long} 10\n10 9\n9 x\n")
+    topology = graph_from(tmp_path, f"{long} 10\n10 9\n9 x\n")
     assert topology.labels == ("9", "10", long, "x")
 
 
-def test_what_is_no_text_is_told(tmp_path):
+def test_a_file_that_is_not_text_is_refused(tmp_path):
     (tmp_path / "g.edges").write_bytes(b"\xff\xfe1 2")
     with pytest.raises(ParameterError, match=r"g.edges .*text"):
         GraphFile(**{"from": str(tmp_path / "g.edges")})

@@ -82,7 +82,7 @@ def test_every_multiple_of_a_vector_is_the_same_router(q):
         assert np.array_equal(topology.indices(scaled), everyone)
 
 
-def test_the_zero_vector_is_no_router():
+def test_the_zero_vector_does_not_stand_for_a_router():
     assert er(5).indices([0, 0, 0]) == -1
     assert er(5).indices([[0, 0, 0], [1, 0, 0]]).tolist() == [-1, 0]
 
@@ -168,7 +168,7 @@ def test_every_reference_row_is_tested():
 
 
 @small_q
-def test_pairs_by_distance_are_counted_right(q):
+def test_pairs_by_distance_agree_with_a_breadth_first_search(q):
     distances = csgraph.shortest_path(as_matrix(er(q)), unweighted=True).astype(int)
     assert er(q).pairs_by_distance() == {d: int((distances == d).sum()) for d in (1, 2)}
 
@@ -204,7 +204,7 @@ def test_next_hops_follow_the_breadth_first_search_of_networkx(q):
 
 
 @pytest.mark.parametrize("q", [*SMALL, 16, 25, 49])
-def test_all_next_hops_are_the_single_ones(q):
+def test_all_next_hops_equal_the_next_hops_of_single_pairs(q):
     everyone = np.arange(er(q).routers)
     hops = er(q).all_next_hops()
     assert hops.dtype == np.int16

@@ -1,9 +1,12 @@
-"""The families by name, and what is said when a name or a parameter is wrong."""
+"""The registry of families, the contract of a family, and the errors of wrong names and parameters."""
 
+import numpy as np
 import pytest
 
+from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError, UsageError
 from topology.registry import FAMILIES, family, make_topology
+from topology.shortest_paths import connected_components
 
 
 def test_a_topology_is_made_from_its_name_and_parameters():
@@ -16,6 +19,61 @@ def test_every_family_has_an_example_that_names_it_and_its_parameters(name):
     words = FAMILIES[name].example.split()
     assert words[0] == name
     assert {f"--{p.name}" for p in FAMILIES[name].parameters} >= {w for w in words if w.startswith("-")}
+
+
+def example(name):
+    """Returns the member of a family that its example names."""
+    words = FAMILIES[name].example.split()[1:]
+    types = {parameter.name: parameter.type for parameter in FAMILIES[name].parameters}
+    params = {key.removeprefix("--"): value for key, value in zip(words[::2], words[1::2], strict=True)}
+    return make_topology(name, {key: types[key](value) for key, value in params.items()})
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_familys_name_and_params_make_the_same_graph_again(name):
+    topology = example(name)
+    assert topology.name == name
+    again = make_topology(topology.name, topology.params)
+    assert again.params == topology.params
+    assert np.array_equal(again.adjacency.starts, topology.adjacency.starts)
+    assert np.array_equal(again.adjacency.neighbours, topology.adjacency.neighbours)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_is_a_connected_graph_whose_links_have_two_ends(name):
+    topology = example(name)
+    assert 1 < topology.routers <= MAX_ROUTERS
+    assert set(connected_components(topology)) == {0}
+    assert all(router not in topology.neighbours(router) for router in range(topology.routers))
+    assert len(topology.link_list) == topology.links
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_destination_blocks_share_a_next_hop_and_a_mask_and_are_as_few_as_promised(name):
+    topology = example(name)
+    numbers = np.array([topology.address_number(router) for router in range(topology.routers)])
+    assert (np.diff(numbers) > 0).all()
+    most = 0
+    for router in range(topology.routers):
+        blocks = list(topology.destination_blocks(router))
+        most = max(most, len(blocks))
+        others = [other for block in blocks for other in block.routers]
+        assert others == [other for other in range(topology.routers) if other != router]
+        for block in blocks:
+            assert len(set(topology.next_hops(router, list(block.routers)).tolist())) == 1
+            assert len(set((numbers[list(block.routers)] >> block.low_bits).tolist())) == 1
+    assert most == topology.next_hop_rules
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_minimal_ports_lead_to_shortest_paths_only(name):
+    topology = example(name)
+    everyone = np.arange(topology.routers)
+    for router in range(topology.routers):
+        mask = topology.minimal_port_mask(router)
+        after = topology.distances(topology.neighbours(router)[:, None], everyone)
+        assert (after < topology.distances(router, everyone))[mask].all()
+        assert mask.any(axis=0).tolist() == (everyone != router).tolist()
 
 
 @pytest.mark.parametrize("name", ["", "polarfl", "PolarFly", "torus"])

@@ -19,7 +19,7 @@ CHAIN = SearchedTopology(adjacency_from_links(3, np.array([[0, 1], [1, 2]])))
 
 
 @pytest.mark.parametrize("routers", [2, 40, 256, 257])
-def test_distances_are_those_of_networkx_however_they_are_found(routers):
+def test_distances_are_those_of_networkx_for_either_method(routers):
     graph = nx.gnp_random_graph(routers, 2.5 / routers, seed=routers)
     joined = nx.to_numpy_array(graph).astype(bool)
     expected = np.full(joined.shape, np.inf)
