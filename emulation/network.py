@@ -51,13 +51,13 @@ class FabricSettings:
     Attributes:
         topology: the graph of its routers.
         concentration: p, the number of hosts at each router that has any.
-        links: properties of its links.
+        link_spec: properties of its links.
         datapath: `kernel` or `user`.
     """
 
     topology: Topology
     concentration: int
-    links: LinkSpec
+    link_spec: LinkSpec
     datapath: str
 
 
@@ -72,7 +72,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.run_dir = run_dir
         self._progress = progress
         self.started = False
-        context = SwitchContext(run_dir, settings.datapath, self.controller_target, settings.links)
+        context = SwitchContext(run_dir, settings.datapath, self.controller_target, settings.link_spec)
         super().__init__(
             topo=FabricTopo(settings.topology, settings.concentration),
             switch=partial(FabricSwitch, context=context),
@@ -159,8 +159,8 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         return [switch.vswitch for switch in self.switches if switch.vswitch]
 
     def reshape(self, spec: LinkSpec) -> None:
-        """Changes the rate and the queue of all ports."""
-        self.settings = replace(self.settings, links=spec)
+        """Changes the rate and the queue of all ports; delay and loss have to be as before."""
+        self.settings = replace(self.settings, link_spec=spec)
         self._run_in_all_nodes(lambda node: _tc_batch(reshaping_commands, node, spec))
         self._check_shaping()
 
@@ -193,14 +193,14 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         run(["ip", "-batch", "-"], stdin="\n".join(link.creation_command() for link in self.links))
 
     def _configure_nodes(self) -> None:
-        spec = self.settings.links
+        spec = self.settings.link_spec
         self._run_in_all_nodes(lambda node: _configuration_script(node, spec))
 
     def _check_shaping(self) -> None:
         """Reads back the shaping of all ports, as some programs that touch a port drop its queue."""
         for node, listing in self._run_in_all_nodes(lambda _node: "tc -json qdisc show\n"):
-            check_shaping(_interfaces(node), self.settings.links, listing)
-            check_impairment(_interfaces_to_routers(node), self.settings.links, listing)
+            check_shaping(_interfaces(node), self.settings.link_spec, listing)
+            check_impairment(_interfaces_to_routers(node), self.settings.link_spec, listing)
 
     def _run_in_all_nodes(self, script: Callable[[Any], str]) -> list[tuple[Any, str]]:
         """Runs a shell script in every node, side by side, and returns each node with its output."""
@@ -272,7 +272,7 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
         CommandError: a part of the fabric could not be set up.
     """
     requirements.require_emulation()
-    if settings.links.impaired:
+    if settings.link_spec.impaired:
         requirements.require_netem()
     topology = settings.topology
     requirements.require_memory(topology.routers, topology.endpoints(settings.concentration))

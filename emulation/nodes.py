@@ -88,13 +88,13 @@ class SwitchContext:
         run_dir: the folder of their sockets, databases and logs.
         datapath: `kernel` or `user`.
         controller: the OpenFlow target that they connect to.
-        links: the properties of their links.
+        link_spec: properties of their links.
     """
 
     run_dir: Path
     datapath: str
     controller: str
-    links: LinkSpec
+    link_spec: LinkSpec
 
 
 class FabricSwitch(Switch):  # type: ignore[misc]
@@ -134,7 +134,7 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         ports = tuple(
             (interface.name, number) for interface, number in self.ports.items() if interface.name != "lo"
         )
-        return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports, self.context.links)
+        return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports, self.context.link_spec)
 
     def stop(self, deleteIntfs: bool = True) -> None:
         """Kills the switch's program; its namespace, interfaces and configuration stay."""

@@ -50,14 +50,14 @@ class SwitchSettings:
         dpid: its datapath id.
         namespace_pid: a process in the switch's namespaces.
         ports: (interface, OpenFlow port number) of every port.
-        links: the properties of its links.
+        link_spec: properties of its links.
     """
 
     name: str
     dpid: int
     namespace_pid: int
     ports: tuple[tuple[str, int], ...]
-    links: LinkSpec
+    link_spec: LinkSpec
 
 
 class VSwitch:
@@ -151,7 +151,7 @@ class VSwitch:
 
     def enlarge_buffers(self) -> None:
         """Enlarges the socket buffers of the userspace datapath to hold the frames of all ports' queues."""
-        spec = self.settings.links
+        spec = self.settings.link_spec
         frames = len(self.settings.ports) * (spec.queue_packets + _FRAMES_BEYOND_QUEUE)
         enlarge_buffers(self.processes[-1].pid, frames, spec.max_frame_bytes)
 
@@ -196,7 +196,7 @@ class VSwitch:
 
     @property
     def _environment(self) -> dict[str, str]:
-        keep = _BATCH * self.settings.links.max_frame_bytes > _TRIM_BYTES
+        keep = _BATCH * self.settings.link_spec.max_frame_bytes > _TRIM_BYTES
         return {"OVS_RUNDIR": str(self._run_dir), **(_KEEP_MEMORY if keep else {})}
 
     @property
