@@ -41,7 +41,7 @@ class GraphFile(SearchedTopology):
         """Reads a graph from a file.
 
         Args:
-            options: `from`, the path of the file. Its ending tells its format: .graphml or .xml, .adjlist;
+            **options: `from`, the path of the file. Its ending tells its format: .graphml or .xml, .adjlist;
                 any other is an edge list.
 
         Raises:
