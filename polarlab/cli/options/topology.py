@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from topology.base import Topology
 from topology.registry import FAMILIES, Parameter, make_topology
@@ -12,8 +12,8 @@ from topology.registry import FAMILIES, Parameter, make_topology
 def add_topology_options(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     """Adds NAME, which may be left out where there is a default, and the families' parameters.
 
-    A parameter that several families have means what the family on the command line says; where that names
-    none, as `--help` need not, the option's help has the meaning in each family.
+    The help has the parameters of the family on the command line, or of all families where that names none.
+    Parameters of the same name may have another type and meaning in each family.
     """
     text = f"topology: {', '.join(FAMILIES)}"
     if default is None:
@@ -28,17 +28,19 @@ def add_topology_options(parser: argparse.ArgumentParser, default: str | None = 
             for parameter in one.parameters
             if parameter.name == name
         }
-        meaning = meanings.get(chosen or "")
         parser.add_argument(
             f"--{name}",
-            type=(meaning or next(iter(meanings.values()))).type,
+            type=meanings.get(chosen or "", next(iter(meanings.values()))).type,
             default=argparse.SUPPRESS,
-            help=_help(meanings.values() if meaning is None else [meaning]),
+            help=_help(meanings, chosen),
         )
 
 
-def _help(meanings: Iterable[Parameter]) -> str:
-    return "; ".join(dict.fromkeys(parameter.help for parameter in meanings))
+def _help(meanings: Mapping[str, Parameter], chosen: str | None) -> str:
+    """Returns the help of a parameter, hidden if it is foreign to the chosen family."""
+    if chosen is None:
+        return "; ".join(dict.fromkeys(parameter.help for parameter in meanings.values()))
+    return meanings[chosen].help if chosen in meanings else argparse.SUPPRESS
 
 
 def add_hosts_option(parser: argparse.ArgumentParser) -> None:
