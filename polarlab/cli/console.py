@@ -78,7 +78,7 @@ def _value_lines(value: Any, width: int) -> list[str]:
         return [text]
     if isinstance(value, Mapping):
         entries = [(f"{name}:", entry) for name, entry in value.items()]
-    elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+    elif isinstance(value, list) and any(isinstance(entry, Mapping) or " " in str(entry) for entry in value):
         entries = [("-", entry) for entry in value]
     else:
         return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _LONG_S = 2.0  # an activity that takes longer is shown as a bar
-_LINE_EVERY_S = 5.0  # of an activity, where there is no terminal
-_REDRAWS_PER_S = 2  # a run's own bar shall not take the processor from its traffic
+_LINE_EVERY_S = 5.0  # where there is no terminal, it is shown as a line now and then
+
+
+DRAWING = "drawing figures"
 
 
 @contextmanager
@@ -53,15 +55,16 @@ class ConsoleProgress:
         if not isinstance(event, Ongoing):
             self._line(str(event))
             if sys.stderr.isatty():
-                self._expect(str(event), self._show)
+                self._expect(str(event), None)
         elif sys.stderr.isatty():
-            self._update(str(event), event.fraction)
+            self._expect(str(event), event.fraction)
         elif time.monotonic() >= self._last_line_s + _LINE_EVERY_S:
             self._line(str(event))
 
     def begin(self, activity: str) -> None:
         """Begins an activity that has no events; without a terminal, it is at most one line."""
-        self._expect(activity, self._show if sys.stderr.isatty() else self._say)
+        self.rest()
+        self._expect(activity, None)
 
     def rest(self) -> None:
         """Ends the bar until the next event, so that others can write on the terminal."""
@@ -78,44 +81,32 @@ class ConsoleProgress:
         self._last_line_s = time.monotonic()
         print(f"[{self._last_line_s - self._started_s:6.1f} s] {text}", file=sys.stderr, flush=True)
 
-    def _expect(self, text: str, shown: Callable[[], None]) -> None:
-        """Has an activity shown once it has taken long."""
-        with self._lock:
-            self._text, self._fraction = text, None
-            self._timer = threading.Timer(_LONG_S, shown)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def _update(self, text: str, fraction: float | None) -> None:
-        """Gives the bar, or the one that is to come, another text and fraction."""
+    def _expect(self, text: str, fraction: float | None) -> None:
+        """Has an activity shown once it has taken long, or at once where there is a bar already."""
         with self._lock:
             self._text, self._fraction = text, fraction
             if self._bar:
                 self._bar.update(self._bar.task_ids[0], description=text, **_extent(fraction))
+            elif self._timer is None:
+                terminal = sys.stderr.isatty()
+                delay_s, shown = (_LONG_S, self._show) if terminal else (_LINE_EVERY_S, self._say)
+                self._timer = threading.Timer(delay_s, shown)
+                self._timer.daemon = True
+                self._timer.start()
 
     def _say(self) -> None:
-        print(f"[{_LONG_S:6.1f} s] {self._text}; this can take a while", file=sys.stderr, flush=True)
+        if threading.current_thread() is self._timer:
+            self._line(f"{self._text}; this can take a while")
 
     def _show(self) -> None:
         """Starts the bar, unless the activity has ended meanwhile."""
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from polarlab.cli.progress_bar import make_bar
 
         with self._lock:
-            if threading.current_thread() is not self._timer:
-                return
-            self._bar = Progress(
-                TimeElapsedColumn(),
-                BarColumn(bar_width=20),
-                TextColumn("{task.description}", markup=False),
-                console=Console(file=sys.stderr),
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-                refresh_per_second=_REDRAWS_PER_S,
-            )
-            self._bar.update(self._bar.add_task(self._text), **_extent(self._fraction))
-            self._bar.start()
+            if threading.current_thread() is self._timer:
+                self._bar = make_bar(self._started_s)
+                self._bar.update(self._bar.add_task(self._text), **_extent(self._fraction))
+                self._bar.start()
 
 
 class _Extent(TypedDict):

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from polarlab.cli.console import print_result, print_table
+from polarlab.cli.progress import DRAWING, shown_if_long
 from topology.exit_status import Status
 
 SUMMARY = "runs side by side: their differing settings, and their results"
@@ -34,7 +35,8 @@ def run(arguments: argparse.Namespace) -> Status:
     if arguments.figure:
         from experiments.figures.comparison import draw_comparison
 
-        draw_comparison(comparison, arguments.figure)
+        with shown_if_long(DRAWING):
+            draw_comparison(comparison, arguments.figure)
     if arguments.json:
         print_result(arguments, asdict(comparison))
         return Status.DONE

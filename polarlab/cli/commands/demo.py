@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polarlab.cli.console import print_result, print_table
-from polarlab.cli.progress import ConsoleProgress
+from polarlab.cli.progress import DRAWING, ConsoleProgress
 from topology.errors import UsageError
 from topology.exit_status import Status
 
@@ -71,6 +71,7 @@ def run(arguments: argparse.Namespace) -> Status:
     out = arguments.out or dated_directory(*words)
     with ConsoleProgress() as progress:
         summary = run_failover(fabric, options, out, progress)
+        progress.begin(DRAWING)
         progress(FiguresDrawn(tuple(plot_failover(out))))
         progress.rest()
         _print_summary(arguments, summary)

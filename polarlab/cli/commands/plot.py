@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from polarlab.cli.console import print_result
+from polarlab.cli.progress import DRAWING, shown_if_long
 from topology.exit_status import Status
 
 SUMMARY = "figures of a run, a sweep or a failover"
@@ -29,9 +30,10 @@ def run(arguments: argparse.Namespace) -> Status:
     from experiments.figures.sweep import is_sweep, plot_sweep
 
     folder = arguments.results
-    if is_sweep(folder):
-        paths = plot_sweep(folder)
-    else:
-        paths = plot_failover(folder) if is_failover(folder) else plot_run(folder)
+    with shown_if_long(DRAWING):
+        if is_sweep(folder):
+            paths = plot_sweep(folder)
+        else:
+            paths = plot_failover(folder) if is_failover(folder) else plot_run(folder)
     print_result(arguments, {"figures": [str(path) for path in paths]})
     return Status.DONE

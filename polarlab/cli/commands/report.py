@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from polarlab.cli.console import print_result
+from polarlab.cli.progress import DRAWING, shown_if_long
 from topology.exit_status import Status
 
 SUMMARY = "HTML page of a sweep or a run"
@@ -30,5 +31,7 @@ def run(arguments: argparse.Namespace) -> Status:
     """Writes the page and prints its name."""
     from experiments.report.page import write_report
 
-    print_result(arguments, {"report": str(write_report(arguments.results, arguments.out))})
+    with shown_if_long(DRAWING):
+        page = write_report(arguments.results, arguments.out)
+    print_result(arguments, {"report": str(page)})
     return Status.DONE

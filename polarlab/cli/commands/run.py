@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from polarlab.cli.console import print_result, print_table
-from polarlab.cli.progress import ConsoleProgress
+from polarlab.cli.progress import DRAWING, ConsoleProgress
 from topology.exit_status import Status
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace) -> Status:
     out = arguments.out or dated_directory(*words)
     with ConsoleProgress() as progress:
         summary = run_experiment(fabric, traffic, out, arguments.pcap, progress, repeat)
+        progress.begin(DRAWING)
         progress(FiguresDrawn(tuple(plot_run(out))))
     _print_summary(arguments, summary)
     return strict_status(arguments, summary["fidelity"]["valid"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polarlab.cli.console import print_result, print_table
-from polarlab.cli.progress import ConsoleProgress
+from polarlab.cli.progress import DRAWING, ConsoleProgress
 from topology.exit_status import Status
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def run(arguments: argparse.Namespace) -> Status:
     with ConsoleProgress() as progress:
         measured = run_sweep(fabric, traffic, options, out, progress)
         progress(PointsMeasured(measured, out))
+        progress.begin(DRAWING)
         figures = plot_sweep(out)
         progress(FiguresDrawn(tuple(figures)))
         points = read_points(out, options.points())

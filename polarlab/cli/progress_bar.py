@@ -1,0 +1,52 @@
+"""The bar of an activity, drawn by rich on standard error; loaded when the first bar is shown."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task
+from rich.table import Column
+from rich.text import Text
+
+_MIN_WIDTH, _MAX_WIDTH = 6, 20  # of the bar itself; the text is worth more on a narrow terminal
+_REDRAWS_PER_S = 2  # a run's own bar shall not take the processor from its traffic
+
+
+class _Seconds(ProgressColumn):
+    """The seconds since the start, as lines have them."""
+
+    def __init__(self, started_s: float) -> None:
+        self._started_s = started_s
+        super().__init__(Column(no_wrap=True))
+
+    def render(self, task: Task) -> Text:
+        return Text(f"[{time.monotonic() - self._started_s:6.1f} s]")
+
+
+class _Activity(ProgressColumn):
+    """The activity in words, in one line however narrow the terminal is."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.description, no_wrap=True, overflow="ellipsis")
+
+
+def make_bar(started_s: float) -> Progress:
+    """Returns a bar that leaves nothing behind when it ends.
+
+    Args:
+        started_s: the start, on the clock of time.monotonic.
+    """
+    console = Console(file=sys.stderr)
+    width = min(_MAX_WIDTH, max(_MIN_WIDTH, console.width // 10))
+    return Progress(
+        _Seconds(started_s),
+        BarColumn(bar_width=width, table_column=Column(no_wrap=True)),
+        _Activity(),
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        refresh_per_second=_REDRAWS_PER_S,
+    )
