@@ -51,7 +51,7 @@ def test_losses_of_netem_are_told_from_drops_of_the_queue_behind_it():
     assert [q.lost_packets for q in _with_losses(queues, {7: 10}).values()] == [7, 0]
 
 
-def test_losses_that_were_asked_for_are_counted_apart():
+def test_losses_of_netem_are_counted_apart_from_drops():
     log = LinkLog()
     log.note((1, 1), QueueState(0, 0, 0, 2, 5), QueueState(0, 0, 0, 3, 9), 1.0, 1_000_000)
     assert (log.dropped_packets, log.lost_packets) == (1, 4)

@@ -1,11 +1,11 @@
-"""What can be told of a switch's processes without starting any."""
+"""Sockets of a switch's processes, without a switch."""
 
 import socket
 
 from emulation.open_vswitch import accepts_connections
 
 
-def test_a_socket_that_nobody_listens_on_yet_takes_no_connections(tmp_path):
+def test_a_socket_without_a_listener_accepts_no_connections(tmp_path):
     path = tmp_path / "mgmt"
     assert not accepts_connections(path)
     with socket.socket(socket.AF_UNIX) as server:

@@ -37,7 +37,7 @@ def busy(request):
 
 
 @pytest.mark.parametrize("busy", [["packet"]], indirect=True)
-def test_what_a_process_closes_meanwhile_is_passed_over(busy):
+def test_descriptors_that_a_process_closes_meanwhile_are_skipped(busy):
     for _ in range(200):
         enlarge_buffers(busy.pid, frames=100, frame_bytes=1000)
 
