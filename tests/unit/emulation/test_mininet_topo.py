@@ -1,10 +1,12 @@
 """Mininet's view of a fabric, where routers differ in their number of hosts."""
 
 import pytest
+from documents import ROOT
 from leaf_spine import LeafSpine
+from mininet.util import buildTopo
 
 from emulation import requirements
-from emulation.mininet_topo import FabricTopo, topos
+from emulation.mininet_topo import FabricTopo
 from emulation.network import FabricSettings, launched
 from topology.errors import MachineError
 from topology.links import LinkSpec
@@ -29,6 +31,10 @@ def test_memory_is_required_for_the_hosts_that_exist(monkeypatch):
         raise AssertionError("never launched")
 
 
-def test_mininet_makes_a_fabric_from_words():
-    topo = topos["polarfly"](3, hosts=2)
+def test_mn_makes_a_fabric_from_the_file_and_words():
+    """As `mn --custom emulation/mininet_topo.py --topo polarfly,3,hosts=2` does."""
+    customs = {}
+    file = ROOT / "emulation" / "mininet_topo.py"
+    exec(compile(file.read_text(), str(file), "exec"), customs, customs)
+    topo = buildTopo(customs["topos"], "polarfly,3,hosts=2")
     assert (len(topo.switches()), len(topo.hosts()), len(topo.links())) == (13, 26, 24 + 26)
