@@ -62,15 +62,14 @@ class FakeSwitch:
         self.connect()
 
     def _serve(self):
-        self._send(HELLO, 1)
-        with self._socket.makefile("rb") as stream:
-            while head := stream.read(HEADER.size):
+        with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:  # until either end closes
+            self._send(HELLO, 1)
+            while len(head := stream.read(HEADER.size)) == HEADER.size:
                 _, kind, length, xid = HEADER.unpack(head)
                 body = stream.read(length - HEADER.size)
-                try:
-                    self._answer(kind, xid, body)
-                except OSError:  # the controller is gone
+                if HEADER.size + len(body) < length:
                     return
+                self._answer(kind, xid, body)
 
     def _send(self, kind, xid, body=b""):
         self._socket.sendall(HEADER.pack(VERSION, kind, HEADER.size + len(body), xid) + body)
