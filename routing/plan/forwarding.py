@@ -46,7 +46,8 @@ class ForwardingRules:
     """The forwarding rules of a fabric's switches; most are equal on many switches, and are one object."""
 
     def __init__(self) -> None:
-        self._rules: dict[tuple[Table, int, int, int], Rule] = {}
+        # By table; then by the first router and the number of routers of the destinations, and the group.
+        self._rules: dict[Table, dict[tuple[int, int, int], Rule]] = {table: {} for table in Table}
 
     def minimal(self, view: RouterView, block: DestinationBlock, group: int) -> Rule:
         """Returns the rule of table MINIMAL for a block of destinations.
@@ -75,18 +76,20 @@ class ForwardingRules:
             router: the router that the tag names.
             group: number of the group that serves the tag.
         """
-        key = (Table.TRANSIT, router, 1, group)
-        if key not in self._rules:
-            self._rules[key] = tag_rule(router, group)
-        return self._rules[key]
+        rules = self._rules[Table.TRANSIT]
+        key = (router, 1, group)
+        if key not in rules:
+            rules[key] = tag_rule(router, group)
+        return rules[key]
 
     def _to_block(self, table: Table, view: RouterView, block: DestinationBlock, group: int) -> Rule:
+        rules = self._rules[table]
         first = block.routers[0]
-        key = (table, first, len(block.routers), group)
-        if key not in self._rules:
+        key = (first, len(block.routers), group)
+        if key not in rules:
             destination, priority = view.matches[first], PRIORITY_ROUTER
             if len(block.routers) > 1:
                 destination = to_router(view.topology, first, block.low_bits)
                 priority = PRIORITY_BLOCK
-            self._rules[key] = forwarding_rule(table, destination, group, priority)
-        return self._rules[key]
+            rules[key] = forwarding_rule(table, destination, group, priority)
+        return rules[key]
