@@ -2,15 +2,18 @@
 
 import pytest
 
+from experiments.spec.collective import CollectiveOptions
 from experiments.spec.sweep import parse_loads
 from experiments.spec.traffic import TrafficOptions
 from polarlab.cli.options import topology as topology_options
+from polarlab.cli.options.collective import read_collective
 from polarlab.cli.options.fabric import read_fabric
 from polarlab.cli.options.traffic import read_traffic
 from polarlab.cli.parser import make_parser
 from topology import registry
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
+from traffic.workload.collectives.operations import COLLECTIVES
 
 
 def specified(options: str):
@@ -60,6 +63,41 @@ def test_options_of_traffic():
         "--seed 0"
     )
     assert traffic == TrafficOptions("uniform", 1.0, 94, 4096, 0.0, 0.1, 0)
+
+
+def collective(options: str):
+    """Returns the collective of `polarlab run` on ER_2 with some options."""
+    arguments = make_parser().parse_args(["run", "polarfly", "--q", "2", *options.split()])
+    return read_collective(arguments, read_fabric(arguments, arguments.routing))
+
+
+def test_documented_defaults_of_collectives():
+    chosen = collective("--pattern allreduce")
+    assert chosen.pattern == "allreduce:ring"
+    assert (chosen.ranks, chosen.placement, chosen.slices) == (7, "linear", 2)
+    assert (chosen.iterations, chosen.warmup_iterations, chosen.flows) == (5, 1, 64)
+    assert chosen.message_bytes == (64 << 10, 256 << 10, 1 << 20)
+    assert chosen.frame_bytes == 1514
+
+
+def test_default_sizes_are_the_nearest_that_the_ranks_can_split():
+    chosen = collective("--pattern all-to-all")
+    assert chosen.slices == 1
+    granule = COLLECTIVES["all-to-all"].granule(7)
+    assert granule > 8
+    for size, wanted in zip(chosen.message_bytes, (64 << 10, 256 << 10, 1 << 20), strict=True):
+        assert size % granule == 0
+        assert abs(size - wanted) <= granule / 2
+
+
+def test_options_of_collectives():
+    chosen = collective(
+        "--pattern allreduce:rabenseifner --ranks 4 --message-bytes 4096,64KiB,4k --placement random:3 "
+        "--iterations 2 --warmup-iterations 0 --slices 3 --frame-bytes 1000 --mtu 1200 --seed 9"
+    )
+    assert chosen == CollectiveOptions(
+        "allreduce:rabenseifner", 4, "random:3", (4096, 65536), 2, 0, 3, 1000, 64, 9
+    )
 
 
 @pytest.mark.parametrize(
