@@ -1,18 +1,18 @@
-# PolarLab: `make demo` and `make test` do all of their own set-up.
+# PolarLab: `make help` lists the targets; `make demo` and `make test` do all of their own set-up.
 
 VENV := .venv/bin
 POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: setup demo test vm-test lint bench clean
+.PHONY: setup demo test vm-test lint bench clean help
 
-setup:
+setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
 
 # ER_5 with two hosts a router: the graph, the proof, a run, and a tornado under minimal and adaptive
 # routing, side by side. The results stay in results/.
-demo: setup
+demo: setup ## graph, proof, a run, and a sweep of two routings
 	$(POLARLAB) topology polarfly --q 5 --hosts 2
 	$(POLARLAB) verify polarfly --q 5 --hosts 2 --routing min
 	$(SUDO) $(POLARLAB) run polarfly --q 5 --hosts 2 --link-rate 500kbit --pattern uniform --load 0.4 \
@@ -20,26 +20,29 @@ demo: setup
 	$(SUDO) $(POLARLAB) sweep polarfly --q 5 --hosts 2 --link-rate 300kbit --routings min,ugal-pf \
 		--patterns tornado --loads 0.6 --warmup 8 --duration 5 --out results/demo-$$(date +%Y%m%d-%H%M%S)
 
-test:
+test: ## all tests, on real switches as well
 	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) $(VENV)/python -m pytest -q -n auto tests/unit
 	@$(SUDO) $(VENV)/python -m pytest --durations=15 tests/fabric
 
 # The kernel's datapath, in a virtual machine that this makes; TESTS="..." runs other tests in it.
-vm-test:
+vm-test: ## tests of the kernel datapath, in a virtual machine
 	@$(SUDO) vagrant/provision.sh vm-test
 	@$(SUDO) $(VENV)/python tests/vm $(TESTS)
 
-lint: setup
+lint: setup ## style, types, layers and spelling
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
 	@$(VENV)/mypy
 	@$(VENV)/lint-imports --no-logo
 	@$(VENV)/codespell
 
-bench: setup
+bench: setup ## measurements; ROWS="..." runs only those rows
 	@$(SUDO) $(VENV)/python tests/bench $(ROWS)
 
-clean:
+clean: ## removal of crashed fabrics and build files
 	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi
 	@rm -rf build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1: \2/p' Makefile
