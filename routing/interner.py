@@ -18,20 +18,25 @@ class Interner(Generic[Value, Representative]):
     another object only after the first one is gone. The values must not change.
     """
 
-    def __init__(self, make: Callable[[Value], Representative]) -> None:
+    def __init__(
+        self, make: Callable[[Value], Representative], key: Callable[[Value], Hashable] | None = None
+    ) -> None:
         """Prepares to represent values.
 
         Args:
             make: value -> its representative; called once for equal values.
+            key: value -> something that is equal for equal values only, where that is hashed faster than the
+                value itself.
         """
         self._make = make
-        self._by_value: dict[Value, Representative] = {}
+        self._key = key
+        self._by_key: dict[Hashable, Representative] = {}
         self._by_identity: dict[int, Representative] = {}
         self._kept: list[Value] = []
 
     def __len__(self) -> int:
         """Returns the number of different values so far."""
-        return len(self._by_value)
+        return len(self._by_key)
 
     def intern(self, values: Iterable[Value]) -> list[Representative]:
         """Returns the representative of each value.
@@ -46,8 +51,9 @@ class Interner(Generic[Value, Representative]):
         return [known[id(value)] if id(value) in known else self._add(value) for value in values]
 
     def _add(self, value: Value) -> Representative:
-        if value not in self._by_value:
-            self._by_value[value] = self._make(value)
+        key = value if self._key is None else self._key(value)
+        if key not in self._by_key:
+            self._by_key[key] = self._make(value)
         self._kept.append(value)
-        representative = self._by_identity[id(value)] = self._by_value[value]
+        representative = self._by_identity[id(value)] = self._by_key[key]
         return representative
