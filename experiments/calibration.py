@@ -11,11 +11,12 @@ import math
 from dataclasses import replace
 
 from emulation.network import FabricNetwork
+from experiments.cpu_monitor import CpuMonitor
 from experiments.doctor import link_rate_bps
 from experiments.events.base import Notify, ignore
 from experiments.events.traffic import RateChosen, RateTried
 from experiments.live_fabric import LiveFabric, controlled
-from experiments.results.validity import MIN_IDLE, CpuSampler
+from experiments.results.validity import MIN_IDLE
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import MAX_PACKETS_PER_S, TrafficOptions
 from experiments.traffic_jobs import path_delay_ns, run_measured_traffic
@@ -119,7 +120,7 @@ def _least_idle(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     warmup_s = _WARMUP_QUEUES * fabric.options.links.queue_packets * packet_s
     warmup_s = min(max(warmup_s, _LEAST_WARMUP_S), _MOST_WARMUP_S) + path_delay_ns(fabric) / 1e9
     options = replace(traffic, warmup_s=warmup_s, duration_s=_DURATION_S, steady=False)
-    with CpuSampler() as cpu:
+    with CpuMonitor() as cpu:
         result = run_measured_traffic(fabric, options, lambda _live: None)
     begin_s = result.clock.monotonic_ns / 1e9 + warmup_s
     lag_ms = result.sent.lag.quantile_ms(0.99)

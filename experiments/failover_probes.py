@@ -1,4 +1,4 @@
-"""What probes tell of a failure: which arrived, when, over how many hops, and who was silent for how long."""
+"""Probes of a failover demonstration: arrivals, hops, and the longest silence of a pair."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.results.failover_files import STREAMS
+from experiments.results.failover import Phase
+from experiments.results.tables import STREAMS
 from traffic.engine.engine import TrafficResult
 from traffic.workload.schedule import ProbeSchedule
 
@@ -16,13 +17,13 @@ _STEP_S = 0.01  # of the series
 
 
 class Probes:
-    """All probes of a run: when each was sent, and when it arrived, if it did.
+    """Probes of a run: the time at which each was sent, and at which it arrived, if it did.
 
     Attributes:
-        streams: who was probed how often; a stream's number is its probes' flow.
-        sent_s, pair, flow: of every probe, in order of time (arrays of one length).
-        arrived: whether it arrived.
-        arrived_s, hops: when, and by how many hops; of those that arrived.
+        streams: pairs that were probed, with their interval; a stream's number is its probes' flow.
+        sent_s, pair, flow: time in s, pair and flow of every probe, in order of time (arrays, probes).
+        arrived: whether each probe arrived (bool array, probes).
+        arrived_s, hops: time of arrival in s, inf for lost probes; hops, 0 for lost probes (arrays, probes).
     """
 
     def __init__(self, schedule: ProbeSchedule, result: TrafficResult) -> None:
@@ -40,9 +41,9 @@ class Probes:
         order = np.argsort(keys, kind="stable")
         place = np.minimum(np.searchsorted(keys[order], wanted), max(0, len(order) - 1))
         self.arrived = keys[order][place] == wanted if len(order) else np.zeros(len(wanted), bool)
-        found = order[place] if len(order) else np.zeros(len(wanted), np.int64)
-        self.arrived_s = np.where(self.arrived, log["arrived_ns"][found] / 1e9, np.inf)
-        self.hops = np.where(self.arrived, log["hops"][found], 0)
+        index = order[place] if len(order) else np.zeros(len(wanted), np.int64)
+        self.arrived_s = np.where(self.arrived, log["arrived_ns"][index] / 1e9, np.inf)
+        self.hops = np.where(self.arrived, log["hops"][index], 0)
         if result.interrupted:
             self._forget_after(result.sent.seconds)
 
@@ -53,11 +54,11 @@ class Probes:
                 setattr(self, name, values[kept])
 
     def within(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
-        """Returns which probes were sent from one time to before another."""
+        """Returns the mask of the probes that were sent from `begin_s` to before `end_s`."""
         return (self.sent_s >= begin_s) & (self.sent_s < end_s)
 
     def longest_silence_s(self, begin_s: float, end_s: float) -> float:
-        """Returns the longest time between two arrivals of a watched pair, of probes sent in a time."""
+        """Returns the longest time in s between two arrivals of a watched pair, of probes sent in a span."""
         chosen = self.within(begin_s, end_s) & (self.flow == 0)
         if not chosen.any():
             return 0.0
@@ -74,38 +75,39 @@ class Probes:
         return longest
 
     def all_heard_again_s(self, begin_s: float, end_s: float) -> float | None:
-        """Returns when the last watched pair was heard again after its last loss in a time.
+        """Returns the time in s at which the last watched pair was heard again after its last loss in a span.
 
-        That is the time's beginning where nothing was lost, and None where a pair stayed silent.
+        Returns:
+            The span's begin where nothing was lost, and None where a pair stayed silent.
         """
         chosen = self.within(begin_s, end_s) & (self.flow == 0)
         latest_s = begin_s
         for pair in np.unique(self.pair[chosen & ~self.arrived]):
-            mine = chosen & (self.pair == pair)
-            last_lost_s = self.sent_s[mine & ~self.arrived].max()
-            heard = self.arrived_s[mine & self.arrived & (self.sent_s > last_lost_s)]
+            of_pair = chosen & (self.pair == pair)
+            last_lost_s = self.sent_s[of_pair & ~self.arrived].max()
+            heard = self.arrived_s[of_pair & self.arrived & (self.sent_s > last_lost_s)]
             if not len(heard):
                 return None
             latest_s = max(latest_s, float(heard.min()))
         return latest_s
 
     def silent_pairs(self, begin_s: float, end_s: float) -> int:
-        """Returns how many watched pairs lost all probes that were sent in a time."""
+        """Returns the number of watched pairs that lost all probes sent in a span."""
         chosen = self.within(begin_s, end_s) & (self.flow == 0)
         return len(set(self.pair[chosen].tolist()) - set(self.pair[chosen & self.arrived].tolist()))
 
-    def phase(self, begin_s: float, end_s: float) -> dict[str, Any]:
-        """Returns counts of all probes sent in a time, and silence and hops of the watched pairs."""
+    def phase(self, begin_s: float, end_s: float) -> Phase:
+        """Returns counts of all probes sent in a span, and silence and hops of the watched pairs."""
         inside = self.within(begin_s, end_s)
         arrived = inside & self.arrived & (self.flow == 0)
         hops = self.hops[arrived]
-        return {
-            "sent": int(inside.sum()),
-            "lost": int((inside & ~self.arrived).sum()),
-            "longest_silence_ms": milliseconds(self.longest_silence_s(begin_s, end_s)),
-            "hops_mean": round(float(hops.mean()), 3) if len(hops) else None,
-            "hops_max": int(hops.max()) if len(hops) else None,
-        }
+        return Phase(
+            sent=int(inside.sum()),
+            lost=int((inside & ~self.arrived).sum()),
+            longest_silence_ms=milliseconds(self.longest_silence_s(begin_s, end_s)),
+            hops_mean=round(float(hops.mean()), 3) if len(hops) else None,
+            hops_max=int(hops.max()) if len(hops) else None,
+        )
 
     def series(self, end_s: float) -> Iterator[tuple[Any, ...]]:
         """Yields rows of PROBE_COLUMNS, for each stream and hundredth of a second."""
@@ -116,8 +118,8 @@ class Probes:
             arrived, hops = self.arrived[chosen], self.hops[chosen]
             for step in range(len(edges) - 1):
                 here = steps == step
-                got = hops[here & arrived]
-                mean, most = (round(float(got.mean()), 3), int(got.max())) if len(got) else ("", "")
+                taken = hops[here & arrived]
+                mean, most = (round(float(taken.mean()), 3), int(taken.max())) if len(taken) else ("", "")
                 lost = int((here & ~arrived).sum())
                 yield round(float(edges[step]), 3), name, int(here.sum()), lost, mean, most
 

@@ -1,4 +1,4 @@
-"""Faults at their times, while traffic runs: done in a thread of their own, and mended at the end."""
+"""Injection of faults at their times while traffic runs, in a thread of its own; repaired at the end."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
 
 from controller.reports import Replanned
 from emulation.fault_injection import FaultInjector
 from experiments.events.base import Notify
 from experiments.live_fabric import LiveFabric
+from experiments.results.model import FaultRecord, InjectedFault, ReplanRecord
 from topology.errors import NegativeResult, PolarLabError
 from topology.faults import CONTROLLER, Fault
 from traffic.engine.jobs import Clock
@@ -22,15 +22,15 @@ _WHOLE_AGAIN_S = 30.0
 
 
 @dataclass(frozen=True)
-class DoneFault:
-    """A fault that was done, and when it began, in seconds since traffic started."""
+class StartedFault:
+    """Fault that was injected, and its begin in seconds since the start of the traffic."""
 
     fault: Fault
     began_s: float
 
 
-class FaultPlayer:
-    """Plays a schedule of faults on a fabric. Use as a context manager: at its end the fabric is whole."""
+class FaultSchedule:
+    """Schedule of faults on a fabric; a context manager, at whose end the fabric is whole."""
 
     def __init__(
         self,
@@ -39,7 +39,14 @@ class FaultPlayer:
         notify: Notify,
         broken: FaultInjector | None = None,
     ) -> None:
-        """Begins with what is broken already, if anything is."""
+        """Prepares the schedule.
+
+        Args:
+            fabric: the fabric.
+            schedule: the faults, times in seconds since the start of the traffic.
+            notify: takes the events.
+            broken: injector of the faults that stand already, if any do.
+        """
         self._fabric = fabric
         self._schedule = sorted(schedule, key=lambda fault: fault.time_s)
         self._notify = notify
@@ -50,9 +57,9 @@ class FaultPlayer:
         self._mended = False
         self._replans_known = len(fabric.controller.replans)
         self._ports_set_known = len(fabric.controller.ports_set_s)
-        self.done: list[DoneFault] = []
+        self.done: list[StartedFault] = []
 
-    def __enter__(self) -> FaultPlayer:
+    def __enter__(self) -> FaultSchedule:
         return self
 
     def __exit__(
@@ -63,28 +70,28 @@ class FaultPlayer:
             self.mend()
 
     def end(self) -> None:
-        """Plays no more; what is broken stays so until `mend`."""
+        """Injects no more faults; those that stand remain until `mend`."""
         self._stop.set()
         if self._thread:
             self._thread.join()
 
     def start(self, clock: Clock) -> None:
-        """Starts to play; `clock` tells when traffic starts."""
+        """Starts the schedule; `clock` has the start of the traffic."""
         self._thread = threading.Thread(target=self._play, args=(clock.monotonic_ns / 1e9,), daemon=True)
         self._thread.start()
 
     def check(self) -> None:
-        """Raises what a fault that could not be done raised."""
+        """Raises the error of a fault that could not be injected."""
         if self._error:
             error, self._error = self._error, None
             raise error
 
     def mend(self) -> None:
-        """Mends all that is still broken and returns when the fabric is as it was.
+        """Restores all faults that still stand and returns when the fabric is as it was.
 
         Raises:
             NegativeResult: the controller does not get back to its first plan.
-            PolarLabError: a fault could not be done.
+            PolarLabError: a fault could not be injected.
         """
         self.end()
         self.check()
@@ -95,7 +102,7 @@ class FaultPlayer:
         if self._fabric.controller.stopped:
             self._fabric.start_controller_again(self._notify)
         self._fabric.controller.wait_until_in_charge()
-        time.sleep(0.5)  # what was restored just now is known to the controller by then
+        time.sleep(0.5)  # by then the controller knows of the restored elements
         if not self._fabric.controller.wait_until_whole(_WHOLE_AGAIN_S):
             failed = self._fabric.controller.planned_failure
             raise NegativeResult(
@@ -103,7 +110,7 @@ class FaultPlayer:
             )
 
     def mended(self) -> list[str]:
-        """Mends everything and returns what went wrong, in words, if anything did."""
+        """Restores everything and returns the reasons why that failed, if it did."""
         try:
             self.mend()
         except PolarLabError as error:
@@ -111,33 +118,37 @@ class FaultPlayer:
         return []
 
     def replans(self, clock: Clock) -> list[tuple[float, Replanned]]:
-        """Returns when the controller's plans were in place, in seconds since the start, and its reports."""
+        """Returns the controller's reports of plans, each with its time in seconds since the start."""
         self._fabric.controller.catch_up()
         reports = self._fabric.controller.replans[self._replans_known :]
         return [(report.monotonic_s - clock.monotonic_ns / 1e9, report) for report in reports]
 
     def ports_set(self, clock: Clock) -> list[float]:
-        """Returns when the controller had ports set down or up, in seconds since traffic started."""
+        """Returns the times, in seconds since the start, at which the controller set ports down or up."""
         self._fabric.controller.catch_up()
         times_s = self._fabric.controller.ports_set_s[self._ports_set_known :]
         return [time_s - clock.monotonic_ns / 1e9 for time_s in times_s]
 
-    def told(self, clock: Clock) -> dict[str, Any]:
-        """Returns the faults that were done and the controller's plans for them, as plain data."""
-        return {
-            "done": [{"time_s": round(d.began_s, 4), "fault": str(d.fault)} for d in self.done],
-            "replanned": [
-                {
-                    "time_s": round(time_s, 4),
-                    "failed": report.failed,
-                    "rules": report.rules,
-                    "cut_off_pairs": report.cut_off_pairs,
-                    "planning_s": round(report.planning_s, 4),
-                    "seconds": round(report.seconds, 4),
-                }
+    def record(self, clock: Clock) -> FaultRecord:
+        """Returns the faults that were injected and the controller's plans for them.
+
+        Args:
+            clock: start of the traffic.
+        """
+        return FaultRecord(
+            done=tuple(InjectedFault(round(entry.began_s, 4), str(entry.fault)) for entry in self.done),
+            replanned=tuple(
+                ReplanRecord(
+                    time_s=round(time_s, 4),
+                    failed=report.failed,
+                    rules=report.rules,
+                    cut_off_pairs=report.cut_off_pairs,
+                    planning_s=round(report.planning_s, 4),
+                    seconds=round(report.seconds, 4),
+                )
                 for time_s, report in self.replans(clock)
-            ],
-        }
+            ),
+        )
 
     def _play(self, start_s: float) -> None:
         try:
@@ -146,7 +157,7 @@ class FaultPlayer:
                     return
                 began_s = time.monotonic() - start_s
                 self._do(fault)
-                self.done.append(DoneFault(fault, began_s))
+                self.done.append(StartedFault(fault, began_s))
         except Exception as error:  # of a thread, whose errors nobody else would see
             self._error = error
 

@@ -12,11 +12,11 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from controller.occupancy.queues import QueueReader, QueueState
 from experiments.live_fabric import LiveFabric, open_queues
-from experiments.results.link_loads import LinkHistory
+from experiments.results.link_loads import LinkLog
 from topology.errors import MachineError
 
 # Readings per time that a full queue takes to drain; more than one, so that a third full is enough.
@@ -24,53 +24,10 @@ _READINGS_PER_QUEUE = 3
 _LEAST_INTERVAL_S, _MOST_INTERVAL_S = 0.02, 0.5
 # Reading may take at most this share of the time.
 _MOST_SHARE = 1 / 40
-# A rate is told of a link that was saturated for so many frames' time, and a second at least.
-_LEAST_FRAMES, _LEAST_S = 50, 1.0
-
-Link = tuple[int, int]  # datapath id, port
 
 
-@dataclass
-class LinkLog:
-    """What was seen of the links.
-
-    Attributes:
-        busy_s: link -> the time for which it was surely saturated.
-        busy_bytes: link -> what it sent in that time.
-        dropped_packets: by all switches' queues.
-        lost_packets: by links that were asked to lose some.
-        observable: whether queues drain slowly enough to be seen full twice.
-        history: what all queues said now and then.
-    """
-
-    busy_s: dict[Link, float] = field(default_factory=dict)
-    busy_bytes: dict[Link, int] = field(default_factory=dict)
-    dropped_packets: int = 0
-    lost_packets: int = 0
-    observable: bool = True
-    history: LinkHistory = field(default_factory=LinkHistory)
-
-    def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
-        """Takes two readings of a link's queue, `seconds` apart."""
-        self.dropped_packets += after.dropped_packets - before.dropped_packets
-        self.lost_packets += after.lost_packets - before.lost_packets
-        if before.waiting_bytes * 8 >= rate_bps * seconds:
-            self.busy_s[link] = self.busy_s.get(link, 0.0) + seconds
-            sent = after.sent_bytes - before.sent_bytes
-            self.busy_bytes[link] = self.busy_bytes.get(link, 0) + sent
-
-    def rate_errors(self, rate_bps: int, frame_bytes: int) -> dict[Link, float]:
-        """Returns link -> its real rate over the asked one, less one, of links saturated for long enough."""
-        least_s = max(_LEAST_S, _LEAST_FRAMES * frame_bytes * 8 / rate_bps)
-        return {
-            link: self.busy_bytes[link] * 8 / seconds / rate_bps - 1
-            for link, seconds in self.busy_s.items()
-            if seconds >= least_s
-        }
-
-
-class LinkSampler:
-    """Watches a fabric's links while used as a context manager; without netlink it sees nothing."""
+class LinkMonitor:
+    """Monitor of a fabric's queues; a context manager. Without netlink its log is None."""
 
     def __init__(self, fabric: LiveFabric, frame_bytes: int) -> None:
         spec = fabric.options.links
@@ -87,7 +44,7 @@ class LinkSampler:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.log: LinkLog | None = LinkLog() if self._readers else None
 
-    def __enter__(self) -> LinkSampler:
+    def __enter__(self) -> LinkMonitor:
         self._thread.start()
         return self
 
@@ -113,7 +70,7 @@ class LinkSampler:
 
     @staticmethod
     def _timed(action: Callable[[], None]) -> float:
-        """Returns what an action takes of a core; on a busy machine it may take longer by the clock."""
+        """Returns the processor time of an action in s; on a busy machine it may take longer by the clock."""
         started = time.thread_time()
         action()
         return time.thread_time() - started

@@ -6,7 +6,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from controller.occupancy.queue_handoff import Queues
 from controller.occupancy.queues import SwitchQueues
@@ -25,38 +25,31 @@ from experiments.events.bringup import (
     SwitchesConnected,
 )
 from experiments.events.traffic import IngressDrops
+from experiments.results.model import RuleCounts
+from experiments.results.record import FabricRecord
 from experiments.spec.fabric import FabricOptions
-from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
-from topology.addressing import Host, hosts_of
+from topology.addressing import hosts_of
 from topology.errors import MachineError
 from traffic.engine import sockets
 
 
 @dataclass(frozen=True)
-class LiveFabric:
-    """A fabric that is up.
+class LiveFabric(FabricRecord):
+    """Fabric that is up.
 
     Attributes:
-        options: what was asked for.
-        datapath: the datapath that it got, `kernel` or `user`.
-        occupancy: how an adaptive routing's controller learns how full the ports are: `netlink` or
-            `port-statistics`; None where the routing does not adapt.
-        plan: what its switches hold.
+        options, datapath, occupancy, plan, hosts, rules, bringup_s: as in FabricRecord.
         network: its Mininet network.
         controller: its controller.
-        hosts: all hosts, router by router.
-        bringup_s: seconds to build it, to have all switches connected, and to install the plan.
     """
 
-    options: FabricOptions
-    datapath: str
-    occupancy: str | None
-    plan: RoutePlan
     network: FabricNetwork
     controller: ControllerProcess
-    hosts: tuple[Host, ...]
-    bringup_s: dict[str, float]
+
+    def record(self) -> FabricRecord:
+        """Returns the fabric as results keep it, without anything that runs."""
+        return FabricRecord(**{field.name: getattr(self, field.name) for field in fields(FabricRecord)})
 
     def begin_anew(self) -> None:
         """Has a measurement begin as on a new fabric: without detours, and with empty caches."""
@@ -133,11 +126,21 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
         bringup_s = {
             "build": built - started,
             "connect": max(0.0, installation.connected_s - built),
-            "install": installation.installed_s - max(built, installation.connected_s),
+            "install": max(0.0, installation.installed_s - max(built, installation.connected_s)),
         }
         notify(PlanInstalled(sum(bringup_s.values())))
-        datapath = network.settings.datapath
-        yield LiveFabric(options, datapath, occupancy, plan, network, controller, hosts, bringup_s)
+        planned = controller.latest(Planned)
+        yield LiveFabric(
+            options=options,
+            datapath=network.settings.datapath,
+            occupancy=occupancy,
+            plan=plan,
+            hosts=hosts,
+            rules=RuleCounts(planned.flows, planned.groups),
+            bringup_s=bringup_s,
+            network=network,
+            controller=controller,
+        )
 
 
 def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerProcess:
@@ -196,8 +199,8 @@ def _tell_plan(controller: ControllerProcess, notify: Notify) -> None:
     notify(PlanProven(proven.pairs, proven.max_hops, planned.flows, planned.groups))
 
 
-def told_drops(network: FabricNetwork, notify: Notify) -> dict[str, int]:
-    """Returns what `FabricNetwork.ingress_drops` does, and says so if there is anything."""
+def report_ingress_drops(network: FabricNetwork, notify: Notify) -> dict[str, int]:
+    """Returns the packets dropped at ingress by host, as `FabricNetwork.ingress_drops`, and reports them."""
     dropped = network.ingress_drops()
     if dropped:
         notify(IngressDrops(dropped))

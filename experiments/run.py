@@ -1,10 +1,10 @@
-"""One experiment: prove, launch, install, check every pair, run traffic, and write it all down."""
+"""One experiment: prove, launch, install, check every pair, run traffic, and write all results."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from emulation.capture import capture, require_capture
 from emulation.network import FabricNetwork
@@ -13,89 +13,118 @@ from experiments.calibration import with_settled_rate
 from experiments.events.base import Notify
 from experiments.events.bringup import FabricDown
 from experiments.events.outcomes import ResultInvalid, ResultsNotWritten, ResultsWritten
-from experiments.live_fabric import LiveFabric, controlled, prepared_network, told_drops
-from experiments.measurement import Measurement, RunOptions, checked_pairs, repeated
+from experiments.live_fabric import LiveFabric, controlled, prepared_network, report_ingress_drops
+from experiments.measurement import Measurement, replications
+from experiments.pair_check import check_all_pairs
+from experiments.results.codec import plain
+from experiments.results.manifest import TrafficSettings, run_manifest
+from experiments.results.model import Summary
+from experiments.results.record import RunOptions
 from experiments.results.replications import combine
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
 from experiments.results.series import write_series
-from experiments.results.summaries import manifest
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
 from topology.addressing import hosts_of
 from topology.errors import ParameterError
 
 
-def run_experiment(
-    fabric_options: FabricOptions,
-    traffic_options: RunOptions,
-    out: Path,
-    pcap_host: str | None,
-    notify: Notify,
-    repeat: int = 1,
-) -> dict[str, Any]:
-    """Runs one experiment and returns its summary, which is in `out` by then, with the series.
+@dataclass(frozen=True)
+class Output:
+    """Output of a run.
 
-    With `repeat` over 1 it is run with as many seeds; the summary has means, and each run a folder of its
-    own in `out`.
+    Attributes:
+        folder: output directory, new or empty.
+        pcap_host: host at which packets are captured; None for none.
+        repeat: number of replications, each with a seed of its own.
+    """
+
+    folder: Path
+    pcap_host: str | None = None
+    repeat: int = 1
+
+
+def run_experiment(fabric: FabricOptions, traffic: RunOptions, output: Output, notify: Notify) -> Summary:
+    """Runs one experiment and returns its summary; the folder then holds it, with the series.
+
+    Of several replications the summary has means, and each has a folder of its own.
+
+    Args:
+        fabric: specification of the fabric.
+        traffic: specification of the traffic.
+        output: folder, capture and replications.
+        notify: takes the events.
 
     Raises:
         UsageError: an option makes no sense for this fabric.
         MachineError: the machine lacks something.
-        NegativeResult: a proof failed, or packets took other ways than planned.
-        KeyboardInterrupt: Ctrl-C; what was measured until then is in `out`.
+        NegativeResult: a proof failed, or packets took other paths than planned.
+        KeyboardInterrupt: Ctrl-C; the folder holds the measurements until then.
     """
     require_emulation()
-    hosts = [host.name for host in hosts_of(fabric_options.topology, fabric_options.hosts)]
-    if pcap_host is not None and pcap_host not in hosts:
-        raise ParameterError(f"no host {pcap_host!r} to capture at; they are {hosts[0]} to {hosts[-1]}")
-    if pcap_host is not None:
-        require_capture()
+    _check_capture(fabric, output.pcap_host)
     with (
-        kept_directory(out) as directory,
-        prepared_network(fabric_options, notify) as network,
-        controlled(_settled(network, fabric_options, traffic_options, notify), network, notify) as fabric,
+        kept_directory(output.folder) as directory,
+        prepared_network(fabric, notify) as network,
+        controlled(_settled(network, fabric, traffic, notify), network, notify) as live,
     ):
-        directory.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), traffic_options.seed))
-        check = checked_pairs(fabric, notify)
-        with capture(fabric.network, pcap_host, directory.path) as captured:
-            runs = []
-            for measured in repeated(
-                fabric, traffic_options, repeat, check, notify, captured.ended_processes
-            ):
-                runs.append(measured)
-                own = directory
-                if repeat > 1:
-                    seed = measured.summary["seed"]
-                    own = RunDirectory(directory.path / seed_folder(seed))
-                    own.write_json(MANIFEST, manifest(fabric, traffic_options.settings(), seed))
-                _write(own, fabric, measured, notify)
-                summary = measured.summary
-                if repeat > 1:
-                    summary = combine([run.summary for run in runs], repeat)
-                    directory.write_json(SUMMARY, summary)
-        summary["dropped_at_ingress"] = told_drops(fabric.network, notify)
-        directory.write_json(SUMMARY, summary)
+        summary, runs = _measure(live, traffic, output, directory, notify)
         notify(FabricDown())
-    notify(ResultsWritten(out, interrupted="interrupted" in summary))
-    for reason in summary["fidelity"]["reasons"]:
+    notify(ResultsWritten(output.folder, interrupted=bool(summary.interrupted)))
+    for reason in summary.fidelity.reasons:
         notify(ResultInvalid(reason))
     for run in runs:
         run.raise_if_negative()
     return summary
 
 
-def _write(directory: RunDirectory, fabric: LiveFabric, measured: Measurement, notify: Notify) -> None:
+def _check_capture(fabric: FabricOptions, host: str | None) -> None:
+    """Raises an error unless packets can be captured at that host."""
+    if host is None:
+        return
+    names = [host.name for host in hosts_of(fabric.topology, fabric.hosts)]
+    if host not in names:
+        raise ParameterError(f"capture host must be one of {names[0]} to {names[-1]}, got {host!r}")
+    require_capture()
+
+
+def _measure(
+    fabric: LiveFabric, traffic: RunOptions, output: Output, directory: RunDirectory, notify: Notify
+) -> tuple[Summary, list[Measurement]]:
+    """Runs all replications and writes each as it ends; returns the summary of all, and the runs."""
+    settings = TrafficSettings(**traffic.settings())
+    directory.write_record(MANIFEST, run_manifest(fabric, settings, traffic.seed))
+    check = check_all_pairs(fabric, notify)
+    runs: list[Measurement] = []
+    with capture(fabric.network, output.pcap_host, directory.path) as captured:
+        for run in replications(fabric, traffic, output.repeat, check, notify, captured.ended_processes):
+            runs.append(run)
+            summary = run.summary
+            if output.repeat == 1:
+                _write(directory, run, notify)
+                continue
+            own = RunDirectory(directory.path / seed_folder(summary.seed))
+            own.write_record(MANIFEST, run_manifest(fabric, settings, summary.seed))
+            _write(own, run, notify)
+            summary = combine([run.summary for run in runs], output.repeat)
+            directory.write_record(SUMMARY, summary)
+    summary = replace(summary, dropped_at_ingress=report_ingress_drops(fabric.network, notify))
+    directory.write_record(SUMMARY, summary)
+    return summary, runs
+
+
+def _write(directory: RunDirectory, run: Measurement, notify: Notify) -> None:
     try:
-        directory.write_json(SUMMARY, measured.summary)
-        write_series(directory, fabric, measured.result, measured.cpu, measured.links)
+        directory.write_record(SUMMARY, run.summary)
+        write_series(directory, run.record)
     except OSError:
-        notify(ResultsNotWritten(json.dumps(measured.summary)))
+        notify(ResultsNotWritten(json.dumps(plain(run.summary))))
         raise
 
 
 def _settled(
     network: FabricNetwork, fabric: FabricOptions, traffic: RunOptions, notify: Notify
 ) -> FabricOptions:
-    if isinstance(traffic, CollectiveOptions):  # which has a rate that was asked for
+    if isinstance(traffic, CollectiveOptions):  # its rate is never looked for
         return fabric
     return with_settled_rate(network, fabric, traffic, notify)

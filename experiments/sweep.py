@@ -1,16 +1,14 @@
-"""A sweep: loads x patterns x routings on one fabric that stays up, a row per point, resumable.
+"""Sweep: loads x patterns x routings on one fabric that stays up, a row per point, resumable.
 
-Whatever ends a sweep, the points that it measured are on the disk, and the same command goes on with the
-others.
+However a sweep ends, its measured points are on the disk, and the same command goes on with the others.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,14 +18,17 @@ from experiments.events.base import Notify
 from experiments.events.bringup import FabricDown
 from experiments.events.outcomes import PointStarted, RoutingStarted, SweepResumed
 from experiments.live_fabric import LiveFabric, controlled, prepared_network
-from experiments.measurement import checked_pairs, repeated
+from experiments.measurement import replications
+from experiments.pair_check import check_all_pairs
+from experiments.results.codec import read_record
+from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest
+from experiments.results.model import PairCheck
 from experiments.results.replications import combine
-from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory, read_json
-from experiments.results.summaries import manifest
-from experiments.results.tables import (
+from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
+from experiments.results.sweep_points import (
     COLUMNS,
     POINTS,
-    SETTINGS,
+    POINTS_FOLDER,
     held_settings,
     measured_points,
     row_of,
@@ -36,103 +37,98 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.sweep import Point, SweepOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import router_demand
-from experiments.traffic_jobs import PairCheck
 from routing.registry import make_plan, routing
 from topology.errors import ParameterError
 from traffic.workload.patterns import make_pattern
 
 
 def run_sweep(
-    fabric_options: FabricOptions,
-    traffic_options: TrafficOptions,
-    sweep: SweepOptions,
-    out: Path,
-    notify: Notify,
+    fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOptions, folder: Path, notify: Notify
 ) -> int:
-    """Measures the points of a sweep that `out` does not hold yet, and returns how many those were.
+    """Measures the points of a sweep that a folder does not hold yet, and returns their number.
+
+    Args:
+        fabric: specification of the fabric; its routing does not matter.
+        traffic: specification of the traffic; its pattern and load do not matter.
+        sweep: routings, patterns and loads to go over, and replications of each point.
+        folder: output directory, new, empty, or of the same sweep.
+        notify: takes the events.
 
     Raises:
-        UsageError: `out` holds something else, or an option makes no sense.
+        UsageError: the folder holds something else, or an option makes no sense.
         MachineError: the machine lacks something.
-        NegativeResult: a proof failed, or packets took other ways than planned.
-        KeyboardInterrupt: Ctrl-C; the points measured until then are in `out`.
+        NegativeResult: a proof failed, or packets took other paths than planned.
+        KeyboardInterrupt: Ctrl-C; the folder holds the points measured until then.
     """
-    with kept_directory(out, go_on=True) as directory:
-        held = held_settings(directory.path)
-        if held is not None and fabric_options.calibrate:  # the points to come go with those that are there
-            spec = replace(fabric_options.links, rate_bps=held["link_rate_bps"])
-            fabric_options = replace(fabric_options, links=spec, calibrate=False)
+    with kept_directory(folder, go_on=True) as directory:
+        held = held_settings(folder)
+        if held is not None and fabric.calibrate:  # the points to come have the rate of those held
+            links = replace(fabric.links, rate_bps=held.link_rate_bps)
+            fabric = replace(fabric, links=links, calibrate=False)
         if held is not None:
-            _check_settings(directory.path, held, _settings(fabric_options, traffic_options, sweep))
+            _check_settings(folder, held, _settings(fabric, traffic, sweep))
             directory.drop_torn_row(POINTS)
-        there = set(measured_points(directory.path))
-        missing = [point for point in sweep.points() if point not in there]
-        if there:
-            notify(SweepResumed(out, len(there), len(missing)))
+        measured = measured_points(folder)
+        missing = [point for point in sweep.points() if point not in measured]
+        if measured:
+            notify(SweepResumed(folder, len(measured), len(missing)))
         if missing:
-            with prepared_network(fabric_options, notify) as network:
-                fabric_options = _with_settled_rate(network, fabric_options, traffic_options, sweep, notify)
-                settings = _settings(fabric_options, traffic_options, sweep)
-                _measure_points(
-                    network, fabric_options, traffic_options, settings, missing, directory, notify
-                )
+            with prepared_network(fabric, notify) as network:
+                fabric = _with_settled_rate(network, fabric, traffic, sweep, notify)
+                settings = _settings(fabric, traffic, sweep)
+                _measure_points(network, fabric, traffic, settings, missing, directory, notify)
                 notify(FabricDown())
         return len(missing)
 
 
 def _measure_points(
     network: FabricNetwork,
-    fabric_options: FabricOptions,
-    traffic_options: TrafficOptions,
-    settings: Mapping[str, Any],
+    fabric: FabricOptions,
+    traffic: TrafficOptions,
+    settings: SweepSettings,
     points: Sequence[Point],
     directory: RunDirectory,
     notify: Notify,
 ) -> None:
-    done = 0
+    """Measures points routing by routing, on one network."""
+    number = 0
     for name, group in itertools.groupby(points, key=lambda point: point.routing):
         notify(RoutingStarted(name, routing(name).summary))
-        with controlled(replace(fabric_options, routing=name), network, notify) as fabric:
-            _write_manifest(directory, fabric, traffic_options, settings)
-            check = checked_pairs(fabric, notify)
+        with controlled(replace(fabric, routing=name), network, notify) as live:
+            _write_manifest(directory, live, settings)
+            check = check_all_pairs(live, notify)
             for point in group:
-                done += 1
-                notify(PointStarted(done, len(points), point.name))
-                _measure_point(fabric, traffic_options, point, settings["repeat"], check, directory, notify)
+                number += 1
+                notify(PointStarted(number, len(points), point.name))
+                options = replace(traffic, pattern=point.pattern, load=point.load)
+                _measure_point(live, options, settings.repeat, check, directory, notify)
 
 
-def _write_manifest(
-    directory: RunDirectory, fabric: LiveFabric, options: TrafficOptions, settings: Mapping[str, Any]
-) -> None:
-    """Writes what the points depend on; what is of one routing only is kept from routing to routing."""
+def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: SweepSettings) -> None:
+    """Writes everything that the points depend on, and the sources of occupancies of all routings so far."""
     path = directory.path / MANIFEST
-    before = read_json(path) if path.exists() else {}
-    content = manifest(fabric, options.settings(), options.seed)
-    own = {name: content.pop(name) for name in ("occupancy", "occupancy_asked")}
-    for name in ("routing", "traffic"):
-        del content[name]
-    routings = {**before.get("routings", {}), fabric.options.routing: own}
-    directory.write_json(MANIFEST, {**content, "routings": routings, SETTINGS: dict(settings)})
+    before = read_record(path, SweepManifest) if path.exists() else None
+    directory.write_record(MANIFEST, sweep_manifest(fabric, settings, before))
 
 
 def _measure_point(
     fabric: LiveFabric,
-    traffic_options: TrafficOptions,
-    point: Point,
+    traffic: TrafficOptions,
     repeat: int,
     check: PairCheck,
     directory: RunDirectory,
     notify: Notify,
 ) -> None:
+    """Measures one point and writes its summary and its row."""
     fabric.begin_anew()
-    options = replace(traffic_options, pattern=point.pattern, load=point.load)
     summaries = []
-    for measured in repeated(fabric, options, repeat, check, notify):
-        measured.raise_if_negative()
-        summaries.append(measured.summary)
+    for run in replications(fabric, traffic, repeat, check, notify):
+        run.raise_if_negative()
+        summaries.append(run.summary)
     summary = combine(summaries, repeat) if repeat > 1 else summaries[0]
-    directory.write_json(f"points/{point.name}.json", summary)
-    directory.append_row(POINTS, COLUMNS, row_of(point, summary))
+    point = Point(fabric.options.routing, traffic.pattern, traffic.load)
+    directory.write_record(f"{POINTS_FOLDER}/{point.name}.json", summary)
+    directory.append_row(POINTS, COLUMNS, row_of(point, summary).cells())
 
 
 def _with_settled_rate(
@@ -163,45 +159,33 @@ def _with_settled_rate(
     return with_settled_rate(network, fabric, traffic, notify)
 
 
-def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOptions) -> dict[str, Any]:
-    """Returns what has to be the same for points to belong to one sweep."""
-    return {
+def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOptions) -> SweepSettings:
+    """Returns the settings that points of one sweep share, and the points that were asked for."""
+    return SweepSettings(
         **fabric.settings(),
-        "datapath": fabric.datapath,
-        "occupancy": fabric.occupancy,
-        "local_repair": fabric.local_repair,
-        "faults": [fault.line for fault in traffic.faults],
-        "frame_bytes": traffic.frame_bytes,
-        "flows": traffic.flows,
-        "warmup_s": traffic.warmup_s,
-        "duration_s": traffic.duration_s,
-        "seed": traffic.seed,
-        "routings": list(sweep.routings),
-        "patterns": list(sweep.patterns),
-        "loads": list(sweep.loads),
-        "repeat": sweep.repeat,
-        "arrivals": traffic.arrivals,
-        "steady": traffic.steady,
-    }
+        datapath=fabric.datapath,
+        occupancy=fabric.occupancy,
+        local_repair=fabric.local_repair,
+        faults=tuple(fault.line for fault in traffic.faults),
+        frame_bytes=traffic.frame_bytes,
+        flows=traffic.flows,
+        warmup_s=traffic.warmup_s,
+        duration_s=traffic.duration_s,
+        seed=traffic.seed,
+        routings=tuple(sweep.routings),
+        patterns=tuple(sweep.patterns),
+        loads=tuple(sweep.loads),
+        repeat=sweep.repeat,
+        arrivals=traffic.arrivals,
+        steady=traffic.steady,
+    )
 
 
-# What sweeps were measured with before these could be told.
-_BEFORE = {
-    "mtu": 1500,
-    "link_delay_ms": 0.0,
-    "link_loss": 0.0,
-    "repeat": 1,
-    "arrivals": "poisson",
-    "steady": False,
-}
-
-
-def _check_settings(folder: Path, held: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raises ParameterError if points by these settings do not belong to the sweep that a folder holds."""
-    # Other loads, patterns and routings only add points.
-    for name in sorted(wanted.keys() - {"routings", "patterns", "loads"}):
-        there = held.get(name, _BEFORE.get(name))
-        if there != wanted[name]:
-            raise ParameterError(
-                f"{folder} holds a sweep with {name} {there}, not {wanted[name]}; choose another --out"
-            )
+def _check_settings(folder: Path, held: SweepSettings, wanted: SweepSettings) -> None:
+    """Raises ParameterError if points of these settings do not belong to the sweep that a folder holds."""
+    name = held.difference(wanted)
+    if name is not None:
+        raise ParameterError(
+            f"{folder} holds a sweep with {name} {getattr(held, name)}, not {getattr(wanted, name)}; "
+            "choose another --out"
+        )

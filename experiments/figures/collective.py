@@ -1,9 +1,6 @@
-"""A collective's bandwidth and completion time over message size."""
+"""Figure of a collective: bandwidth and completion time over message size."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,30 +8,37 @@ from matplotlib.figure import Figure
 
 from experiments.figures.style import DARK, LIGHT, heading, new_figure, plain_log_labels
 from experiments.results.collective import COLLECTIVE_SERIES, ITERATION_COLUMNS
-from experiments.results.run_directory import read_csv
+from experiments.results.open import Run
 
 
-def draw_collective(folder: Path, summary: dict[str, Any]) -> Figure:
-    """Draws bandwidths and every iteration's completion time; errors as `read_csv`."""
-    told = summary["collective"]
-    sizes = sorted(
-        (size for size in told["sizes"] if size["iterations"]), key=lambda size: size["message_bytes"]
-    )
+def draw_collective(run: Run) -> Figure:
+    """Draws bandwidths and every iteration's completion time.
+
+    Args:
+        run: run of a collective.
+
+    Raises:
+        ParameterError: its table is missing or damaged.
+    """
+    collective = run.summary.collective
+    assert collective is not None
+    measured = (size for size in collective.sizes if size.iterations)
+    sizes = sorted(measured, key=lambda size: size.message_bytes)
     figure = new_figure((11, 4.4))
     left, right = figure.subplots(1, 2)
-    places = [size["message_bytes"] for size in sizes]
+    places = [size.message_bytes for size in sizes]
     for key, label, marker, color in (
         ("bus_bandwidth_bps", "bus bandwidth", "o", DARK),
         ("algorithm_bandwidth_bps", "algorithm bandwidth", "s", LIGHT),
     ):
-        rates = [size[key] / 1e6 for size in sizes]
+        rates = [getattr(size, key) / 1e6 for size in sizes]
         left.plot(places, rates, marker=marker, color=color, markeredgecolor=DARK, label=label)
-    rate = summary["link_rate_bps"] / 1e6
+    rate = run.summary.link_rate_bps / 1e6
     left.axhline(rate, color="0.5", linestyle=":", label="a link's rate")
-    highest = max([rate, *(size["algorithm_bandwidth_bps"] / 1e6 for size in sizes)])
+    highest = max([rate, *((size.algorithm_bandwidth_bps or 0) / 1e6 for size in sizes)])
     left.set(ylabel="Mbit/s", ylim=(0, highest * 1.15))
     left.legend(loc="best")
-    table = read_csv(folder / COLLECTIVE_SERIES, ITERATION_COLUMNS)
+    table = run.table(COLLECTIVE_SERIES, ITERATION_COLUMNS)
     counted = np.array(table["iteration"], int) >= 0
     right.plot(
         np.array(table["message_bytes"], float)[counted],
@@ -51,7 +55,8 @@ def draw_collective(folder: Path, summary: dict[str, Any]) -> Figure:
     for axes in (left, right):
         size_axis(axes, places)
     figure.suptitle(
-        f"{heading(summary)}\n{told['ranks']} ranks, {summary['placement']} placement", parse_math=False
+        f"{heading(run.summary)}\n{collective.ranks} ranks, {run.summary.placement} placement",
+        parse_math=False,
     )
     return figure
 

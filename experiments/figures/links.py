@@ -1,9 +1,6 @@
-"""How a run loaded the links between routers: on the fabric's drawing, and sorted."""
+"""Loads of the links between routers in a run: on the fabric's drawing, and sorted."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,28 +12,33 @@ from matplotlib.figure import Figure
 from experiments.figures.fabric import HEAT, draw_fabric
 from experiments.figures.style import DARK, heading, new_figure
 from experiments.results.link_loads import directed_links, jain
-from experiments.results.run_directory import LINK_LOAD_COLUMNS, LINK_LOADS, read_csv
+from experiments.results.model import Summary
+from experiments.results.open import Run
+from experiments.results.tables import LINK_LOAD_COLUMNS, LINK_LOADS
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.registry import make_topology
 
-_MOST_DRAWN = 4000  # links; more are a black disc
+_MOST_DRAWN = 4000  # links; more would be a black disc
 
 
-def draw_links(folder: Path, summary: dict[str, Any]) -> Figure:
+def draw_links(run: Run) -> Figure:
     """Draws a heat map of the links, the busier direction of each, and all directions' loads, sorted.
 
-    Without the map where the fabric cannot be made again: its graph was in a file that is gone or has
+    The map is left out where the fabric cannot be made again: its graph was in a file that is gone or has
     changed.
+
+    Args:
+        run: the run, with its table of link loads.
 
     Raises:
         ParameterError: the table is damaged.
     """
-    table = read_csv(folder / LINK_LOADS, LINK_LOAD_COLUMNS)
+    table = run.table(LINK_LOADS, LINK_LOAD_COLUMNS)
     loads = np.array(table["load"], float)
     if not len(loads) or not np.isfinite(loads).all():
-        raise ParameterError(f"{folder / LINK_LOADS} is damaged")
-    topology = _topology(summary, table["link"])
+        raise ParameterError(f"{run.folder / LINK_LOADS} is damaged")
+    topology = _topology(run.summary, table["link"])
     figure = new_figure((12.5, 6.0) if topology else (7, 4.5))
     if topology:
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
@@ -44,13 +46,13 @@ def draw_links(folder: Path, summary: dict[str, Any]) -> Figure:
     else:
         right = figure.subplots()
     _bars(right, loads)
-    figure.suptitle(heading(summary), parse_math=False)
+    figure.suptitle(heading(run.summary), parse_math=False)
     return figure
 
 
-def _topology(summary: dict[str, Any], names: list[str]) -> Topology | None:
+def _topology(summary: Summary, names: list[str]) -> Topology | None:
     try:
-        topology = make_topology(summary["name"], summary["params"])
+        topology = make_topology(summary.name, summary.params)
     except UsageError:
         return None
     same = [link.name for link in directed_links(topology)] == names

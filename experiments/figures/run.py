@@ -13,77 +13,79 @@ from matplotlib.figure import Figure
 from experiments.figures.collective import draw_collective
 from experiments.figures.links import draw_links
 from experiments.figures.style import DARK, LIGHT, heading, new_figure, number_text, save_figure
-from experiments.results.run_directory import (
+from experiments.results.open import Run
+from experiments.results.tables import (
     HOP_COLUMNS,
+    HOPS,
+    LATENCY,
     LATENCY_COLUMNS,
     LINK_LOADS,
-    SUMMARY,
+    PAIRS,
+    THROUGHPUT,
     THROUGHPUT_COLUMNS,
-    damage_told,
-    read_csv,
-    read_json,
-    seed_folder,
+    damage_named,
 )
 from topology.errors import ParameterError
 
-_MOST_HOPS = 255  # as many as a TTL can tell
+_MOST_HOPS = 255  # the range of a TTL
 
 
 def plot_run(folder: Path) -> list[Path]:
-    """Draws the figures of the run in `folder` and returns the files.
+    """Draws the figures of a run into its folder and returns the files.
 
-    Of a repeated run, those of each seed. `throughput` (over time, and packets by hops); `latency` (its
-    distribution); `links` (their loads on the fabric's drawing, and sorted); of a collective also
-    `collective` (bandwidth over message size).
+    `throughput` (over time, and packets by hops); `latency` (its distribution); `links` (their loads on the
+    fabric's drawing, and sorted); of a collective also `collective` (bandwidth over message size). Of
+    several replications, the figures of each.
+
+    Args:
+        folder: folder of the run.
 
     Raises:
-        ParameterError: the folder holds no complete run, or a damaged one.
+        ParameterError: the folder does not hold a complete run, or a damaged one.
         OSError: the figures cannot be written.
     """
     if not folder.is_dir():
-        raise ParameterError(f"{folder} is no folder of results")
-    summary = read_json(folder / SUMMARY)
-    if "repeat" in summary:
-        with damage_told(folder):
-            folders = [folder / seed_folder(int(seed)) for seed in summary["repeat"]["seeds"]]
-        return [path for each in folders for path in plot_run(each)]
-    with damage_told(folder):
-        figures = {"throughput": _draw(folder, summary), "latency": _latency(folder, summary)}
+        raise ParameterError(f"{folder} is not a directory of results")
+    run = Run(folder)
+    if run.summary.repeat is not None:
+        return [path for replication in run.replications for path in plot_run(replication.folder)]
+    with damage_named(folder):
+        figures = {"throughput": _draw(run), "latency": _latency(run)}
         if (folder / LINK_LOADS).exists():
-            figures["links"] = draw_links(folder, summary)
-        if "collective" in summary:
-            figures["collective"] = draw_collective(folder, summary)
+            figures["links"] = draw_links(run)
+        if run.summary.collective is not None:
+            figures["collective"] = draw_collective(run)
     return [path for name, figure in figures.items() for path in save_figure(figure, folder, name)]
 
 
-def _draw(folder: Path, summary: dict[str, Any]) -> Figure:
+def _draw(run: Run) -> Figure:
     figure = new_figure((11, 4.2))
     over_time, by_hops = figure.subplots(1, 2, width_ratios=(2, 1))
-    _throughput(over_time, folder, summary)
-    _hops(by_hops, folder)
-    figure.suptitle(heading(summary), parse_math=False)
+    _throughput(over_time, run)
+    _hops(by_hops, run)
+    figure.suptitle(heading(run.summary), parse_math=False)
     return figure
 
 
-def _throughput(axes: Axes, folder: Path, summary: dict[str, Any]) -> None:
-    table = read_csv(folder / "throughput.csv", THROUGHPUT_COLUMNS)
+def _throughput(axes: Axes, run: Run) -> None:
+    summary, table = run.summary, run.table(THROUGHPUT, THROUGHPUT_COLUMNS)
     times, place = np.unique(np.array(table["time_s"], float), return_inverse=True)
     if not len(times) or times[0] <= 0:
-        raise ParameterError(f"{folder} is damaged: throughput.csv tells no intervals")
-    end_s = summary["warmup_s"] + summary["measured_s"]
-    shown = max(1, int((times <= end_s + 1e-6).sum()))  # what arrives later is of no full interval
+        raise ParameterError(f"{run.folder} is damaged: {THROUGHPUT} must have intervals of time")
+    end_s = summary.warmup_s + summary.measured_s
+    shown = max(1, int((times <= end_s + 1e-6).sum()))  # a packet that arrives later is in no full interval
     edges = np.concatenate([[0.0], times[:shown]])
     for column, name, color, width in (
         ("tx_bytes", "offered", LIGHT, 4.0),
         ("rx_bytes", "accepted", DARK, 1.5),
     ):
         bits = np.bincount(place, np.array(table[column], float))[:shown] * 8
-        label = f"{name} {_fraction(summary[name])} of the injection capacity"
+        label = f"{name} {_fraction(getattr(summary, name))} of the injection capacity"
         rates = bits / np.diff(edges) / 1e6
         axes.stairs(rates, edges, baseline=None, label=label, color=color, linewidth=width)
-    if summary["warmup_s"]:
-        axes.axvspan(0, summary["warmup_s"], color="0.93", zorder=0, label="warm-up, not measured")
-    capacity = summary["endpoints"] * summary["link_rate_bps"] / 1e6
+    if summary.warmup_s:
+        axes.axvspan(0, summary.warmup_s, color="0.93", zorder=0, label="warm-up, not measured")
+    capacity = summary.endpoints * summary.link_rate_bps / 1e6
     axes.axhline(capacity, color="0.5", linewidth=0.8, linestyle=":")
     axes.text(edges[-1], capacity, "all hosts' injection capacity ", va="bottom", ha="right", color="0.4")
     axes.set(xlabel="time in s", ylabel="all hosts together, Mbit/s", xlim=(0, float(edges[-1])))
@@ -95,12 +97,12 @@ def _fraction(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _hops(axes: Axes, folder: Path) -> None:
-    pairs = read_csv(folder / "pairs.csv", ("distance", "sent_frames"))
-    counted = read_csv(folder / "hops.csv", HOP_COLUMNS)
+def _hops(axes: Axes, run: Run) -> None:
+    pairs = run.table(PAIRS, ("distance", "sent_frames"))
+    counted = run.table(HOPS, HOP_COLUMNS)
     distance, taken = np.array(pairs["distance"], int), np.array(counted["hops"], int)
     if max(distance.max(initial=0), taken.max(initial=0)) > _MOST_HOPS:
-        raise ParameterError(f"{folder} is damaged: packets cannot take so many hops")
+        raise ParameterError(f"{run.folder} is damaged: hops must be at most {_MOST_HOPS}")
     hops = np.arange(1 + max(distance.max(initial=0), taken.max(initial=0)))
     expected = np.bincount(distance, np.array(pairs["sent_frames"], float), len(hops))
     measured = np.bincount(taken, np.array(counted["packets"], float), len(hops))
@@ -120,23 +122,23 @@ def _bars(axes: Axes, places: npt.NDArray[Any], heights: npt.NDArray[Any], label
 _QUANTILES = (("p50", "50 %"), ("p99", "99 %"), ("p99_9", "99.9 %"))
 
 
-def _latency(folder: Path, summary: dict[str, Any]) -> Figure:
-    """Draws which share of the packets took longer than so many milliseconds."""
-    table = read_csv(folder / "latency.csv", LATENCY_COLUMNS)
+def _latency(run: Run) -> Figure:
+    """Draws the share of the packets that took longer, over latency."""
+    table = run.table(LATENCY, LATENCY_COLUMNS)
     figure = new_figure((7.5, 4.2))
     axes = figure.subplots()
     latency_ms, packets = np.array(table["latency_ms"], float), np.array(table["packets"], float)
     if packets.sum():
         slower = 1 - np.cumsum(packets) / packets.sum()
-        # A log axis has no 0: the last step ends at less than a packet.
+        # A log axis has no 0: the last step ends below one packet.
         axes.step(latency_ms, np.maximum(slower, 0.5 / packets.sum()), where="post", color=DARK)
         axes.set(xscale="log", yscale="log", ylim=(0.4 / packets.sum(), 1.5))
         for number, (name, share) in enumerate(_QUANTILES):
-            value = summary["latency_ms"].get(name)
+            value = getattr(run.summary.latency_ms, name)
             if value:
                 style = ("-", "--", ":")[number]
                 axes.axvline(value, color="0.5", linestyle=style, label=f"{share}: {number_text(value)} ms")
         axes.legend(loc="lower left")
     axes.set(xlabel="latency in ms", ylabel="share of the packets that took longer")
-    axes.set_title(heading(summary), fontsize=9, parse_math=False)
+    axes.set_title(heading(run.summary), fontsize=9, parse_math=False)
     return figure

@@ -1,10 +1,10 @@
-"""What all figures have in common: files, formats, greys, headings."""
+"""Style of all figures: formats, colours, markers of routings, headings."""
 
 from __future__ import annotations
 
 import io
+import zlib
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 
@@ -14,19 +14,46 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
+from experiments.results.model import Summary
 from experiments.results.new_files import check_new, write_new
 from experiments.results.run_directory import give_to_caller
 from experiments.results.text import parameters
+from routing.registry import ROUTINGS
 from topology.errors import UsageError
 
 FORMATS = ("png", "svg")
 DPI = 130
 # A dark and a light colour that stay apart in grey.
 DARK, LIGHT = "#1f3b57", "#a8bccf"
+# Marker and colour of each routing's curve, in the order of the registry. Curves differ in their markers, so
+# that they can be told apart in grey.
+_CURVES = (
+    ("o", DARK),
+    ("D", "#7b5ea7"),
+    ("v", "#8c6d1f"),
+    ("^", "#5b8c5a"),
+    ("s", "#c2571a"),
+    ("P", "#2a7f8f"),
+    ("X", "#a33b52"),
+    ("<", "#4d4d4d"),
+    (">", "#96694c"),
+    ("*", "#6b7f3a"),
+)
+
+
+def curve_style(routing: str) -> tuple[str, str]:
+    """Returns the marker and the colour of a routing's curve, the same in every figure.
+
+    Args:
+        routing: name of a routing; one that is not registered gets a style by its name.
+    """
+    names = list(ROUTINGS)
+    place = names.index(routing) if routing in names else zlib.crc32(routing.encode())
+    return _CURVES[place % len(_CURVES)]
 
 
 def new_figure(inches: tuple[float, float]) -> Figure:
-    """Returns an empty figure that lays itself out."""
+    """Returns an empty figure of that width and height, laid out automatically."""
     return Figure(figsize=inches, layout="constrained")
 
 
@@ -46,13 +73,23 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     paths = [folder / f"{name}.{format_}" for format_ in FORMATS]
     for path in paths:
         figure.savefig(path, dpi=DPI)
-        figure.set_layout_engine("none")  # it stays as it is; to lay it out takes half of the time to draw it
+        figure.set_layout_engine("none")  # the layout stays; computing it again takes half of the time
     give_to_caller(paths)
     return paths
 
 
 def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
-    """Writes a figure into a file that does not exist yet; errors as `write_new`."""
+    """Writes a figure into a file that does not exist yet.
+
+    Args:
+        figure: the figure.
+        path: the new file.
+        format_: one of FORMATS.
+
+    Raises:
+        UsageError: the file exists, or its folder does not.
+        OSError: it cannot be written.
+    """
     content = io.BytesIO()
     figure.savefig(content, format=format_, dpi=DPI)
     write_new(path, content.getvalue())
@@ -66,13 +103,14 @@ def check_figure(path: Path) -> str:
     """
     format_ = path.suffix.removeprefix(".").lower()
     if format_ not in FORMATS:
-        raise UsageError(f"{path} is to end with " + " or ".join(f".{name}" for name in FORMATS))
+        endings = " or ".join(f".{name}" for name in FORMATS)
+        raise UsageError(f"a figure's name must end with {endings}, got {path}")
     check_new(path)
     return format_
 
 
 def printable(text: str) -> str:
-    """Returns a text for a figure, with a file's name in it perhaps; it is not to be parsed as math."""
+    """Returns a text for a figure, without characters of file names that cannot be drawn."""
     return text.encode(errors="replace").decode()
 
 
@@ -81,11 +119,10 @@ def number_text(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def heading(summary: dict[str, Any]) -> str:
-    """Returns what a run's figures are about, in a line."""
-    params = parameters(summary["params"])
+def heading(summary: Summary) -> str:
+    """Returns the heading of a run's figures: fabric, traffic and routing in a line."""
+    fabric = f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts"
     return printable(
-        f"{summary['name']} ({params}), {summary['endpoints']} hosts, "
-        f"{summary['link_rate_bps'] / 1e6:g} Mbit/s links: {summary['pattern']} traffic "
-        f"under {summary['routing']} routing"
+        f"{fabric}, {summary.link_rate_bps / 1e6:g} Mbit/s links: "
+        f"{summary.pattern} traffic under {summary.routing} routing"
     )

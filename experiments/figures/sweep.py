@@ -1,31 +1,24 @@
-"""The figure of a sweep: accepted and latency against offered, a panel per pattern, a curve per routing."""
+"""Figure of a sweep: accepted and latency against offered, a panel per pattern, a curve per routing."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments.figures.style import new_figure, plain_log_labels, printable, save_figure
-from experiments.results.run_directory import MANIFEST, damage_told, read_csv, read_csv_text, read_json
-from experiments.results.tables import COLUMNS, LATER_COLUMNS, POINTS, SETTINGS
+from experiments.figures.style import curve_style, new_figure, plain_log_labels, printable, save_figure
+from experiments.results.manifest import SweepSettings
+from experiments.results.open import Sweep
+from experiments.results.sweep_points import PointRow
+from experiments.results.tables import damage_named, read_csv_text
 from experiments.results.text import parameters
 
-# Curves are told apart by their markers, so that they can be read in grey.
-_STYLES = {
-    "min": ("o", "#1f3b57"),
-    "ugal-pf": ("s", "#c2571a"),
-    "ugal": ("^", "#5b8c5a"),
-    "valiant": ("D", "#7b5ea7"),
-    "compact-valiant": ("v", "#8c6d1f"),
-}
-_OTHER_STYLE = ("x", "0.3")
-# The bars show a load that is alone, through which no line goes.
+# The bar marks a single load, through which no line goes.
 _PREDICTED: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2, "marker": "_", "markersize": 11}
 _PANEL_INCHES = 3.1
 # The simulator's links pass a flit per cycle.
@@ -35,56 +28,40 @@ Curve = list[tuple[float, float]]
 
 
 class SimulatedPoint(NamedTuple):
-    """What the authors' simulator accepted, stably, at an offered load; the latency is in packet times."""
+    """Stable point of the authors' simulator: offered and accepted fractions, latency in packet times."""
 
     offered: float
     accepted: float
     latency_packets: float
 
 
-def is_sweep(folder: Path) -> bool:
-    """Returns whether a folder holds the points of a sweep."""
-    return (folder / POINTS).exists()
-
-
 def plot_sweep(folder: Path) -> list[Path]:
     """Draws `sweep` of the points in a folder and returns the files.
 
+    Args:
+        folder: folder of the sweep.
+
     Raises:
-        ParameterError: the folder holds no sweep, or a damaged one.
+        ParameterError: the folder does not hold a sweep, or a damaged one.
         OSError: the figures cannot be written.
     """
-    table = read_csv(folder / POINTS, COLUMNS, LATER_COLUMNS)
-    settings = read_json(folder / MANIFEST).get(SETTINGS)
-    with damage_told(folder):
-        figure = _draw(table, settings)
+    results = Sweep(folder)
+    rows, settings = list(results.points.values()), results.manifest.sweep
+    with damage_named(folder):
+        figure = _draw(rows, settings)
     return save_figure(figure, folder, "sweep")
 
 
-def _draw(table: dict[str, list[str]], settings: Any) -> Any:
-    patterns, routings = list(dict.fromkeys(table["pattern"])), list(dict.fromkeys(table["routing"]))
+def _draw(rows: Sequence[PointRow], settings: SweepSettings) -> Figure:
+    patterns = list(dict.fromkeys(row.pattern for row in rows))
+    routings = list(dict.fromkeys(row.routing for row in rows))
     figure = new_figure((max(7.5, 1.2 + _PANEL_INCHES * len(patterns)), 6.8))
     panels = figure.subplots(2, len(patterns), sharex=True, sharey="row", squeeze=False)
     for pattern, accepted, latency in zip(patterns, panels[0], panels[1], strict=True):
         for routing in routings:
-            marker, color = _STYLES.get(routing, _OTHER_STYLE)
-            style = {"marker": marker, "linestyle": "-", "color": color, "markersize": 5}
-            for axes, name, half in (
-                (accepted, "accepted", "accepted_ci95"),
-                (latency, "latency_mean_ms", "latency_mean_ci95_ms"),
-            ):
-                curve = _curve(table, routing, pattern, name)
-                _line(axes, curve, style)
-                _bars(axes, curve, dict(_curve(table, routing, pattern, half)), color)
-            simulated = simulated_curve(settings, routing, pattern)
-            hollow = {"marker": marker, "linestyle": "none", "color": color, "markersize": 9}
-            hollow["markerfacecolor"] = "none"
-            packet_ms = settings["frame_bytes"] * 8 / settings["link_rate_bps"] * 1e3
-            _line(accepted, [(point.offered, point.accepted) for point in simulated], hollow)
-            delays = [(point.offered, point.latency_packets * packet_ms) for point in simulated]
-            _line(latency, delays, hollow)
-            predicted = _curve(table, routing, pattern, "predicted_accepted")
-            _line(accepted, predicted, {**_PREDICTED, "color": color})
+            chosen = [row for row in rows if (row.routing, row.pattern) == (routing, pattern)]
+            _measured(accepted, latency, chosen, routing)
+            _simulated(accepted, latency, settings, routing, pattern)
         accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
         accepted.set_title(printable(pattern), parse_math=False)
         accepted.set(xlim=(0, 1.03), ylim=(0, 1.03))
@@ -94,20 +71,52 @@ def _draw(table: dict[str, list[str]], settings: Any) -> Any:
     panels[1][0].set_ylabel("mean latency in ms")
     is_simulated = any(simulated_curve(settings, r, p) for r in routings for p in patterns)
     figure.legend(handles=_legend(routings, is_simulated), loc="outside lower center", ncols=4)
-    params = parameters(settings["params"])
-    figure.suptitle(
-        f"{settings['name']} ({params}), {settings['hosts']} hosts a router, links of "
-        f"{settings['link_rate_bps'] / 1e6:g} Mbit/s,\n{settings['frame_bytes']}-byte frames, "
-        f"{settings['queue_packets']}-packet queues; fractions of the hosts' injection capacity",
-        parse_math=False,
-    )
+    figure.suptitle(_title(settings), parse_math=False)
     return figure
+
+
+def _title(settings: SweepSettings) -> str:
+    return (
+        f"{settings.name} ({parameters(settings.params)}), {settings.hosts} hosts a router, links of "
+        f"{settings.link_rate_bps / 1e6:g} Mbit/s,\n{settings.frame_bytes}-byte frames, "
+        f"{settings.queue_packets}-packet queues; fractions of the hosts' injection capacity"
+    )
+
+
+def _measured(accepted: Axes, latency: Axes, rows: Sequence[PointRow], routing: str) -> None:
+    """Draws the measured curves of a routing with their intervals, and the fluid model's."""
+    marker, color = curve_style(routing)
+    style = {"marker": marker, "linestyle": "-", "color": color, "markersize": 5}
+    for axes, name, half in (
+        (accepted, "accepted", "accepted_ci95"),
+        (latency, "latency_mean_ms", "latency_mean_ci95_ms"),
+    ):
+        curve = _curve(rows, name)
+        _line(axes, curve, style)
+        _bars(axes, curve, dict(_curve(rows, half)), color)
+    _line(accepted, _curve(rows, "predicted_accepted"), {**_PREDICTED, "color": color})
+
+
+def _simulated(accepted: Axes, latency: Axes, settings: SweepSettings, routing: str, pattern: str) -> None:
+    """Draws the points of the authors' simulator."""
+    marker, color = curve_style(routing)
+    simulated = simulated_curve(settings, routing, pattern)
+    hollow = {
+        "marker": marker,
+        "linestyle": "none",
+        "color": color,
+        "markersize": 9,
+        "markerfacecolor": "none",
+    }
+    packet_ms = settings.frame_bytes * 8 / settings.link_rate_bps * 1e3
+    _line(accepted, [(point.offered, point.accepted) for point in simulated], hollow)
+    _line(latency, [(point.offered, point.latency_packets * packet_ms) for point in simulated], hollow)
 
 
 def _legend(routings: Sequence[str], is_simulated: bool) -> list[Line2D]:
     handles = []
     for routing in routings:
-        marker, color = _STYLES.get(routing, _OTHER_STYLE)
+        marker, color = curve_style(routing)
         handles.append(Line2D([], [], marker=marker, color=color, label=f"{routing}, measured"))
     simulated = Line2D(
         [], [], color="0.3", marker="o", markersize=9, markerfacecolor="none", linestyle="none"
@@ -129,26 +138,28 @@ def _bars(axes: Axes, curve: Curve, halves: dict[float, float], color: str) -> N
             axes.errorbar(x, y, yerr=halves[x], color=color, capsize=2, linewidth=1)
 
 
-def _curve(table: dict[str, list[str]], routing: str, pattern: str, column: str) -> Curve:
-    """Returns (offered, value) of a routing and pattern, by load, of points that have a value."""
-    rows = zip(table["routing"], table["pattern"], table["offered"], table[column], strict=True)
-    points = [(float(x), float(y)) for r, p, x, y in rows if (r, p) == (routing, pattern) and x and y]
-    if not all(math.isfinite(number) for point in points for number in point):
-        raise ValueError(column)
-    return sorted(points)
+def _curve(rows: Sequence[PointRow], column: str) -> Curve:
+    """Returns (offered, value) by load, of the points that have a value."""
+    points = [(row.offered, getattr(row, column)) for row in rows]
+    return sorted((x, y) for x, y in points if x is not None and y is not None)
 
 
-def simulated_curve(settings: Any, routing: str, pattern: str) -> list[SimulatedPoint]:
-    """Returns what the authors' simulator accepts of a pattern, for the fabric that it was run for.
+def simulated_curve(settings: SweepSettings, routing: str, pattern: str) -> list[SimulatedPoint]:
+    """Returns the points of the authors' simulator, for the fabrics that it was run for.
 
     Only points at which it was stable: beyond, its lossless network and ours, which drops, differ.
+
+    Args:
+        settings: settings of the sweep.
+        routing: name of the routing.
+        pattern: name of the pattern.
     """
-    if settings["name"] != "polarfly":
+    if settings.name != "polarfly":
         return []
     text = resources.files("experiments").joinpath("reference/booksim_er5_p3.csv").read_text()
     columns = ("q", "p", "pattern", "routing", "offered", "accepted", "packet_latency_cycles", "stable")
     table = read_csv_text(text, columns)
-    fabric = (str(settings["params"]["q"]), str(settings["hosts"]), pattern, routing, "yes")
+    fabric = (str(settings.params["q"]), str(settings.hosts), pattern, routing, "yes")
     chosen = zip(*(table[name] for name in (*columns[:4], "stable")), strict=True)
     values = zip(*(map(float, table[name]) for name in columns[4:7]), strict=True)
     return [

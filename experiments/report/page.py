@@ -1,4 +1,4 @@
-"""One page of HTML with all of a sweep, or a run: figures, tables, what each number can be trusted for.
+"""Report: one page of HTML with the figures, tables and validity of a sweep or a run.
 
 The page is one file: figures and script are in it, and it asks nothing of any server.
 """
@@ -6,179 +6,149 @@ The page is one file: figures and script are in it, and it asks nothing of any s
 from __future__ import annotations
 
 import base64
-import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, PackageLoader
+
 from experiments.figures.run import plot_run
-from experiments.figures.sweep import is_sweep, plot_sweep
+from experiments.figures.sweep import plot_sweep
+from experiments.results.codec import plain
+from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.new_files import check_new, write_new
-from experiments.results.run_directory import MANIFEST, SUMMARY, damage_told, read_json
-from experiments.results.tables import SETTINGS, all_points, held_settings
+from experiments.results.open import Run, Sweep, open_results
+from experiments.results.sweep_points import PointRow
+from experiments.results.tables import damage_named
 from experiments.results.text import parameters, readable
 from topology.errors import ParameterError
 
 REPORT = "report.html"
-_SHOWN = (
+_COLUMNS = (
     *("routing", "pattern", "load", "offered", "accepted", "accepted_ci95", "predicted_accepted", "loss"),
     *("latency_mean_ms", "latency_p99_ms", "out_of_order", "valid"),
 )
-_STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, sans-serif; color: #1b1b1b; max-width: 1180px; margin: 2rem auto;
-  padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-img { max-width: 100%; height: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top; }
-th:first-child, td:first-child, td.text, th.text { text-align: left; }
-table.sortable th { cursor: pointer; user-select: none; position: sticky; top: 0; background: #fff; }
-th[aria-sort=ascending]::after { content: " \\25B2"; } th[aria-sort=descending]::after { content: " \\25BC"; }
-tr.invalid td { color: #8a4b00; }
-details { margin: .3rem 0; } summary { cursor: pointer; }
-.scroll { overflow-x: auto; }
-"""
-# A click on a column's head sorts by it; the address keeps the order, so that it can be passed on.
-_SCRIPT = """
-"use strict";
-function value(row, column) {
-  const text = row.cells[column].textContent;
-  const number = Number(text);
-  return text !== "" && !Number.isNaN(number) ? number : text;
-}
-function sort(table, column, descending) {
-  const body = table.tBodies[0];
-  const rows = Array.from(body.rows);
-  rows.sort((a, b) => {
-    const x = value(a, column), y = value(b, column);
-    const order = typeof x === typeof y ? (x < y ? -1 : x > y ? 1 : 0) : typeof x === "number" ? -1 : 1;
-    return descending ? -order : order;
-  });
-  rows.forEach(row => body.appendChild(row));
-  Array.from(table.tHead.rows[0].cells).forEach((head, place) => {
-    if (place === column) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-    else head.removeAttribute("aria-sort");
-  });
-}
-document.querySelectorAll("table.sortable").forEach(table => {
-  const heads = Array.from(table.tHead.rows[0].cells);
-  heads.forEach((head, column) => {
-    head.addEventListener("click", () => {
-      const descending = head.getAttribute("aria-sort") === "ascending";
-      sort(table, column, descending);
-      history.replaceState(null, "", "#" + (descending ? "-" : "") + head.textContent);
-    });
-  });
-  const wanted = decodeURIComponent(location.hash.slice(1));
-  const column = heads.findIndex(head => head.textContent === wanted.replace(/^-/, ""));
-  if (column >= 0) sort(table, column, wanted.startsWith("-"));
-});
-"""
+_TEXTS = ("routing", "pattern")
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """Figure in a page: its name, and its SVG in base64."""
+
+    name: str
+    content: str
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Point of a sweep in a page: the cells of its row, and its result in full."""
+
+    name: str
+    valid: bool
+    cells: Mapping[str, str]
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Page:
+    """Content of a page; a run has a result, a sweep has points."""
+
+    title: str
+    figures: tuple[_Figure, ...]
+    settings: Mapping[str, Any]
+    origin: Mapping[str, Any]
+    result: Mapping[str, Any] | None = None
+    points: tuple[_Point, ...] = ()
+    columns: tuple[str, ...] = ()
+    texts: tuple[str, ...] = _TEXTS
+
+    @property
+    def valid(self) -> int:
+        """Number of valid points."""
+        return sum(point.valid for point in self.points)
 
 
 def write_report(folder: Path, path: Path | None = None) -> Path:
-    """Writes the report of a sweep or a run, into its folder unless a path is given, and returns the file.
+    """Writes the report of a sweep or a run, whose figures are drawn anew, and returns the file.
 
-    Its figures are drawn anew.
+    Args:
+        folder: folder of the results.
+        path: new file; by default `report.html` in the folder, which may be replaced.
 
     Raises:
-        UsageError: the folder holds neither, or something damaged; the file exists.
+        UsageError: the folder holds neither, or damaged results; the file exists.
         OSError: it cannot be written.
     """
     if path is not None:
         check_new(path)
-    if not folder.is_dir():
-        raise ParameterError(f"{folder} is no folder of results")
-    with damage_told(folder):
-        title, parts = _sweep(folder) if is_sweep(folder) else _run(folder)
-        page = _page(title, parts)
+    results = open_results(folder)
+    with damage_named(folder):
+        if isinstance(results, Sweep):
+            page = _sweep_page(results)
+        elif isinstance(results, Run):
+            page = _run_page(results)
+        else:
+            raise ParameterError(f"a report must be of a run or a sweep, got the failover in {folder}")
+        text = _environment().get_template("page.html").render(page=page)
     if path is None:
         path = folder / REPORT
-        path.write_text(page, errors="replace")
+        path.write_text(text, errors="replace")
     else:
-        write_new(path, page.encode(errors="replace"))
+        write_new(path, text.encode(errors="replace"))
     return path
 
 
-def _sweep(folder: Path) -> tuple[str, list[str]]:
-    figures = [path for path in plot_sweep(folder) if path.suffix == ".svg"]
-    manifest = read_json(folder / MANIFEST)
-    settings = held_settings(folder) or {}
-    points = all_points(folder)
-    valid = sum(row["valid"] == "yes" for row in points.values())
-    parts = [
-        f"<p>{len(points)} points, {valid} of them valid, the others in brown: their details tell why. "
-        "Fractions are of all hosts' injection capacity.</p>",
-        *map(_image, figures),
-        "<h2>Points</h2>",
-        _table(list(points.values()), _SHOWN),
-        "<h2>Each point</h2>",
-        *(_point(folder, point.name) for point in points),
-        *_origin(manifest, settings),
-    ]
-    return f"{_fabric(manifest)}: a sweep", parts
+def _environment() -> Environment:
+    loader = PackageLoader("experiments.report")
+    environment = Environment(loader=loader, autoescape=True)
+    environment.filters |= {"readable": readable, "short": _short}
+    return environment
 
 
-def _run(folder: Path) -> tuple[str, list[str]]:
-    summary = read_json(folder / SUMMARY)
-    if "fidelity" not in summary:
-        raise ParameterError(f"{folder} holds no run and no sweep")
-    figures = [path for path in plot_run(folder) if path.suffix == ".svg"]
-    manifest = read_json(folder / MANIFEST)
-    parts = [
-        *map(_image, figures),
-        "<h2>Result</h2>",
-        _pairs(summary),
-        *_origin(manifest, manifest.get("traffic", {})),
-    ]
-    return f"{_fabric(manifest)}: {summary['pattern']} under {summary['routing']}", parts
-
-
-def _fabric(manifest: Mapping[str, Any]) -> str:
-    params = parameters(manifest["params"])
-    return f"{manifest['name']} ({params}), {manifest['hosts']} hosts a router"
-
-
-def _origin(manifest: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    others = {name: value for name, value in manifest.items() if name not in ("traffic", SETTINGS)}
-    return ["<h2>Settings</h2>", _pairs(settings), "<h2>Where it was measured</h2>", _pairs(others)]
-
-
-def _point(folder: Path, name: str) -> str:
-    path = folder / "points" / f"{name}.json"
-    if not path.exists():
-        return ""
-    return f"<details><summary>{html.escape(name)}</summary>{_pairs(read_json(path))}</details>"
-
-
-def _image(path: Path) -> str:
-    content = base64.b64encode(path.read_bytes()).decode()
-    name = html.escape(f"{path.parent.name} {path.stem}")
-    return f'<p><img alt="{name}" src="data:image/svg+xml;base64,{content}"></p>'
-
-
-def _pairs(values: Mapping[str, Any]) -> str:
-    rows = (
-        f"<tr><td>{html.escape(name)}</td><td class=text>{html.escape(readable(value))}</td></tr>"
-        for name, value in values.items()
+def _sweep_page(results: Sweep) -> _Page:
+    points = tuple(_point(results, row) for row in results.points.values())
+    return _Page(
+        title=f"{_fabric(results.manifest)}: a sweep",
+        figures=_figures(plot_sweep(results.folder)),
+        settings=plain(results.manifest.sweep),
+        origin=_origin(results.manifest),
+        points=points,
+        columns=tuple(name for name in _COLUMNS if any(point.cells[name] for point in points)),
     )
-    return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _table(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> str:
-    columns = [name for name in columns if any(row[name] for row in rows)]
-    texts = ("routing", "pattern")
-    heads = "".join(f"<th{_class(name, texts)}>{html.escape(name)}</th>" for name in columns)
-    body = []
-    for row in rows:
-        invalid = "" if row["valid"] == "yes" else " class=invalid"
-        cells = "".join(f"<td{_class(name, texts)}>{html.escape(_short(row[name]))}</td>" for name in columns)
-        body.append(f"<tr{invalid}>{cells}</tr>")
-    return (
-        f"<div class=scroll><table class=sortable><thead><tr>{heads}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table></div>"
+def _point(results: Sweep, row: PointRow) -> _Point:
+    summary = results.summary(row.point)
+    return _Point(row.point.name, row.valid, row.cells(), {} if summary is None else plain(summary))
+
+
+def _run_page(results: Run) -> _Page:
+    summary = results.summary
+    return _Page(
+        title=f"{_fabric(results.manifest)}: {summary.pattern} under {summary.routing}",
+        figures=_figures(plot_run(results.folder)),
+        settings=plain(results.manifest.traffic),
+        origin=_origin(results.manifest),
+        result=plain(summary),
     )
+
+
+def _figures(paths: list[Path]) -> tuple[_Figure, ...]:
+    return tuple(
+        _Figure(f"{path.parent.name} {path.stem}", base64.b64encode(path.read_bytes()).decode())
+        for path in paths
+        if path.suffix == ".svg"
+    )
+
+
+def _fabric(manifest: RunManifest | SweepManifest) -> str:
+    return f"{manifest.name} ({parameters(manifest.params)}), {manifest.hosts} hosts a router"
+
+
+def _origin(manifest: RunManifest | SweepManifest) -> dict[str, Any]:
+    """Returns the parts of a manifest that are not settings of the traffic or the sweep."""
+    return {name: value for name, value in plain(manifest).items() if name not in ("traffic", "sweep")}
 
 
 def _short(text: str) -> str:
@@ -187,17 +157,3 @@ def _short(text: str) -> str:
         return text if text.isdecimal() else f"{float(text):.4g}"
     except ValueError:
         return text
-
-
-def _class(name: str, texts: Sequence[str]) -> str:
-    return " class=text" if name in texts else ""
-
-
-def _page(title: str, parts: Iterable[str]) -> str:
-    body = "\n".join(parts)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width">\n<title>{html.escape(title)}</title>\n'
-        f"<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{html.escape(title)}</h1>\n{body}\n"
-        f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
-    )

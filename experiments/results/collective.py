@@ -1,10 +1,10 @@
-"""What a collective came to: completion times, bandwidths, and what went wrong."""
+"""Result of a collective: completion times, bandwidths, failures, and its tables."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
+from experiments.results.model import Acknowledgements, CollectiveSize, CollectiveSummary
 from experiments.results.run_directory import RunDirectory
 from experiments.spec.collective import CollectiveOptions
 from traffic.metrics.measurements import CollectiveOutcome
@@ -15,53 +15,54 @@ RANK_COLUMNS = ("message_bytes", "iteration", "rank", "host", "finished_ms")
 COLLECTIVE_SERIES = "collective.csv"
 
 
-def collective_summary(options: CollectiveOptions, outcome: CollectiveOutcome) -> dict[str, Any]:
-    """Returns the `collective` of a run's summary; its own numbers are those of the largest message."""
+def collective_summary(options: CollectiveOptions, outcome: CollectiveOutcome) -> CollectiveSummary:
+    """Returns the result of a collective; the figures beside `sizes` are those of the largest message.
+
+    Args:
+        options: specification of the collective.
+        outcome: its measurements.
+    """
     name, algorithm = split_collective(options.pattern)
-    sizes = [_size_summary(name, options.ranks, size, outcome) for size in options.message_bytes]
-    measured = [size for size in sizes if size["iterations"]]
-    return {
-        "name": name,
-        "algorithm": algorithm,
-        "ranks": options.ranks,
-        **max(measured or sizes, key=lambda size: size["message_bytes"]),
-        "sizes": sizes,
-        "wrong_results": int(outcome.iterations["wrong_ranks"].sum()),
-        "resent": outcome.resent,
-        "acknowledgements": {
-            "sent": outcome.acknowledgements_sent,
-            "received": outcome.acknowledgements_received,
-        },
-        **({"failed": outcome.failed} if outcome.failed else {}),
-    }
+    sizes = tuple(_size_summary(name, options.ranks, size, outcome) for size in options.message_bytes)
+    measured = [size for size in sizes if size.iterations]
+    return CollectiveSummary(
+        name=name,
+        algorithm=algorithm,
+        ranks=options.ranks,
+        **vars(max(measured or sizes, key=lambda size: size.message_bytes)),
+        sizes=sizes,
+        wrong_results=int(outcome.iterations["wrong_ranks"].sum()),
+        resent=outcome.resent,
+        acknowledgements=Acknowledgements(outcome.acknowledgements_sent, outcome.acknowledgements_received),
+        failed=outcome.failed or None,
+    )
 
 
-def _size_summary(name: str, ranks: int, message_bytes: int, outcome: CollectiveOutcome) -> dict[str, Any]:
+def _size_summary(name: str, ranks: int, message_bytes: int, outcome: CollectiveOutcome) -> CollectiveSize:
     """Returns completion and bandwidths of one size, over the iterations that count.
 
-    The algorithm's bandwidth is the message's size over the completion time, the bus bandwidth that times
-    what the collective has each rank send of its message at least (NCCL tests, PERFORMANCE.md).
+    Source: NCCL tests, PERFORMANCE.md (algorithm bandwidth and bus bandwidth).
     """
     records = outcome.iterations
     chosen = records[(records["message_bytes"] == message_bytes) & (records["iteration"] >= 0)]
-    result: dict[str, Any] = {"message_bytes": message_bytes, "iterations": len(chosen)}
-    names = ("completion_ms", "completion_ms_min", "completion_ms_max")
     if not len(chosen):
-        bandwidths = ("algorithm_bandwidth_bps", "bus_bandwidth_bps")
-        return {**result, **dict.fromkeys((*names, *bandwidths))}
+        return CollectiveSize(message_bytes, 0)
     completion_ms = chosen["completion_ns"] / 1e6
-    values = (completion_ms.mean(), completion_ms.min(), completion_ms.max())
-    bandwidth_bps = message_bytes * 8 / (completion_ms.mean() / 1e3)
-    return {
-        **result,
-        **{key: round(float(value), 3) for key, value in zip(names, values, strict=True)},
-        "algorithm_bandwidth_bps": round(float(bandwidth_bps)),
-        "bus_bandwidth_bps": round(float(bandwidth_bps * COLLECTIVES[name].bus_factor(ranks))),
-    }
+    mean_ms, least_ms, most_ms = map(float, (completion_ms.mean(), completion_ms.min(), completion_ms.max()))
+    bandwidth_bps = message_bytes * 8 / (mean_ms / 1e3)
+    return CollectiveSize(
+        message_bytes,
+        len(chosen),
+        round(mean_ms, 3),
+        round(least_ms, 3),
+        round(most_ms, 3),
+        round(bandwidth_bps),
+        round(bandwidth_bps * COLLECTIVES[name].bus_factor(ranks)),
+    )
 
 
 def collective_troubles(outcome: CollectiveOutcome) -> list[str]:
-    """Returns why a collective did not end as it should, in words."""
+    """Returns the reasons why a collective did not end as it should, a sentence each."""
     troubles = [outcome.failed] if outcome.failed else []
     wrong = int((outcome.iterations["wrong_ranks"] > 0).sum())
     if wrong:
@@ -70,9 +71,15 @@ def collective_troubles(outcome: CollectiveOutcome) -> list[str]:
 
 
 def write_collective(directory: RunDirectory, outcome: CollectiveOutcome, hosts: list[str]) -> None:
-    """Writes each iteration's completion, and when each rank had its result; errors as `write_csv`.
+    """Writes the completion of each iteration, and the time at which each rank had its result.
 
-    `hosts` are the names of the fabric's hosts. Iterations below 0 are warm-up.
+    Args:
+        directory: folder of the run.
+        outcome: measurements; iterations below 0 are warm-up.
+        hosts: names of the fabric's hosts.
+
+    Raises:
+        OSError: the disk is full, or went away.
     """
     records = outcome.iterations
     directory.write_csv(

@@ -1,17 +1,17 @@
-"""Runs side by side: in what they differ, and what came of it."""
+"""Comparison of runs side by side: the settings in which they differ, and their results."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from experiments.results.run_directory import SUMMARY, damage_told, read_json
+from experiments.results.model import Summary
+from experiments.results.open import Run, open_results
 from topology.errors import ParameterError
 
-# What a run was told to do.
+Value = int | float | str | bool | None | Mapping[str, int | str]
+# Settings of runs, as attributes of their summaries.
 _SETTINGS = (
     *("name", "params", "routing", "pattern", "load", "hosts", "link_rate_bps", "queue_packets"),
     *("mtu", "link_delay_ms", "link_loss"),
@@ -21,46 +21,41 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """Some runs; every table has a row of one value per run under each name.
+    """Runs side by side; every table has, under each name, one value for each run.
 
     Attributes:
-        runs: the runs' names.
-        same: the settings that all have in common.
-        differing: those that they differ in.
-        results: what was measured; None where a run has no such result.
-        collectives: of each run, (message size in bytes, bus bandwidth in bit/s) by size; empty if it ran no
-            collective.
+        runs: names of the runs.
+        same: settings that all runs share.
+        differing: settings in which they differ.
+        results: measured results; None where a run has no such result.
+        collectives: (message size in bytes, bus bandwidth in bit/s) by size, for each run; empty if it is
+            not a collective.
     """
 
     runs: tuple[str, ...]
-    same: dict[str, Any]
-    differing: dict[str, list[Any]]
-    results: dict[str, list[Any]]
+    same: Mapping[str, Value]
+    differing: Mapping[str, list[Value]]
+    results: Mapping[str, list[float | None]]
     collectives: list[list[tuple[int, float]]]
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
     """Returns the runs of some folders side by side.
 
+    Args:
+        folders: at least two folders of runs.
+
     Raises:
-        ParameterError: there are fewer than two, one is named twice, or one holds no complete run, or a
-            damaged one.
+        ParameterError: there are fewer than two, one is named twice, or one does not hold a complete run.
     """
     if len(folders) < 2:
-        raise ParameterError("a comparison is of two runs or more")
+        raise ParameterError(f"a comparison needs two runs or more, got {len(folders)}")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise ParameterError("a run is named twice")
-    summaries, results, collectives = [], [], []
-    for folder in folders:
-        summary = read_json(folder / SUMMARY)
-        with damage_told(folder):
-            if "accepted" not in summary:
-                raise ParameterError(f"{folder} is no run: {SUMMARY} has no accepted traffic")
-            results.append(_results(summary))
-            _check_numbers(results[-1])
-            collectives.append(_bandwidths(summary))
-        summaries.append(summary)
-    settings = {name: [summary.get(name) for summary in summaries] for name in _SETTINGS}
+    summaries = [_summary(folder) for folder in folders]
+    collectives = [_bandwidths(summary) for summary in summaries]
+    settings = {name: [getattr(summary, name) for summary in summaries] for name in _SETTINGS}
+    results = [_results(summary) for summary in summaries]
     return Comparison(
         _names(folders),
         {name: values[0] for name, values in settings.items() if all(v == values[0] for v in values)},
@@ -74,59 +69,58 @@ def compare(folders: Sequence[Path]) -> Comparison:
     )
 
 
-def _by_size(summaries: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+def _summary(folder: Path) -> Summary:
+    results = open_results(folder)
+    if not isinstance(results, Run):
+        raise ParameterError(f"{folder} does not hold a run")
+    return results.summary
+
+
+def _by_size(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
     """Returns completion times and bus bandwidths of collectives by message size in bytes."""
-    told = [
-        {size["message_bytes"]: size for size in summary.get("collective", {}).get("sizes", [])}
+    tables = [
+        {size.message_bytes: size for size in summary.collective.sizes} if summary.collective else {}
         for summary in summaries
     ]
-    sizes = sorted({size for sizes in told for size in sizes})
+    sizes = sorted({size for table in tables for size in table})
     return {
-        f"{name} at {size}": [sizes.get(size, {}).get(name) for sizes in told]
+        f"{name} at {size}": [getattr(table.get(size), name, None) for table in tables]
         for size in sizes
         for name in ("completion_ms", "bus_bandwidth_bps")
     }
 
 
-def _resent(summary: dict[str, Any]) -> int | None:
-    resent: int | None = summary.get("collective", {}).get("resent")
-    return resent
+def _resent(summary: Summary) -> int | None:
+    return summary.collective.resent if summary.collective else None
 
 
-def _bandwidths(summary: dict[str, Any]) -> list[tuple[int, float]]:
-    sizes = summary.get("collective", {}).get("sizes", [])
-    return sorted((s["message_bytes"], s["bus_bandwidth_bps"]) for s in sizes if s["iterations"])
+def _bandwidths(summary: Summary) -> list[tuple[int, float]]:
+    sizes = summary.collective.sizes if summary.collective else ()
+    return sorted((s.message_bytes, s.bus_bandwidth_bps) for s in sizes if s.bus_bandwidth_bps is not None)
 
 
-def _check_numbers(result: dict[str, Any]) -> None:
-    """Raises ValueError if a result is no number, or none that something can have come to."""
-    for value in result.values():
-        if value is not None and not math.isfinite(value):
-            raise ValueError(value)
-
-
-def _results(summary: dict[str, Any]) -> dict[str, Any]:
-    latency, received = summary["latency_ms"], summary["packets"]["received"]
-    hops = {int(count): packets for count, packets in summary["hops"].items()}
-    total = sum(hops.values())
+def _results(summary: Summary) -> dict[str, float | None]:
+    latency, received = summary.latency_ms, summary.packets.received
+    total = sum(summary.hops.values())
+    hops = sum(count * packets for count, packets in summary.hops.items())
     return {
-        "offered": summary["offered"],
-        "accepted": summary["accepted"],
-        "predicted": summary.get("predicted", {}).get("accepted"),
-        "loss": summary["loss"],
-        "latency_mean_ms": latency["mean"],
-        "latency_p50_ms": latency["p50"],
-        "latency_p99_ms": latency["p99"],
-        "latency_p99_9_ms": latency.get("p99_9"),
-        "hops_mean": round(sum(h * n for h, n in hops.items()) / total, 4) if total else None,
-        "reordered": round(summary["out_of_order"] / received, 6) if received else None,
-        "rules": summary["rules"]["flows"],
-        "groups": summary["rules"]["groups"],
-        "valid": summary["fidelity"]["valid"],
+        "offered": summary.offered,
+        "accepted": summary.accepted,
+        "predicted": summary.predicted.accepted if summary.predicted else None,
+        "loss": summary.loss,
+        "latency_mean_ms": latency.mean,
+        "latency_p50_ms": latency.p50,
+        "latency_p99_ms": latency.p99,
+        "latency_p99_9_ms": latency.p99_9,
+        "hops_mean": round(hops / total, 4) if total else None,
+        "reordered": round(summary.out_of_order / received, 6) if received else None,
+        "rules": summary.rules.flows,
+        "groups": summary.rules.groups,
+        "valid": summary.fidelity.valid,
     }
 
 
 def _names(folders: Sequence[Path]) -> tuple[str, ...]:
-    """Returns the folders' last names, or all of their paths where these are not different."""
+    """Returns the folders' last names, or their whole paths where two last names are the same."""
     short = tuple(folder.resolve().name for folder in folders)
     return short if len(set(short)) == len(short) else tuple(map(str, folders))

@@ -1,8 +1,8 @@
-"""What every link carried over time, from readings of its queue, and its load in a span of time."""
+"""Loads of links: readings of their queues over time, and what follows from them for a span of time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +15,15 @@ from topology.base import Topology
 _STEP_S = 0.25
 _MOST_READINGS = 480
 
+# The rate of a link is known if it was saturated for the time of so many frames, and a second at least.
+_LEAST_FRAMES, _LEAST_S = 50, 1.0
+
 Amounts = npt.NDArray[np.float64]
+Link = tuple[int, int]  # datapath id, port
 
 
 class LinkHistory:
-    """Readings of all queues, a few hundred at the most: of more, every other one is forgotten."""
+    """Readings of all queues, a few hundred at the most: beyond that, every other reading is dropped."""
 
     def __init__(self) -> None:
         # By switch: its ports, and (time, their states as an array).
@@ -29,15 +33,17 @@ class LinkHistory:
         self._keep_all = False
 
     def note(self, switch: int, time_s: float, queues: dict[int, QueueState]) -> None:
-        """Takes a reading of a switch's queues by port, if it is time for one."""
+        """Takes a reading of a switch's queues by port, if enough time has passed since the last."""
         readings = self._readings.setdefault(switch, [])
         if readings and not self._keep_all and time_s < readings[-1][0] + self._step_s:
             return
         ports = self._ports.setdefault(switch, sorted(queues))
         if not queues.keys() >= set(ports):  # some are missing at the moment
             return
-        found = [queues[port] for port in ports]
-        states = [(q.sent_bytes, q.dropped_packets, q.packets, q.lost_packets) for q in found]
+        states = [
+            (queue.sent_bytes, queue.dropped_packets, queue.packets, queue.lost_packets)
+            for queue in (queues[port] for port in ports)
+        ]
         readings.append((time_s, np.array(states, np.int64)))
         if len(readings) > _MOST_READINGS:
             self._step_s *= 2
@@ -45,14 +51,19 @@ class LinkHistory:
                 del kept[1:-1:2]
 
     def keep_next(self) -> None:
-        """Has the next readings kept, whenever they come."""
+        """Keeps the next readings, however soon they come."""
         self._keep_all = True
 
     def series(self, switch: int, port: int) -> tuple[Amounts, Amounts]:
-        """Returns the times of a port's readings, and of each: bytes sent, packets dropped, waiting and lost.
+        """Returns the readings of a port's queue.
 
-        Times are by the monotonic clock in s; the amounts are float64, readings x 4, all but those that wait
-        summed up since the queue was made.
+        Args:
+            switch: datapath id.
+            port: port number.
+
+        Returns:
+            Times on the monotonic clock in s: float64, readings. Amounts: float64, readings x 4: bytes sent,
+            packets dropped, packets waiting, packets lost; all but those waiting since the queue was made.
         """
         readings = self._readings.get(switch, [])
         if not readings or port not in self._ports[switch]:
@@ -62,9 +73,48 @@ class LinkHistory:
         return times, np.array([states[place] for _, states in readings], np.float64)
 
 
+@dataclass
+class LinkLog:
+    """Observations of all links of a fabric while traffic ran.
+
+    Attributes:
+        busy_s: link -> the time for which it was certainly saturated, in s.
+        busy_bytes: link -> bytes that it sent in that time.
+        dropped_packets: packets that all switches' queues dropped.
+        lost_packets: packets that links lost at random, as asked for.
+        observable: whether queues drain slowly enough to be seen full twice.
+        history: readings of all queues.
+    """
+
+    busy_s: dict[Link, float] = field(default_factory=dict)
+    busy_bytes: dict[Link, int] = field(default_factory=dict)
+    dropped_packets: int = 0
+    lost_packets: int = 0
+    observable: bool = True
+    history: LinkHistory = field(default_factory=LinkHistory)
+
+    def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
+        """Takes two readings of a link's queue, `seconds` apart."""
+        self.dropped_packets += after.dropped_packets - before.dropped_packets
+        self.lost_packets += after.lost_packets - before.lost_packets
+        if before.waiting_bytes * 8 >= rate_bps * seconds:
+            self.busy_s[link] = self.busy_s.get(link, 0.0) + seconds
+            sent = after.sent_bytes - before.sent_bytes
+            self.busy_bytes[link] = self.busy_bytes.get(link, 0) + sent
+
+    def rate_errors(self, rate_bps: int, frame_bytes: int) -> dict[Link, float]:
+        """Returns link -> its real rate over the asked one, less one, of links saturated long enough."""
+        least_s = max(_LEAST_S, _LEAST_FRAMES * frame_bytes * 8 / rate_bps)
+        return {
+            link: self.busy_bytes[link] * 8 / seconds / rate_bps - 1
+            for link, seconds in self.busy_s.items()
+            if seconds >= least_s
+        }
+
+
 @dataclass(frozen=True)
 class DirectedLink:
-    """A link in one direction: the switch that sends, and its port."""
+    """Link in one direction, from the switch `source` by its `port` to the switch `destination`."""
 
     source: int
     destination: int
@@ -72,7 +122,7 @@ class DirectedLink:
 
     @property
     def name(self) -> str:
-        """Its ends, as `s3-s7`; parallel links are told apart by the port."""
+        """The ends, as `s3-s7`; parallel links differ in their port."""
         return f"{switch_name(self.source)}-{switch_name(self.destination)}"
 
 
@@ -86,12 +136,12 @@ def directed_links(topology: Topology) -> list[DirectedLink]:
 
 
 class LinkLoads(NamedTuple):
-    """What links did in a span of time, each an array with an entry per link.
+    """Loads of links in a span of time, each an array with an entry per directed link.
 
     Attributes:
-        loads: what they carried, over their capacity.
-        dropped: packets that their queues dropped.
-        lost: packets that they lost themselves, as they were asked to.
+        loads: bytes carried, as fractions of the links' capacity.
+        dropped: packets that the links' queues dropped.
+        lost: packets that the links lost at random, as asked for.
     """
 
     loads: Amounts
@@ -102,17 +152,25 @@ class LinkLoads(NamedTuple):
 def link_loads(
     history: LinkHistory, links: list[DirectedLink], begin_s: float, end_s: float, rate_bps: int
 ) -> LinkLoads:
-    """Returns what each link did in a span of time, evenly between two readings for all that is known."""
-    found = LinkLoads(*np.zeros((3, len(links))))
+    """Returns the load of each link in a span of time, interpolated linearly between two readings.
+
+    Args:
+        history: readings of all queues.
+        links: the links.
+        begin_s: begin of the span, on the monotonic clock in s.
+        end_s: its end.
+        rate_bps: rate of every link in bit/s.
+    """
+    result = LinkLoads(*np.zeros((3, len(links))))
     for place, link in enumerate(links):
         times, amounts = history.series(link.source + 1, link.port)
         if len(times) and end_s > begin_s:
             sent, dropped, lost = (
                 np.diff(np.interp([begin_s, end_s], times, amounts[:, column])).item() for column in (0, 1, 3)
             )
-            found.loads[place] = max(0.0, sent * 8 / (rate_bps * (end_s - begin_s)))
-            found.dropped[place], found.lost[place] = max(0.0, dropped), max(0.0, lost)
-    return found
+            result.loads[place] = max(0.0, sent * 8 / (rate_bps * (end_s - begin_s)))
+            result.dropped[place], result.lost[place] = max(0.0, dropped), max(0.0, lost)
+    return result
 
 
 def jain(values: Amounts) -> float | None:

@@ -1,28 +1,45 @@
-"""The same measurement with several seeds, as one: means and their confidence intervals."""
+"""Replications: the same measurement with several seeds as one result, with confidence intervals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
+from experiments.results.model import (
+    Adaptation,
+    Fidelity,
+    Interval,
+    Latencies,
+    LinkSummary,
+    PacketCounts,
+    Predicted,
+    Replications,
+    Summary,
+)
+
 _CONFIDENCE = 0.95
-# What a mean is taken of, by where it is in a summary.
-METRICS: dict[str, Callable[[dict[str, Any]], float | None]] = {
-    "offered": lambda summary: summary["offered"],
-    "accepted": lambda summary: summary["accepted"],
-    "loss": lambda summary: summary["loss"],
-    **{
-        f"latency_{name}_ms": lambda summary, name=name: summary["latency_ms"][name]  # type: ignore[misc]
-        for name in ("mean", "p50", "p99", "p99_9")
-    },
+# Values that have a mean over replications.
+METRICS: Mapping[str, Callable[[Summary], float | None]] = {
+    "offered": lambda summary: summary.offered,
+    "accepted": lambda summary: summary.accepted,
+    "loss": lambda summary: summary.loss,
+    "latency_mean_ms": lambda summary: summary.latency_ms.mean,
+    "latency_p50_ms": lambda summary: summary.latency_ms.p50,
+    "latency_p99_ms": lambda summary: summary.latency_ms.p99,
+    "latency_p99_9_ms": lambda summary: summary.latency_ms.p99_9,
 }
 
 
 def interval(values: Sequence[float]) -> tuple[float, float | None]:
     """Returns the mean of some values and half the width of its 95 % confidence interval.
 
-    By Student's t distribution, as the values are few; None for a single one.
+    Args:
+        values: at least one value.
+
+    Returns:
+        The mean; half the width by Student's t distribution, as the values are few, or None of one value.
     """
     mean = math.fsum(values) / len(values)
     if len(values) < 2:
@@ -34,85 +51,102 @@ def interval(values: Sequence[float]) -> tuple[float, float | None]:
     return mean, quantile * math.sqrt(variance / len(values))
 
 
-def combine(summaries: Sequence[dict[str, Any]], asked: int) -> dict[str, Any]:
-    """Returns the summary of several runs, of as many as were `asked` for, that differ in their seeds only.
+def combine(summaries: Sequence[Summary], asked: int) -> Summary:
+    """Returns the result of several replications as one.
 
-    Fractions, latencies and loads are means, counts are sums; it is valid if all runs are. Interrupted runs
-    do not count where others did not end so. `repeat` has each mean with half the width of its confidence
-    interval (`ci95`) and the values.
+    Fractions, latencies and loads are means, counts are sums, evidence is the worst of all; the result is
+    valid if all are. Interrupted replications do not count beside others.
+
+    Args:
+        summaries: results that differ in their seeds only; at least one.
+        asked: number of replications that were asked for.
     """
-    interrupted = [summary for summary in summaries if "interrupted" in summary]
-    summaries = [summary for summary in summaries if summary not in interrupted] or interrupted
-    first = summaries[0]
-    repeat: dict[str, Any] = {"asked": asked, "seeds": [summary["seed"] for summary in summaries]}
-    for name, value_of in METRICS.items():
-        values = [value for value in map(value_of, summaries) if value is not None]
-        if values:
-            mean, half = interval(values)
-            repeat[name] = {
-                "mean": round(mean, 6),
-                "ci95": None if half is None else round(half, 6),
-                "values": values,
-            }
-    means = {name: entry["mean"] for name, entry in repeat.items() if name in METRICS}
-    latency = {name: means.get(f"latency_{name}_ms") for name in first["latency_ms"]}
-    return {
-        **first,
-        **{name: means.get(name) for name in ("offered", "accepted", "loss")},
-        "latency_ms": latency,
-        "packets": _sums([summary["packets"] for summary in summaries]),
-        "hops": _sums([summary["hops"] for summary in summaries]),
-        "hops_as_distances": all(summary["hops_as_distances"] for summary in summaries),
-        "out_of_order": sum(summary["out_of_order"] for summary in summaries),
-        "fidelity": _fidelity(summaries),
-        "repeat": repeat,
-        **({"predicted": _means([s["predicted"] for s in summaries])} if "predicted" in first else {}),
-        "links": _links([summary["links"] for summary in summaries if summary["links"]]),
-        **({"adaptation": _adaptation(summaries)} if "adaptation" in first else {}),
-        **({"interrupted": True} if interrupted else {}),
-    }
+    interrupted = [summary for summary in summaries if summary.interrupted]
+    complete = [summary for summary in summaries if not summary.interrupted] or interrupted
+    first = complete[0]
+    intervals = {name: _interval(map(value_of, complete)) for name, value_of in METRICS.items()}
+    means = {name: entry.mean if entry else None for name, entry in intervals.items()}
+    return replace(
+        first,
+        offered=means["offered"],
+        accepted=means["accepted"],
+        loss=means["loss"],
+        latency_ms=Latencies(*(means[f"latency_{name}_ms"] for name in ("mean", "p50", "p99", "p99_9"))),
+        packets=PacketCounts(**_sums([vars(summary.packets) for summary in complete])),
+        hops=dict(sorted(_sums([summary.hops for summary in complete]).items())),
+        hops_as_distances=all(summary.hops_as_distances for summary in complete),
+        out_of_order=sum(summary.out_of_order for summary in complete),
+        fidelity=_fidelity(complete),
+        repeat=Replications(asked=asked, seeds=tuple(s.seed for s in complete), **intervals),
+        predicted=_predicted([s.predicted for s in complete if s.predicted]),
+        links=_links([s.links for s in complete if s.links]),
+        adaptation=_adaptation([s.adaptation for s in complete if s.adaptation]),
+        interrupted=True if interrupted else None,
+    )
 
 
-def _links(tables: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Returns the means of the loads and the sums of the packets; None if nobody could see the links."""
+def _interval(values: Iterable[float | None]) -> Interval | None:
+    """Returns the interval of those values that there are; None if there is none."""
+    present = tuple(value for value in values if value is not None)
+    if not present:
+        return None
+    mean, half = interval(present)
+    return Interval(round(mean, 6), None if half is None else round(half, 6), present)
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    return round(math.fsum(value or 0.0 for value in values) / len(values), 6)
+
+
+def _links(tables: Sequence[LinkSummary]) -> LinkSummary | None:
+    """Returns the means of the loads and the sums of the packets; None if no load was observed."""
     if not tables:
         return None
-    packets = [name for name in tables[0] if name.endswith("_packets")]
-    return {**_means(tables), **{name: sum(table[name] for table in tables) for name in packets}}
+    return LinkSummary(
+        load_max=_mean([table.load_max for table in tables]),
+        load_mean=_mean([table.load_mean for table in tables]),
+        jain=_mean([table.jain for table in tables]),
+        dropped_packets=sum(table.dropped_packets for table in tables),
+        lost_packets=sum(table.lost_packets for table in tables),
+    )
 
 
-def _means(tables: Sequence[dict[str, float]]) -> dict[str, float]:
-    return {name: round(math.fsum(t[name] or 0 for t in tables) / len(tables), 6) for name in tables[0]}
+def _predicted(predictions: Sequence[Predicted]) -> Predicted | None:
+    if not predictions:
+        return None
+    names = [field.name for field in fields(Predicted)]
+    return Predicted(**{name: _mean([getattr(entry, name) for entry in predictions]) for name in names})
 
 
-def _adaptation(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    told = [summary["adaptation"] for summary in summaries]
-    return {
-        **told[0],
-        "groups_modified": sum(entry["groups_modified"] for entry in told),
-        "warnings": [warning for entry in told for warning in entry["warnings"]],
-    }
+def _adaptation(entries: Sequence[Adaptation]) -> Adaptation | None:
+    if not entries:
+        return None
+    modified = sum(entry.groups_modified for entry in entries)
+    return Adaptation(entries[0].occupancy, modified, tuple(w for entry in entries for w in entry.warnings))
 
 
-def _sums(counts: Sequence[dict[str, int]]) -> dict[str, int]:
-    names = sorted({name for count in counts for name in count}, key=lambda name: (len(name), name))
+def _sums(counts: Sequence[Mapping[Any, int]]) -> dict[Any, int]:
+    names = dict.fromkeys(name for count in counts for name in count)
     return {name: sum(count.get(name, 0) for count in counts) for name in names}
 
 
-def _fidelity(summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the worst of all runs in each respect, and all reasons."""
-    told = [summary["fidelity"] for summary in summaries]
-    reasons = [f"seed {s['seed']}: {reason}" for s in summaries for reason in s["fidelity"]["reasons"]]
+def _fidelity(summaries: Sequence[Summary]) -> Fidelity:
+    """Returns the worst of all replications in each respect, and all reasons."""
+    evidence = [summary.fidelity for summary in summaries]
+    reasons = tuple(
+        f"seed {summary.seed}: {reason}" for summary in summaries for reason in summary.fidelity.reasons
+    )
 
     def worst(name: str, choose: Callable[..., Any], **how: Any) -> Any:
-        return choose((f[name] for f in told if f[name] is not None), default=None, **how)
+        values = (getattr(entry, name) for entry in evidence)
+        return choose((value for value in values if value is not None), default=None, **how)
 
-    return {
-        "valid": not reasons,
-        "reasons": reasons,
-        "cpu_idle": worst("cpu_idle", min),
-        "generator_lag_ms_p99": worst("generator_lag_ms_p99", max),
-        "link_rate_error": worst("link_rate_error", max, key=abs),
-        "links_saturated": worst("links_saturated", max),
-        "lost_outside_queues": worst("lost_outside_queues", max),
-    }
+    return Fidelity(
+        valid=not reasons,
+        reasons=reasons,
+        cpu_idle=worst("cpu_idle", min),
+        generator_lag_ms_p99=worst("generator_lag_ms_p99", max),
+        link_rate_error=worst("link_rate_error", max, key=abs),
+        links_saturated=worst("links_saturated", max),
+        lost_outside_queues=worst("lost_outside_queues", max),
+    )

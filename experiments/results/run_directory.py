@@ -1,4 +1,4 @@
-"""What a run leaves on the disk: its configuration, its result and its series, never overwritten."""
+"""Output directories of experiments: made, written whole or not at all, never overwritten."""
 
 from __future__ import annotations
 
@@ -13,30 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.results.codec import plain
 from topology.errors import MachineError, ParameterError
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
-# Columns of the series.
-THROUGHPUT_COLUMNS = ("time_s", "host", "tx_bytes", "rx_bytes")
-PAIR_COLUMNS = (
-    "source",
-    "destination",
-    "distance",
-    "sent_frames",
-    "received_frames",
-    "latency_mean_ms",
-    "hops_min",
-    "hops_max",
-    "out_of_order_frames",
-)
-HOP_COLUMNS = ("hops", "packets")
-LATENCY_COLUMNS = ("latency_ms", "packets")
-LINK_LOADS = "link_loads.csv"
-LINK_LOAD_COLUMNS = ("link", "port", "load", "dropped_packets")
-LINK_COLUMNS = ("time_s", "link", "port", "tx_bytes", "dropped_packets", "waiting_packets")
-
-
 # Less than this free, and a run is not started: its series may take some MB.
 NEEDED_BYTES = 16 << 20
 
@@ -47,7 +28,7 @@ def seed_folder(seed: int) -> str:
 
 
 def give_to_caller(paths: Iterable[Path]) -> None:
-    """Makes whoever used sudo the owner of some files."""
+    """Makes the user who called sudo the owner of some files."""
     user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
     if os.geteuid() == 0 and user and group:
         for path in paths:
@@ -59,10 +40,14 @@ class RunDirectory:
     """The output directory of a run or a sweep. Until a result is in it, it is not worth keeping."""
 
     def __init__(self, path: Path, *, go_on: bool = False) -> None:
-        """Makes the directory, or takes an empty one that is there, or with `go_on` one that is not empty.
+        """Makes the directory, or takes one that exists.
+
+        Args:
+            path: the directory.
+            go_on: whether it may hold files already.
 
         Raises:
-            ParameterError: it holds something already, or is no directory.
+            ParameterError: it holds files already, or is not a directory.
             MachineError: it cannot be made or written, or the disk has no room.
         """
         self.path = path
@@ -73,7 +58,7 @@ class RunDirectory:
             occupied = any(path.iterdir())
             writable = os.access(path, os.W_OK)
         except (FileExistsError, NotADirectoryError):
-            raise ParameterError(f"{path} is no directory; choose another --out") from None
+            raise ParameterError(f"{path} is not a directory; choose another --out") from None
         except OSError as error:
             self.discard()
             if error.errno == errno.ENAMETOOLONG:
@@ -93,7 +78,7 @@ class RunDirectory:
             )
 
     def discard(self) -> None:
-        """Removes all that was made for a run of which nothing was measured; else does nothing."""
+        """Removes all files of a run of which nothing was measured; otherwise does nothing."""
         if self._kept:
             return
         if self.path.is_dir():
@@ -104,17 +89,17 @@ class RunDirectory:
                 folder.rmdir()
 
     def give_to_caller(self) -> None:
-        """Makes whoever used sudo the owner of what was written."""
+        """Makes the user who called sudo the owner of all written files."""
         written = self._written if self._found_occupied else self.path.rglob("*")
         give_to_caller((*self._made, *written))
 
-    def write_json(self, name: str, content: Mapping[str, Any]) -> None:
-        """Writes one JSON object, all of it or nothing."""
+    def write_record(self, name: str, record: Any) -> None:
+        """Writes a dataclass as one JSON object, all of it or nothing."""
         file = self.path / name
         file.parent.mkdir(exist_ok=True)
         partial = file.with_name(f".{file.name}.partial")
         try:
-            partial.write_text(json.dumps(content, indent=2) + "\n")
+            partial.write_text(json.dumps(plain(record), indent=2) + "\n")
         except OSError:
             partial.unlink(missing_ok=True)
             raise
@@ -142,7 +127,7 @@ class RunDirectory:
         self._kept = True
 
     def drop_torn_row(self, name: str) -> None:
-        """Removes the last row of a table if whoever wrote it was ended in the middle of it."""
+        """Removes the last row of a table if its writer was ended in the middle of it."""
         path = self.path / name
         if path.is_file():
             content = path.read_bytes()
@@ -167,9 +152,15 @@ class RunDirectory:
 
 @contextlib.contextmanager
 def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]:
-    """Gives the output directory for a measurement; at the end, what is worth keeping is the caller's.
+    """Gives the output directory of a measurement; at the end, its files belong to the caller.
 
-    Arguments and errors as RunDirectory.
+    Args:
+        path: the directory.
+        go_on: whether it may hold files already.
+
+    Raises:
+        ParameterError: it holds files already, or is not a directory.
+        MachineError: it cannot be made or written, or the disk has no room.
     """
     directory = RunDirectory(path, go_on=go_on)
     try:
@@ -177,66 +168,3 @@ def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]
     finally:
         directory.discard()
         directory.give_to_caller()
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Returns the JSON object of a file.
-
-    Raises:
-        ParameterError: there is none, or it is damaged.
-    """
-    try:
-        content = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise ParameterError(f"{path.parent} holds no run: {path.name} is missing") from None
-    except (ValueError, UnicodeDecodeError, IsADirectoryError, NotADirectoryError):
-        raise ParameterError(f"{path} is damaged or not of PolarLab") from None
-    if not isinstance(content, dict):
-        raise ParameterError(f"{path} is damaged or not of PolarLab")
-    return content
-
-
-def read_csv(path: Path, header: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Returns a table's columns by name.
-
-    Columns in `later` are those that tables of older versions lack; there they are empty.
-
-    Raises:
-        ParameterError: there is no such file, or it lacks one of the columns in `header`.
-    """
-    try:
-        return read_csv_text(path.read_text(), header, later)
-    except FileNotFoundError:
-        raise ParameterError(f"{path.parent} is no complete run: {path.name} is missing") from None
-    except (csv.Error, UnicodeDecodeError, IsADirectoryError):
-        raise ParameterError(f"{path} is damaged") from None
-    except KeyError:
-        raise ParameterError(f"{path} is damaged: it should have the columns {', '.join(header)}") from None
-
-
-def read_csv_text(text: str, header: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Returns the columns of a table by name.
-
-    Raises:
-        csv.Error: it is no table.
-        KeyError: it lacks one of the columns in `header`, or a row is too long or too short.
-    """
-    reader = csv.DictReader(io.StringIO(text), strict=True)
-    rows = list(reader)
-    names = reader.fieldnames or ()
-    # A row that is too long has a column without a name, one that is too short a value that is None.
-    uneven = any(None in row or None in row.values() for row in rows)
-    if uneven or not set(header) - set(later) <= set(names):
-        raise KeyError(*header)
-    return {name: [row.get(name, "") for row in rows] for name in header}
-
-
-@contextlib.contextmanager
-def damage_told(folder: Path) -> Iterator[None]:
-    """Says of whatever trips over the content of files that these are damaged: as a ParameterError."""
-    try:
-        yield
-    except ParameterError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
-        raise ParameterError(f"{folder} is damaged, or of another version of PolarLab") from error

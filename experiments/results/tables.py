@@ -1,142 +1,96 @@
-"""The points of a sweep, and the table that holds what was measured at them."""
+"""Tables of results as CSV files: their names and columns, and how they are read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from operator import attrgetter
+import contextlib
+import csv
+import io
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from experiments.results.run_directory import MANIFEST, read_csv, read_json
-from experiments.spec.sweep import Point
 from topology.errors import ParameterError
 
-POINTS = "points.csv"
-SETTINGS = "sweep"  # the key of a manifest that holds what the sweep was asked for
-COLUMNS = (
-    "routing",
-    "pattern",
-    "load",
-    "offered",
-    "accepted",
-    "accepted_ci95",
-    "loss",
+THROUGHPUT = "throughput.csv"
+THROUGHPUT_COLUMNS = ("time_s", "host", "tx_bytes", "rx_bytes")
+PAIRS = "pairs.csv"
+PAIR_COLUMNS = (
+    "source",
+    "destination",
+    "distance",
+    "sent_frames",
+    "received_frames",
     "latency_mean_ms",
-    "latency_mean_ci95_ms",
-    "latency_p50_ms",
-    "latency_p99_ms",
-    "out_of_order",
-    "predicted_accepted",
-    "groups_modified",
-    "valid",
-    "cpu_idle",
-    "generator_lag_ms_p99",
-    "link_rate_error",
-    "lost_outside_queues",
-    "seed",
+    "hops_min",
+    "hops_max",
+    "out_of_order_frames",
 )
+HOPS = "hops.csv"
+HOP_COLUMNS = ("hops", "packets")
+LATENCY = "latency.csv"
+LATENCY_COLUMNS = ("latency_ms", "packets")
+LINK_LOADS = "link_loads.csv"
+LINK_LOAD_COLUMNS = ("link", "port", "load", "dropped_packets")
+LINKS = "links.csv"
+LINK_COLUMNS = ("time_s", "link", "port", "tx_bytes", "dropped_packets", "waiting_packets")
+CPU = "cpu.csv"
+CPU_COLUMNS = ("time_s", "idle")
+# Of a failover demonstration. A stream's number is its packets' flow.
+PROBES = "probes.csv"
+PROBE_COLUMNS = ("time_s", "stream", "sent", "lost", "hops_mean", "hops_max")
+STREAMS = ("watched", "all")
+EVENTS = "events.csv"
+EVENT_COLUMNS = ("time_s", "event")
 
 
-LATER_COLUMNS = ("accepted_ci95", "latency_mean_ci95_ms")
+def read_csv(path: Path, header: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Returns the columns of a table by name.
 
-
-def row_of(point: Point, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the row of a measured point."""
-    latency, fidelity = summary["latency_ms"], summary["fidelity"]
-    return {
-        "routing": point.routing,
-        "pattern": point.pattern,
-        "load": f"{point.load:g}",
-        **{name: summary[name] for name in ("offered", "accepted", "loss", "out_of_order", "seed")},
-        **{f"latency_{name}_ms": latency[name] for name in ("mean", "p50", "p99")},
-        "accepted_ci95": _half_width(summary, "accepted"),
-        "latency_mean_ci95_ms": _half_width(summary, "latency_mean_ms"),
-        "predicted_accepted": summary.get("predicted", {}).get("accepted"),
-        "groups_modified": summary.get("adaptation", {}).get("groups_modified"),
-        "valid": "yes" if fidelity["valid"] else "no",
-        **{
-            name: fidelity[name]
-            for name in ("cpu_idle", "generator_lag_ms_p99", "link_rate_error", "lost_outside_queues")
-        },
-    }
-
-
-def _half_width(summary: Mapping[str, Any], name: str) -> float | None:
-    """Returns half the width of a mean's confidence interval, None of a single run."""
-    half: float | None = summary.get("repeat", {}).get(name, {}).get("ci95")
-    return half
-
-
-_SETTINGS = (
-    ("name", str),
-    ("params", dict),
-    ("hosts", int),
-    ("link_rate_bps", int),
-    ("queue_packets", int),
-    ("frame_bytes", int),
-)
-
-
-def held_settings(folder: Path) -> dict[str, Any] | None:
-    """Returns the settings of the sweep that a folder holds, None if it holds nothing.
+    Args:
+        path: the CSV file.
+        header: names of the columns.
+        later: of these, the columns that tables of older versions lack; there they are empty.
 
     Raises:
-        ParameterError: it holds something else, or a damaged sweep.
+        ParameterError: there is no such file, or it lacks one of the columns in `header`.
     """
-    # A manifest that was being written when somebody ended us is none.
-    if all(path.name.endswith(".partial") for path in folder.iterdir()):
-        return None
-    manifest = read_json(folder / MANIFEST)
-    if SETTINGS not in manifest:
-        raise ParameterError(f"{folder} holds no sweep; choose another --out")
-    held = manifest[SETTINGS]
-    if not isinstance(held, dict) or not all(isinstance(held.get(name), kind) for name, kind in _SETTINGS):
-        raise ParameterError(f"{folder / MANIFEST} is damaged or not of PolarLab")
-    return held
-
-
-def measured_points(folder: Path) -> Iterable[Point]:
-    """Returns the points that a folder holds.
-
-    Raises:
-        ParameterError: its table is damaged.
-    """
-    if not (folder / POINTS).exists():
-        return []
-    table = read_csv(folder / POINTS, COLUMNS, LATER_COLUMNS)
-    rows = zip(table["routing"], table["pattern"], table["load"], strict=True)
     try:
-        return [Point(name, pattern, float(load)) for name, pattern, load in rows]
-    except ValueError:
-        raise ParameterError(f"{folder / POINTS} is damaged") from None
+        return read_csv_text(path.read_text(), header, later)
+    except FileNotFoundError:
+        raise ParameterError(f"{path.parent} does not hold a complete run: {path.name} is missing") from None
+    except (csv.Error, UnicodeDecodeError, IsADirectoryError):
+        raise ParameterError(f"{path} is damaged") from None
+    except KeyError:
+        raise ParameterError(f"{path} is damaged: it should have the columns {', '.join(header)}") from None
 
 
-def read_points(folder: Path, points: Iterable[Point]) -> list[dict[str, str]]:
-    """Returns the rows of some points of a folder, in their order."""
-    by_point = all_points(folder)
-    return [by_point[point] for point in points]
+def read_csv_text(text: str, header: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Returns the columns of a table by name.
+
+    Args:
+        text: content of the CSV file.
+        header: names of the columns.
+        later: of these, the columns that tables of older versions lack; there they are empty.
+
+    Raises:
+        csv.Error: the text is not CSV.
+        KeyError: it lacks one of the columns in `header`, or a row is too long or too short.
+    """
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    rows = list(reader)
+    names = reader.fieldnames or ()
+    # A row that is too long has a column without a name, one that is too short a value that is None.
+    uneven = any(None in row or None in row.values() for row in rows)
+    if uneven or not set(header) - set(later) <= set(names):
+        raise KeyError(*header)
+    return {name: [row.get(name, "") for row in rows] for name in header}
 
 
-def all_points(folder: Path) -> dict[Point, dict[str, str]]:
-    """Returns the points of a folder, by routing, pattern and load, and their rows; errors as `read_csv`."""
-    table = read_csv(folder / POINTS, COLUMNS, LATER_COLUMNS)
-    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
-    by_point = dict(zip(measured_points(folder), rows, strict=True))
-    return {
-        point: by_point[point] for point in sorted(by_point, key=attrgetter("routing", "pattern", "load"))
-    }
-
-
-def as_numbers(row: Mapping[str, str]) -> dict[str, Any]:
-    """Returns a row with numbers for text, None where a value is missing, and whether the point is valid."""
-    values: dict[str, Any] = {}
-    for name, text in row.items():
-        if name in ("routing", "pattern"):
-            values[name] = text
-        elif name == "valid":
-            values[name] = text == "yes"
-        elif name in ("out_of_order", "groups_modified", "seed"):
-            values[name] = int(text) if text else None
-        else:
-            values[name] = float(text) if text else None
-    return values
+@contextlib.contextmanager
+def damage_named(folder: Path) -> Iterator[None]:
+    """Turns errors that the content of damaged files causes into a ParameterError that names the folder."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+        raise ParameterError(f"{folder} is damaged, or of another version of PolarLab") from error

@@ -18,7 +18,10 @@ from emulation.subprocesses import marked_environment
 from experiments.events.base import ignore
 from experiments.figures.sweep import simulated_curve
 from experiments.live_fabric import LiveFabric, controlled, open_queues, prepared_network
-from experiments.measurement import checked_pairs, measure
+from experiments.measurement import measure
+from experiments.pair_check import check_all_pairs
+from experiments.results.manifest import SweepSettings
+from experiments.results.model import Summary
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import make_job
@@ -35,7 +38,9 @@ LINKS = LinkSpec(500_000, 32)
 FRAME_BYTES, FLOWS = 1000, 64
 # Long enough to settle, and to count some thousand packets.
 WARMUP_S, DURATION_S = 12.0, 10.0
-_SIMULATED = {"name": "polarfly", "params": {"q": 5}, "hosts": 3}
+_SIMULATED = SweepSettings(
+    name="polarfly", params={"q": 5}, hosts=3, link_rate_bps=500_000, queue_packets=32, frame_bytes=1000
+)
 _QUIET = ignore
 
 
@@ -46,7 +51,7 @@ def _options(q: int, hosts: int, routing: str) -> FabricOptions:
 @contextmanager
 def _checked(options: FabricOptions, network: FabricNetwork) -> Iterator[_Bench]:
     with controlled(options, network, _QUIET) as fabric:
-        yield _Bench(fabric, checked_pairs(fabric, _QUIET))
+        yield _Bench(fabric, check_all_pairs(fabric, _QUIET))
 
 
 @dataclass
@@ -56,7 +61,7 @@ class _Bench:
     fabric: LiveFabric
     check: Any
 
-    def run(self, pattern: str, load: float) -> dict[str, Any]:
+    def run(self, pattern: str, load: float) -> Summary:
         """Returns the summary of one run."""
         self.fabric.begin_anew()
         options = TrafficOptions(pattern, load, FRAME_BYTES, FLOWS, WARMUP_S, DURATION_S, 1)
@@ -86,7 +91,7 @@ def polarstar() -> list[Row]:
         for routing, simulated, least in (("min", 0.417, None), ("ugal", 0.498, 0.47)):
             with _checked(replace(minimal, routing=routing), network) as bench:
                 summary = bench.run("random-permutation", 0.5)
-            accepted = summary["accepted"]
+            accepted = summary.accepted
             rows.append(
                 Row(
                     f"PolarStar of 56, {routing}, random-permutation, offered 0.5: accepted",
@@ -99,21 +104,21 @@ def polarstar() -> list[Row]:
     return rows
 
 
-def _evidence(summary: dict[str, Any]) -> str:
+def _evidence(summary: Summary) -> str:
     """Returns what tells whether a run can be trusted."""
-    fidelity = summary["fidelity"]
-    rate, lost = fidelity["link_rate_error"], fidelity["lost_outside_queues"]
+    fidelity = summary.fidelity
+    rate, lost = fidelity.link_rate_error, fidelity.lost_outside_queues
     rate_text = "none" if rate is None else f"{rate:+.1%}"
     lost_text = "unknown" if lost is None else f"{lost:.2%}"
     return (
-        f"(idle {fidelity['cpu_idle']:.0%}, lag {fidelity['generator_lag_ms_p99']:.2f} ms, saturated links' "
+        f"(idle {fidelity.cpu_idle:.0%}, lag {fidelity.generator_lag_ms_p99:.2f} ms, saturated links' "
         f"rate {rate_text}, lost outside queues {lost_text})"
     )
 
 
 def _minimal_row(bench: _Bench, pattern: str) -> Row:
     summary = bench.run(pattern, 1.0)
-    limit, accepted = summary["predicted"]["accepted"], summary["accepted"]
+    limit, accepted = summary.predicted.accepted, summary.accepted
     return Row(
         f"ER_5, min, {pattern}, offered 1.0: accepted",
         f"fluid model of the same plan {limit:.3f}",
@@ -126,13 +131,13 @@ def _minimal_row(bench: _Bench, pattern: str) -> Row:
 def _adaptive_row(bench: _Bench, pattern: str, load: float, least: float) -> Row:
     summary = bench.run(pattern, load)
     simulated = [p.accepted for p in simulated_curve(_SIMULATED, "ugal-pf", pattern) if p.offered == load]
-    reordered = summary["out_of_order"] / max(1, summary["packets"]["received"])
+    reordered = summary.out_of_order / max(1, summary.packets.received)
     return Row(
         f"ER_5, ugal-pf, {pattern}, offered {load:g}: accepted",
         f"simulator {simulated[0]:.3f}" if simulated else "not simulated",
-        f"{summary['accepted']:.3f}, {reordered:.2%} reordered {_evidence(summary)}",
+        f"{summary.accepted:.3f}, {reordered:.2%} reordered {_evidence(summary)}",
         f"at least {least}",
-        summary["accepted"] >= least,
+        summary.accepted >= least,
     )
 
 
@@ -141,10 +146,9 @@ def _uniform_row(bench: _Bench, minimal: float) -> Row:
     return Row(
         "ER_5, ugal-pf, uniform, offered 0.8: accepted",
         f"min {minimal:.3f}, simulator 0.799",
-        f"{summary['accepted']:.3f}, {summary['adaptation']['groups_modified']} groups modified "
-        + _evidence(summary),
+        f"{summary.accepted:.3f}, {summary.adaptation.groups_modified} groups modified " + _evidence(summary),
         "no less than min - 0.02",
-        summary["accepted"] >= minimal - 0.02,
+        summary.accepted >= minimal - 0.02,
     )
 
 
@@ -187,7 +191,7 @@ def control_loop() -> list[Row]:
     # Three hosts a router congest it; slower links, because three times the hosts send.
     options = replace(_options(7, 3, "ugal-pf"), links=LinkSpec(150_000, 32))
     with prepared_network(options, _QUIET) as network, controlled(options, network, _QUIET) as fabric:
-        check = checked_pairs(fabric, _QUIET)
+        check = check_all_pairs(fabric, _QUIET)
         idle_share, _ = _controller_share(fabric, check, "uniform", 0.1)
         unchanged = fabric.controller.groups_modified
         busy_share, changes_per_s = _controller_share(fabric, check, "tornado", 1.0)

@@ -15,8 +15,9 @@ from rows import Row
 
 from experiments.events.base import ignore
 from experiments.live_fabric import LiveFabric, live_fabric
+from experiments.pair_check import check_all_pairs
 from experiments.spec.fabric import FabricOptions
-from experiments.traffic_jobs import check_all_pairs, make_job
+from experiments.traffic_jobs import make_job
 from topology.links import LinkSpec
 from topology.registry import make_topology
 from traffic.engine.engine import run_traffic
@@ -167,7 +168,7 @@ def _largest(q: int) -> list[Row]:
     started = time.monotonic()
     with live_fabric(options, ignore) as fabric:
         up_s = time.monotonic() - started
-        check = check_all_pairs(fabric, lambda _text: None)
+        check = check_all_pairs(fabric, ignore)
         checked_s = time.monotonic() - started - up_s
         processes = [p.pid for s in fabric.network.switches for p in s.vswitch.processes]
         mebibytes = sum(_resident_kib(pid) for pid in processes) / 1024

@@ -16,11 +16,14 @@ from rows import Row
 from emulation.cleanup import marked_processes
 from emulation.fault_injection import FaultInjector
 from experiments.events.base import ignore
-from experiments.failover import DISTURBED_FROM_MS, FailoverOptions, Observation, observe_failure
-from experiments.fault_injector import FaultPlayer
+from experiments.failover import Observation, observe_failure
+from experiments.fault_injector import FaultSchedule
 from experiments.live_fabric import LiveFabric, live_fabric
+from experiments.pair_check import check_all_pairs
+from experiments.results.failover import DISTURBED_FROM_MS
 from experiments.spec.fabric import FabricOptions
-from experiments.traffic_jobs import check_all_pairs, make_job
+from experiments.spec.failover import FailoverOptions
+from experiments.traffic_jobs import make_job
 from topology.families.polarfly import PolarFly
 from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
 from topology.links import LinkSpec
@@ -38,7 +41,7 @@ def _fabric(q: int, *, local_repair: bool = True) -> Iterator[LiveFabric]:
     topology = PolarFly(q)
     options = FabricOptions("polarfly", {"q": q}, topology, 1, LinkSpec(20_000_000, 32), "min", "auto")
     with live_fabric(replace(options, local_repair=local_repair), _QUIET) as fabric:
-        check_all_pairs(fabric, _QUIET.live)
+        check_all_pairs(fabric, _QUIET)
         yield fabric
 
 
@@ -61,12 +64,12 @@ def silence() -> list[Row]:
         ]
     with _fabric(5, local_repair=False) as fabric:
         controlled = _cuts(fabric)
-    lost = sum(observed.summary["lost_at_restore"] for observed in repaired)
-    probes = sum(observed.summary["phases"]["restored"]["sent"] for observed in repaired)
-    lost_killed = sum(observed.summary["packets_lost"] for observed in killed)
-    probes_killed = sum(observed.summary["packets_sent"] for observed in killed)
-    quiet = [observed for observed in killed if observed.summary["cpu_stolen_ms"] < DISTURBED_FROM_MS]
-    lost_quiet = sum(observed.summary["packets_lost"] for observed in quiet)
+    lost = sum(observed.summary.lost_at_restore for observed in repaired)
+    probes = sum(observed.summary.phases.restored.sent for observed in repaired)
+    lost_killed = sum(observed.summary.packets_lost for observed in killed)
+    probes_killed = sum(observed.summary.packets_sent for observed in killed)
+    quiet = [observed for observed in killed if observed.summary.cpu_stolen_ms < DISTURBED_FROM_MS]
+    lost_quiet = sum(observed.summary.packets_lost for observed in quiet)
     return [
         _silence_row("local repair", "Open vSwitch's published fast failover: over 50 ms", repaired, 15, 50),
         _silence_row("controller only", "stock Ryu's link discovery: 10 s", controlled, 300, None),
@@ -91,8 +94,8 @@ def silence() -> list[Row]:
 def _silence_row(
     how: str, reference: str, cuts: list[Observation], goal_ms: float, goal_p99_ms: float | None
 ) -> Row:
-    gaps = [observed.summary["gap_ms"] for observed in cuts]
-    noise = statistics.median(o.summary["phases"]["before"]["longest_silence_ms"] for o in cuts)
+    gaps = [observed.summary.gap_ms for observed in cuts]
+    noise = statistics.median(o.summary.phases.before.longest_silence_ms for o in cuts)
     median, p99 = statistics.median(gaps), float(np.quantile(gaps, 0.99))
     goal = f"median under {goal_ms} ms" + (f", p99 under {goal_p99_ms} ms" if goal_p99_ms else "")
     return Row(
@@ -143,7 +146,7 @@ def soak() -> list[Row]:
         time.sleep(5)
         marked, memory = len(marked_processes()), _resident_kib(fabric.controller.pid)
         sent, lost, done = _soak(fabric)
-        check_all_pairs(fabric, _QUIET.live)
+        check_all_pairs(fabric, _QUIET)
         time.sleep(1)
         marked_after, memory_after = len(marked_processes()), _resident_kib(fabric.controller.pid)
     after = len(marked_processes())
@@ -168,7 +171,7 @@ def _soak(fabric: LiveFabric) -> tuple[int, int, int]:
     pairs = tuple(np.flatnonzero(~np.eye(count, dtype=bool).ravel()).tolist())
     probes = ProbeSchedule(count, (ProbeStream(pairs, 250_000_000),), round(SOAK_S * 1e9))
     job = make_job(fabric, probes, HEADER_BYTES, 300, 1, (0, probes.end_ns))
-    with FaultPlayer(fabric, schedule, _QUIET) as player:
+    with FaultSchedule(fabric, schedule, _QUIET) as player:
         result = run_traffic(job, {}, fabric.network.run_dir, starts=player.start)
     sent = int(result.sent.frames.sum())
     return sent, sent - int(result.received.frames.sum()), len(player.done)

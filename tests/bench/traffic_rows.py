@@ -14,7 +14,7 @@ from rows import Row
 
 from emulation.subprocesses import marked_environment
 from experiments.events.base import ignore
-from experiments.link_monitor import LinkSampler
+from experiments.link_monitor import LinkMonitor
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.results.collective import collective_summary
 from experiments.results.link_loads import directed_links, link_loads
@@ -215,7 +215,7 @@ def uniform_link_loads() -> list[Row]:
         rate = load * spec.rate_bps / (frame_bytes * 8)
         schedule = PatternSchedule(pattern, rate, seconds * _NS, 16, 1)
         job = make_job(fabric, schedule, frame_bytes, 800, 16, (0, schedule.end_ns))
-        with LinkSampler(fabric, frame_bytes) as sampler:
+        with LinkMonitor(fabric, frame_bytes) as sampler:
             result = run_traffic(job, marked_environment(), fabric.network.run_dir)
         assert sampler.log
         begin_s = result.clock.monotonic_ns / _NS

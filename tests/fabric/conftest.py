@@ -18,8 +18,8 @@ import pytest
 from emulation.cleanup import RUN_DIR, marked_processes
 from emulation.requirements import kernel_datapath_available
 from experiments.events.base import ignore
-from experiments.failover import DISTURBED_FROM_MS
 from experiments.live_fabric import LiveFabric, live_fabric
+from experiments.results.failover import DISTURBED_FROM_MS
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import make_job, run_collective_traffic

@@ -8,10 +8,12 @@ from conftest import PATIENCE, QUIET, polarlab
 
 from controller.occupancy.source import NETLINK, PORT_STATISTICS
 from experiments import live_fabric as fabric_module
-from experiments.events.base import ignore
+from experiments.events.base import Event
+from experiments.events.bringup import QueuesUnreadable
 from experiments.live_fabric import live_fabric
-from experiments.measurement import checked_pairs, measure
-from experiments.results.summaries import manifest
+from experiments.measurement import measure
+from experiments.pair_check import check_all_pairs
+from experiments.results.manifest import TrafficSettings, run_manifest
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import TrafficOptions
 from topology.links import LinkSpec
@@ -48,45 +50,45 @@ def test_packets_take_detours_and_all_arrive(tmp_path, routing):
 
 def test_port_statistics_alone_move_traffic_to_detours():
     with live_fabric(replace(ADAPTIVE, occupancy=PORT_STATISTICS), QUIET) as fabric:
-        summary = measure(fabric, PERMUTATION, checked_pairs(fabric, QUIET), QUIET).summary
-    assert summary["adaptation"]["occupancy"] == PORT_STATISTICS
-    assert summary["adaptation"]["groups_modified"] > 0
-    assert summary["adaptation"]["warnings"] == []
-    assert summary["accepted"] > LEAST_ACCEPTED
+        summary = measure(fabric, PERMUTATION, check_all_pairs(fabric, QUIET), QUIET).summary
+    assert summary.adaptation.occupancy == PORT_STATISTICS
+    assert summary.adaptation.groups_modified > 0
+    assert summary.adaptation.warnings == ()
+    assert summary.accepted > LEAST_ACCEPTED
 
 
-def test_without_netlink_port_statistics_take_over_and_it_is_said(monkeypatch, capsys):
+def test_without_netlink_port_statistics_take_over_and_it_is_said(monkeypatch):
     def refused(*_arguments):
         raise PermissionError(1, "Operation not permitted")
 
     assert ADAPTIVE.occupancy == NETLINK
     monkeypatch.setattr(fabric_module, "open_queues", refused)
-    with live_fabric(ADAPTIVE, ignore) as fabric:
+    events: list[Event] = []
+    with live_fabric(ADAPTIVE, events.append) as fabric:
         assert fabric.occupancy == PORT_STATISTICS
-        written = manifest(fabric, PERMUTATION.settings(), PERMUTATION.seed)
-        assert (written["occupancy"], written["occupancy_asked"]) == (PORT_STATISTICS, NETLINK)
-    said = capsys.readouterr().err
-    assert said.count("cannot be read over netlink") == 1
+        written = run_manifest(fabric, TrafficSettings(), PERMUTATION.seed)
+        assert (written.occupancy, written.occupancy_asked) == (PORT_STATISTICS, NETLINK)
+    assert sum(isinstance(event, QueuesUnreadable) for event in events) == 1
 
 
 @pytest.fixture(scope="module")
 def adaptive():
     """A fabric whose routing adapts, and its check of all pairs; up until the module's end."""
     with live_fabric(ADAPTIVE, QUIET) as fabric:
-        yield fabric, checked_pairs(fabric, QUIET)
+        yield fabric, check_all_pairs(fabric, QUIET)
 
 
 def test_without_congestion_no_group_is_modified(adaptive):
     fabric, check = adaptive
     summary = measure(fabric, replace(PERMUTATION, load=0.1, warmup_s=1.0), check, QUIET).summary
-    assert summary["adaptation"]["groups_modified"] == 0
-    assert summary["loss"] == 0
-    assert summary["hops_as_distances"]
+    assert summary.adaptation.groups_modified == 0
+    assert summary.loss == 0
+    assert summary.hops_as_distances
 
 
 def test_under_load_traffic_moves_to_detours_and_more_gets_through(adaptive):
     fabric, check = adaptive
     summary = measure(fabric, PERMUTATION, check, QUIET).summary
-    assert summary["adaptation"]["groups_modified"] > 0
-    assert summary["accepted"] > LEAST_ACCEPTED
-    assert set(summary["hops"]) > {"1", "2"}
+    assert summary.adaptation.groups_modified > 0
+    assert summary.accepted > LEAST_ACCEPTED
+    assert set(summary.hops) > {1, 2}

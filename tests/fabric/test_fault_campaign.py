@@ -8,9 +8,9 @@ import pytest
 from conftest import QUIET, er_options, excuse_losses, next_run, probe_all_pairs, settle
 
 from emulation.fault_injection import FaultInjector
-from experiments.fault_injector import FaultPlayer
+from experiments.cpu_monitor import cpu_stolen_s
+from experiments.fault_injector import FaultSchedule
 from experiments.live_fabric import live_fabric
-from experiments.results.validity import cpu_stolen_s
 from experiments.traffic_jobs import make_job
 from topology.addressing import interface_name
 from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
@@ -32,7 +32,7 @@ def steady_probes(fabric, played, seconds, broken=None, without=None):
     schedule = ProbeSchedule(count, (ProbeStream(pairs, 25_000_000),), round(seconds * 1e9))
     job = make_job(fabric, schedule, HEADER_BYTES, next_run(), 1, (0, schedule.end_ns))
     stolen_s = cpu_stolen_s()
-    with FaultPlayer(fabric, played, QUIET, broken) as player:
+    with FaultSchedule(fabric, played, QUIET, broken) as player:
         result = run_traffic(job, {}, fabric.network.run_dir, starts=player.start)
     sent = int(result.sent.frames.sum())
     lost = sent - int(result.received.frames.sum())

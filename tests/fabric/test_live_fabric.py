@@ -18,8 +18,10 @@ from scapy.layers.l2 import ARP, Ether
 from controller.installer import COOKIE_MASK
 from controller.reports import Ready
 from experiments.controller_process import ControllerProcess
-from experiments.results.validity import cpu_stolen_s
-from experiments.traffic_jobs import check_all_pairs, host_distances, make_job
+from experiments.cpu_monitor import cpu_stolen_s
+from experiments.events.base import ignore
+from experiments.pair_check import check_all_pairs
+from experiments.traffic_jobs import make_job
 from routing.plan.model import COOKIE_MARK, Table
 from routing.registry import make_plan
 from topology.addressing import format_ip, format_mac, interface_name
@@ -78,7 +80,7 @@ def test_switches_hold_exactly_their_plan(er3):
 
 
 def test_every_pair_of_hosts_exchanges_probes_over_the_graphs_distances(er3):
-    check = check_all_pairs(er3, lambda _text: None)
+    check = check_all_pairs(er3, ignore)
     assert check.pairs == check.delivered == 26 * 25
     assert check.wrong_hops == 0
     assert check.longest == 2
@@ -160,7 +162,7 @@ def test_traffic_beyond_a_ports_rate_is_dropped_there_and_not_reordered(er3):
     assert 0 < result.received.frames.sum() < result.sent.frames.sum()
     assert result.received.out_of_order.sum() == 0
     seen = result.received.frames > 0
-    assert (result.received.hops_max[seen] == host_distances(er3)[seen]).all()
+    assert (result.received.hops_max[seen] == er3.host_distances()[seen]).all()
     assert np.trace(result.received.frames) == 0
 
 
@@ -267,7 +269,7 @@ def test_a_switch_that_lost_its_rules_gets_them_back_when_it_connects_again(er3)
     while len(flows(er3, "s4")) < held and time.monotonic() < deadline:
         time.sleep(0.1)
     assert len(flows(er3, "s4")) == held
-    check_all_pairs(er3, lambda _text: None)
+    check_all_pairs(er3, ignore)
 
 
 def test_a_new_controller_installs_over_what_the_switches_hold(er3, tmp_path):
@@ -282,7 +284,7 @@ def test_a_new_controller_installs_over_what_the_switches_hold(er3, tmp_path):
         second._wait_for(Ready, timeout_s=20)
         assert second.refusals == []
         switch.cmd(f"ovs-vsctl --db={database} set-controller s2 {er3.network.controller_target}")
-    check_all_pairs(er3, lambda _text: None)
+    check_all_pairs(er3, ignore)
 
 
 def test_a_switch_that_refuses_a_rule_is_reported_with_the_rule(er3):

@@ -44,7 +44,8 @@ def run(arguments: argparse.Namespace) -> Status:
         print("all: " + ", ".join(f"{name} {readable(value)}" for name, value in comparison.same.items()))
     rows = [
         {"": name, **dict(zip(comparison.runs, map(readable, values), strict=True))}
-        for name, values in {**comparison.differing, **comparison.results}.items()
+        for table in (comparison.differing, comparison.results)
+        for name, values in table.items()
     ]
     print_table(rows, ("", *comparison.runs))
     return Status.DONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import DRAWING, ConsoleProgress
@@ -12,8 +12,9 @@ from topology.errors import UsageError
 from topology.exit_status import Status
 
 if TYPE_CHECKING:
-    from experiments.failover import FailoverOptions
+    from experiments.results.failover import FailoverSummary
     from experiments.spec.fabric import FabricOptions
+    from experiments.spec.failover import FailoverOptions
     from topology.faults import Element
 
 SUMMARY = "failover: link and switch failures under probe traffic, measured (root)"
@@ -75,15 +76,15 @@ def run(arguments: argparse.Namespace) -> Status:
         progress(FiguresDrawn(tuple(plot_failover(out))))
         progress.rest()
         _print_summary(arguments, summary)
-        if summary["negative"]:
-            progress(ResultNegative(summary["negative"]))
+        if summary.negative:
+            progress(ResultNegative(summary.negative))
             return Status.NEGATIVE
     return Status.DONE
 
 
 def _read_failover(arguments: argparse.Namespace, fabric: FabricOptions) -> FailoverOptions:
     """Returns the specification of a failover on a fabric; raises UsageError."""
-    from experiments.failover import FailoverOptions
+    from experiments.spec.failover import FailoverOptions
     from experiments.spec.values import check_seed
     from topology.faults import CONTROLLER, parse_elements
 
@@ -109,12 +110,15 @@ def _with_time_for_a_controller(options: FailoverOptions, elements: tuple[Elemen
     return replace(options, restore_s=8.0 + hung_s, end_s=12.0 + hung_s)
 
 
-def _print_summary(arguments: argparse.Namespace, summary: dict[str, Any]) -> None:
+def _print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> None:
     """Prints a failover's summary; without --json, its phases as a table."""
+    from experiments.results.codec import plain
+
+    result = plain(summary)
     if arguments.json:
-        print_result(arguments, summary)
+        print_result(arguments, result)
         return
-    rows = [{"phase": name, **phase} for name, phase in summary["phases"].items()]
-    print_result(arguments, {n: v for n, v in summary.items() if n not in ("faults", "phases")})
+    rows = [{"phase": name, **phase} for name, phase in result["phases"].items()]
+    print_result(arguments, {n: v for n, v in result.items() if n not in ("faults", "phases")})
     print()
     print_table(rows, tuple(rows[0]))

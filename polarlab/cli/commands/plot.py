@@ -25,15 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Status:
     """Draws the figures of results into their directory and prints their names."""
-    from experiments.figures.failover import is_failover, plot_failover
-    from experiments.figures.run import plot_run
-    from experiments.figures.sweep import is_sweep, plot_sweep
+    from experiments.figures.plot import plot_results
 
-    folder = arguments.results
     with shown_if_long(DRAWING):
-        if is_sweep(folder):
-            paths = plot_sweep(folder)
-        else:
-            paths = plot_failover(folder) if is_failover(folder) else plot_run(folder)
+        paths = plot_results(arguments.results)
     print_result(arguments, {"figures": [str(path) for path in paths]})
     return Status.DONE

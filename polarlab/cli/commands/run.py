@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import DRAWING, ConsoleProgress
 from topology.exit_status import Status
 
 if TYPE_CHECKING:
-    from experiments.measurement import RunOptions
+    from experiments.results.model import Summary
+    from experiments.results.record import RunOptions
     from experiments.spec.fabric import FabricOptions
 
 SUMMARY = "one experiment: traffic over a fabric, measured (root)"
@@ -53,16 +54,16 @@ def run(arguments: argparse.Namespace) -> Status:
     require_emulation()
     from experiments.events.outcomes import FiguresDrawn
     from experiments.figures.run import plot_run
-    from experiments.run import run_experiment
+    from experiments.run import Output, run_experiment
 
     words = (fabric.name, *fabric.params.values(), fabric.routing, traffic.pattern, volume)
     out = arguments.out or dated_directory(*words)
     with ConsoleProgress() as progress:
-        summary = run_experiment(fabric, traffic, out, arguments.pcap, progress, repeat)
+        summary = run_experiment(fabric, traffic, Output(out, arguments.pcap, repeat), progress)
         progress.begin(DRAWING)
         progress(FiguresDrawn(tuple(plot_run(out))))
     _print_summary(arguments, summary)
-    return strict_status(arguments, summary["fidelity"]["valid"])
+    return strict_status(arguments, summary.fidelity.valid)
 
 
 def _read_traffic(arguments: argparse.Namespace, fabric: FabricOptions) -> tuple[RunOptions, str, int]:
@@ -79,18 +80,19 @@ def _read_traffic(arguments: argparse.Namespace, fabric: FabricOptions) -> tuple
     return traffic, f"{traffic.load:g}", read_repeat(arguments, traffic)
 
 
-def _print_summary(arguments: argparse.Namespace, summary: dict[str, Any]) -> None:
+def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
     """Prints a run's summary; without --json, parts with several rows as tables."""
-    if arguments.json:
-        print_result(arguments, summary)
-        return
+    from experiments.results.codec import plain
     from experiments.results.text import readable
 
-    collective = dict(summary.get("collective", {}))
-    repeat = dict(summary.get("repeat", {}))
+    result = plain(summary)
+    if arguments.json:
+        print_result(arguments, result)
+        return
+    collective, repeat = dict(result.get("collective", {})), dict(result.get("repeat", {}))
     tables = [collective.pop("sizes", [])]
     tables.append([{"mean over seeds": n, **v} for n, v in repeat.items() if isinstance(v, dict)])
-    others = {n: v for n, v in summary.items() if n not in ("collective", "repeat")}
+    others = {n: v for n, v in result.items() if n not in ("collective", "repeat")}
     if collective:
         kept = ("name", "algorithm", "ranks", "wrong_results", "resent", "acknowledgements")
         others["collective"] = {name: collective[name] for name in kept}

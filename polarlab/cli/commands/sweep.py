@@ -51,7 +51,8 @@ def run(arguments: argparse.Namespace) -> Status:
     require_emulation()
     from experiments.events.outcomes import FiguresDrawn, PointsInvalid, PointsMeasured
     from experiments.figures.sweep import plot_sweep
-    from experiments.results.tables import as_numbers, read_points
+    from experiments.results.codec import plain
+    from experiments.results.sweep_points import rows_of
     from experiments.sweep import run_sweep
 
     with ConsoleProgress() as progress:
@@ -60,15 +61,15 @@ def run(arguments: argparse.Namespace) -> Status:
         progress.begin(DRAWING)
         figures = plot_sweep(out)
         progress(FiguresDrawn(tuple(figures)))
-        points = read_points(out, options.points())
-        invalid = sum(point["valid"] != "yes" for point in points)
+        points = rows_of(out, options.points())
+        invalid = sum(not point.valid for point in points)
         if invalid:
             progress(PointsInvalid(invalid, len(points), out))
     if arguments.json:
-        result = {"folder": str(out), "measured": measured, "points": list(map(as_numbers, points))}
+        result = {"folder": str(out), "measured": measured, "points": plain(points)}
         print_result(arguments, {**result, "figures": [str(path) for path in figures]})
     else:
-        print_table(points, _COLUMNS)
+        print_table([point.cells() for point in points], _COLUMNS)
     return strict_status(arguments, not invalid)
 
 

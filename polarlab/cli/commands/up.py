@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> Status:
     require_emulation()
     from emulation.mininet_cli import open_prompt, run_lines
     from experiments.events.outcomes import CommandFailed, PromptOpened
-    from experiments.live_fabric import live_fabric, told_drops
+    from experiments.live_fabric import live_fabric, report_ingress_drops
 
     with ConsoleProgress() as progress, live_fabric(options, progress) as fabric:
         status = Status.DONE
@@ -58,5 +58,5 @@ def run(arguments: argparse.Namespace) -> Status:
             progress(PromptOpened())
             progress.rest()
             open_prompt(fabric.network)
-        told_drops(fabric.network, progress)
+        report_ingress_drops(fabric.network, progress)
     return status

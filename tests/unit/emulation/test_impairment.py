@@ -8,8 +8,8 @@ from controller.occupancy.queues import QueueState, _with_losses
 from emulation.impairment import check_impairment, netem_options
 from emulation.shaping import reshaping_commands, shaping_commands
 from emulation.subprocesses import CommandError
-from experiments.link_monitor import LinkLog
-from experiments.traffic_jobs import _attempts
+from experiments.pair_check import _attempts
+from experiments.results.link_loads import LinkLog
 from topology.links import LinkSpec
 
 BOTH = LinkSpec(2_000_000, 32, delay_ms=5.5, loss=0.01)

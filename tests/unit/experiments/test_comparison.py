@@ -1,49 +1,36 @@
 """Runs side by side, from their summaries alone."""
 
 import json
+from dataclasses import replace
 
 import pytest
+import records
 
+from experiments.results.codec import plain
 from experiments.results.comparison import compare
+from experiments.results.model import (
+    CollectiveSize,
+    CollectiveSummary,
+    Latencies,
+    PacketCounts,
+    Predicted,
+)
 from polarlab.cli import main as entry
 from topology.errors import ParameterError
 from topology.exit_status import Status
 
-SUMMARY = {
-    "name": "polarfly",
-    "params": {"q": 3},
-    "routing": "min",
-    "pattern": "tornado",
-    "load": 0.5,
-    "hosts": 2,
-    "seed": 1,
-    "link_rate_bps": 500_000,
-    "offered": 0.5,
-    "accepted": 0.3,
-    "loss": 0.4,
-    "packets": {"received": 1000},
-    "latency_ms": {"mean": 10.0, "p50": 9.0, "p99": 200.0},
-    "hops": {"1": 250, "2": 750},
-    "out_of_order": 5,
-    "rules": {"flows": 700, "groups": 100},
-    "fidelity": {"valid": True},
-    "predicted": {"accepted": 0.31},
-}
-DETOURED = SUMMARY | {"routing": "ugal-pf", "accepted": 0.49, "predicted": {}, "hops": {"3": 4}}
-SILENT = SUMMARY | {
-    "seed": 2,
-    "packets": {"received": 0},
-    "hops": {},
-    "latency_ms": {"mean": None, "p50": None, "p99": None},
-}
+SUMMARY = records.summary(predicted=Predicted(0.31))
+DETOURED = replace(SUMMARY, routing="ugal-pf", accepted=0.49, predicted=None, hops={3: 4})
+SILENT = replace(
+    SUMMARY, seed=2, packets=PacketCounts(0, 0), hops={}, latency_ms=Latencies(None, None, None, None)
+)
 
 
 @pytest.fixture
 def runs(tmp_path):
     folders = []
     for name, summary in (("one", SUMMARY), ("two", DETOURED), ("silent", SILENT)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "summary.json").write_text(json.dumps(summary))
+        records.write(tmp_path / name, "summary.json", summary)
         folders.append(tmp_path / name)
     return folders
 
@@ -76,13 +63,12 @@ def test_the_command_prints_and_draws(runs, capsys, tmp_path):
 def test_folders_of_one_name_go_by_their_paths(runs, tmp_path):
     (tmp_path / "deep").mkdir()
     again = (tmp_path / "deep" / "one").resolve()
-    again.mkdir()
-    (again / "summary.json").write_text(json.dumps(SUMMARY))
+    records.write(again, "summary.json", SUMMARY)
     assert compare([runs[0], again]).runs == (str(runs[0]), str(again))
 
 
 @pytest.mark.parametrize(
-    "damage", ["{", "[]", "{}", '{"accepted": 1}', json.dumps(SUMMARY | {"hops": {"x": 1}})]
+    "damage", ["{", "[]", "{}", '{"accepted": 1}', json.dumps({**plain(SUMMARY), "hops": {"x": 1}})]
 )
 def test_damaged_and_foreign_folders_are_told(runs, damage):
     (runs[1] / "summary.json").write_text(damage)
@@ -100,17 +86,24 @@ def test_what_cannot_be_compared_is_told(runs, tmp_path):
 
 
 def collective(*sizes):
-    told = [
-        {"message_bytes": size, "iterations": 2, "completion_ms": size / 100, "bus_bandwidth_bps": 1e6}
-        for size in sizes
-    ]
-    return SUMMARY | {"collective": {"sizes": told, "resent": 3}}
+    measured = tuple(
+        CollectiveSize(size, 2, completion_ms=size / 100, bus_bandwidth_bps=1_000_000) for size in sizes
+    )
+    result = CollectiveSummary(
+        name="allreduce",
+        algorithm="ring",
+        ranks=4,
+        message_bytes=sizes[0],
+        iterations=2,
+        sizes=measured,
+        resent=3,
+    )
+    return replace(SUMMARY, collective=result)
 
 
 def test_collectives_are_compared_size_by_size(tmp_path, capsys):
     for name, summary in (("a", collective(1024, 4096)), ("b", collective(4096)), ("c", SUMMARY)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "summary.json").write_text(json.dumps(summary))
+        records.write(tmp_path / name, "summary.json", summary)
     found = compare([tmp_path / name for name in "abc"])
     assert found.results["completion_ms at 4096"] == [40.96, 40.96, None]
     assert found.results["completion_ms at 1024"] == [10.24, None, None]
@@ -123,14 +116,13 @@ def test_collectives_are_compared_size_by_size(tmp_path, capsys):
 
 @pytest.mark.parametrize("value", ["abc", float("nan"), float("inf")])
 def test_a_result_that_is_no_number_is_told(runs, value):
-    (runs[1] / "summary.json").write_text(json.dumps(DETOURED | {"accepted": value}))
+    (runs[1] / "summary.json").write_text(json.dumps({**plain(DETOURED), "accepted": value}))
     with pytest.raises(ParameterError, match="damaged"):
         compare(runs)
 
 
 def test_runs_in_which_nothing_arrived_are_drawn(runs, tmp_path):
     for name in ("other", "another"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "summary.json").write_text(json.dumps(SILENT))
+        records.write(tmp_path / name, "summary.json", SILENT)
     names = [str(tmp_path / name) for name in ("other", "another")]
     assert entry.main(["compare", *names, "--figure", str(tmp_path / "silent.png")]) == Status.DONE

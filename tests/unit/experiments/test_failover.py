@@ -1,15 +1,21 @@
 """What probes tell of a failure: losses, silences, and who repaired it; on made-up arrivals."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from experiments.failover import FailoverOptions, _negative, _repaired_by, busiest_link
+from experiments.failover import busiest_link
+from experiments.failover_course import repaired_by
 from experiments.failover_probes import Probes
 from experiments.figures.failover import plot_failover
-from experiments.results.failover_files import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
+from experiments.results.failover import FailoverSummary, Phase, Phases
+from experiments.results.model import FaultRecord
+from experiments.results.open import Failover
 from experiments.results.run_directory import RunDirectory
+from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
+from experiments.spec.failover import FailoverOptions
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
 from topology.faults import ElementKind
@@ -77,20 +83,50 @@ def test_what_was_not_sent_before_an_interruption_is_not_lost():
     ],
 )
 def test_who_repaired_follows_from_what_came_first(heard_s, converged_s, who):
-    assert _repaired_by(heard_s, converged_s, ["a fault"]) == who
+    assert repaired_by(heard_s, converged_s, broken=True) == who
 
 
 def test_without_a_fault_nobody_had_to_repair():
-    assert _repaired_by(None, None, []) == "nothing was broken"
+    assert repaired_by(None, None, broken=False) == "nothing was broken"
+
+
+PHASE = Phase(sent=100, lost=0, longest_silence_ms=1.0, hops_mean=2.0, hops_max=2)
+SUMMARY = FailoverSummary(
+    name="polarfly",
+    params={"q": 3},
+    routing="min",
+    hosts=1,
+    local_repair=True,
+    failed=("controller",),
+    pairs_watched=4,
+    packets_sent=300,
+    packets_lost=59,
+    gap_ms=1.0,
+    probe_interval_ms=1.0,
+    all_pairs_interval_ms=100.0,
+    repaired_by="nothing was broken",
+    repaired_ms=None,
+    controller_converged_ms=None,
+    cut_off_pairs=0,
+    silent_pairs=0,
+    faults=FaultRecord((), ()),
+    lost_at_restore=0,
+    phases=Phases(PHASE, PHASE, PHASE),
+    pairs_affected=0,
+)
 
 
 @pytest.mark.parametrize(("stolen_ms", "excuse"), [(10, False), (310, True)])
-def test_who_lost_packets_to_the_machine_below_is_told_so(stolen_ms, excuse):
-    seen = {"silent_pairs": 0, "pairs_affected": 0, "packets_lost": 59, "cpu_stolen_ms": stolen_ms}
-    told = _negative(seen, [])
-    assert told.startswith("59 probes were lost")
-    assert ("310 ms of its processors' time" in told) is excuse
-    assert _negative({**seen, "packets_lost": 0}, []) is None
+def test_losses_while_processor_time_was_stolen_say_so(stolen_ms, excuse):
+    reason = replace(SUMMARY, cpu_stolen_ms=stolen_ms).reason(())
+    assert reason.startswith("59 probes were lost")
+    assert ("310 ms" in reason) is excuse
+    assert replace(SUMMARY, packets_lost=0).reason(()) is None
+
+
+def test_a_summary_is_read_as_it_was_written(tmp_path):
+    RunDirectory(tmp_path / "demo").write_record("summary.json", SUMMARY)
+    assert Failover(tmp_path / "demo").summary == SUMMARY
 
 
 def test_the_busiest_link_is_one_of_a_quadric():
@@ -103,10 +139,10 @@ def test_the_busiest_link_is_one_of_a_quadric():
 
 def test_a_damaged_folder_is_told(tmp_path):
     directory = RunDirectory(tmp_path / "demo")
-    directory.write_json("summary.json", {"name": "polarfly"})
+    directory.write_record("summary.json", {"name": "polarfly"})
     directory.write_csv(PROBES, PROBE_COLUMNS, [(0.0, "watched", 1, 0, 2, 2), (0.01, "watched", 1, 0, 2, 2)])
     directory.write_csv(EVENTS, EVENT_COLUMNS, [(0.0, "fail link:s1-s2")])
-    with pytest.raises(ParameterError, match="damaged, or of another version"):
+    with pytest.raises(ParameterError, match="damaged"):
         plot_failover(tmp_path / "demo")
 
 

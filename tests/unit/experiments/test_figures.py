@@ -1,29 +1,32 @@
 """Figures from a small folder of results made by hand, and what is said of a damaged one."""
 
-import json
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
 import pytest
+import records
 
 from experiments.figures.run import plot_run
+from experiments.figures.style import curve_style
+from experiments.results.codec import plain
 from experiments.results.link_loads import directed_links
+from experiments.results.model import CollectiveSize, CollectiveSummary, Latencies, Replications, Summary
+from experiments.results.open import Run
+from routing.registry import ROUTINGS
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
 
 FIGURES = ("throughput", "latency", "links")
-SUMMARY = {
-    "name": "polarfly",
-    "params": {"q": 2},
-    "routing": "min",
-    "pattern": "uniform",
-    "endpoints": 2,
-    "link_rate_bps": 2_000_000,
-    "offered": 0.3,
-    "accepted": 0.29,
-    "warmup_s": 0.5,
-    "measured_s": 0.5,
-    "latency_ms": {"mean": 1.5, "p50": 1.0, "p99": 4.0, "p99_9": 4.0},
-}
+SUMMARY = records.summary(
+    params={"q": 2},
+    endpoints=2,
+    link_rate_bps=2_000_000,
+    pattern="uniform",
+    warmup_s=0.5,
+    measured_s=0.5,
+    latency_ms=Latencies(1.5, 1.0, 4.0, 4.0),
+)
+REQUIRED = [field.name for field in fields(Summary) if field.default is field.default_factory is MISSING]
 THROUGHPUT = """time_s,host,tx_bytes,rx_bytes
 0.5,h1_1,1000,0
 0.5,h2_1,0,1000
@@ -40,13 +43,17 @@ LINKS = "link,port,load,dropped_packets\n" + "".join(
     f"{link.name},{link.port},{0.05 * place:.3f},0\n"
     for place, link in enumerate(directed_links(PolarFly(2)))
 )
-COLLECTIVE = {
-    "ranks": 4,
-    "sizes": [
-        {"message_bytes": 4096, "iterations": 2, "bus_bandwidth_bps": 1e6, "algorithm_bandwidth_bps": 7e5},
-        {"message_bytes": 65536, "iterations": 0, "bus_bandwidth_bps": None, "algorithm_bandwidth_bps": None},
-    ],
-}
+COLLECTIVE = CollectiveSummary(
+    name="allreduce",
+    algorithm="ring",
+    ranks=4,
+    message_bytes=4096,
+    iterations=2,
+    sizes=(
+        CollectiveSize(4096, 2, bus_bandwidth_bps=1_000_000, algorithm_bandwidth_bps=700_000),
+        CollectiveSize(65536, 0),
+    ),
+)
 ITERATIONS = """message_bytes,iteration,start_s,completion_ms,wrong_ranks
 4096,-1,0.1,40,0
 4096,0,0.2,33,0
@@ -56,7 +63,7 @@ ITERATIONS = """message_bytes,iteration,start_s,completion_ms,wrong_ranks
 
 @pytest.fixture
 def results(tmp_path) -> Path:
-    (tmp_path / "summary.json").write_text(json.dumps(SUMMARY))
+    records.write(tmp_path, "summary.json", SUMMARY)
     (tmp_path / "throughput.csv").write_text(THROUGHPUT)
     (tmp_path / "pairs.csv").write_text(PAIRS)
     (tmp_path / "hops.csv").write_text(HOPS)
@@ -83,7 +90,7 @@ def test_the_fabric_is_drawn_with_its_links_loads(results):
 
 
 def test_without_its_graph_the_loads_are_drawn_as_bars(results):
-    (results / "summary.json").write_text(json.dumps(SUMMARY | {"params": {"q": 3}}))
+    records.write(results, "summary.json", replace(SUMMARY, params={"q": 3}))
     plot_run(results)
     drawn = (results / "links.svg").read_text()
     assert "Jain" in drawn
@@ -96,8 +103,7 @@ def test_a_run_before_links_were_logged_is_drawn(results):
 
 
 def test_a_collectives_bandwidth_is_drawn(results):
-    told = SUMMARY | {"collective": COLLECTIVE, "placement": "linear"}
-    (results / "summary.json").write_text(json.dumps(told))
+    records.write(results, "summary.json", replace(SUMMARY, collective=COLLECTIVE, placement="linear"))
     (results / "collective.csv").write_text(ITERATIONS)
     plot_run(results)
     drawn = (results / "collective.svg").read_text()
@@ -113,7 +119,7 @@ def test_a_repeated_run_has_the_figures_of_each_seed(results, tmp_path):
         (results / f"seed-{seed}").mkdir()
         for name in ("summary.json", "throughput.csv", "pairs.csv", "hops.csv", "latency.csv"):
             (results / f"seed-{seed}" / name).write_text((results / name).read_text())
-    (results / "summary.json").write_text(json.dumps(SUMMARY | {"repeat": {"seeds": [1, 2]}}))
+    records.write(results, "summary.json", replace(SUMMARY, repeat=Replications(asked=2, seeds=(1, 2))))
     paths = plot_run(results)
     assert {path.parent.name for path in paths} == {"seed-1", "seed-2"}
 
@@ -128,7 +134,7 @@ def test_a_run_with_longer_paths_than_the_graphs_is_drawn(results):
 
 
 def test_a_run_in_which_nothing_was_sent_is_drawn(results):
-    (results / "summary.json").write_text(json.dumps(SUMMARY | {"offered": 0.0, "accepted": 0.0}))
+    records.write(results, "summary.json", replace(SUMMARY, offered=0.0, accepted=0.0))
     (results / "throughput.csv").write_text("time_s,host,tx_bytes,rx_bytes\n0.5,h1_1,0,0\n0.5,h2_1,0,0\n")
     (results / "pairs.csv").write_text(PAIRS.splitlines()[0] + "\n")
     (results / "hops.csv").write_text("hops,packets\n")
@@ -137,24 +143,24 @@ def test_a_run_in_which_nothing_was_sent_is_drawn(results):
 
 
 def test_a_missing_folder_is_told(tmp_path):
-    with pytest.raises(ParameterError, match="nowhere is no folder of results"):
+    with pytest.raises(ParameterError, match="nowhere"):
         plot_run(tmp_path / "nowhere")
 
 
 def test_a_file_is_no_folder_of_results(results):
-    with pytest.raises(ParameterError, match="is no folder of results"):
+    with pytest.raises(ParameterError, match=r"summary\.json is not a directory"):
         plot_run(results / "summary.json")
 
 
 def test_an_empty_folder_holds_no_run(tmp_path):
-    with pytest.raises(ParameterError, match="holds no run"):
+    with pytest.raises(ParameterError, match=r"summary\.json is missing"):
         plot_run(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["throughput.csv", "pairs.csv", "hops.csv", "latency.csv"])
 def test_a_missing_series_is_told(results, name):
     (results / name).unlink()
-    with pytest.raises(ParameterError, match=f"is no complete run: {name} is missing"):
+    with pytest.raises(ParameterError, match=f"{name} is missing"):
         plot_run(results)
 
 
@@ -196,11 +202,11 @@ def test_values_of_a_wrong_kind_are_told(results, name, old, new):
         plot_run(results)
 
 
-@pytest.mark.parametrize("key", sorted(SUMMARY))
+@pytest.mark.parametrize("key", REQUIRED)
 def test_a_summary_of_another_program_is_told(results, key):
-    rest = {name: value for name, value in SUMMARY.items() if name != key}
-    (results / "summary.json").write_text(json.dumps(rest))
-    with pytest.raises(ParameterError, match="is damaged, or of another version"):
+    rest = {name: value for name, value in plain(SUMMARY).items() if name != key}
+    records.write(results, "summary.json", rest)
+    with pytest.raises(ParameterError, match=f"damaged.*{key}"):
         plot_run(results)
 
 
@@ -208,6 +214,17 @@ def test_a_summary_of_another_program_is_told(results, key):
     "change", [{"params": [1]}, {"params": None}, {"offered": "all"}, {"endpoints": "2"}]
 )
 def test_a_summary_with_values_of_another_kind_is_told(results, change):
-    (results / "summary.json").write_text(json.dumps(SUMMARY | change))
+    records.write(results, "summary.json", {**plain(SUMMARY), **change})
     with pytest.raises(ParameterError, match="damaged"):
         plot_run(results)
+
+
+def test_a_summary_of_a_later_version_is_read(results):
+    records.write(results, "summary.json", {**plain(SUMMARY), "colour": "blue"})
+    assert Run(results).summary == SUMMARY
+
+
+def test_every_routing_has_a_curve_of_its_own_and_an_unknown_one_has_a_style():
+    styles = [curve_style(routing) for routing in ROUTINGS]
+    assert len(set(styles)) == len(styles)
+    assert curve_style("somebody-elses") == curve_style("somebody-elses")

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments import traffic_jobs
+from experiments import pair_check
+from experiments.events.base import ignore
 from experiments.spec.fabric import FabricOptions
 from routing.registry import make_plan
 from topology.addressing import hosts_of
@@ -23,7 +24,13 @@ def fabric():
     options = FabricOptions("polarfly", {"q": 2}, topology, 1, LinkSpec(1_000_000, 32), "min", "user")
     hosts = hosts_of(topology, 1)
     network = SimpleNamespace(run_dir=None, namespace_pids=lambda: {host.name: 1 for host in hosts})
-    return SimpleNamespace(options=options, hosts=hosts, plan=make_plan(topology, 1, "min"), network=network)
+    return SimpleNamespace(
+        options=options,
+        hosts=hosts,
+        plan=make_plan(topology, 1, "min"),
+        network=network,
+        host_distances=lambda: topology.distances(np.arange(7)[:, None], np.arange(7)),
+    )
 
 
 def arrivals(monkeypatch, answer):
@@ -36,20 +43,20 @@ def arrivals(monkeypatch, answer):
         distances = PolarFly(2).distances(np.arange(7)[:, None], np.arange(7)[None, :])
         return SimpleNamespace(received=SimpleNamespace(frames=frames, hops_max=distances.astype(np.uint8)))
 
-    monkeypatch.setattr(traffic_jobs, "run_traffic", run_traffic)
+    monkeypatch.setattr(pair_check, "run_traffic", run_traffic)
     return jobs
 
 
 def arrivals_of_one_attempt(fabric, monkeypatch):
     """Returns the jobs of a check in which all probes arrive at once."""
     jobs = arrivals(monkeypatch, lambda _attempt: np.ones((7, 7), int))
-    traffic_jobs.check_all_pairs(fabric, lambda _text: None)
+    pair_check.check_all_pairs(fabric, ignore)
     return jobs
 
 
 def test_probes_that_are_late_are_waited_for_longer_the_next_time(fabric, monkeypatch):
     jobs = arrivals(monkeypatch, lambda attempt: np.full((7, 7), attempt >= 3, int))
-    check = traffic_jobs.check_all_pairs(fabric, lambda _text: None)
+    check = pair_check.check_all_pairs(fabric, ignore)
     assert (check.delivered, check.repeated) == (42, 84)
     waits_s = [job.quiet_ns / 1e9 for job in jobs]
     assert waits_s[1] > waits_s[0] + 0.5
@@ -70,4 +77,4 @@ def test_pairs_that_never_reach_each_other_are_named(fabric, monkeypatch):
     with pytest.raises(
         NegativeResult, match=re.escape("1 pairs of hosts do not reach each other, h3_1 to h6_1")
     ):
-        traffic_jobs.check_all_pairs(fabric, lambda _text: None)
+        pair_check.check_all_pairs(fabric, ignore)

@@ -7,58 +7,36 @@ import shutil
 import subprocess
 
 import pytest
+import records
 
 from experiments.report.page import write_report
+from experiments.results.model import Fidelity
 from experiments.results.run_directory import RunDirectory
-from experiments.results.tables import COLUMNS, POINTS, row_of
+from experiments.results.sweep_points import COLUMNS, POINTS, row_of
 from experiments.spec.sweep import Point
 from polarlab.cli import main as entry
 from topology.errors import ParameterError, UsageError
 from topology.exit_status import Status
 
 BROWSER = shutil.which("chromium")
-SETTINGS = {
-    "name": "polarfly",
-    "params": {"q": 5},
-    "hosts": 3,
-    "link_rate_bps": 500_000,
-    "queue_packets": 32,
-    "frame_bytes": 1000,
-}
 
 
 def summary(accepted, valid):
-    return {
-        "offered": 0.5,
-        "accepted": accepted,
-        "loss": 0.1,
-        "out_of_order": 3,
-        "seed": 1,
-        "latency_ms": {"mean": 2.0, "p50": 1.0, "p99": 9.0},
-        "fidelity": {
-            "valid": valid,
-            "reasons": [] if valid else ["<slow>"],
-            "cpu_idle": 0.5,
-            "generator_lag_ms_p99": 0.2,
-            "link_rate_error": None,
-            "lost_outside_queues": 0.0,
-        },
-    }
+    return records.summary(accepted=accepted, fidelity=Fidelity(valid, () if valid else ("<slow>",)))
 
 
 @pytest.fixture
 def sweep(tmp_path):
     directory = RunDirectory(tmp_path / "sweep", go_on=True)
-    manifest = {name: SETTINGS[name] for name in ("name", "params", "hosts")}
-    directory.write_json("manifest.json", {**manifest, "kernel": "6.1", "sweep": SETTINGS})
+    directory.write_record("manifest.json", records.sweep_manifest())
     for routing, load, accepted, valid in (
         ("ugal-pf", 0.5, 0.49, True),
         ("min", 0.5, 0.3, False),
         ("min", 1.0, 0.28, True),
     ):
         point = Point(routing, "tornado", load)
-        directory.write_json(f"points/{point.name}.json", summary(accepted, valid))
-        directory.append_row(POINTS, COLUMNS, row_of(point, summary(accepted, valid)))
+        directory.write_record(f"points/{point.name}.json", summary(accepted, valid))
+        directory.append_row(POINTS, COLUMNS, row_of(point, summary(accepted, valid)).cells())
     return directory.path
 
 
@@ -88,9 +66,9 @@ def test_it_goes_where_it_is_told_and_overwrites_nothing_else(sweep, tmp_path):
 @pytest.mark.parametrize("content", ["{}", "[]", "no json"])
 def test_a_foreign_folder_is_told(tmp_path, content):
     (tmp_path / "summary.json").write_text(content)
-    with pytest.raises(ParameterError, match=r"damaged|holds no run"):
+    with pytest.raises(ParameterError, match=r"damaged|holds neither"):
         write_report(tmp_path)
-    with pytest.raises(ParameterError, match="no folder of results"):
+    with pytest.raises(ParameterError, match="nowhere"):
         write_report(tmp_path / "nowhere")
     assert not (tmp_path / "report.html").exists()
 

@@ -8,7 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments.results.run_directory import RunDirectory, read_csv, read_json
+from experiments.results.codec import read_record
+from experiments.results.run_directory import RunDirectory
+from experiments.results.tables import read_csv
 from experiments.spec.values import plain_name
 from topology.errors import MachineError, ParameterError
 
@@ -37,7 +39,7 @@ def test_a_directory_that_holds_something_is_refused_and_left_alone(tmp_path):
 @pytest.mark.parametrize("name", ["file", "file/below"])
 def test_a_file_in_the_way_is_refused(tmp_path, name):
     (tmp_path / "file").write_text("precious")
-    with pytest.raises(ParameterError, match="is no directory; choose another --out"):
+    with pytest.raises(ParameterError, match="is not a directory; choose another --out"):
         RunDirectory(tmp_path / name)
     assert (tmp_path / "file").read_text() == "precious"
 
@@ -58,8 +60,8 @@ def test_a_directory_without_write_permission_is_told(tmp_path, monkeypatch):
 def test_a_directory_is_discarded_until_it_has_a_summary(tmp_path):
     unused, used = RunDirectory(tmp_path / "a" / "b" / "unused"), RunDirectory(tmp_path / "used")
     for directory in (unused, used):
-        directory.write_json("manifest.json", {})
-    used.write_json("summary.json", {})
+        directory.write_record("manifest.json", {})
+    used.write_record("summary.json", {})
     unused.discard()
     used.discard()
     assert [path.name for path in tmp_path.iterdir()] == ["used"]
@@ -68,7 +70,7 @@ def test_a_directory_is_discarded_until_it_has_a_summary(tmp_path):
 
 def test_a_directory_that_was_there_is_emptied_and_stays(tmp_path):
     directory = RunDirectory(tmp_path)
-    directory.write_json("manifest.json", {})
+    directory.write_record("manifest.json", {})
     directory.discard()
     assert list(tmp_path.iterdir()) == []
 
@@ -89,7 +91,7 @@ def test_what_sudo_wrote_belongs_to_its_caller(tmp_path, monkeypatch):
     monkeypatch.setenv("SUDO_UID", "1000")
     monkeypatch.setenv("SUDO_GID", "1001")
     directory = RunDirectory(tmp_path / "results" / "run")
-    directory.write_json("summary.json", {})
+    directory.write_record("summary.json", {})
     directory.give_to_caller()
     assert {(name, 1000, 1001) for name in ("results", "run", "summary.json")} == set(given)
 
@@ -99,14 +101,14 @@ def test_what_sudo_wrote_belongs_to_its_caller(tmp_path, monkeypatch):
 
 def test_json_is_read_as_it_was_written(tmp_path):
     content = {"q": 3, "nested": {"list": [1, 2.5, None, "é"]}}
-    RunDirectory(tmp_path).write_json("summary.json", content)
-    assert read_json(tmp_path / "summary.json") == content
+    RunDirectory(tmp_path).write_record("summary.json", content)
+    assert read_record(tmp_path / "summary.json", dict[str, object]) == content
     assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
 
 
 def test_a_write_that_breaks_off_leaves_the_old_file(tmp_path, monkeypatch):
     directory = RunDirectory(tmp_path)
-    directory.write_json("summary.json", {"old": 1})
+    directory.write_record("summary.json", {"old": 1})
 
     def write_half(path: Path, text: str) -> None:
         path.write_bytes(text[: len(text) // 2].encode())
@@ -114,7 +116,7 @@ def test_a_write_that_breaks_off_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "write_text", write_half)
     with pytest.raises(OSError, match="No space left"):
-        directory.write_json("summary.json", {"new": 2})
+        directory.write_record("summary.json", {"new": 2})
     assert json.loads((tmp_path / "summary.json").read_text()) == {"old": 1}
 
 
@@ -135,24 +137,24 @@ def test_csv_may_have_more_columns_and_no_rows(tmp_path):
 
 
 def test_missing_json_means_no_run(tmp_path):
-    with pytest.raises(ParameterError, match=r"holds no run: summary\.json is missing"):
-        read_json(tmp_path / "summary.json")
+    with pytest.raises(ParameterError, match=r"summary\.json is missing"):
+        read_record(tmp_path / "summary.json", dict[str, object])
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"3", b'"text"', b"\xff\xfe\x00", b"{} {}"])
 def test_damaged_json_is_told(tmp_path, content):
     (tmp_path / "summary.json").write_bytes(content)
     with pytest.raises(ParameterError, match=r"summary\.json is damaged or not of PolarLab"):
-        read_json(tmp_path / "summary.json")
+        read_record(tmp_path / "summary.json", dict[str, object])
 
 
 def test_a_folder_in_place_of_json_is_told(tmp_path):
     with pytest.raises(ParameterError, match="is damaged or not of PolarLab"):
-        read_json(tmp_path)
+        read_record(tmp_path, dict[str, object])
 
 
 def test_missing_csv_means_no_complete_run(tmp_path):
-    with pytest.raises(ParameterError, match=r"is no complete run: t\.csv is missing"):
+    with pytest.raises(ParameterError, match=r"t\.csv is missing"):
         read_csv(tmp_path / "t.csv", ("a",))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from controller.occupancy.queues import QueueState
-from experiments.link_monitor import LinkLog
+from experiments.results.link_loads import LinkLog
 from experiments.results.validity import CpuSamples, Evidence, judge
 
 
@@ -13,45 +13,45 @@ def verdict_of(idle=(0.9,), lag_ms=0.1, **other):
 
 def test_an_idle_machine_and_a_punctual_sender_are_valid():
     verdict = verdict_of([0.9, 0.5])
-    assert verdict["valid"]
-    assert verdict["reasons"] == []
-    assert (verdict["cpu_idle"], verdict["generator_lag_ms_p99"]) == (0.5, 0.1)
-    assert verdict["link_rate_error"] is verdict["lost_outside_queues"] is None
+    assert verdict.valid
+    assert verdict.reasons == ()
+    assert (verdict.cpu_idle, verdict.generator_lag_ms_p99) == (0.5, 0.1)
+    assert verdict.link_rate_error is verdict.lost_outside_queues is None
 
 
 def test_one_busy_second_is_a_reason():
     verdict = verdict_of([0.9, 0.2, 0.9])
-    assert not verdict["valid"]
-    assert verdict["reasons"] == ["only 20% of the CPU was idle in one second; 35% are needed"]
+    assert not verdict.valid
+    assert verdict.reasons == ("only 20% of the CPU was idle in one second; 35% are needed",)
 
 
 def test_a_late_sender_is_a_reason():
-    [reason] = verdict_of(lag_ms=4.5)["reasons"]
+    [reason] = verdict_of(lag_ms=4.5).reasons
     assert "4.50 ms late; one packet time is 4.00 ms" in reason
 
 
 def test_nothing_sent_is_a_reason():
     verdict = verdict_of(lag_ms=None)
-    assert verdict["reasons"] == ["nothing was sent in the measured window"]
-    assert verdict["generator_lag_ms_p99"] is None
+    assert verdict.reasons == ("nothing was sent in the measured window",)
+    assert verdict.generator_lag_ms_p99 is None
 
 
 def test_a_saturated_link_that_is_too_slow_or_too_fast_is_a_reason():
-    assert verdict_of(rate_errors=[0.01, -0.04])["valid"]
-    assert verdict_of(rate_errors=[0.01, -0.04])["link_rate_error"] == -0.04
-    assert verdict_of(rate_errors=[0.01, -0.06])["reasons"] == ["a saturated link passed 94.0% of its rate"]
-    assert verdict_of(rate_errors=[0.07])["reasons"] == ["a saturated link passed 107.0% of its rate"]
+    assert verdict_of(rate_errors=[0.01, -0.04]).valid
+    assert verdict_of(rate_errors=[0.01, -0.04]).link_rate_error == -0.04
+    assert verdict_of(rate_errors=[0.01, -0.06]).reasons == ("a saturated link passed 94.0% of its rate",)
+    assert verdict_of(rate_errors=[0.07]).reasons == ("a saturated link passed 107.0% of its rate",)
 
 
 def test_packets_that_no_queue_dropped_are_a_reason():
-    assert verdict_of(sent=1000, lost_elsewhere=9)["valid"]
+    assert verdict_of(sent=1000, lost_elsewhere=9).valid
     verdict = verdict_of(sent=1000, lost_elsewhere=25)
-    assert verdict["reasons"] == ["2.5% of the packets were lost elsewhere than in the links' queues"]
-    assert verdict_of(sent=1000, lost_elsewhere=-3)["lost_outside_queues"] == 0
+    assert verdict.reasons == ("2.5% of the packets were lost elsewhere than in the links' queues",)
+    assert verdict_of(sent=1000, lost_elsewhere=-3).lost_outside_queues == 0
 
 
 def test_all_reasons_are_told():
-    assert len(verdict_of([0.1], 9.0, rate_errors=[-0.2], sent=10, lost_elsewhere=5)["reasons"]) == 4
+    assert len(verdict_of([0.1], 9.0, rate_errors=[-0.2], sent=10, lost_elsewhere=5).reasons) == 4
 
 
 def queue(waiting, sent, dropped=0):

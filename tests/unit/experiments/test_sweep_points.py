@@ -2,94 +2,70 @@
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
+import records
 
-from experiments.figures.sweep import is_sweep, plot_sweep, simulated_curve
+from experiments.figures.sweep import plot_sweep, simulated_curve
+from experiments.results.codec import plain
+from experiments.results.model import Adaptation, Predicted
+from experiments.results.open import Sweep, open_results
 from experiments.results.run_directory import RunDirectory
-from experiments.results.tables import (
+from experiments.results.sweep_points import (
     COLUMNS,
     POINTS,
-    as_numbers,
     held_settings,
     measured_points,
-    read_points,
     row_of,
+    rows_of,
 )
 from experiments.spec.sweep import Point, SweepOptions
 from topology.errors import ParameterError
 
-SETTINGS = {
-    "name": "polarfly",
-    "params": {"q": 5},
-    "hosts": 3,
-    "link_rate_bps": 500_000,
-    "queue_packets": 32,
-    "frame_bytes": 1000,
-}
-
-
-def summary(accepted, **other):
-    return {
-        "offered": 0.5,
-        "accepted": accepted,
-        "loss": 0.1,
-        "out_of_order": 3,
-        "seed": 1,
-        "latency_ms": {"mean": 2.0, "p50": 1.0, "p99": 9.0},
-        "fidelity": {
-            "valid": True,
-            "cpu_idle": 0.5,
-            "generator_lag_ms_p99": 0.2,
-            "link_rate_error": None,
-            "lost_outside_queues": 0.0,
-        },
-        **other,
-    }
+SETTINGS = records.sweep_manifest().sweep
 
 
 @pytest.fixture
 def sweep(tmp_path):
     directory = RunDirectory(tmp_path / "sweep", go_on=True)
-    directory.write_json("manifest.json", {"sweep": SETTINGS})
-    predicted = {"predicted": {"accepted": 0.3}}
-    adapted = {"adaptation": {"groups_modified": 7}}
+    directory.write_record("manifest.json", records.sweep_manifest())
+    adaptation = Adaptation("netlink", 7)
     for point, values in (
-        (Point("min", "tornado", 0.5), summary(0.29, **predicted)),
-        (Point("ugal-pf", "tornado", 0.5), summary(0.49, **adapted)),
-        (Point("ugal-pf", "perm2hop", 0.333333), summary(0.33, **adapted)),
+        (Point("min", "tornado", 0.5), records.summary(accepted=0.29, predicted=Predicted(0.3))),
+        (Point("ugal-pf", "tornado", 0.5), records.summary(accepted=0.49, adaptation=adaptation)),
+        (Point("ugal-pf", "perm2hop", 0.333333), records.summary(accepted=0.33, adaptation=adaptation)),
     ):
-        directory.append_row(POINTS, COLUMNS, row_of(point, values))
+        directory.append_row(POINTS, COLUMNS, row_of(point, values).cells())
     return directory
 
 
-def test_points_come_back_as_they_were_written(sweep):
-    assert list(measured_points(sweep.path)) == [
+def test_points_are_read_as_they_were_written(sweep):
+    assert measured_points(sweep.path) == {
         Point("min", "tornado", 0.5),
         Point("ugal-pf", "tornado", 0.5),
         Point("ugal-pf", "perm2hop", 0.333333),
-    ]
-    rows = read_points(sweep.path, SweepOptions(("ugal-pf", "min"), ("tornado",), (0.5,)).points())
-    assert [(row["routing"], row["accepted"]) for row in rows] == [("ugal-pf", "0.49"), ("min", "0.29")]
-    numbers = as_numbers(rows[1])
-    assert (numbers["valid"], numbers["accepted"], numbers["groups_modified"]) == (True, 0.29, None)
-    assert numbers["predicted_accepted"] == 0.3
+    }
+    rows = rows_of(sweep.path, SweepOptions(("ugal-pf", "min"), ("tornado",), (0.5,)).points())
+    assert [(row.routing, row.accepted) for row in rows] == [("ugal-pf", 0.49), ("min", 0.29)]
+    assert (rows[1].valid, rows[1].groups_modified, rows[1].predicted_accepted) == (True, None, 0.3)
+    assert rows[0].groups_modified == 7
 
 
 def test_a_torn_row_is_dropped_and_the_others_stay(sweep):
     with open(sweep.path / POINTS, "a") as file:
         file.write("min,tornado,0.9,0.8")
     sweep.drop_torn_row(POINTS)
-    assert len(list(measured_points(sweep.path))) == 3
+    assert len(measured_points(sweep.path)) == 3
     sweep.drop_torn_row(POINTS)
-    assert len(list(measured_points(sweep.path))) == 3
+    assert len(measured_points(sweep.path)) == 3
 
 
 @pytest.mark.parametrize("content", ["", "routing,pat"])
 def test_a_table_without_a_whole_row_is_none(sweep, content):
     (sweep.path / POINTS).write_text(content)
     sweep.drop_torn_row(POINTS)
-    assert list(measured_points(sweep.path)) == []
+    assert measured_points(sweep.path) == frozenset()
 
 
 def test_a_folder_of_something_else_is_no_sweep(tmp_path):
@@ -100,9 +76,9 @@ def test_a_folder_of_something_else_is_no_sweep(tmp_path):
     with pytest.raises(ParameterError, match="is missing"):
         held_settings(tmp_path)
     (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(ParameterError, match="holds no sweep"):
+    with pytest.raises(ParameterError, match="does not hold a sweep"):
         held_settings(tmp_path)
-    for damaged in ({}, [], {"name": "polarfly"}, {**SETTINGS, "hosts": "3"}):
+    for damaged in ({}, [], {"name": "polarfly"}, {**plain(SETTINGS), "hosts": "3"}):
         (tmp_path / "manifest.json").write_text(json.dumps({"sweep": damaged}))
         with pytest.raises(ParameterError, match="is damaged"):
             held_settings(tmp_path)
@@ -124,7 +100,7 @@ def test_what_somebody_else_put_into_a_folder_stays_theirs(tmp_path, monkeypatch
 
 
 def test_the_figure_of_a_sweep(sweep):
-    assert is_sweep(sweep.path)
+    assert isinstance(open_results(sweep.path), Sweep)
     png, svg = plot_sweep(sweep.path)
     assert png.read_bytes().startswith(b"\x89PNG")
     text = svg.read_text()
@@ -132,10 +108,10 @@ def test_the_figure_of_a_sweep(sweep):
     assert len(text) > 20_000
 
 
-@pytest.mark.parametrize("damage", ["min,tornado,0.5,abc\n", "x\n"])
+@pytest.mark.parametrize("damage", ["min,tornado,0.5,abc\n", "x\n", "nan"])
 def test_a_damaged_table_is_told(sweep, damage):
-    with open(sweep.path / POINTS, "a") as file:
-        file.write(damage)
+    path = sweep.path / POINTS
+    path.write_text(path.read_text().replace("0.29", "nan") if damage == "nan" else path.read_text() + damage)
     with pytest.raises(ParameterError, match="damaged"):
         plot_sweep(sweep.path)
 
@@ -145,9 +121,9 @@ def test_the_simulator_is_drawn_only_for_the_fabric_that_it_was_run_for():
     accepted = {point.offered: point.accepted for point in curve}
     assert accepted == {0.2: 0.1995, 0.4: 0.3986, 0.5: 0.4986}
     assert curve[0].latency_packets == 18.0 / 4
-    assert simulated_curve({**SETTINGS, "hosts": 2}, "ugal-pf", "perm2hop") == []
-    assert simulated_curve({**SETTINGS, "params": {"q": 7}}, "ugal-pf", "perm2hop") == []
-    assert simulated_curve({**SETTINGS, "name": "ring"}, "ugal-pf", "perm2hop") == []
+    assert simulated_curve(replace(SETTINGS, hosts=2), "ugal-pf", "perm2hop") == []
+    assert simulated_curve(replace(SETTINGS, params={"q": 7}), "ugal-pf", "perm2hop") == []
+    assert simulated_curve(replace(SETTINGS, name="ring"), "ugal-pf", "perm2hop") == []
     assert simulated_curve(SETTINGS, "ugal-pf", "tornado") == []
 
 
@@ -158,8 +134,8 @@ def test_a_sweep_of_an_older_version_is_read_drawn_and_gone_on_with(sweep):
     older = [[cell for place, cell in enumerate(row) if place not in later] for row in rows]
     path.write_text("".join(",".join(row) + "\n" for row in older))
     assert plot_sweep(sweep.path)
-    count = len(list(measured_points(sweep.path)))
+    count = len(measured_points(sweep.path))
     new = Point("min", "uniform", 0.7)
-    sweep.append_row(POINTS, COLUMNS, row_of(new, summary(0.6)))
-    assert len(list(measured_points(sweep.path))) == count + 1
+    sweep.append_row(POINTS, COLUMNS, row_of(new, records.summary(accepted=0.6)).cells())
+    assert len(measured_points(sweep.path)) == count + 1
     assert {line.count(",") for line in path.read_text().splitlines()} == {len(older[0]) - 1}

@@ -1,0 +1,109 @@
+"""Course of a failover demonstration: failure, repair and plans, from probes, faults and reports."""
+
+from __future__ import annotations
+
+from controller.reports import Replanned
+from experiments.failover_probes import Probes, milliseconds
+from experiments.fault_injector import FaultSchedule
+from experiments.results.failover import FailoverSummary, Phases
+from experiments.results.record import FabricRecord
+from experiments.spec.failover import FailoverOptions
+from topology.faults import CONTROLLER
+from traffic.engine.jobs import Clock
+
+
+class Course:
+    """Course of a demonstration: failure, repair and plans, in seconds since the probes' start."""
+
+    def __init__(self, options: FailoverOptions, probes: Probes, faults: FaultSchedule, clock: Clock) -> None:
+        self.probes = probes
+        self._options = options
+        self._started = faults.done
+        self._replans = faults.replans(clock)
+        self._ports_set_s = faults.ports_set(clock)
+        self._faults = faults.record(clock)
+        broken = [entry for entry in self._started if entry.fault.element != CONTROLLER]
+        self._fails = [entry for entry in broken if not entry.fault.restores]
+        restores = [entry for entry in broken if entry.fault.restores]
+        self._fail_s = self._fails[0].began_s if self._fails else options.fail_s
+        self._restore_s = restores[0].began_s if restores else options.restore_s
+        heard_s = probes.all_heard_again_s(self._fail_s, self._restore_s)
+        self._heard_s = heard_s if self._fails else None
+
+    def summary(self, fabric: FabricRecord, affected: int) -> FailoverSummary:
+        """Returns the result, without the circumstances of the measurement.
+
+        Args:
+            fabric: the fabric.
+            affected: pairs of hosts that the failure affects.
+        """
+        failures = [(time_s, report) for time_s, report in self._replans if report.failed != "none"]
+        converged_s = failures[0][0] - self._fail_s if failures and self._fails else None
+        phases = self._phases()
+        fast, slow = self.probes.streams
+        return FailoverSummary(
+            name=fabric.options.name,
+            params=dict(fabric.options.params),
+            routing=fabric.options.routing,
+            hosts=fabric.options.hosts,
+            local_repair=fabric.options.local_repair,
+            failed=tuple(entry.fault.element.name for entry in self._started if not entry.fault.restores),
+            pairs_watched=len(fast.pairs),
+            packets_sent=len(self.probes.sent_s),
+            packets_lost=int((~self.probes.arrived).sum()),
+            gap_ms=milliseconds(self.probes.longest_silence_s(self._fail_s, self._restore_s)),
+            probe_interval_ms=fast.interval_ns / 1e6,
+            all_pairs_interval_ms=slow.interval_ns / 1e6,
+            repaired_by=repaired_by(self._heard_s, self._acted_s(failures), broken=bool(self._fails)),
+            repaired_ms=None if self._heard_s is None else milliseconds(self._heard_s - self._fail_s),
+            controller_converged_ms=None if converged_s is None else milliseconds(converged_s),
+            cut_off_pairs=failures[-1][1].cut_off_pairs if failures else 0,
+            # At the very end of the failure: neither switches nor controller had helped.
+            silent_pairs=self.probes.silent_pairs(self._restore_s - 0.5, self._restore_s),
+            faults=self._faults,
+            lost_at_restore=phases.restored.lost,
+            phases=phases,
+            pairs_affected=affected,
+        )
+
+    def _phases(self) -> Phases:
+        return Phases(
+            before=self.probes.phase(0.0, self._fail_s),
+            failed=self.probes.phase(self._fail_s, self._restore_s),
+            restored=self.probes.phase(self._restore_s, self._options.end_s),
+        )
+
+    def _acted_s(self, failures: list[tuple[float, Replanned]]) -> float | None:
+        """Returns the time from which the controller may have helped: it sets ports down before it plans."""
+        times_s = [time_s - report.seconds + report.planning_s for time_s, report in failures]
+        times_s += [time_s for time_s in self._ports_set_s if time_s > self._fail_s]
+        return min(times_s, default=None)
+
+    def events(self) -> tuple[tuple[float, str], ...]:
+        """Returns (seconds since the probes' start, description) of all that happened, in order of time."""
+        events = [(entry.began_s, str(entry.fault)) for entry in self._started]
+        if self._heard_s is not None:
+            events.append((self._heard_s, "all watched pairs heard again"))
+        events += [(time_s, _replanned(report.failed)) for time_s, report in self._replans]
+        return tuple(sorted(events))
+
+
+def repaired_by(heard_s: float | None, acted_s: float | None, *, broken: bool) -> str:
+    """Returns the part of the fabric that repaired a failure.
+
+    Args:
+        heard_s: time at which all watched pairs were heard again; None if never.
+        acted_s: time from which the controller may have helped; None if it did nothing.
+        broken: whether anything but the controller failed.
+    """
+    if not broken:
+        return "nothing was broken"
+    if heard_s is None:
+        return "nobody"
+    return "controller" if acted_s is not None and heard_s > acted_s else "switches"
+
+
+def _replanned(failed: str) -> str:
+    if failed == "none":
+        return "the controller's first plan is back"
+    return f"the controller's plan without {failed} is in place"

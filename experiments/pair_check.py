@@ -1,0 +1,111 @@
+"""Check of all pairs of hosts: one probe for each, compared with the hops that the plan promises."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from emulation.subprocesses import marked_environment
+from experiments.events.base import Notify
+from experiments.events.bringup import PairCheckPassed, PairCheckStarted, PairsDelivered
+from experiments.live_fabric import LiveFabric
+from experiments.results.model import PairCheck
+from experiments.traffic_jobs import deaths_named, make_job
+from routing.registry import routing
+from topology.addressing import Host
+from topology.errors import NegativeResult
+from traffic.engine.engine import run_traffic
+from traffic.wire.layout import HEADER_BYTES
+from traffic.workload.schedule import AllPairsSchedule
+
+_NS = 1_000_000_000
+_CHECK_ATTEMPTS, _MOST_FALSE_ALARMS = 3, 1e-6
+# On a slow machine switches take long to decide about many probes: later attempts wait longer for them.
+_LATER_WAITS_NS = (0, _NS, 4 * _NS)
+_FOREVER_NS = 1 << 62
+_CHECK_PROBES_PER_S = 2500  # every probe is the first of its kind in some switch, and costs accordingly
+
+
+def check_all_pairs(fabric: LiveFabric, notify: Notify) -> PairCheck:
+    """Sends a probe for every ordered pair of hosts and compares its hops with the plan's promise.
+
+    Args:
+        fabric: the fabric, up.
+        notify: takes the events.
+
+    Raises:
+        NegativeResult: a probe does not arrive, or takes more hops than the routing promises, or, where
+            that is the shortest path, fewer; a pair is named. Or a process of the fabric ended.
+    """
+    count = len(fabric.hosts)
+    started = time.monotonic()
+    notify(PairCheckStarted(count * (count - 1)))
+    with deaths_named(fabric):
+        check = _probe(fabric, notify)
+    notify(PairCheckPassed(check.longest))
+    return replace(check, seconds=round(time.monotonic() - started, 3))
+
+
+def _probe(fabric: LiveFabric, notify: Notify) -> PairCheck:
+    """Sends the probes, those that are missing again, and judges them."""
+    count = len(fabric.hosts)
+    pairs = count * (count - 1)
+    expected = fabric.plan.hop_bound(fabric.host_distances())
+    hops = np.zeros((count, count), np.uint8)
+    arrived = np.eye(count, dtype=bool)
+    repeated = 0
+    packet_ns = _NS * HEADER_BYTES * 8 // fabric.options.links.rate_bps
+    round_ns = max(count * _NS // _CHECK_PROBES_PER_S, 4 * packet_ns)
+    for attempt in range(_attempts(fabric.options.links.loss, int(expected.max()), count * count)):
+        skip = tuple(np.flatnonzero(arrived).tolist())
+        if attempt:
+            repeated += count * count - len(skip)
+        schedule = AllPairsSchedule(count, round_ns, skip)
+        # However late a probe is sent or arrives, it counts: only the switches are checked here.
+        job = make_job(fabric, schedule, HEADER_BYTES, attempt, 1, (0, _FOREVER_NS))
+        job = replace(job, quiet_ns=job.quiet_ns + _LATER_WAITS_NS[min(attempt, 2)])
+        result = run_traffic(job, marked_environment(), fabric.network.run_dir)
+        new = result.received.frames > 0
+        hops[new] = result.received.hops_max[new]
+        arrived |= new
+        notify(PairsDelivered(int(arrived.sum()) - count, pairs))
+        if arrived.all():
+            break
+    shortest = routing(fabric.options.routing).shortest
+    wrong = arrived & ((hops != expected) if shortest else (hops > expected))
+    _raise_if_negative(fabric.hosts, arrived, wrong, hops, expected)
+    return PairCheck(pairs, pairs, repeated, 0, int(hops.max()))
+
+
+def _attempts(loss: float, hops: int, pairs: int) -> int:
+    """Returns the number of attempts after which random loss on links hardly ever cuts a pair off."""
+    missed = 1 - (1 - loss) ** hops
+    if not missed:
+        return _CHECK_ATTEMPTS
+    return max(_CHECK_ATTEMPTS, math.ceil(math.log(_MOST_FALSE_ALARMS / pairs) / math.log(missed)))
+
+
+def _raise_if_negative(
+    hosts: tuple[Host, ...],
+    arrived: npt.NDArray[np.bool_],
+    wrong: npt.NDArray[np.bool_],
+    hops: npt.NDArray[np.uint8],
+    expected: npt.NDArray[np.int16],
+) -> None:
+    if not arrived.all():
+        source, destination = np.argwhere(~arrived)[0]
+        raise NegativeResult(
+            f"{int((~arrived).sum())} pairs of hosts do not reach each other, "
+            f"{hosts[source].name} to {hosts[destination].name} among them"
+        )
+    if wrong.any():
+        source, destination = np.argwhere(wrong)[0]
+        raise NegativeResult(
+            f"{int(wrong.sum())} pairs take other paths than planned: {hosts[source].name} to "
+            f"{hosts[destination].name} {hops[source, destination]} hops, not "
+            f"{expected[source, destination]}"
+        )

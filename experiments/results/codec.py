@@ -1,0 +1,64 @@
+"""Records as JSON: typed dataclasses written as objects and read back.
+
+A field made by `omitted` is left out of the object where it is None; every other field is always there.
+Readers pass over keys that they do not know, so that newer files can be read by older code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from topology.errors import ParameterError
+
+Record = TypeVar("Record")
+
+_OMITTED = "omitted where None"
+
+
+def omitted() -> Any:
+    """Returns a dataclass field that is None by default, and then left out of the JSON object."""
+    return field(default=None, metadata={_OMITTED: True})
+
+
+def plain(value: Any) -> Any:
+    """Returns a record as JSON can carry it: objects, lists, strings, numbers.
+
+    Args:
+        value: a dataclass, a mapping, a sequence, or what JSON has itself.
+
+    Returns:
+        The same as dictionaries (keys as text) and lists; fields in the order of the dataclass.
+    """
+    if is_dataclass(value):
+        present = ((f, getattr(value, f.name)) for f in fields(value))
+        return {f.name: plain(v) for f, v in present if v is not None or _OMITTED not in f.metadata}
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return value
+
+
+def read_record(path: Path, kind: type[Record]) -> Record:
+    """Returns the record that a JSON file holds.
+
+    Args:
+        path: the file.
+        kind: the dataclass of the record.
+
+    Raises:
+        ParameterError: there is no such file, it is not JSON, or its content does not fit the dataclass.
+    """
+    import msgspec  # only where results are read
+
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        raise ParameterError(f"{path.parent} does not hold a run: {path.name} is missing") from None
+    except (IsADirectoryError, NotADirectoryError):
+        raise ParameterError(f"{path} is damaged or not of PolarLab") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{path} is damaged or not of PolarLab: {error}") from None

@@ -1,0 +1,225 @@
+"""Manifests: everything that a result depends on, key by key.
+
+`manifest.json` is one of these dataclasses as JSON (`codec`): RunManifest of a run or a failover
+demonstration, SweepManifest of a sweep.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from emulation.requirements import available_memory_bytes, emulation_versions
+from experiments.results.codec import omitted
+from experiments.results.model import FORMAT, FabricSettings
+from experiments.results.record import FabricRecord
+
+_PACKAGES = ("polarlab", "numpy", "ryu", "eventlet", "scapy")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Machine of a measurement: processor architecture, cores, free memory in MiB at the start."""
+
+    architecture: str
+    cores: int | None
+    memory_available_mib: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrafficSettings:
+    """Settings of the traffic, as asked for; what does not apply is absent.
+
+    Attributes:
+        pattern: traffic pattern, or collective with its algorithm.
+        load: offered load, 0 to 1 of the injection capacity.
+        frame_bytes: length of a frame in bytes, without FCS.
+        flows: source ports for each pair of hosts.
+        warmup_s, duration_s: seconds before the measured window (at most, if `steady`), and in it.
+        seed: seed of the random generator.
+        faults: fault schedule, a line for each fault.
+        arrivals: arrival process.
+        steady: whether the warm-up ends when the throughput is steady.
+        ranks, placement, message_bytes, iterations, warmup_iterations, slices: of a collective.
+        elements, kill_controller, fail_s, restore_s, end_s: of a failover demonstration.
+    """
+
+    pattern: str | None = omitted()
+    load: float | None = omitted()
+    frame_bytes: int | None = omitted()
+    flows: int | None = omitted()
+    warmup_s: float | None = omitted()
+    duration_s: float | None = omitted()
+    seed: int | None = omitted()
+    faults: tuple[str, ...] | None = omitted()
+    arrivals: str | None = omitted()
+    steady: bool | None = omitted()
+    ranks: int | None = omitted()
+    placement: str | None = omitted()
+    message_bytes: tuple[int, ...] | None = omitted()
+    iterations: int | None = omitted()
+    warmup_iterations: int | None = omitted()
+    slices: int | None = omitted()
+    elements: tuple[str, ...] | None = omitted()
+    kill_controller: bool | None = omitted()
+    fail_s: float | None = omitted()
+    restore_s: float | None = omitted()
+    end_s: float | None = omitted()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Manifest(FabricSettings):
+    """Part that the manifests of all experiments share.
+
+    Attributes:
+        started: local time with its offset from UTC, ISO 8601.
+        local_repair: whether switches have backup paths.
+        seed: seed of the random generator.
+        datapath, datapath_asked: datapath of the switches, and the one that was asked for.
+        versions: versions of the software.
+        kernel: release of the kernel.
+        machine: the machine.
+        format: version of this record's meaning.
+    """
+
+    started: str = ""
+    local_repair: bool = True
+    seed: int = 0
+    datapath: str = ""
+    datapath_asked: str = "auto"
+    versions: Mapping[str, str]
+    kernel: str = ""
+    machine: Machine | None = None
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunManifest(_Manifest):
+    """Manifest of a run or a failover demonstration.
+
+    Attributes:
+        routing: name of the routing.
+        traffic: settings of the traffic.
+        occupancy, occupancy_asked: source of an adaptive routing's occupancies, and the one asked for.
+    """
+
+    routing: str
+    traffic: TrafficSettings = TrafficSettings()
+    occupancy: str | None = None
+    occupancy_asked: str | None = None
+
+
+@dataclass(frozen=True)
+class RoutingOccupancy:
+    """Source of a routing's occupancies in a sweep, and the one that was asked for."""
+
+    occupancy: str | None = None
+    occupancy_asked: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepSettings(FabricSettings):
+    """Settings that all points of a sweep share, and the points that were asked for.
+
+    Attributes:
+        datapath, occupancy, local_repair, faults, frame_bytes, flows: as in manifests of runs.
+        warmup_s, duration_s, seed, arrivals, steady: as in manifests of runs.
+        routings, patterns, loads: values that the sweep goes over.
+        repeat: replications of each point.
+    """
+
+    datapath: str = "auto"
+    occupancy: str = "netlink"
+    local_repair: bool = True
+    faults: tuple[str, ...] = ()
+    frame_bytes: int
+    flows: int = 64
+    warmup_s: float = 0.0
+    duration_s: float = 0.0
+    seed: int = 1
+    routings: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    loads: tuple[float, ...] = ()
+    repeat: int = 1
+    arrivals: str = "poisson"
+    steady: bool = False
+
+    def difference(self, other: SweepSettings) -> str | None:
+        """Returns the first setting, by name, that keeps points of both out of one sweep; None if none does.
+
+        Other routings, patterns and loads only add points.
+        """
+        names = sorted({field.name for field in fields(self)} - {"routings", "patterns", "loads"})
+        return next((name for name in names if getattr(self, name) != getattr(other, name)), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepManifest(_Manifest):
+    """Manifest of a sweep: its settings, and the occupancies of each routing measured so far."""
+
+    routings: Mapping[str, RoutingOccupancy]
+    sweep: SweepSettings
+
+
+def run_manifest(fabric: FabricRecord, traffic: TrafficSettings, seed: int) -> RunManifest:
+    """Returns the manifest of a run or a failover demonstration that starts now on this machine.
+
+    Args:
+        fabric: the fabric.
+        traffic: settings of the traffic.
+        seed: seed of the random generator.
+    """
+    sources = _sources(fabric)
+    return RunManifest(
+        **_shared(fabric, seed),
+        routing=fabric.options.routing,
+        traffic=traffic,
+        occupancy=sources.occupancy,
+        occupancy_asked=sources.occupancy_asked,
+    )
+
+
+def sweep_manifest(
+    fabric: FabricRecord, settings: SweepSettings, before: SweepManifest | None
+) -> SweepManifest:
+    """Returns the manifest of a sweep that turns to the routing of a fabric.
+
+    Args:
+        fabric: the fabric.
+        settings: settings of the sweep.
+        before: manifest so far, with the routings that were measured before; None at the first.
+    """
+    routings = {**(before.routings if before else {}), fabric.options.routing: _sources(fabric)}
+    return SweepManifest(**_shared(fabric, settings.seed), routings=routings, sweep=settings)
+
+
+def _shared(fabric: FabricRecord, seed: int) -> dict[str, Any]:
+    """Returns the part that the manifests of all experiments share."""
+    return {
+        **fabric.options.settings(),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "local_repair": fabric.options.local_repair,
+        "seed": seed,
+        "datapath": fabric.datapath,
+        "datapath_asked": fabric.options.datapath,
+        "versions": versions(),
+        "kernel": platform.release(),
+        "machine": Machine(platform.machine(), os.cpu_count(), available_memory_bytes() >> 20),
+    }
+
+
+def _sources(fabric: FabricRecord) -> RoutingOccupancy:
+    """Returns the source of a fabric's occupancies; none where its routing does not adapt."""
+    asked = None if fabric.occupancy is None else fabric.options.occupancy
+    return RoutingOccupancy(fabric.occupancy, asked)
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of the software that produces results, by name."""
+    packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    return {**packages, "python": platform.python_version(), **emulation_versions()}

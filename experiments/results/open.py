@@ -1,0 +1,128 @@
+"""Opened results: a folder as a Run, a Sweep or a Failover, whose typed content is read when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from experiments.results.codec import read_record
+from experiments.results.failover import FailoverSummary
+from experiments.results.manifest import RunManifest, SweepManifest
+from experiments.results.model import Summary
+from experiments.results.run_directory import MANIFEST, SUMMARY, seed_folder
+from experiments.results.sweep_points import POINTS, POINTS_FOLDER, PointRow, point_rows, read_sweep_manifest
+from experiments.results.tables import PROBES, read_csv
+from experiments.spec.sweep import Point
+from topology.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class _Results:
+    """Folder of results.
+
+    Attributes:
+        folder: the folder.
+    """
+
+    folder: Path
+
+    def table(self, name: str, columns: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
+        """Returns the columns of one of the folder's CSV files, as text.
+
+        Args:
+            name: name of the file, as `throughput.csv`.
+            columns: names of the columns.
+            later: of these, the columns that results of older versions lack; there they are empty.
+
+        Raises:
+            ParameterError: the file is missing or damaged.
+        """
+        return read_csv(self.folder / name, columns, later)
+
+
+class Run(_Results):
+    """Results of one run, or of several replications of it."""
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The result; raises ParameterError where it is missing or damaged."""
+        return read_record(self.folder / SUMMARY, Summary)
+
+    @cached_property
+    def manifest(self) -> RunManifest:
+        """Everything that the result depends on; raises ParameterError where it is missing or damaged."""
+        return read_record(self.folder / MANIFEST, RunManifest)
+
+    @property
+    def replications(self) -> tuple[Run, ...]:
+        """The runs of several seeds; the run itself where there is only one."""
+        repeat = self.summary.repeat
+        if repeat is None:
+            return (self,)
+        return tuple(Run(self.folder / seed_folder(seed)) for seed in repeat.seeds)
+
+
+class Sweep(_Results):
+    """Results of a sweep."""
+
+    @cached_property
+    def manifest(self) -> SweepManifest:
+        """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
+        return read_sweep_manifest(self.folder)
+
+    @cached_property
+    def points(self) -> Mapping[Point, PointRow]:
+        """The measured points by routing, pattern and load; raises ParameterError if they are damaged."""
+        return point_rows(self.folder)
+
+    def summary(self, point: Point) -> Summary | None:
+        """Returns the result of a point in full; None where only its row is left.
+
+        Args:
+            point: a point of the sweep.
+
+        Raises:
+            ParameterError: the result is damaged.
+        """
+        path = self.folder / POINTS_FOLDER / f"{point.name}.json"
+        return read_record(path, Summary) if path.exists() else None
+
+
+class Failover(_Results):
+    """Results of a failover demonstration."""
+
+    @cached_property
+    def summary(self) -> FailoverSummary:
+        """The result; raises ParameterError where it is missing or damaged."""
+        return read_record(self.folder / SUMMARY, FailoverSummary)
+
+    @cached_property
+    def manifest(self) -> RunManifest:
+        """Everything that the result depends on; raises ParameterError where it is missing or damaged."""
+        return read_record(self.folder / MANIFEST, RunManifest)
+
+
+Results = Run | Sweep | Failover
+
+
+def open_results(folder: Path | str) -> Results:
+    """Returns the results that a folder holds.
+
+    Args:
+        folder: output directory of `polarlab run`, `sweep` or `demo failover`.
+
+    Raises:
+        ParameterError: the folder does not exist, or holds none of these.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise ParameterError(f"{path} is not a directory of results")
+    if (path / POINTS).exists():
+        return Sweep(path)
+    if (path / PROBES).exists():
+        return Failover(path)
+    if (path / SUMMARY).exists():
+        return Run(path)
+    raise ParameterError(f"{path} holds neither a run nor a sweep nor a failover: {SUMMARY} is missing")

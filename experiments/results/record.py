@@ -1,0 +1,102 @@
+"""Records of runs: all that was observed, from whichever backend carried the traffic.
+
+A backend (the emulation; others may follow) gives a RunRecord. Summaries, series and figures are made of it
+and need nothing that runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.results.link_loads import LinkLoads, LinkLog, directed_links, link_loads
+from experiments.results.model import Adaptation, FaultRecord, PairCheck, RuleCounts
+from experiments.results.validity import CpuSamples
+from experiments.spec.collective import CollectiveOptions
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.traffic import TrafficOptions
+from routing.plan.model import RoutePlan
+from topology.addressing import Host
+from traffic.engine.engine import TrafficResult
+
+RunOptions = TrafficOptions | CollectiveOptions
+
+
+@dataclass(frozen=True)
+class FabricRecord:
+    """Fabric that carried the traffic.
+
+    Attributes:
+        options: its specification.
+        datapath: datapath of its switches.
+        occupancy: source of the occupancies that an adaptive routing goes by; None for other routings.
+        plan: plan that its switches hold.
+        hosts: all hosts, router by router.
+        rules: rules and groups of the plan.
+        bringup_s: seconds of each step of the bring-up.
+    """
+
+    options: FabricOptions
+    datapath: str
+    occupancy: str | None
+    plan: RoutePlan
+    hosts: tuple[Host, ...]
+    rules: RuleCounts
+    bringup_s: Mapping[str, float]
+
+    def host_distances(self) -> npt.NDArray[np.int16]:
+        """Returns the distance of every ordered pair of hosts in router links: int16 array, hosts x hosts."""
+        routers = np.array([host.router for host in self.hosts])
+        return self.options.topology.distances(routers[:, None], routers[None, :])
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """Run of traffic over a fabric, as it was observed.
+
+    Attributes:
+        fabric: the fabric.
+        traffic: specification of the traffic.
+        check: check of all pairs of hosts before it.
+        result: counts of all packets.
+        cpu: idle share of the CPU, second by second.
+        links: readings of the links' queues; None where they could not be read.
+        adaptation: work of the controller.
+        faults: faults that were injected, if any were asked for.
+        troubles: reasons why the run did not end as it should, a sentence each.
+    """
+
+    fabric: FabricRecord
+    traffic: RunOptions
+    check: PairCheck
+    result: TrafficResult
+    cpu: CpuSamples
+    links: LinkLog | None
+    adaptation: Adaptation
+    faults: FaultRecord | None = None
+    troubles: tuple[str, ...] = ()
+
+    @property
+    def start_s(self) -> float:
+        """Start of the traffic on time.monotonic's clock."""
+        return self.result.clock.monotonic_ns / 1e9
+
+    @property
+    def window_s(self) -> tuple[float, float]:
+        """Begin and end of the window that was really measured, in seconds since the start of the traffic."""
+        last_s = self.result.sent.seconds
+        if self.result.window_ns is None:
+            return last_s, last_s
+        begin_s, end_s = (time_ns / 1e9 for time_ns in self.result.window_ns)
+        return (min(begin_s, last_s), min(end_s, last_s)) if self.result.interrupted else (begin_s, end_s)
+
+    def link_loads(self) -> LinkLoads | None:
+        """Returns the loads of all links between routers in the measured window, if they were observed."""
+        if self.links is None:
+            return None
+        begin_s, end_s = (self.start_s + time_s for time_s in self.window_s)
+        links = directed_links(self.fabric.options.topology)
+        return link_loads(self.links.history, links, begin_s, end_s, self.fabric.options.links.rate_bps)

@@ -1,0 +1,204 @@
+"""Summary of a run, computed from its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from experiments.results.collective import collective_summary
+from experiments.results.link_loads import jain
+from experiments.results.manifest import versions
+from experiments.results.model import (
+    Latencies,
+    LinkSummary,
+    PacketCounts,
+    Predicted,
+    Summary,
+)
+from experiments.results.record import RunOptions, RunRecord
+from experiments.results.validity import Evidence, judge
+from experiments.spec.collective import CollectiveOptions
+from experiments.spec.traffic import TrafficOptions
+from experiments.theory.fluid_model import predict_pattern
+from routing.registry import routing
+from traffic.metrics.histogram import LogHistogram
+from traffic.workload.patterns import make_pattern
+
+NOT_STEADY = "the throughput had not settled when the warm-up had to end"
+INTERRUPTED = "it was interrupted before its end"
+
+
+def summarise(record: RunRecord) -> Summary:
+    """Returns the result of a run, with every reason not to trust it."""
+    fabric, options, received = record.fabric, record.traffic, record.result.received
+    begin_s, end_s = record.window_s
+    summary = Summary(
+        **fabric.options.settings(),
+        routing=fabric.options.routing,
+        pattern=options.pattern,
+        endpoints=len(fabric.hosts),
+        frame_bytes=options.frame_bytes,
+        **_asked(options),
+        warmup_s=round(begin_s, 3),
+        measured_s=round(end_s - begin_s, 3),
+        **_fractions(record),
+        packets=_packets(record),
+        latency_ms=_latencies(received.latency),
+        hops={int(n): int(received.hops[n]) for n in np.flatnonzero(received.hops)},
+        hops_as_distances=_hops_match(record),
+        out_of_order=int(received.out_of_order.sum()),
+        bringup_s=_rounded_all({**fabric.bringup_s, "verify": record.check.seconds}),
+        rules=fabric.rules,
+        verified=record.check,
+        links=_link_summary(record),
+        fidelity=judge(_evidence(record)),
+        seed=options.seed,
+        versions=versions(),
+        **_where_they_apply(record),
+    )
+    return summary.doubted(*_doubts(record))
+
+
+def _asked(options: RunOptions) -> dict[str, Any]:
+    """Returns the settings of one kind of traffic only."""
+    if isinstance(options, CollectiveOptions):
+        return {"ranks": options.ranks, "placement": options.placement, "slices": options.slices}
+    return {"load": options.load, "duration_s": options.duration_s, "arrivals": options.arrivals}
+
+
+def _fractions(record: RunRecord) -> dict[str, Any]:
+    """Returns offered and accepted traffic and loss."""
+    sent, received = record.result.sent, record.result.received
+    begin_s, end_s = record.window_s
+    capacity_bits = len(record.fabric.hosts) * record.fabric.options.links.rate_bps * (end_s - begin_s)
+    frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
+    # A collective's frames differ in length.
+    sent_bytes = int(sent.bytes.sum()) if record.result.outcome else frames_sent * record.traffic.frame_bytes
+    return {
+        "offered": _share(sent_bytes * 8, capacity_bits),
+        "accepted": _share(int(received.window_bytes.sum()) * 8, capacity_bits),
+        "loss": _share(frames_sent - frames_received, frames_sent),
+    }
+
+
+def _packets(record: RunRecord) -> PacketCounts:
+    sent, received = record.result.sent, record.result.received
+    return PacketCounts(
+        sent=int(sent.frames.sum()),
+        received=int(received.frames.sum()),
+        refused_by_host_queue=sent.refused,
+        misdelivered=received.misdelivered,
+        damaged=received.damaged,
+    )
+
+
+def _latencies(histogram: LogHistogram) -> Latencies:
+    return Latencies(
+        mean=_rounded(histogram.mean_ms()),
+        p50=_rounded(histogram.quantile_ms(0.5)),
+        p99=_rounded(histogram.quantile_ms(0.99)),
+        p99_9=_rounded(histogram.quantile_ms(0.999)),
+    )
+
+
+def _link_summary(record: RunRecord) -> LinkSummary | None:
+    """Returns the load of the links between routers in the measured window; None if it was not observed."""
+    measured = record.link_loads()
+    if measured is None:
+        return None
+    loads, dropped, lost = measured
+    return LinkSummary(
+        load_max=_rounded(float(loads.max(initial=0))),
+        load_mean=_rounded(float(loads.mean())) if len(loads) else None,
+        jain=_rounded(jain(loads)),
+        dropped_packets=round(float(dropped.sum())),
+        lost_packets=round(float(lost.sum())),
+    )
+
+
+def _where_they_apply(record: RunRecord) -> dict[str, Any]:
+    """Returns the parts of a summary that only some runs have."""
+    options, fabric, result = record.traffic, record.fabric, record.result
+    oblivious = routing(fabric.options.routing).oblivious
+    parts: dict[str, Any] = {
+        "adaptation": None if oblivious else record.adaptation,
+        "steady": result.steady,
+        "interrupted": True if result.interrupted else None,
+        "faults": record.faults,
+    }
+    if isinstance(options, CollectiveOptions):
+        assert result.outcome
+        parts["collective"] = collective_summary(options, result.outcome)
+    elif oblivious and not fabric.options.links.loss:
+        parts["predicted"] = _predicted(record, options)
+    return parts
+
+
+def _doubts(record: RunRecord) -> list[str]:
+    """Returns reasons not to trust a run that are not in its evidence."""
+    doubts = [NOT_STEADY] if record.result.steady is False else []
+    doubts += [INTERRUPTED] if record.result.interrupted else []
+    return [*doubts, *record.troubles]
+
+
+def _frames(record: RunRecord) -> tuple[int, int]:
+    """Returns the frames that were sent and that arrived in the whole run, with data or without."""
+    result, outcome = record.result, record.result.outcome
+    if outcome:
+        sent = int(outcome.sent.frames.sum()) + outcome.acknowledgements_sent
+        return sent, int(outcome.received.frames.sum()) + outcome.acknowledgements_received
+    sent_bytes, received_bytes = int(result.sent.bytes.sum()), int(result.received.bytes.sum())
+    # A packet that the host's own queue refused was sent, and lost at once.
+    sent = sent_bytes // record.traffic.frame_bytes - result.sent.refused
+    return sent, received_bytes // record.traffic.frame_bytes
+
+
+def _evidence(record: RunRecord) -> Evidence:
+    """Returns the evidence whether a run can be trusted; losses are those of the whole run."""
+    rate_bps, frame_bytes = record.fabric.options.links.rate_bps, record.traffic.frame_bytes
+    begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
+    sent, arrived = _frames(record)
+    lost_elsewhere, rate_errors = None, None
+    if record.links:
+        lost_elsewhere = sent - arrived - record.links.dropped_packets - record.links.lost_packets
+        if record.links.observable:
+            rate_errors = list(record.links.rate_errors(rate_bps, frame_bytes).values())
+    return Evidence(
+        idle=record.cpu.between(begin_s, end_s),
+        lag_ms_p99=record.result.sent.lag.quantile_ms(0.99),
+        packet_ms=frame_bytes * 8 / rate_bps * 1e3,
+        rate_errors=rate_errors,
+        sent=sent,
+        lost_elsewhere=None if record.result.interrupted else lost_elsewhere,
+        scheduled=record.result.outcome is None,
+    )
+
+
+def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted:
+    """Returns the fluid model's prediction for the same plan, pattern and load."""
+    fabric = record.fabric.options
+    pattern = make_pattern(options.pattern, fabric.topology, fabric.hosts, options.seed)
+    prediction = predict_pattern(record.fabric.plan, pattern, options.load)
+    return Predicted(round(prediction.accepted, 6), round(float(prediction.offered_loads.max()), 6))
+
+
+def _hops_match(record: RunRecord) -> bool:
+    """Returns whether every packet took exactly as many hops as its routers' distance in the graph."""
+    expected, received = record.fabric.host_distances(), record.result.received
+    seen = received.hops_min != 255
+    low, high = received.hops_min[seen], received.hops_max[seen]
+    return bool((low == expected[seen]).all() and (high == expected[seen]).all())
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def _rounded_all(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in values.items()}
+
+
+def _share(part: float, whole: float) -> float | None:
+    return round(part / whole, 6) if whole else None

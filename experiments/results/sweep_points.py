@@ -1,0 +1,188 @@
+"""Points of a sweep: the row of each in `points.csv`, and what a folder holds of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from pathlib import Path
+
+import msgspec
+
+from experiments.results.codec import read_record
+from experiments.results.manifest import SweepManifest, SweepSettings
+from experiments.results.model import Summary
+from experiments.results.run_directory import MANIFEST
+from experiments.results.tables import read_csv
+from experiments.spec.sweep import Point
+from topology.errors import ParameterError
+
+POINTS = "points.csv"
+POINTS_FOLDER = "points"
+
+
+@dataclass(frozen=True)
+class PointRow:
+    """Result of a point, as a row of `points.csv`; a value that does not apply is None, an empty cell.
+
+    Attributes:
+        routing, pattern, load: the point.
+        offered, accepted, loss: fractions, as in Summary.
+        accepted_ci95: half the width of the 95 % confidence interval over replications.
+        latency_mean_ms, latency_p50_ms, latency_p99_ms: one-way latency in ms.
+        latency_mean_ci95_ms: half the width of the mean's 95 % confidence interval.
+        out_of_order: packets that arrived after a later one of their flow.
+        predicted_accepted: accepted fraction by the fluid model.
+        groups_modified: changes of groups by an adaptive routing's controller.
+        valid: whether the result can be trusted.
+        cpu_idle, generator_lag_ms_p99, link_rate_error, lost_outside_queues: evidence, as in Fidelity.
+        seed: seed of the random generator; of replications the first.
+    """
+
+    routing: str
+    pattern: str
+    load: float
+    offered: float | None
+    accepted: float | None
+    accepted_ci95: float | None
+    loss: float | None
+    latency_mean_ms: float | None
+    latency_mean_ci95_ms: float | None
+    latency_p50_ms: float | None
+    latency_p99_ms: float | None
+    out_of_order: int | None
+    predicted_accepted: float | None
+    groups_modified: int | None
+    valid: bool
+    cpu_idle: float | None
+    generator_lag_ms_p99: float | None
+    link_rate_error: float | None
+    lost_outside_queues: float | None
+    seed: int | None
+
+    @property
+    def point(self) -> Point:
+        """The point."""
+        return Point(self.routing, self.pattern, self.load)
+
+    def cells(self) -> dict[str, str]:
+        """Returns the row's cells as text, by column."""
+        return {name: _cell(value) for name, value in vars(self).items()} | {"load": f"{self.load:g}"}
+
+
+COLUMNS = tuple(field.name for field in fields(PointRow))
+LATER_COLUMNS = ("accepted_ci95", "latency_mean_ci95_ms")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def row_of(point: Point, summary: Summary) -> PointRow:
+    """Returns the row of a point.
+
+    Args:
+        point: the point.
+        summary: its result.
+    """
+    latency, fidelity, repeat = summary.latency_ms, summary.fidelity, summary.repeat
+    accepted = repeat.accepted if repeat else None
+    mean = repeat.latency_mean_ms if repeat else None
+    return PointRow(
+        routing=point.routing,
+        pattern=point.pattern,
+        load=point.load,
+        offered=summary.offered,
+        accepted=summary.accepted,
+        accepted_ci95=accepted.ci95 if accepted else None,
+        loss=summary.loss,
+        latency_mean_ms=latency.mean,
+        latency_mean_ci95_ms=mean.ci95 if mean else None,
+        latency_p50_ms=latency.p50,
+        latency_p99_ms=latency.p99,
+        out_of_order=summary.out_of_order,
+        predicted_accepted=summary.predicted.accepted if summary.predicted else None,
+        groups_modified=summary.adaptation.groups_modified if summary.adaptation else None,
+        valid=fidelity.valid,
+        cpu_idle=fidelity.cpu_idle,
+        generator_lag_ms_p99=fidelity.generator_lag_ms_p99,
+        link_rate_error=fidelity.link_rate_error,
+        lost_outside_queues=fidelity.lost_outside_queues,
+        seed=summary.seed,
+    )
+
+
+def held_settings(folder: Path) -> SweepSettings | None:
+    """Returns the settings of the sweep that a folder holds, None if it is empty.
+
+    Raises:
+        ParameterError: the folder holds something else, or a damaged sweep.
+    """
+    # A manifest whose writer was ended before its last byte does not count.
+    if all(path.name.endswith(".partial") for path in folder.iterdir()):
+        return None
+    return read_sweep_manifest(folder).sweep
+
+
+def read_sweep_manifest(folder: Path) -> SweepManifest:
+    """Returns the manifest of a sweep.
+
+    Raises:
+        ParameterError: the folder does not hold a sweep, or its manifest is damaged.
+    """
+    path = folder / MANIFEST
+    content = read_record(path, dict[str, object])
+    if "sweep" not in content:
+        raise ParameterError(f"{folder} does not hold a sweep; choose another --out")
+    return read_record(path, SweepManifest)
+
+
+def point_rows(folder: Path) -> dict[Point, PointRow]:
+    """Returns the points of a folder by routing, pattern and load.
+
+    Raises:
+        ParameterError: the table is missing or damaged.
+    """
+    table = read_csv(folder / POINTS, COLUMNS, LATER_COLUMNS)
+    try:
+        rows = [_row(dict(zip(table, cells, strict=True))) for cells in zip(*table.values(), strict=True)]
+    except ValueError as error:  # msgspec's errors are ValueErrors, too
+        raise ParameterError(f"{folder / POINTS} is damaged: {error}") from None
+    return {row.point: row for row in sorted(rows, key=attrgetter("routing", "pattern", "load"))}
+
+
+def _row(cells: dict[str, str]) -> PointRow:
+    """Returns a row by its cells; raises ValueError if one of them does not fit."""
+    values = {name: cell if cell else None for name, cell in cells.items()}
+    valid = {"yes": True, "no": False}.get(cells["valid"], cells["valid"])
+    row = msgspec.convert({**values, "valid": valid}, PointRow, strict=False)
+    for name, value in vars(row).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{name} must be finite, got {value}")
+    return row
+
+
+def measured_points(folder: Path) -> frozenset[Point]:
+    """Returns the points that a folder holds; none if it has no table yet.
+
+    Raises:
+        ParameterError: the table is damaged.
+    """
+    return frozenset(point_rows(folder)) if (folder / POINTS).exists() else frozenset()
+
+
+def rows_of(folder: Path, points: Iterable[Point]) -> list[PointRow]:
+    """Returns the rows of some points of a folder, in their order.
+
+    Args:
+        folder: folder of the sweep.
+        points: points that it holds.
+
+    Raises:
+        ParameterError: the table is missing or damaged.
+    """
+    held = point_rows(folder)
+    return [held[point] for point in points]
