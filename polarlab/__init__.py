@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from polarlab.own_packages import prefer_own_packages
 
 if TYPE_CHECKING:
+    from experiments.results.open import open_results
     from polarlab.api import plan, prove, topology
     from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 
@@ -28,12 +29,17 @@ __all__ = [
     "PolarLabError",
     "UsageError",
     "__version__",
+    "open_results",
     "plan",
     "prove",
     "topology",
 ]
 prefer_own_packages()
-_ERRORS = frozenset(name for name in __all__ if name[0].isupper())
+_MODULES = {
+    "open_results": "experiments.results.open",
+    **dict.fromkeys(("plan", "prove", "topology"), "polarlab.api"),
+    **dict.fromkeys((name for name in __all__ if name[0].isupper()), "topology.errors"),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -42,8 +48,7 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         value = importlib.import_module("importlib.metadata").version("polarlab")
     else:
-        module = "topology.errors" if name in _ERRORS else "polarlab.api"
-        value = getattr(importlib.import_module(module), name)
+        value = getattr(importlib.import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

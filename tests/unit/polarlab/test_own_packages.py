@@ -62,6 +62,20 @@ def test_the_command_works_beside_files_of_the_same_names(users_folder, path, co
     assert '"routers": 13' in out
 
 
+@every_path
+def test_results_can_be_opened_beside_files_of_the_same_names(users_folder, path):
+    code = (
+        "import polarlab\n"
+        "try:\n"
+        "    polarlab.open_results('.')\n"
+        "except polarlab.UsageError as error:\n"
+        "    print(error)\n"
+    )
+    status, out, err = outcome([sys.executable, "-c", code], users_folder, path)
+    assert (status, err) == (0, "")
+    assert "summary.json" in out
+
+
 def test_a_script_may_have_the_name_of_a_package(users_folder):
     (users_folder / "traffic.py").write_text(
         "import polarlab\nprint(polarlab.topology('polarfly', q=2).routers)\n"
