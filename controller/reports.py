@@ -30,11 +30,19 @@ class Report:
 
 @dataclass(frozen=True)
 class Planned(Report):
-    """The plan is compiled: its rules and groups over all switches, and the time that it took."""
+    """The plan is compiled.
+
+    Attributes:
+        flows: rules of all switches.
+        groups: groups of all switches.
+        digest: digest of the plan, for comparison with the parent's plan.
+        seconds: time to compile it.
+    """
 
     event: ClassVar[str] = "planned"
     flows: int
     groups: int
+    digest: str
     seconds: float
 
 

@@ -26,6 +26,7 @@ from controller.occupancy.queue_handoff import Queues, receive_queues, restore_r
 from controller.occupancy.source import NetlinkOccupancy, OccupancySource
 from controller.replanner import Replanner
 from controller.reports import Fatal, Listening, Planned, Proven, die, report
+from routing.plan.digest import plan_digest
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from routing.verification.verifier import prove
@@ -103,7 +104,7 @@ def proven_plan(
     started = time.monotonic()
     plan = make_plan(make_topology(name, params), hosts, routing, local_repair=local_repair)
     size = plan.size()
-    report(Planned(size.flows, size.groups, time.monotonic() - started))
+    report(Planned(size.flows, size.groups, plan_digest(plan), time.monotonic() - started))
     started = time.monotonic()
     proof = prove(plan)
     if not proof.ok:

@@ -22,6 +22,7 @@ from controller.reports import (
     Incomplete,
     Installed,
     Listening,
+    Planned,
     PortSet,
     Refused,
     Replanned,
@@ -204,6 +205,21 @@ class ControllerProcess:
             ControllerError: the controller ended or stopped reporting.
         """
         self._wait_for(Listening, timeout_s=_START_TIMEOUT_S)
+
+    def check_plan(self, digest: str) -> None:
+        """Compares the controller's plan with that of its parent, by which results are judged.
+
+        Args:
+            digest: digest of the parent's plan, by `routing.plan.digest`.
+
+        Raises:
+            ControllerError: the plans differ.
+        """
+        reported = self.latest(Planned).digest
+        if reported != digest:
+            raise ControllerError(
+                f"the controller's plan must be its parent's, with digest {digest[:12]}, got {reported[:12]}"
+            )
 
     def wait_until_installed(self, switches: int, progress: Callable[[int, int], None]) -> Installation:
         """Returns when all switches hold their plan.

@@ -28,6 +28,7 @@ from experiments.events.traffic import IngressDrops
 from experiments.results.model import RuleCounts
 from experiments.results.record import FabricRecord
 from experiments.spec.fabric import FabricOptions
+from routing.plan.digest import plan_digest
 from routing.registry import make_plan, routing
 from topology.addressing import hosts_of
 from topology.errors import MachineError
@@ -108,6 +109,7 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
     with _controller(options, network) as controller:  # plans and proves while the network is built
         repair = options.local_repair
         plan = make_plan(options.topology, options.hosts, options.routing, local_repair=repair)
+        digest = plan_digest(plan)
         if not network.built:
             network.build()
         occupancy = None
@@ -116,6 +118,7 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
                 controller.hand_over(queues)
                 occupancy = NETLINK if queues.switches else PORT_STATISTICS
         controller.wait_until_listening()
+        controller.check_plan(digest)
         _tell_plan(controller, notify)
         if not network.started:
             network.start()

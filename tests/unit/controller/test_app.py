@@ -10,6 +10,7 @@ from fake_switch import FakeSwitch
 from controller.reports import Foreign, Installed, TakingOver
 from experiments import controller_process
 from experiments.controller_process import ControllerProcess
+from routing.plan.digest import plan_digest
 from routing.plan.model import COOKIE_MARK, Table
 from routing.registry import make_plan
 from topology.families.polarfly import PolarFly
@@ -94,6 +95,7 @@ def shared(make_fabric):
 
 def test_every_switch_gets_the_rules_and_groups_of_its_plan(shared):
     assert shared.controller.latest(Installed).switches == 7
+    shared.controller.check_plan(plan_digest(PLAN))
     assert all(holds_plan(switch) for switch in shared.switches.values())
 
 

@@ -7,9 +7,12 @@ import pytest
 from controller import service
 from controller.reports import parse_report
 from controller.service import ListenAddress, parse_listen, parse_params, proven_plan
+from routing.plan.digest import plan_digest
+from routing.registry import make_plan
 from routing.verification.switch_model import PlanError
 from routing.verification.verifier import Proof
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
+from topology.families.polarfly import PolarFly
 
 
 @pytest.mark.parametrize(
@@ -65,6 +68,7 @@ def test_a_proven_plan_is_reported_step_by_step(capsys):
     planned, proven = map(json.loads, capsys.readouterr().out.splitlines())
     assert (planned["event"], proven["event"]) == ("planned", "proven")
     assert planned["groups"] == 3 * 18
+    assert planned["digest"] == plan_digest(make_plan(PolarFly(2), 1, "min"))
     assert (proven["pairs"], proven["max_hops"]) == (42, 2)
 
 

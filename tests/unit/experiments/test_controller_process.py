@@ -2,6 +2,7 @@
 
 import os
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,9 +24,14 @@ from controller.reports import (
 )
 from experiments import controller_process
 from experiments.controller_process import ControllerError, ControllerProcess
+from experiments.live_fabric import controlled
+from experiments.spec.fabric import FabricOptions
 from topology.errors import MachineError, NegativeResult
+from topology.exit_status import known_status
+from topology.families.polarfly import PolarFly
+from topology.links import LinkSpec
 
-PLANNED, PROVEN = Planned(242, 54, 0.25), Proven(42, 2, 0.5)
+PLANNED, PROVEN = Planned(242, 54, "5f3a", 0.25), Proven(42, 2, 0.5)
 
 
 def replanned(failed):
@@ -33,17 +39,27 @@ def replanned(failed):
 
 
 @pytest.fixture
-def controller(monkeypatch, tmp_path):
-    """Starts a process that writes lines and ends with a status, or, without one, stays."""
-    started = []
+def script(monkeypatch):
+    """Sets a controller that writes lines and ends with a status, or, without one, stays."""
+    # Without the mark by which a fabric's clean-up finds, and kills, the processes of others.
+    monkeypatch.setattr(controller_process, "marked_environment", os.environ.copy)
 
-    def start(*reports, status=None):
+    def set_script(*reports, status=None):
         lines = "".join(line if isinstance(line, str) else format_report(line) for line in reports)
         end = "time.sleep(60)" if status is None else f"sys.exit({status})"
         code = f"import sys, time; sys.stdout.write({lines!r}); sys.stdout.flush(); {end}"
         monkeypatch.setattr(controller_process, "_SERVICE", ("-c", code))
-        # Without the mark by which a fabric's clean-up finds, and kills, what others left.
-        monkeypatch.setattr(controller_process, "marked_environment", os.environ.copy)
+
+    return set_script
+
+
+@pytest.fixture
+def controller(script, tmp_path):
+    """Starts a controller by a script; see `script`."""
+    started = []
+
+    def start(*reports, status=None):
+        script(*reports, status=status)
         log = tmp_path / "log"
         started.append(ControllerProcess("polarfly", {"q": 2}, 1, "min", "unix:/nowhere", log))
         return started[-1]
@@ -59,6 +75,28 @@ def test_its_plan_is_known_when_it_listens(controller):
     assert (process.latest(Planned), process.latest(Proven)) == (PLANNED, PROVEN)
     with pytest.raises(ControllerError, match="has not reported `restored`"):
         process.latest(Restored)
+
+
+def test_a_plan_that_differs_from_the_parents_is_an_internal_error(controller):
+    process = controller(PLANNED, Listening("unix:/nowhere"))
+    process.wait_until_listening()
+    process.check_plan("5f3a")
+    with pytest.raises(ControllerError, match="digest 77ce, got 5f3a") as raised:
+        process.check_plan("77ce")
+    assert known_status(raised.value) is None
+
+
+def test_a_network_is_not_started_for_another_plan_than_the_parents(script, tmp_path):
+    script(PLANNED, PROVEN, Listening("unix:/nowhere"))
+    options = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, LinkSpec(1_000_000, 32), "min", "user")
+    network = SimpleNamespace(  # its missing `start` would be an AttributeError
+        started=False, built=True, controller_target="unix:/nowhere", run_dir=tmp_path
+    )
+    with (
+        pytest.raises(ControllerError, match="got 5f3a"),
+        controlled(options, network, lambda _event: None),
+    ):
+        pass
 
 
 def test_the_times_of_an_installation_are_those_of_its_reports(controller):
