@@ -22,7 +22,8 @@ from routing.plan.model import (
     SwitchPlan,
     ToGroup,
 )
-from routing.verification.switch_model import InternedRule, PlanError, RuleInterner, rule_interner
+from routing.verification.errors import PlanError
+from routing.verification.rule_lookup import InternedRule, RuleInterner, rule_interner
 from topology.addressing import Host, switch_name
 
 DESTINATION_FIELDS = frozenset({"eth_dst", "ipv4_dst"})
@@ -133,7 +134,14 @@ class _Classifier:
         self._coverages: dict[InternedRule, _Coverage] = {}
 
     def classes(self, switch: SwitchPlan, rules: Sequence[InternedRule]) -> list[int]:
-        """Returns the number of each item's class at a switch that has some rules.
+        """Returns the number of each item's class at a switch.
+
+        Args:
+            switch: the switch's plan.
+            rules: its rules, interned, in their order.
+
+        Returns:
+            One number per item; items with one number are treated alike.
 
         Raises:
             PlanError: the switch changes or copies a field that items differ in.
@@ -197,6 +205,5 @@ class _Classifier:
             else:
                 continue
             if not fields.isdisjoint(self._values):
-                raise PlanError(
-                    f"{switch_name(switch.router)} changes or copies what tells packets apart: {action}"
-                )
+                names = ", ".join(sorted(fields.intersection(self._values)))
+                raise PlanError(f"{switch_name(switch.router)} must not change or copy {names}: {action}")

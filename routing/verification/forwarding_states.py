@@ -1,9 +1,9 @@
-"""The states of packets under a plan, and the steps that its switches take them.
+"""Forwarding states of packets under a plan, and the steps between them.
 
-A state is a router with the ingress port, tag and mark of a packet that arrives there; for one destination
-that is all that the rules of a plan go by, so that packets of all sources share the states that they meet in.
-The steps come from running the plan's own rules on switch models, once for all ports and destinations that a
-switch cannot tell apart.
+A state is a router with the ingress port, tag and mark of a packet that arrives there. For one destination
+these are all that the rules of a plan depend on, so that packets of all sources share the states that they
+meet in. The steps come from running the plan's own rules on switch models, once for all ports and
+destinations of an equivalence class.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from routing.verification.equivalence_classes import (
     destination_classes,
     ingress_port_classes,
 )
-from routing.verification.switch_model import Emission, Outcome, Packet, SwitchModel, rule_interner
+from routing.verification.rule_lookup import rule_interner
+from routing.verification.switch_model import Emission, Outcome, Packet, SwitchModel
 from topology.addressing import INITIAL_TTL, Host, hosts_of, interface_name, switch_name
 from topology.base import Topology
 from topology.failures import Failure
@@ -27,7 +28,12 @@ _SOURCE_FIELDS = ("eth_src", "ipv4_src")
 
 
 class Steps(NamedTuple):
-    """Everything that may happen to a packet in a state, and the ports whose failure might change it."""
+    """The possible steps from a state.
+
+    Attributes:
+        steps: one for each outcome that the switch may choose.
+        ports: the ports whose failure may change the steps.
+    """
 
     steps: tuple[Step, ...]
     ports: frozenset[int]
@@ -35,14 +41,14 @@ class Steps(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class State:
-    """A packet that arrives at a router, whatever its destination.
+    """The arrival of a packet at a router, for any destination.
 
     Attributes:
-        number: what tells states apart: 0, 1, ...
-        router: where it is.
-        packet: its fields, but for those of its destination.
-        known: what may happen to it, by the class of its destination (`equivalence_classes`), and
-            by that and the dead ports where these matter.
+        number: 0, 1, ... in the order in which states are met.
+        router: the router.
+        packet: the packet's fields without those of its destination.
+        known: the steps found so far, by the equivalence class of the destination, and by that and the failed
+            ports where those matter.
     """
 
     number: int
@@ -53,13 +59,13 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the things that may happen to a packet at a switch.
+    """One possible outcome of a packet's arrival at a switch.
 
     Attributes:
-        share: of the packets in this state, those to which it happens.
-        fault: what goes wrong, by its kind and place, or None.
-        hop: the (router, port) that it leaves by, or None.
-        target: the state that follows, or None where the packet goes to a host or is lost.
+        share: the share of the state's packets that take this step, 0 to 1.
+        fault: (kind, place) if the step breaks the plan's promise, or None.
+        hop: (router, port) by which the packet leaves, or None.
+        target: the next state, or None if the packet goes to a host or is lost.
     """
 
     share: float
@@ -71,11 +77,18 @@ class Step:
 class StateSpace:
     """The states and steps of one plan.
 
-    Raises:
-        PlanError: the plan is no valid content for its switches.
+    Attributes:
+        topology: the fabric's graph.
+        hosts: all hosts, router by router.
+        states: the states met so far, by number.
     """
 
     def __init__(self, plan: RoutePlan) -> None:
+        """Installs the plan on switch models.
+
+        Raises:
+            PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
+        """
         self.topology = plan.topology
         self.hosts = hosts_of(plan.topology, plan.concentration)
         self.states: list[State] = []
@@ -92,8 +105,8 @@ class StateSpace:
             not model.fields_past_ingress().isdisjoint(_SOURCE_FIELDS) for model in self._models
         )
 
-    def start(self, source: Host) -> State:
-        """Returns the state in which a packet from a host begins."""
+    def initial_state(self, source: Host) -> State:
+        """Returns the state of a packet that a host has just sent."""
         packet = {
             "in_port": self._host_port(source),
             "eth_type": ETH_TYPE_IPV4,
@@ -105,37 +118,44 @@ class StateSpace:
         }
         return self._state(source.router, packet)
 
-    def toward(self, destination: Host) -> Callable[[State, Failure], Steps]:
-        """Returns what tells the steps of packets to one host, in a state under a failure."""
+    def steps_toward(self, destination: Host) -> Callable[[State, Failure], Steps]:
+        """Returns a function that gives the steps of packets to one host.
+
+        Args:
+            destination: the host.
+
+        Returns:
+            (state, failure) -> the possible steps from that state under that failure.
+        """
         number = self._host_number[destination]
-        classes = [of_hosts[number] for of_hosts in self._classes]
+        classes = [host_classes[number] for host_classes in self._classes]
 
         def steps(state: State, failure: Failure) -> Steps:
             class_ = classes[state.router]
             known = state.known.get(class_)
-            dead = failure.failed_ports(state.router)
-            if known and (not dead or known.ports.isdisjoint(dead)):
+            failed = failure.failed_ports(state.router)
+            if known and (not failed or known.ports.isdisjoint(failed)):
                 return known
-            return self._steps(state, class_, destination, dead)
+            return self._steps(state, class_, destination, failed)
 
         return steps
 
-    def delivery(self, destination: Host) -> tuple[int, int]:
-        """Returns the (router, port) by which packets leave to a host."""
+    def delivery_port(self, destination: Host) -> tuple[int, int]:
+        """Returns the (router, port) to which a host is attached."""
         return destination.router, self._host_port(destination)
 
-    def _steps(self, state: State, class_: int, destination: Host, dead: frozenset[int]) -> Steps:
-        key = (class_, dead)
-        if dead and key in state.known:
+    def _steps(self, state: State, class_: int, destination: Host, failed: frozenset[int]) -> Steps:
+        key = (class_, failed)
+        if failed and key in state.known:
             return state.known[key]
         model = self._models[state.router]
         model.consulted.clear()
         packet = state.packet | {"eth_dst": destination.mac, "ipv4_dst": destination.ip}
-        outcomes = model.process_with_shares(packet, dead)
+        outcomes = model.process_with_shares(packet, failed)
         ports = frozenset(model.consulted)
         steps = Steps(tuple(self._step(state.router, share, outcome) for share, outcome in outcomes), ports)
-        # What looked at no dead port would be the same if nothing were broken.
-        state.known[class_ if ports.isdisjoint(dead) else key] = steps
+        # Steps that depend on none of the failed ports are those without a failure.
+        state.known[class_ if ports.isdisjoint(failed) else key] = steps
         return steps
 
     def _step(self, router: int, share: float, outcome: Outcome) -> Step:

@@ -1,4 +1,4 @@
-"""The ways that a plan's rules let packets take from one host to another, one by one."""
+"""The paths by which a plan's rules let packets go from one host to another, one by one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from topology.failures import NO_FAILURE, Failure
 
 @dataclass(frozen=True)
 class PacketPath:
-    """One way.
+    """One path of packets between two hosts.
 
     Attributes:
-        share: of the pair's packets that take it; 0 for those that a controller may yet choose.
-        routers: that it visits, in order.
-        fault: what ends it before its destination, or nothing.
+        share: the share of the pair's packets that take it, 0 to 1; 0 if only an adaptation may choose it.
+        routers: the routers that it visits, in order.
+        fault: the kind and place of the fault that ends it before its destination, or "".
     """
 
     share: float
@@ -25,41 +25,44 @@ class PacketPath:
 
     @property
     def hops(self) -> int:
-        """How many links it takes."""
+        """The number of links between routers."""
         return len(self.routers) - 1
 
 
 def packet_paths(
     space: StateSpace, source: Host, destination: Host, failure: Failure = NO_FAILURE
 ) -> list[PacketPath]:
-    """Returns all ways, those with the largest share and then the fewest hops first.
+    """Returns all paths that packets from one host to another may take.
 
     Args:
-        space: of the plan.
-        source: where packets start.
+        space: the states of the plan.
+        source: the host that sends.
         destination: another host.
-        failure: what is broken.
-    """
-    steps = space.toward(destination)
-    delivered = space.delivery(destination)
-    found: dict[tuple[tuple[int, ...], str], float] = {}
+        failure: the links and routers that have failed.
 
-    def go_on(state: State, share: float, routers: tuple[int, ...], before: frozenset[int]) -> None:
-        if state.number in before:
-            note(share, routers, "in a circle")
+    Returns:
+        Paths with the largest share first, those of one share with the fewest hops first.
+    """
+    steps = space.steps_toward(destination)
+    delivery = space.delivery_port(destination)
+    shares: dict[tuple[tuple[int, ...], str], float] = {}
+
+    def follow(state: State, share: float, routers: tuple[int, ...], visited: frozenset[int]) -> None:
+        if state.number in visited:
+            add(share, routers, "in a circle")
             return
         for step in steps(state, failure).steps:
             if step.target is not None and not step.fault:
                 target = step.target
-                go_on(target, share * step.share, (*routers, target.router), before | {state.number})
-            elif step.hop == delivered and not step.fault:
-                note(share * step.share, routers, "")
+                follow(target, share * step.share, (*routers, target.router), visited | {state.number})
+            elif step.hop == delivery and not step.fault:
+                add(share * step.share, routers, "")
             else:
-                note(share * step.share, routers, " ".join(step.fault or ("lost", "")).strip())
+                add(share * step.share, routers, " ".join(step.fault or ("lost", "")).strip())
 
-    def note(share: float, routers: tuple[int, ...], fault: str) -> None:
-        found[routers, fault] = found.get((routers, fault), 0.0) + share
+    def add(share: float, routers: tuple[int, ...], fault: str) -> None:
+        shares[routers, fault] = shares.get((routers, fault), 0.0) + share
 
-    go_on(space.start(source), 1.0, (source.router,), frozenset())
-    listed = [PacketPath(share, routers, fault) for (routers, fault), share in found.items()]
-    return sorted(listed, key=lambda way: (-way.share, way.hops, way.routers))
+    follow(space.initial_state(source), 1.0, (source.router,), frozenset())
+    paths = [PacketPath(share, routers, fault) for (routers, fault), share in shares.items()]
+    return sorted(paths, key=lambda path: (-path.share, path.hops, path.routers))

@@ -1,7 +1,7 @@
-"""Where a plan sends packets, as shares: the links that each pair's packets take, and how often.
+"""The split of traffic under a plan: the links that each pair's packets take, with their shares.
 
-The plan itself is run, as in the proof; where a group picks among buckets each gets its share. So what is
-computed from this (the fluid model) is what the rules say, not what a routing was meant to do.
+The plan itself is run, as in the proof, and each bucket of a select group gets its share of the packets. So a
+prediction from this split (the fluid model) tells about the plan's rules, not about a routing's intentions.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from topology.failures import NO_FAILURE, Failure
 class TrafficSplit:
     """The states of packets to every destination, and the steps between them.
 
-    A directed link has the number `adjacency.starts[router] + port - 1` of the port that it leaves by.
+    A directed link has the number `adjacency.starts[router] + port - 1` of the port that it leaves by. Pairs
+    are ordered pairs of routers that have hosts, which their first hosts stand for.
 
     Attributes:
-        states: how many states there are.
-        starts: int64, routers x routers: the state in which packets of a (source, destination) begin; -1 on
+        states: number of states.
+        starts: int64, routers x routers: the initial state of packets of each (source, destination); -1 on
             the diagonal and where either of the two has no hosts.
-        origins: int64, one per step between routers: the state that it leaves.
-        targets: int64: the state that it leads to.
-        links: int64: the directed link that it takes.
-        shares: float64: the share of its origin's packets that take it.
+        origins: int64, one per step between routers: the state before the step.
+        targets: int64, one per step: the state after it.
+        links: int64, one per step: the directed link.
+        shares: float64, one per step: the share of the origin's packets that take it.
         delivered: float64, one per state: the share of its packets that are delivered there.
     """
 
@@ -45,19 +46,27 @@ class TrafficSplit:
 
 
 def traffic_split(plan: RoutePlan) -> TrafficSplit:
-    """Returns where the plan sends packets between the first hosts of every two routers.
+    """Returns the split of a plan's traffic while nothing has failed.
+
+    Args:
+        plan: the plan; of adaptive groups, the buckets that they begin with count.
+
+    Returns:
+        The states and steps of all pairs of routers that have hosts.
 
     Raises:
-        PlanError: the plan is no valid content for its switches.
+        PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
     """
-    collected = _Collected(plan)
-    first_hosts = tuple(host for host in collected.space.hosts if host.index == 0)
+    collector = _Collector(plan)
+    first_hosts = tuple(host for host in collector.space.hosts if host.index == 0)
     for destination in first_hosts:
-        collected.add_destination(first_hosts, destination)
-    return collected.result()
+        collector.add_destination(first_hosts, destination)
+    return collector.result()
 
 
-class _Collected:
+class _Collector:
+    """Collects the states that packets with a share reach, destination by destination."""
+
     def __init__(self, plan: RoutePlan) -> None:
         self.space = StateSpace(plan)
         routers = plan.topology.routers
@@ -68,11 +77,17 @@ class _Collected:
         self._delivered: list[float] = []
 
     def add_destination(self, sources: tuple[Host, ...], destination: Host) -> None:
+        """Adds the states and steps of packets to one host.
+
+        Args:
+            sources: the first hosts of all routers that have hosts.
+            destination: one of them.
+        """
         numbers: dict[int, int] = {}
-        steps = self.space.toward(destination)
+        steps = self.space.steps_toward(destination)
         for source in sources:
             if source != destination:
-                start = self._explore(self.space.start(source), destination, steps, numbers)
+                start = self._explore(self.space.initial_state(source), destination, steps, numbers)
                 self._starts[source.router, destination.router] = start
 
     def _explore(
@@ -82,12 +97,13 @@ class _Collected:
         steps: Callable[[State, Failure], Steps],
         numbers: dict[int, int],
     ) -> int:
+        """Returns the number of a state in the result, after adding it with all that follow it."""
         if state.number in numbers:
             return numbers[state.number]
         number = numbers[state.number] = len(self._delivered)
         self._delivered.append(0.0)
         for step in steps(state, NO_FAILURE).steps:
-            if not step.share:  # what a controller may choose, but has not chosen
+            if not step.share:  # a controller may choose it, but has not
                 continue
             if step.target and step.hop:
                 router, port = step.hop
@@ -95,11 +111,12 @@ class _Collected:
                 target = self._explore(step.target, destination, steps, numbers)
                 self._steps.append((number, target, link))
                 self._shares.append(step.share)
-            elif step.fault is None and step.hop == self.space.delivery(destination):
+            elif step.fault is None and step.hop == self.space.delivery_port(destination):
                 self._delivered[number] += step.share
         return number
 
     def result(self) -> TrafficSplit:
+        """Returns everything that was added."""
         steps = np.array(self._steps, np.int64).reshape(-1, 3)
         return TrafficSplit(
             states=len(self._delivered),

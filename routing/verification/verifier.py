@@ -1,13 +1,13 @@
-"""The proof of a route plan: every pair of hosts, every choice of a group, every asked-for failure.
+"""The proof of a route plan: every pair of hosts, every bucket that a group may choose, every given failure.
 
-The walk runs the plan itself, rule by rule (`forwarding_states`); it knows nothing of how the plan was
-made. For one destination it judges every state that packets can be in, once each, so that all sources share
-the work: a packet arrives from a state if every step from there leads on to a state from which it
-arrives. A state that leads back to itself is a loop.
+The proof runs the plan itself, rule by rule (`forwarding_states`), and knows nothing of the routing that made
+it. For one destination it judges every state that packets can be in, once each, so that all sources share the
+work: packets arrive from a state if every step from there leads to a state from which they arrive. A state
+that leads back to itself is a loop.
 
-A failure changes what happens in those states only whose switches looked at a dead port. So the fabric
-without failures is walked once, and for every failure only these states and those before them are judged
-again.
+A failure changes the steps of those states only whose switches asked for the state of a failed port. So the
+fabric without failures is judged once, and for every failure only these states and their predecessors are
+judged again.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ MAX_LISTED_FAULTS = 20
 
 @dataclass
 class Proof:
-    """What a walk found.
+    """The result of proving a plan; pairs are ordered pairs of different hosts.
 
     Attributes:
-        pairs: ordered pairs of different hosts (that live, where switches fail: the most of any scenario).
-        scenarios: the failures tried, no failure being one.
+        pairs: number of pairs whose routers work, in the scenario with the most.
+        scenarios: number of failures tried; no failure counts as one.
         delivered: pairs, summed over scenarios, whose packets arrive whatever the groups choose.
-        cut_off: pairs, summed over scenarios, that the failure leaves no path between: no fault of the plan.
-        max_hops: the longest path found, in links between routers.
-        loops, blackholes, misdelivered, over_bound, miscounted: pairs with a choice that circles, is
-            dropped, reaches another host, takes more hops than promised, or whose TTL tells other
-            than the hops.
-        undelivered: (source, destination) routers of pairs whose packets may not arrive.
-        faults: the first of them in words.
+        cut_off: pairs, summed over scenarios, that the failure leaves without any path, which is not a fault
+            of the plan.
+        max_hops: links between routers on the longest path of any packet.
+        loops: pairs, summed over scenarios, some choice for which leads in a circle.
+        blackholes: the same for choices that drop the packet.
+        misdelivered: the same for choices that reach another host, or the right one with a tag.
+        over_bound: the same for choices with more hops than the plan promises.
+        miscounted: the same for choices after which the TTL does not tell the number of hops.
+        undelivered: (source, destination) routers of pairs with a loop, a blackhole or a misdelivery.
+        faults: the first `MAX_LISTED_FAULTS` faults as sentences.
     """
 
     pairs: int = 0
@@ -60,14 +63,13 @@ class Proof:
 
     @property
     def ok(self) -> bool:
-        """Whether everything arrives as promised."""
-        found = (self.loops, self.blackholes, self.misdelivered, self.over_bound, self.miscounted)
-        return not any(found)
+        """Whether all packets arrive within the promised hops, except those of pairs without a path."""
+        return not (self.loops or self.blackholes or self.misdelivered or self.over_bound or self.miscounted)
 
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """What becomes of packets in one state: the most hops to come, and what may go wrong, where."""
+    """The fate of packets in one state: the most hops to come, and the possible faults by kind and place."""
 
     hops: int
     faults: frozenset[tuple[str, str]] = frozenset()
@@ -81,19 +83,20 @@ def prove(
     every_host: bool = True,
     toward: Collection[int] | None = None,
 ) -> Proof:
-    """Walks a plan for every ordered pair of hosts under each of `failures`.
-
-    Under a failure, packets may take so many hops more as the plan's repairs need.
+    """Proves a plan for every ordered pair of hosts under each of some failures.
 
     Args:
         plan: the plan.
-        failures: the scenarios.
-        every_host: else packets between the first hosts of all routers only, which share all rules but
-            those of their own ports with the others.
-        toward: only packets to hosts of these routers.
+        failures: the scenarios; under a failure, packets may take `plan.repair_hops` hops more.
+        every_host: whether all hosts of a router are tried, or only its first one. The hosts of a router
+            share all rules but those of their own ports.
+        toward: the routers to whose hosts packets are tried; None for all.
+
+    Returns:
+        The proof; it is successful if `Proof.ok`.
 
     Raises:
-        PlanError: the plan is no valid content for its switches.
+        PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
     """
     space = StateSpace(plan)
     hosts = [host for host in space.hosts if every_host or host.index == 0]
@@ -106,21 +109,21 @@ def prove(
         )
         proof.pairs = max(proof.pairs, reached * (sources - 1))
     everyone = np.arange(plan.topology.routers)
-    starts = [(source, space.start(source)) for source in hosts]
-    only_unbroken = not any(failure.any_failed for failure, _ in scenarios)
+    starts = [(source, space.initial_state(source)) for source in hosts]
+    any_failed = any(failure.any_failed for failure, _ in scenarios)
     for destination in destinations:
         bounds = plan.hop_bound(plan.topology.distances(everyone, destination.router)).tolist()
-        walk = _DestinationWalk(space, starts, destination, bounds, plan.repair_hops)
-        if not only_unbroken:
-            walk.note_what_failures_touch()
-        for failure, part in scenarios:
+        part = _DestinationProof(space, starts, destination, bounds, plan.repair_hops)
+        if any_failed:
+            part.index_dependencies()
+        for failure, components in scenarios:
             if destination.router not in failure.failed_routers:
-                walk.count(proof, failure, part)
+                part.add_to(proof, failure, components)
     return proof
 
 
-class _DestinationWalk:
-    """All states of packets to one host; states go by their numbers."""
+class _DestinationProof:
+    """The proof for packets to one host; states are named by their numbers."""
 
     def __init__(
         self,
@@ -130,108 +133,122 @@ class _DestinationWalk:
         bounds: list[int],
         repair_hops: int,
     ) -> None:
+        """Judges all states while nothing has failed.
+
+        Args:
+            space: the states of the plan.
+            starts: every source and the initial state of its packets.
+            destination: the host that packets go to.
+            bounds: for each router, the promised hops from there.
+            repair_hops: promised hops beyond those under a failure.
+        """
         self._repair_hops = repair_hops
         self._space = space
         self._destination = destination
-        self.delivery = space.delivery(destination)
-        self.steps = space.toward(destination)
+        self.delivery = space.delivery_port(destination)
+        self.steps = space.steps_toward(destination)
         self._bounds = bounds
         self._sources = [(source, state) for source, state in starts if source != destination]
-        # While nothing is broken: what becomes of packets in a state, from which states they come to it,
-        # and, by (router, port), the states that a dead port would matter to.
         judge = _Judge(self, NO_FAILURE, frozenset(), {})
-        self._source_verdicts = [judge.judge(state) for _, state in self._sources]
-        self.unbroken = judge.verdicts
-        self._before: dict[int, list[int]] = {}
-        self._looking_at: dict[tuple[int, int], list[int]] = {}
-        self._sources_of: dict[int, list[int]] = {}
+        self._source_verdicts = [judge.verdict(state) for _, state in self._sources]
+        self._baseline = judge.verdicts
+        self._predecessors: dict[int, list[int]] = {}
+        self._states_by_port: dict[tuple[int, int], list[int]] = {}
+        self._sources_by_state: dict[int, list[int]] = {}
         self._all_sound = all(
             not verdict.faults and verdict.hops <= bounds[source.router]
             for (source, _), verdict in zip(self._sources, self._source_verdicts, strict=True)
         )
-        self._most_hops = max((verdict.hops for verdict in self._source_verdicts), default=0)
+        self._max_hops = max((verdict.hops for verdict in self._source_verdicts), default=0)
 
-    def note_what_failures_touch(self) -> None:
-        """Notes from where every state is come to, and the states that look at each port."""
-        for number in self.unbroken:
+    def index_dependencies(self) -> None:
+        """Indexes the predecessors of states, and the states whose steps depend on each port."""
+        for number in self._baseline:
             state = self._space.states[number]
             steps, ports = self.steps(state, NO_FAILURE)
             for port in ports:
-                self._looking_at.setdefault((state.router, port), []).append(number)
+                self._states_by_port.setdefault((state.router, port), []).append(number)
             for step in steps:
                 if step.target:
-                    self._before.setdefault(step.target.number, []).append(number)
+                    self._predecessors.setdefault(step.target.number, []).append(number)
         for index, (_, state) in enumerate(self._sources):
-            self._sources_of.setdefault(state.number, []).append(index)
+            self._sources_by_state.setdefault(state.number, []).append(index)
 
-    def count(self, proof: Proof, failure: Failure, part: list[int]) -> None:
-        """Adds what becomes of packets from all sources under a failure."""
-        touched = self._states_before(
-            number for end in failure.failed_ends for number in self._looking_at.get(end, ())
+    def add_to(self, proof: Proof, failure: Failure, components: list[int]) -> None:
+        """Adds the pairs of all sources to a proof.
+
+        Args:
+            proof: counts the pairs.
+            failure: the scenario.
+            components: for each router, the number of its connected component under the failure.
+        """
+        affected = self._with_predecessors(
+            number for end in failure.failed_ends for number in self._states_by_port.get(end, ())
         )
-        again = {index for number in touched for index in self._sources_of.get(number, ())}
-        if not again and self._all_sound and not failure.failed_routers:
+        affected_sources = {index for number in affected for index in self._sources_by_state.get(number, ())}
+        if not affected_sources and self._all_sound and not failure.failed_routers:
             proof.delivered += len(self._sources)
-            proof.max_hops = max(proof.max_hops, self._most_hops)
+            proof.max_hops = max(proof.max_hops, self._max_hops)
             return
-        judge = _Judge(self, failure, touched, self.unbroken)
+        judge = _Judge(self, failure, affected, self._baseline)
         slack = self._repair_hops if failure.any_failed else 0
         for index, (source, state) in enumerate(self._sources):
             if source.router in failure.failed_routers:
                 continue
-            verdict = judge.judge(state) if index in again else self._source_verdicts[index]
-            if part[source.router] != part[self._destination.router]:
+            verdict = judge.verdict(state) if index in affected_sources else self._source_verdicts[index]
+            if components[source.router] != components[self._destination.router]:
                 proof.cut_off += 1
                 continue
             bound = self._bounds[source.router] + slack
-            _count(proof, failure, source, self._destination, verdict, bound)
+            _add_pair(proof, failure, source, self._destination, verdict, bound)
 
-    def _states_before(self, numbers: Iterable[int]) -> frozenset[int]:
-        """Returns states and all from which packets come to them."""
-        found = set(numbers)
-        waiting = list(found)
-        while waiting:
-            for number in self._before.get(waiting.pop(), ()):
-                if number not in found:
-                    found.add(number)
-                    waiting.append(number)
-        return frozenset(found)
+    def _with_predecessors(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Returns some states and all from which packets may come to them."""
+        reached = set(numbers)
+        pending = list(reached)
+        while pending:
+            for number in self._predecessors.get(pending.pop(), ()):
+                if number not in reached:
+                    reached.add(number)
+                    pending.append(number)
+        return frozenset(reached)
 
 
 class _Judge:
-    """Judges states under one failure, each once; those that it does not touch keep their verdicts."""
+    """Judges states under one failure, each once; states that it does not affect keep their verdicts."""
 
     def __init__(
         self,
-        walk: _DestinationWalk,
+        part: _DestinationProof,
         failure: Failure,
-        touched: frozenset[int],
-        unbroken: Mapping[int, _Verdict],
+        affected: frozenset[int],
+        baseline: Mapping[int, _Verdict],
     ) -> None:
-        self._steps = walk.steps
-        self._delivery = walk.delivery
+        self._steps = part.steps
+        self._delivery = part.delivery
         self._failure = failure
-        self._touched = touched
-        self._unbroken = unbroken
+        self._affected = affected
+        self._baseline = baseline
         self.verdicts: dict[int, _Verdict] = {}
 
-    def judge(self, state: State) -> _Verdict:
+    def verdict(self, state: State) -> _Verdict:
+        """Returns the fate of packets in a state."""
         number = state.number
         known = self.verdicts.get(number)
-        if known is None and number not in self._touched:
-            known = self._unbroken.get(number)
+        if known is None and number not in self._affected:
+            known = self._baseline.get(number)
         if known is not None:
-            if known is _BEING_JUDGED:  # the packet came back to where it was
+            if known is _PENDING:  # the packet came back to a state that it was in
                 return _Verdict(0, frozenset({("loop", f"at {switch_name(state.router)}")}))
             return known
-        self.verdicts[number] = _BEING_JUDGED
+        self.verdicts[number] = _PENDING
         hops = 0
         faults: frozenset[tuple[str, str]] = frozenset()
         for step in self._steps(state, self._failure).steps:
             if step.fault:
                 faults |= {step.fault}
             if step.target:
-                beyond = self.judge(step.target)
+                beyond = self.verdict(step.target)
                 hops = max(hops, beyond.hops + 1)
                 if beyond.faults:
                     faults |= beyond.faults
@@ -247,16 +264,16 @@ def _sound(hops: int) -> _Verdict:
     return _Verdict(hops)
 
 
-_BEING_JUDGED = _Verdict(-1)
+_PENDING = _Verdict(-1)
 
 
-def _count(
-    proof: Proof, failure: Failure, source: Host, destination: Host, verdict: _Verdict, bound: int | None
+def _add_pair(
+    proof: Proof, failure: Failure, source: Host, destination: Host, verdict: _Verdict, bound: int
 ) -> None:
-    found = verdict.faults
-    if bound is not None and verdict.hops > bound:
-        found |= {("over bound", f"{verdict.hops} hops, promised {bound}")}
-    kinds = {kind for kind, _ in found}
+    faults = verdict.faults
+    if verdict.hops > bound:
+        faults |= {("over bound", f"{verdict.hops} hops, promised {bound}")}
+    kinds = {kind for kind, _ in faults}
     proof.loops += "loop" in kinds
     proof.blackholes += "blackhole" in kinds
     proof.misdelivered += "misdelivered" in kinds
@@ -267,7 +284,7 @@ def _count(
     else:
         proof.delivered += 1
     proof.max_hops = max(proof.max_hops, verdict.hops)
-    for kind, where in sorted(found):
+    for kind, place in sorted(faults):
         if len(proof.faults) < MAX_LISTED_FAULTS:
-            broken = f" with {failure.name} down" if failure.any_failed else ""
-            proof.faults.append(f"{source.name} to {destination.name}{broken}: {kind} {where}")
+            scenario = f" with {failure.name} down" if failure.any_failed else ""
+            proof.faults.append(f"{source.name} to {destination.name}{scenario}: {kind} {place}")

@@ -9,7 +9,7 @@ from controller.reports import parse_report
 from controller.service import ListenAddress, parse_listen, parse_params, proven_plan
 from routing.plan.digest import plan_digest
 from routing.registry import make_plan
-from routing.verification.switch_model import PlanError
+from routing.verification.errors import PlanError
 from routing.verification.verifier import Proof
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.families.polarfly import PolarFly
