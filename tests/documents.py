@@ -1,4 +1,4 @@
-"""Documents whose commands are run as they stand: their blocks, and how a command line becomes a process."""
+"""Documents whose commands are run as printed: their blocks, and a command line as a process."""
 
 from __future__ import annotations
 
@@ -8,25 +8,37 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
+FOLDERS = "topology|routing|controller|emulation|traffic|experiments|polarlab|tests|docs|examples|vagrant"
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 class Block(NamedTuple):
-    """A block of a document, and the line of text before it."""
+    """A block of a document.
+
+    Attributes:
+        kind: its language, as `sh` or `python`.
+        text: its content.
+        before: the line of text before it.
+    """
 
     kind: str
     text: str
     before: str
 
+    def new_file(self) -> str | None:
+        """Returns the path of the file that the line before a block announces; None if it names none."""
+        named = re.findall(r"`([\w/]+\.py)`:$", self.before)
+        return named[0] if named else None
+
 
 def blocks(path: Path) -> list[Block]:
     """Returns the fenced blocks of a Markdown document."""
     text = path.read_text()
-    found = []
+    fenced = []
     for match in _BLOCK.finditer(text):
         before = text[: match.start()].rstrip().rsplit("\n", 1)[-1]
-        found.append(Block(match[1], match[2], before))
-    return found
+        fenced.append(Block(match[1], match[2], before))
+    return fenced
 
 
 def command_lines(block: Block) -> list[str]:
@@ -36,8 +48,16 @@ def command_lines(block: Block) -> list[str]:
 
 
 def polarlab_words(line: str) -> list[str] | None:
-    """Returns what follows `.venv/bin/polarlab` in a command line; None of other commands."""
+    """Returns the words after `.venv/bin/polarlab` in a command line; None for other commands."""
     words = shlex.split(line, comments=True)
     if words[0] == "sudo":
         words = words[1:]
     return words[1:] if words[0] in (".venv/bin/polarlab", "polarlab") else None
+
+
+def named_files(path: Path) -> set[str]:
+    """Returns the files and folders of the project that a document names in backticks or links to."""
+    text = _BLOCK.sub("", path.read_text())
+    quoted = re.findall(rf"`((?:{FOLDERS})/(?:\w+/)*(?:\w+\.\w+)?)`", text)
+    linked = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+    return {*quoted, *(str((path.parent / link).resolve().relative_to(ROOT)) for link in linked)}

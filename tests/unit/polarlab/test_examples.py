@@ -1,6 +1,7 @@
-"""The examples that `--help` prints: all can be parsed, and those that need no root are run."""
+"""Examples of `--help` and of the documents: all can be parsed, and those that need no root are run."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from topology.faults import parse_elements
 from topology.registry import make_topology
 
 EXAMPLES = [(name, line) for name, command in commands().items() for line in command.EXAMPLES]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WITHOUT_ROOT = ("topology", "verify", "predict", "patterns", "explain", "rules")
 
 
@@ -35,7 +37,7 @@ def test_examples_can_be_parsed(name, line):
 
 
 @pytest.mark.parametrize("line", [line for name, line in EXAMPLES if name in WITHOUT_ROOT])
-def test_examples_without_root_do_what_they_should(line, tmp_path, monkeypatch, capsys):
+def test_examples_without_root_succeed(line, tmp_path, monkeypatch, capsys):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     assert entry.main(words_of(line)) == Status.DONE, capsys.readouterr().err
@@ -56,14 +58,37 @@ def test_commands_in_the_readme_can_be_parsed(line):
 
 
 @pytest.mark.parametrize("line", [line for line in README_LINES if polarlab_words(line)[0] in WITHOUT_ROOT])
-def test_commands_in_the_readme_without_root_do_what_they_should(line, tmp_path, monkeypatch, capsys):
+def test_commands_in_the_readme_without_root_succeed(line, tmp_path, monkeypatch, capsys):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     assert entry.main(polarlab_words(line)) == Status.DONE, capsys.readouterr().err
 
 
+def test_python_in_the_readme_runs():
+    [block] = [block for block in blocks(ROOT / "README.md") if block.kind == "python"]
+    done = subprocess.run([sys.executable, "-c", block.text], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in blocks(ROOT / "docs" / "extending.md") if block.kind == "diff"]
+)
+def test_patches_of_the_page_on_extending_apply(block):
+    command = ["git", "apply", "--check", "--recount", "-"]
+    done = subprocess.run(command, input=block.text, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_to_headings_lead_to_one(document):
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
+        text = (document.parent / target if target else document).read_text()
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("line", [line for _, line in EXAMPLES if "--fail " in line])
-def test_what_examples_break_is_there(line):
+def test_elements_that_examples_break_exist(line):
     arguments = make_parser().parse_args(words_of(line))
     topology = make_topology(arguments.name, {"q": arguments.q})
     assert parse_elements(arguments.fail, topology, 1)
@@ -81,22 +106,22 @@ def test_what_examples_break_is_there(line):
         ("polarlab plot set", "setup.cfg"),
     ],
 )
-def test_a_shell_is_told_what_could_come_next(line, wanted):
+def test_completion_offers_matching_words(line, wanted):
     assert wanted in completions(line)
 
 
-def test_a_shell_is_told_of_no_files_where_names_are_asked_for():
+def test_completion_offers_no_files_where_names_belong():
     assert completions("polarlab verify polarfly --failures ") == ["none", "links", "switches"]
     assert completions("polarlab run polarfly --hosts ") == []
 
 
 def completions(line):
-    told = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line))}
+    request = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line))}
     reading, writing = os.pipe()
     program = str(Path(sys.executable).with_name("polarlab"))
     # The shell listens on descriptor 8.
     script = f"exec 8>&{writing} 9>/dev/null; exec {program}"
-    environment = {**os.environ, **told}
+    environment = {**os.environ, **request}
     subprocess.run(["bash", "-c", script], env=environment, pass_fds=[writing], cwd=ROOT, check=False)
     os.close(writing)
     with os.fdopen(reading) as answers:
