@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from documents import ROOT, blocks, command_lines, polarlab_words
+from documents import ROOT, blocks, command_lines, named_files, polarlab_words
 
 from polarlab.cli import main as entry
 from polarlab.cli.parser import commands, make_parser
@@ -77,6 +77,13 @@ def test_patches_of_the_page_on_extending_apply(block):
     command = ["git", "apply", "--check", "--recount", "-"]
     done = subprocess.run(command, input=block.text, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_documents_name_exist(document):
+    added = {block.new_file() for block in blocks(document)}
+    for name in named_files(document) - added:
+        assert (ROOT / name).exists(), name
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
