@@ -44,7 +44,7 @@ def with_settled_rate(
     """
     if not options.calibrate:
         return options
-    hosts = options.topology.routers * options.hosts
+    hosts = options.topology.endpoints(options.hosts)
     most_bps = MAX_PACKETS_PER_S * traffic.frame_bytes * 8 / (hosts * traffic.load)
     search = RateSearch(link_rate_bps(hosts, traffic.load, traffic.frame_bytes), most_bps)
     while (rate_bps := search.next_bps()) is not None:

@@ -38,6 +38,7 @@ from experiments.spec.sweep import Point, SweepOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import router_demand
 from routing.registry import make_plan, routing
+from topology.addressing import host_routers
 from topology.errors import ParameterError
 from traffic.workload.patterns import make_pattern
 
@@ -151,7 +152,8 @@ def _with_settled_rate(
     def mean_distance(name: str) -> float:
         hosts = fabric_options.hosts
         pattern = make_pattern(name, topology, hosts, traffic_options.seed)
-        return float((router_demand(pattern.shares(), hosts) * distances).sum())
+        demand = router_demand(pattern.shares(), host_routers(topology, hosts), topology.routers)
+        return float((demand * distances).sum())
 
     fabric = replace(fabric_options, routing=max(sweep.routings, key=most_hops))
     pattern, load = max(sweep.patterns, key=mean_distance), max(sweep.loads)

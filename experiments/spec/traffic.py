@@ -82,7 +82,7 @@ def _check_packet_rate(traffic: TrafficOptions, fabric: FabricOptions) -> None:
     """Raises ParameterError if the traffic has more packets than one process can send."""
     if fabric.calibrate:  # a rate is yet to be found
         return
-    endpoints = fabric.topology.routers * fabric.hosts
+    endpoints = fabric.topology.endpoints(fabric.hosts)
     packets_per_s = endpoints * traffic.load * fabric.links.rate_bps / (traffic.frame_bytes * 8)
     if packets_per_s > MAX_PACKETS_PER_S:
         raise ParameterError(

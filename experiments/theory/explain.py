@@ -1,10 +1,11 @@
-"""Which way packets go between two switches, and why: in words, from the rules themselves."""
+"""Explanation of the paths between two switches, from the rules themselves, as data and in words."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from dataclasses import dataclass
 
+from experiments.results.codec import omitted
 from experiments.theory.geometry import lines_between
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
@@ -20,20 +21,65 @@ from topology.faults import parse_elements
 _MOST_LISTED = 12
 
 
-def explain(topology: Topology, name: str, source: int, destination: int) -> dict[str, Any]:
-    """Returns why a routing's packets go from one router to another as they do.
+@dataclass(frozen=True)
+class ListedPath:
+    """Path between two switches.
+
+    Attributes:
+        switches: names of the switches in order.
+        share: fraction of the packets that take it; 0 for a path that the controller may choose.
+        ends: reason why packets end there, if they do not arrive.
+    """
+
+    switches: tuple[str, ...]
+    share: float
+    ends: str | None = omitted()
+
+
+@dataclass(frozen=True)
+class FailedLink:
+    """Paths when a link fails.
+
+    Attributes:
+        failed: name of the link.
+        switches_alone: paths by fast reroute, before the controller has planned again.
+        planned_again: paths after that.
+    """
+
+    failed: str
+    switches_alone: tuple[ListedPath, ...]
+    planned_again: tuple[ListedPath, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Paths of a routing between two switches, and their reasons.
+
+    Attributes:
+        geometry: lines about the place of both routers in the topology.
+        routing: the routing and its meaning.
+        ways: paths that packets take.
+        alternatives: paths that the controller may choose.
+        shortest: whether the routing takes shortest paths only.
+        failures: paths when a link of the first path fails, for each of its links.
+    """
+
+    geometry: tuple[str, ...]
+    routing: str
+    ways: tuple[ListedPath, ...]
+    alternatives: tuple[ListedPath, ...]
+    shortest: bool
+    failures: tuple[FailedLink, ...]
+
+
+def explain(topology: Topology, name: str, source: int, destination: int) -> Explanation:
+    """Returns the paths of a routing's packets from one router to another, with their reasons.
 
     Args:
-        topology: the graph.
-        name: the routing.
+        topology: graph of the routers.
+        name: name of the routing.
         source: a router.
-        destination: another.
-
-    Returns:
-        `geometry`: lines about where both are; `shortest`: whether the routing takes no detours; `ways`:
-        those that packets take; `alternatives`: those that the controller may choose; `failures`: for each
-        link of the first way, what packets do when it dies, by the switches' own repair and after the
-        controller has planned again.
+        destination: another router.
 
     Raises:
         ParameterError: both routers are the same.
@@ -43,75 +89,71 @@ def explain(topology: Topology, name: str, source: int, destination: int) -> dic
     plan = make_plan(topology, 1, name)
     space = StateSpace(plan)
     taken, possible = _both(space, source, destination, NO_FAILURE)
-    first = taken[0].routers
-    return {
-        "geometry": lines_between(topology, source, destination),
-        "routing": f"{name}: {routing(name).summary}",
-        "ways": _listed(taken),
-        "alternatives": _listed(possible),
-        "shortest": routing(name).shortest,
-        "failures": [_failed(plan, space, source, destination, (a, b)) for a, b in itertools.pairwise(first)],
-    }
+    links = itertools.pairwise(taken[0].routers)
+    return Explanation(
+        geometry=tuple(lines_between(topology, source, destination)),
+        routing=f"{name}: {routing(name).summary}",
+        ways=_listed(taken),
+        alternatives=_listed(possible),
+        shortest=routing(name).shortest,
+        failures=tuple(_failed(plan, space, source, destination, ends) for ends in links),
+    )
 
 
 def _both(
     space: StateSpace, source: int, destination: int, failure: Failure
 ) -> tuple[list[PacketPath], list[PacketPath]]:
-    """Returns the ways that packets take and those that they may yet be sent by."""
-    found = packet_paths(space, space.hosts[source], space.hosts[destination], failure)
-    return [way for way in found if way.share > 0], [way for way in found if not way.share]
+    """Returns the paths that packets take, and those that they may yet be sent by."""
+    paths = packet_paths(space, space.hosts[source], space.hosts[destination], failure)
+    return [path for path in paths if path.share > 0], [path for path in paths if not path.share]
 
 
-def _listed(found: list[PacketPath]) -> list[dict[str, Any]]:
-    return [
-        {
-            "switches": [switch_name(router) for router in way.routers],
-            "share": round(way.share, 4),
-            **({"ends": way.fault} if way.fault else {}),
-        }
-        for way in found
-    ]
+def _listed(paths: list[PacketPath]) -> tuple[ListedPath, ...]:
+    return tuple(
+        ListedPath(
+            tuple(switch_name(router) for router in path.routers), round(path.share, 4), path.fault or None
+        )
+        for path in paths
+    )
 
 
 def _failed(
     plan: RoutePlan, space: StateSpace, source: int, destination: int, ends: tuple[int, int]
-) -> dict[str, Any]:
+) -> FailedLink:
     topology = plan.topology
     low, high = sorted(ends)
     parallel = sum((link.a, link.b) == (low, high) for link in topology.link_list) > 1
     name = f"link:{switch_name(low)}-{switch_name(high)}" + (".1" if parallel else "")
     failure = failure_of(topology, parse_elements(name, topology, 1))
-    repaired, _ = _both(space, source, destination, failure)
-    left = surviving_plan(plan, failure, toward=[destination])
-    planned, _ = _both(StateSpace(left), source, destination, failure)
-    return {"failed": name, "switches_alone": _listed(repaired), "planned_again": _listed(planned)}
+    rerouted, _ = _both(space, source, destination, failure)
+    surviving = surviving_plan(plan, failure, toward=[destination])
+    planned, _ = _both(StateSpace(surviving), source, destination, failure)
+    return FailedLink(name, _listed(rerouted), _listed(planned))
 
 
-def lines_of(told: dict[str, Any]) -> list[str]:
+def lines_of(explanation: Explanation) -> list[str]:
     """Returns an explanation as lines for people."""
-    lines = [*told["geometry"], "", f"Under {told['routing']}", *_way_lines(told["ways"])]
-    if told["alternatives"]:
-        lines += ["", "The controller may send some flows these ways instead, when queues are full:"]
-        lines += _way_lines(told["alternatives"])
-    for failure in told["failures"]:
-        lines += ["", f"When {failure['failed']} dies, the switches by themselves send packets"]
-        lines += _way_lines(failure["switches_alone"])
+    lines = [*explanation.geometry, "", f"Under {explanation.routing}", *_path_lines(explanation.ways)]
+    if explanation.alternatives:
+        lines += ["", "The controller may send some flows by these paths instead, when queues are full:"]
+        lines += _path_lines(explanation.alternatives)
+    for failure in explanation.failures:
+        lines += ["", f"If {failure.failed} fails, the switches by themselves send packets"]
+        lines += _path_lines(failure.switches_alone)
         again = "and after the controller has planned again"
-        if len(failure["planned_again"]) == 1 < len(told["ways"]) and not told["shortest"]:
-            again += ", minimally until all works again,"
-        lines += [again, *_way_lines(failure["planned_again"])]
+        if len(failure.planned_again) == 1 < len(explanation.ways) and not explanation.shortest:
+            again += ", minimally until the failure is repaired,"
+        lines += [again, *_path_lines(failure.planned_again)]
     return lines
 
 
-def _way_lines(listed: list[dict[str, Any]]) -> list[str]:
+def _path_lines(paths: tuple[ListedPath, ...]) -> list[str]:
     lines = []
-    for way in listed[:_MOST_LISTED]:
-        hops = len(way["switches"]) - 1
-        share = f", {way['share']:.1%} of the packets" if 0 < way["share"] < 1 else ""
-        ends = f", and end there: {way['ends']}" if "ends" in way else ""
-        lines.append(
-            f"  {' -> '.join(way['switches'])} ({hops} {'hop' if hops == 1 else 'hops'}{share}){ends}"
-        )
-    if len(listed) > _MOST_LISTED:
-        lines.append(f"  and {len(listed) - _MOST_LISTED} more; --json has them all")
+    for path in paths[:_MOST_LISTED]:
+        hops = len(path.switches) - 1
+        share = f", {path.share:.1%} of the packets" if 0 < path.share < 1 else ""
+        ends = f", and end there: {path.ends}" if path.ends else ""
+        lines.append(f"  {' -> '.join(path.switches)} ({hops} {'hop' if hops == 1 else 'hops'}{share}){ends}")
+    if len(paths) > _MOST_LISTED:
+        lines.append(f"  and {len(paths) - _MOST_LISTED} more; --json has them all")
     return lines

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from experiments.results.new_files import write_new
 from topology.base import Topology
 from topology.errors import UsageError
@@ -75,13 +77,15 @@ def _json(topology: Topology, _hosts: int) -> str:
 def _booksim(topology: Topology, hosts: int) -> str:
     """Returns BookSim's `anynet` format: a line per router, its nodes and its neighbours of higher index.
 
-    A link is told once and goes both ways; nodes are numbered router by router.
+    A link stands once and goes both ways; nodes are numbered router by router.
     """
     if _has_parallel_links(topology):
         raise UsageError("BookSim's anynet format has no parallel links; try graphml or json")
     lines = []
-    for router in range(topology.routers):
-        nodes = [f"node {router * hosts + index}" for index in range(hosts)]
+    counts = topology.host_counts(hosts)
+    first_nodes = np.cumsum(counts) - counts
+    for router, (first, count) in enumerate(zip(first_nodes.tolist(), counts.tolist(), strict=True)):
+        nodes = [f"node {first + index}" for index in range(count)]
         later = [f"router {n}" for n in topology.neighbours(router).tolist() if n > router]
         lines.append(" ".join([f"router {router}", *nodes, *later]))
     return "\n".join(lines) + "\n"

@@ -1,9 +1,9 @@
-"""What theory predicts: link loads and the accepted fraction of oblivious routings, by a fluid model.
+"""Fluid model: link loads and the accepted fraction of oblivious routings.
 
 Every pair of routers is a steady flow that divides over its paths by the shares of the plan's groups. A link
-that is offered more than its capacity passes all of its flows scaled down alike, and what is lost there
-does not load the links behind it. The losses of all links depend on one another; they are iterated until they
-agree.
+that is offered more than its capacity passes all of its flows scaled down by the same factor, and what it
+drops does not load the links behind it. The losses of all links depend on one another; they are iterated to a
+fixed point.
 """
 
 from __future__ import annotations
@@ -15,29 +15,30 @@ import numpy.typing as npt
 
 from routing.plan.model import RoutePlan
 from routing.verification.traffic_split import TrafficSplit, traffic_split
+from topology.addressing import host_routers
 from topology.errors import PolarLabError
 from traffic.workload.patterns import Pattern
 
 _TOLERANCE = 1e-9
 _MOST_ITERATIONS = 5000
-_DAMPING = 0.5  # flows that lose to one another in a circle would swing otherwise
+_DAMPING = 0.5  # without it, flows that depend on one another in a circle would oscillate
 
 Loads = npt.NDArray[np.float64]
 
 
 class PredictionError(PolarLabError):
-    """The fluid model found no steady state."""
+    """The iteration of the fluid model did not converge."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A steady state of the fluid model.
+    """Steady state of the fluid model.
 
     Attributes:
-        offered: what hosts inject, as a fraction of all hosts' injection capacity; idle ones inject nothing.
-        accepted: what arrives, likewise.
-        offered_loads: float64, one per directed link: what it is offered, over its capacity.
-        carried_loads: the same for what it passes on.
+        offered: traffic that hosts inject, as a fraction of all hosts' injection capacity.
+        accepted: traffic that arrives, as a fraction of all hosts' injection capacity.
+        offered_loads: traffic offered to each directed link, over its capacity: float64, directed links.
+        carried_loads: traffic that each directed link passes on, over its capacity: float64, directed links.
     """
 
     offered: float
@@ -49,38 +50,44 @@ class Prediction:
 def predict_pattern(plan: RoutePlan, pattern: Pattern, load: float) -> Prediction:
     """Returns the steady state of a pattern at a load under an oblivious routing's plan.
 
+    Args:
+        plan: plan of the switches.
+        pattern: destinations of every host.
+        load: offered load, 0 to 1 of the injection capacity.
+
     Raises:
         PredictionError: the losses do not settle.
     """
-    demand = router_demand(pattern.shares(), plan.concentration)
-    links = 2 * plan.topology.links
-    return predict(traffic_split(plan), links, demand, plan.concentration, load)
+    routers = host_routers(plan.topology, plan.concentration)
+    demand = router_demand(pattern.shares(), routers, plan.topology.routers)
+    return predict(traffic_split(plan), 2 * plan.topology.links, demand, len(routers), load)
 
 
-def router_demand(shares: Loads, concentration: int) -> Loads:
-    """Returns which share of a host's injection goes from router to router, summed over hosts.
+def router_demand(shares: Loads, host_routers: npt.NDArray[np.int64], routers: int) -> Loads:
+    """Returns the demand from router to router, in units of one host's injection capacity.
 
     Args:
-        shares: float64, hosts x hosts: the share of a source's packets that go to each host.
-        concentration: p.
+        shares: share of a source's packets that go to each host: float64, hosts x hosts.
+        host_routers: router of each host: int64, hosts.
+        routers: number of routers.
 
     Returns:
-        float64, routers x routers; a row sums to p.
+        float64, routers x routers; a row sums to the number of its router's hosts that send.
     """
-    routers = len(shares) // concentration
-    blocks = shares.reshape(routers, concentration, routers, concentration)
-    return np.asarray(blocks.sum(axis=(1, 3)))
+    demand = np.zeros((routers, routers))
+    np.add.at(demand, (host_routers[:, None], host_routers[None, :]), shares)
+    return demand
 
 
-def predict(paths: TrafficSplit, links: int, demand: Loads, concentration: int, load: float) -> Prediction:
-    """Returns the steady state of a pattern at a load; hosts' links are as fast as routers'.
+def predict(paths: TrafficSplit, links: int, demand: Loads, hosts: int, load: float) -> Prediction:
+    """Returns the steady state of a demand at a load; hosts' links are as fast as routers'.
 
     Args:
-        paths: where the plan sends packets.
-        links: the number of directed links.
-        demand: float64, routers x routers; see `router_demand`.
-        concentration: p.
-        load: offered, as a fraction of the injection capacity.
+        paths: links that the plan's packets take, with their shares.
+        links: number of directed links.
+        demand: demand from router to router (`router_demand`): float64, routers x routers.
+        hosts: number of hosts.
+        load: offered load, 0 to 1 of the injection capacity.
 
     Raises:
         PredictionError: the losses do not settle.
@@ -96,23 +103,22 @@ def predict(paths: TrafficSplit, links: int, demand: Loads, concentration: int, 
         if change < _TOLERANCE:
             break
     else:
-        raise PredictionError("the fluid model found no steady state")
+        raise PredictionError(f"the fluid model did not converge in {_MOST_ITERATIONS} iterations")
     delivered = float((flow * paths.delivered).sum()) + float(np.trace(demand)) * load
-    capacity = len(demand) * concentration
-    hosts_offer = float(demand.sum()) * load / capacity
-    return Prediction(hosts_offer, delivered / capacity, offered, offered * pass_on)
+    injected_share = float(demand.sum()) * load / hosts
+    return Prediction(injected_share, delivered / hosts, offered, offered * pass_on)
 
 
 def _injected(paths: TrafficSplit, rates: Loads) -> Loads:
     injected = np.zeros(paths.states)
     sources, destinations = np.nonzero(paths.starts >= 0)
-    # Several sources may begin in one state where a plan tells them apart by nothing.
+    # Sources between which the plan does not distinguish begin in one state.
     np.add.at(injected, paths.starts[sources, destinations], rates[sources, destinations])
     return injected
 
 
 def _propagate(paths: TrafficSplit, injected: Loads, pass_on: Loads) -> Loads:
-    """Returns the flow into every state; paths are short, so that a few rounds reach all of them."""
+    """Returns the flow into every state: float64, states; paths are short, so that a few rounds suffice."""
     weights = paths.shares * pass_on[paths.links]
     flow = injected
     while True:

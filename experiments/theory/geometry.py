@@ -1,7 +1,12 @@
-"""Where two routers of a topology are, and what that has to do with the way between them, in words."""
+"""Places of two routers in their topology, and the reason for the path between them, in words.
+
+A family's own explanation is registered in GEOMETRIES, one line each; other families are explained by their
+shortest paths.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,20 +18,24 @@ from topology.families.polarstar import PolarStar
 
 
 def lines_between(topology: Topology, source: int, destination: int) -> list[str]:
-    """Returns lines about two routers."""
-    if isinstance(topology, PolarFly):
-        return _cross_product(topology, source, destination)
+    """Returns lines about the places of two routers.
+
+    Args:
+        topology: graph of the routers.
+        source: a router.
+        destination: another router.
+    """
     lines = []
     if topology.labels:
-        named = (f"{switch_name(r)} is {topology.labels[r]}" for r in (source, destination))
-        lines.append(", ".join(named) + " in the file.")
-    if isinstance(topology, PolarStar):
-        lines += _supernodes(topology, source, destination)
-    return [*lines, _shortest_paths(topology, source, destination)]
+        labels = (f"{switch_name(router)} is {topology.labels[router]}" for router in (source, destination))
+        lines.append(", ".join(labels) + " in the file.")
+    explained = GEOMETRIES.get(topology.name, _shortest_paths)
+    return [*lines, *explained(topology, source, destination)]
 
 
-def _cross_product(topology: PolarFly, source: int, destination: int) -> list[str]:
-    """PolarFly, section IV-D."""
+def _cross_product(topology: Topology, source: int, destination: int) -> list[str]:
+    """Returns lines about two points of ER_q and their cross product (PolarFly, section IV-D)."""
+    assert isinstance(topology, PolarFly)
     q = topology.q
     s, d = topology.vectors(source), topology.vectors(destination)
     names = switch_name(source), switch_name(destination)
@@ -50,8 +59,9 @@ def _cross_product(topology: PolarFly, source: int, destination: int) -> list[st
     ]
 
 
-def _supernodes(topology: PolarStar, source: int, destination: int) -> list[str]:
-    """PolarStar, section 9.2: far supernodes are come to by way of the one that their cross product names."""
+def _supernodes(topology: Topology, source: int, destination: int) -> list[str]:
+    """Returns lines about two supernodes, and the one that their cross product names (PolarStar, 9.2)."""
+    assert isinstance(topology, PolarStar)
     structure, m = topology.structure, topology.order
     (u, x), (v, y) = divmod(source, m), divmod(destination, m)
     places = [
@@ -60,29 +70,36 @@ def _supernodes(topology: PolarStar, source: int, destination: int) -> list[str]
         for router, supernode, vertex in ((source, u, x), (destination, v, y))
     ]
     lines = [f"In this star product of ER_{structure.q}, {places[0]}, {places[1]}."]
+    distance = _shortest_paths(topology, source, destination)
     if u == v:
-        return [*lines, "They are in the same supernode."]
+        return [*lines, "They are in the same supernode.", *distance]
     if int(structure.dot(u, v)) == 0:
-        return [*lines, "Their supernodes are adjacent: every vertex has a link to one of the other."]
+        return [
+            *lines,
+            "Their supernodes are adjacent: every vertex has a link to one of the other.",
+            *distance,
+        ]
     middle = int(structure.indices(structure.cross(u, v)))
     return [
         *lines,
         f"Their supernodes are not adjacent: the only one that is adjacent to both is their cross product's, "
         f"at {_text(structure.vectors(middle))} ({switch_name(middle * m)} to "
         f"{switch_name(middle * m + m - 1)}).",
+        *distance,
     ]
 
 
-def _shortest_paths(topology: Topology, source: int, destination: int) -> str:
+def _shortest_paths(topology: Topology, source: int, destination: int) -> list[str]:
+    """Returns a line about the distance of two routers and the number of their shortest paths."""
     distance = int(topology.distances(source, destination))
     paths = _paths(topology, source, destination, distance)
-    ways = "one shortest path" if paths == 1 else f"{paths} shortest paths"
+    text = "one shortest path" if paths == 1 else f"{paths} shortest paths"
     apart = "adjacent" if distance == 1 else f"{distance} links apart"
-    return f"They are {apart}, with {ways}."
+    return [f"They are {apart}, with {text}."]
 
 
 def _paths(topology: Topology, source: int, destination: int, distance: int) -> int:
-    """Returns how many shortest paths lead there, step by step; parallel links count each."""
+    """Returns the number of shortest paths; each of several parallel links counts."""
     at = {source: 1}
     for left in range(distance - 1, -1, -1):
         after: dict[int, int] = {}
@@ -96,3 +113,10 @@ def _paths(topology: Topology, source: int, destination: int, distance: int) -> 
 
 def _text(vector: np.ndarray[Any, Any]) -> str:
     return "(" + ", ".join(map(str, vector.tolist())) + ")"
+
+
+# Family -> lines about two of its routers.
+GEOMETRIES: Mapping[str, Callable[[Topology, int, int], list[str]]] = {
+    PolarFly.name: _cross_product,
+    PolarStar.name: _supernodes,
+}

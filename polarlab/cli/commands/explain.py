@@ -30,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the paths from one switch to another, their reasons, and their backups."""
+    from experiments.results.codec import plain
     from experiments.theory.explain import explain, lines_of
     from polarlab.cli.options.topology import read_topology
     from topology.addressing import switch_router
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> Status:
         ends = [switch_router(name, topology.routers) for name in (arguments.switch, arguments.other)]
         explanation = explain(topology, arguments.routing, *ends)
     if arguments.json:
-        print_result(arguments, {"name": arguments.name, "params": params, **explanation})
+        print_result(arguments, {"name": arguments.name, "params": params, **plain(explanation)})
     else:
         print("\n".join(lines_of(explanation)).strip())
     return Status.DONE

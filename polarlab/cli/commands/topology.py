@@ -111,7 +111,7 @@ def _numbers(name: str, topology: Topology, hosts: int) -> dict[str, Any]:
         "diameter": topology.diameter,
         "average_path_length": round(topology.average_path_length, 6),
         "moore_efficiency": round(topology.moore_efficiency, 6),
-        "endpoints": topology.routers * hosts,
+        "endpoints": topology.endpoints(hosts),
         "next_hop_rules": {"with_masks": topology.next_hop_rules, "one_per_router": topology.routers - 1},
     }
 

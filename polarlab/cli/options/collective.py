@@ -71,7 +71,7 @@ def read_collective(arguments: argparse.Namespace, fabric: FabricOptions) -> Col
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} is not for collectives, which have --iterations")
     name, algorithm = split_collective(arguments.pattern)
-    ranks = value_or(arguments.ranks, fabric.topology.routers * fabric.hosts)
+    ranks = value_or(arguments.ranks, fabric.topology.endpoints(fabric.hosts))
     sizes = arguments.message_bytes
     collective = CollectiveOptions(
         f"{name}:{algorithm}",

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from leaf_spine import LeafSpine
 
 from experiments.theory.fluid_model import predict, predict_pattern, router_demand
 from polarlab.cli.main import main
@@ -66,7 +67,7 @@ def test_losses_at_the_first_hop_spare_the_second():
 
 
 def test_what_stays_at_its_router_needs_no_link():
-    demand = router_demand(np.array([[0.0, 1.0], [1.0, 0.0]]), 2)
+    demand = router_demand(np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2, int), 1)
     assert demand.tolist() == [[2.0]]
 
 
@@ -86,7 +87,7 @@ def test_shares_follow_a_groups_buckets():
     ports = paths.links[leaving] - topology.adjacency.starts[3] + 1
     assert ports[paths.shares[leaving].argmax()] == 1
     assert sorted(ports) == [1, 2]
-    prediction = predict(paths, 2 * topology.links, np.eye(7)[:, ::-1] * 0, 1, 1.0)
+    prediction = predict(paths, 2 * topology.links, np.eye(7)[:, ::-1] * 0, 7, 1.0)
     assert prediction.accepted == 0
 
 
@@ -119,3 +120,12 @@ def test_idle_hosts_offer_nothing(capsys):
 def test_what_adapts_is_not_predicted(name, capsys):
     assert main(["predict", "polarfly", "--q", "3", "--routing", name]) == 2
     assert f"{name}, which adapts" in capsys.readouterr().err
+
+
+def test_routers_without_hosts_send_nothing_and_carry_the_rest():
+    """Two leaves send all of their traffic to each other over two spines: every link carries half of it."""
+    topology = LeafSpine(leaves=2, spines=2)
+    plan = make_plan(topology, 1, "min")
+    prediction = predict_pattern(plan, make_pattern("neighbour", topology, 1, 1), 1.0)
+    assert prediction.offered == prediction.accepted == pytest.approx(1.0)
+    assert prediction.offered_loads.tolist() == pytest.approx([0.5] * 8)
