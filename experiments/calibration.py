@@ -67,16 +67,16 @@ def with_settled_rate(
 
 
 class RateSearch:
-    """Which rates to try, and what the trials came to."""
+    """Search for the highest link rate that the machine carries, from the results of trials."""
 
     def __init__(self, first_bps: float, most_bps: float) -> None:
-        """Begins with a guess; no rate is above `most_bps`."""
+        """Starts the search at `first_bps`, a guess; no rate is above `most_bps`, both in bit/s."""
         self._first_bps = first_bps
         self._most_bps = min(most_bps, MAX_RATE_BPS)
         self._idle: dict[int, float] = {}  # by rate, in order of trial
 
     def tried(self, rate_bps: int, idle: float) -> None:
-        """Notes which share of the CPU was idle at a rate."""
+        """Notes the idle share of the CPU at a rate."""
         self._idle[rate_bps] = idle
 
     @property

@@ -16,6 +16,7 @@ import numpy as np
 
 from emulation.requirements import require_emulation
 from emulation.subprocesses import marked_environment
+from experiments.codec import plain
 from experiments.cpu_monitor import cpu_stolen_s
 from experiments.events.base import Notify
 from experiments.events.outcomes import FailoverStarted, ProbesSent, ResultsNotWritten, ResultsWritten
@@ -25,9 +26,8 @@ from experiments.failover_probes import Probes
 from experiments.fault_injector import FaultSchedule
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.pair_check import check_all_pairs
-from experiments.results.codec import plain
 from experiments.results.failover import FailoverSummary
-from experiments.results.manifest import TrafficSettings, run_manifest
+from experiments.results.manifest import run_manifest
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.spec.fabric import FabricOptions
@@ -87,7 +87,7 @@ def run_failover(
     with kept_directory(folder) as directory, live_fabric(fabric_options, notify) as fabric:
         check_all_pairs(fabric, notify)
         observed = observe_failure(fabric, options, notify)
-        directory.write_record(MANIFEST, run_manifest(fabric, TrafficSettings(**options.settings()), 0))
+        directory.write_record(MANIFEST, run_manifest(fabric, options.settings(), 0))
         _write(directory, observed, notify)
     notify(ResultsWritten(folder, interrupted=observed.summary.interrupted))
     if observed.summary.interrupted:
@@ -148,7 +148,7 @@ def _failing(elements: tuple[Element, ...], options: FailoverOptions) -> str:
 def _send_probes(
     fabric: LiveFabric, schedule: ProbeSchedule, faults: FaultSchedule, notify: Notify
 ) -> TrafficResult:
-    """Sends the probes while faults are injected, and returns what was counted, interrupted or not."""
+    """Sends the probes while faults are injected, and returns the counts, interrupted or not."""
     window_ns, flows = (0, schedule.end_ns), len(schedule.streams)
     job = make_job(fabric, schedule, HEADER_BYTES, _RUN_ID, flows, window_ns, keep_log=True)
 

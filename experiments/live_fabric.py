@@ -59,7 +59,14 @@ class LiveFabric(FabricRecord):
         self.network.flush_flow_caches()
 
     def start_controller_again(self, notify: Notify) -> None:
-        """Starts the controller after it was stopped; it takes charge by itself. Errors as at first."""
+        """Starts the controller after it was stopped; it takes charge by itself.
+
+        Args:
+            notify: takes the events.
+
+        Raises:
+            ControllerError: it could not be started.
+        """
         self.network.remove_controller_socket()
         self.controller.start()
         if self.occupancy is not None:
@@ -88,7 +95,15 @@ def live_fabric(options: FabricOptions, notify: Notify) -> Iterator[LiveFabric]:
 
 @contextlib.contextmanager
 def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricNetwork]:
-    """Gives a network for `controlled` to build and start, and takes it down at the end; errors as above."""
+    """Gives a network for `controlled` to build and start, and takes it down at the end.
+
+    Args:
+        options: specification of the fabric.
+        notify: takes the events.
+
+    Raises:
+        MachineError: the machine lacks something.
+    """
     datapath = choose_datapath(options.datapath)
     settings = FabricSettings(options.topology, options.hosts, options.links, datapath)
     with launched(settings, lambda step: notify(EmulationStep(step))) as network:
@@ -99,8 +114,17 @@ def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricN
 def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -> Iterator[LiveFabric]:
     """Gives a network with a controller and its plan installed; at the end the controller is gone.
 
-    One network can be used for one routing after another: what its switches hold of the last is removed.
-    Errors as `live_fabric`.
+    One network can be used for one routing after another: the rules of the routing before are removed.
+
+    Args:
+        options: specification of the fabric.
+        network: its network, from `prepared_network`.
+        notify: takes the events.
+
+    Raises:
+        MachineError: the machine lacks something.
+        NegativeResult: the plan fails its proof; nothing was installed.
+        CommandError, ControllerError: a process could not be started.
     """
     hosts = hosts_of(options.topology, options.hosts)
     started = time.monotonic()
@@ -123,14 +147,7 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
         if not network.started:
             network.start()
         built = time.monotonic()
-        installation = controller.wait_until_installed(
-            options.topology.routers, lambda *counts: notify(SwitchesConnected(*counts))
-        )
-        bringup_s = {
-            "build": built - started,
-            "connect": max(0.0, installation.connected_s - built),
-            "install": max(0.0, installation.installed_s - max(built, installation.connected_s)),
-        }
+        bringup_s = {"build": built - started, **_installed(controller, options, built, notify)}
         notify(PlanInstalled(sum(bringup_s.values())))
         planned = controller.latest(Planned)
         yield LiveFabric(
@@ -144,6 +161,22 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
             network=network,
             controller=controller,
         )
+
+
+def _installed(
+    controller: ControllerProcess, options: FabricOptions, built: float, notify: Notify
+) -> dict[str, float]:
+    """Waits until all switches hold the plan; returns the seconds of connection and installation.
+
+    Switches may connect, and be filled, before the last step of building is over: that counts as 0 s.
+    """
+    times = controller.wait_until_installed(
+        options.topology.routers, lambda *counts: notify(SwitchesConnected(*counts))
+    )
+    return {
+        "connect": max(0.0, times.connected_s - built),
+        "install": max(0.0, times.installed_s - max(built, times.connected_s)),
+    }
 
 
 def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerProcess:

@@ -10,14 +10,14 @@ from emulation.capture import capture, require_capture
 from emulation.network import FabricNetwork
 from emulation.requirements import require_emulation
 from experiments.calibration import with_settled_rate
+from experiments.codec import plain
 from experiments.events.base import Notify
 from experiments.events.bringup import FabricDown
 from experiments.events.outcomes import ResultInvalid, ResultsNotWritten, ResultsWritten
 from experiments.live_fabric import LiveFabric, controlled, prepared_network, report_ingress_drops
 from experiments.measurement import Measurement, replications
 from experiments.pair_check import check_all_pairs
-from experiments.results.codec import plain
-from experiments.results.manifest import TrafficSettings, run_manifest
+from experiments.results.manifest import run_manifest
 from experiments.results.model import Summary
 from experiments.results.record import RunOptions
 from experiments.results.replications import combine
@@ -92,7 +92,7 @@ def _measure(
     fabric: LiveFabric, traffic: RunOptions, output: Output, directory: RunDirectory, notify: Notify
 ) -> tuple[Summary, list[Measurement]]:
     """Runs all replications and writes each as it ends; returns the summary of all, and the runs."""
-    settings = TrafficSettings(**traffic.settings())
+    settings = traffic.settings()
     directory.write_record(MANIFEST, run_manifest(fabric, settings, traffic.seed))
     check = check_all_pairs(fabric, notify)
     runs: list[Measurement] = []

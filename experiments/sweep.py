@@ -14,13 +14,13 @@ import numpy as np
 
 from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
+from experiments.codec import read_record
 from experiments.events.base import Notify
 from experiments.events.bringup import FabricDown
 from experiments.events.outcomes import PointStarted, RoutingStarted, SweepResumed
 from experiments.live_fabric import LiveFabric, controlled, prepared_network
 from experiments.measurement import replications
 from experiments.pair_check import check_all_pairs
-from experiments.results.codec import read_record
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest
 from experiments.results.model import PairCheck
 from experiments.results.replications import combine
@@ -164,7 +164,7 @@ def _with_settled_rate(
 def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOptions) -> SweepSettings:
     """Returns the settings that points of one sweep share, and the points that were asked for."""
     return SweepSettings(
-        **fabric.settings(),
+        **vars(fabric.settings()),
         datapath=fabric.datapath,
         occupancy=fabric.occupancy,
         local_repair=fabric.local_repair,

@@ -55,7 +55,18 @@ def run_measured_traffic(
     progress: Callable[[TrafficSnapshot], None],
     starts: Callable[[Clock], None] = lambda _clock: None,
 ) -> TrafficResult:
-    """Runs warm-up and measured traffic; `progress`, `starts` and errors as `run_traffic`."""
+    """Runs warm-up and measured traffic.
+
+    Args:
+        fabric: the fabric, up.
+        options: specification of the traffic.
+        progress: takes the counts so far, several times a second.
+        starts: called once with the clock, just before the first packet.
+
+    Raises:
+        TrafficError: a traffic process failed.
+        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+    """
     spec = fabric.options.links
     most_packets_per_s = spec.rate_bps / (options.frame_bytes * 8)
     duration_ns = round(options.duration_s * _NS)
@@ -111,7 +122,7 @@ def make_job(
 
 
 def path_delay_ns(fabric: LiveFabric) -> int:
-    """Returns how long packets are on their way on links alone, at most."""
+    """Returns the longest time in ns that a packet needs for the delays of links alone."""
     if not fabric.options.links.delay_ms:  # nearly always, and distances of all pairs are many
         return 0
     hops = int(fabric.plan.hop_bound(fabric.host_distances()).max()) + fabric.plan.repair_hops
@@ -124,7 +135,18 @@ def run_collective_traffic(
     progress: Callable[[float, LiveCounts], None],
     starts: Callable[[Clock], None],
 ) -> TrafficResult:
-    """Runs a collective; `progress`, `starts` and errors as `run_collective`."""
+    """Runs a collective.
+
+    Args:
+        fabric: the fabric, up.
+        options: specification of the collective.
+        progress: takes the seconds since the start and the counts so far, several times a second.
+        starts: called once with the clock, just before the first message.
+
+    Raises:
+        TrafficError: the traffic process failed.
+        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+    """
     name, algorithm = split_collective(options.pattern)
     topology, hosts, spec = fabric.options.topology, fabric.options.hosts, fabric.options.links
     packet_ns = _NS * options.frame_bytes * 8 // spec.rate_bps

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.results.codec import plain
-from experiments.results.manifest import Machine, RunManifest, SweepManifest, SweepSettings, TrafficSettings
+from experiments.codec import plain
+from experiments.results.manifest import Machine, RunManifest, SweepManifest, SweepSettings
 from experiments.results.model import (
     Fidelity,
     Latencies,
@@ -17,6 +17,7 @@ from experiments.results.model import (
     RuleCounts,
     Summary,
 )
+from experiments.spec.settings import TrafficSettings
 
 _FABRIC: dict[str, Any] = {
     "name": "polarfly",

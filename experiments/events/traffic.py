@@ -130,7 +130,7 @@ class ControllerWarning(Event):
 
 @dataclass(frozen=True)
 class Interrupted(Event):
-    """The run was interrupted; what was measured until then is kept."""
+    """The run was interrupted; the measurements until then are kept."""
 
     def __str__(self) -> str:
         return "interrupted; keeping what was measured"

@@ -27,7 +27,7 @@ _PANELS = (
 
 
 def draw_comparison(comparison: Comparison, path: Path) -> None:
-    """Draws accepted traffic (over what was offered), loss and latency of every run into a new file.
+    """Draws offered and accepted traffic, loss and latency of every run into a new file.
 
     Of collectives their bandwidth over message size.
 

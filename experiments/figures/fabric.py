@@ -19,10 +19,10 @@ from topology.layout import Layout
 
 _FILLS = ("#1f3b57", "#7f9db9", "#ffffff")
 _EDGE = "#1f3b57"
-# From light to black, by way of orange: it darkens all the way, so that grey tells the same.
+# From light over orange to black: it darkens all the way, so that grey shows the same.
 HEAT = LinearSegmentedColormap.from_list("heat", ("0.88", "#f0b77f", "#c2571a", "#5a1e00", "black"))
-_MOST_NAMED = 70
-_LONGEST_LABEL = 24
+_MAX_NAMED = 70
+_MAX_LABEL = 24
 
 
 def draw_topology(topology: Topology, title: str, path: Path) -> None:
@@ -49,75 +49,95 @@ def draw_fabric(
 ) -> None:
     """Draws links, routers and clusters, labelled for a legend.
 
-    `shades` of the links, in their order, from 0 (light and thin) to 1 (black and thick), stand for
-    something.
+    Args:
+        axes: axes to draw on.
+        topology: graph of the routers.
+        layout: positions and kinds of the routers.
+        shades: shade of each link, in the order of `link_list`, from 0 (light and thin) to 1 (black and
+            thick): float64, links; None to draw all links alike.
     """
     size = float(np.clip(9000 / topology.routers, 4, 160))
     _outline(axes, layout, topology.clusters())
-    thin = float(np.clip(20 / topology.links**0.5, 0.08, 1.0))
-    lines = link_lines(topology, layout)
-    if shades is None:
-        axes.add_collection(LineCollection(lines, colors="0.35", linewidths=thin, alpha=0.6, zorder=2))
-    else:
-        order = np.argsort(shades, kind="stable")  # what is dark lies above, on every machine alike
-        width = np.clip(60 / topology.links**0.5, 0.6, 3.5) * (0.3 + 0.7 * shades[order])
-        shaded = LineCollection(
-            [lines[place] for place in order],
-            colors=HEAT(shades[order]),
-            linewidths=width,
-            zorder=2,
-        )
-        axes.add_collection(shaded)
-    for place, name in enumerate(layout.kinds):
-        chosen = layout.positions[layout.kind == place]
-        label = f"{len(chosen)} {name}"
-        fill = _FILLS[place % len(_FILLS)] if len(layout.kinds) > 1 else _FILLS[1]
-        axes.scatter(
-            chosen[:, 0],
-            chosen[:, 1],
-            s=size,
-            c=fill,
-            edgecolors=_EDGE,
-            linewidths=0.6,
-            zorder=3,
-            label=label,
-        )
+    _draw_links(axes, topology, layout, shades)
+    _draw_routers(axes, layout, size)
     if layout.highlight:
-        router, what = layout.highlight
-        spot = layout.positions[router]
-        axes.scatter(
-            spot[0],
-            spot[1],
-            s=3 * size,
-            facecolors="none",
-            edgecolors="black",
-            linewidths=1.4,
-            zorder=4,
-            clip_on=False,
-            label=f"{switch_name(router)}, {what}",
-        )
-    if topology.routers <= _MOST_NAMED:
-        for router, (x, y) in enumerate(layout.positions):
-            dark = len(layout.kinds) > 1 and layout.kind[router] == 0
-            color = "white" if dark else "black"
-            axes.text(x, y, str(router + 1), fontsize=6, ha="center", va="center", color=color, zorder=5)
-            if topology.labels and topology.labels[router] != str(router + 1):
-                label = printable(topology.labels[router][:_LONGEST_LABEL])
-                axes.annotate(
-                    label,
-                    (x, y),
-                    xytext=(0, -(size**0.5)),
-                    textcoords="offset points",
-                    ha="center",
-                    va="top",
-                    fontsize=6,
-                    parse_math=False,
-                )
+        _draw_highlight(axes, layout, *layout.highlight, size)
+    if topology.routers <= _MAX_NAMED:
+        _draw_names(axes, topology, layout, size)
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.margins(0.03)
     axes.autoscale_view()
-    # Routers in a line need some height, too.
+    _keep_some_height(axes, layout)
+
+
+def _draw_links(
+    axes: Axes, topology: Topology, layout: Layout, shades: npt.NDArray[np.float64] | None
+) -> None:
+    lines = link_lines(topology, layout)
+    if shades is None:
+        thin = float(np.clip(20 / topology.links**0.5, 0.08, 1.0))
+        axes.add_collection(LineCollection(lines, colors="0.35", linewidths=thin, alpha=0.6, zorder=2))
+        return
+    order = np.argsort(shades, kind="stable")  # dark links lie above, on every machine alike
+    width = np.clip(60 / topology.links**0.5, 0.6, 3.5) * (0.3 + 0.7 * shades[order])
+    ordered = [lines[place] for place in order]
+    axes.add_collection(LineCollection(ordered, colors=HEAT(shades[order]), linewidths=width, zorder=2))
+
+
+def _draw_routers(axes: Axes, layout: Layout, size: float) -> None:
+    """Draws the routers of each kind with a fill of its own."""
+    for place, name in enumerate(layout.kinds):
+        chosen = layout.positions[layout.kind == place]
+        axes.scatter(
+            chosen[:, 0],
+            chosen[:, 1],
+            s=size,
+            c=_FILLS[place % len(_FILLS)] if len(layout.kinds) > 1 else _FILLS[1],
+            edgecolors=_EDGE,
+            linewidths=0.6,
+            zorder=3,
+            label=f"{len(chosen)} {name}",
+        )
+
+
+def _draw_highlight(axes: Axes, layout: Layout, router: int, role: str, size: float) -> None:
+    """Draws a ring around the router that the layout points out."""
+    x, y = layout.positions[router]
+    axes.scatter(
+        x,
+        y,
+        s=3 * size,
+        facecolors="none",
+        edgecolors="black",
+        linewidths=1.4,
+        zorder=4,
+        clip_on=False,
+        label=f"{switch_name(router)}, {role}",
+    )
+
+
+def _draw_names(axes: Axes, topology: Topology, layout: Layout, size: float) -> None:
+    """Draws each router's number, and its name in the file where it has another."""
+    for router, (x, y) in enumerate(layout.positions):
+        dark = len(layout.kinds) > 1 and layout.kind[router] == 0
+        color = "white" if dark else "black"
+        axes.text(x, y, str(router + 1), fontsize=6, ha="center", va="center", color=color, zorder=5)
+        if topology.labels and topology.labels[router] != str(router + 1):
+            axes.annotate(
+                printable(topology.labels[router][:_MAX_LABEL]),
+                (x, y),
+                xytext=(0, -(size**0.5)),
+                textcoords="offset points",
+                ha="center",
+                va="top",
+                fontsize=6,
+                parse_math=False,
+            )
+
+
+def _keep_some_height(axes: Axes, layout: Layout) -> None:
+    """Widens the narrower side of a drawing whose routers are all in a line."""
     least = 0.3 * float(np.ptp(layout.positions, axis=0).max())
     for limits, set_limits in ((axes.get_xlim(), axes.set_xlim), (axes.get_ylim(), axes.set_ylim)):
         if limits[1] - limits[0] < least:

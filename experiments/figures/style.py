@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
 from experiments.results.model import Summary
-from experiments.results.new_files import check_new, write_new
-from experiments.results.run_directory import give_to_caller
+from experiments.results.run_directory import check_new, give_to_caller, write_new
 from experiments.results.text import parameters
 from routing.registry import ROUTINGS
 from topology.errors import UsageError

@@ -13,12 +13,12 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader
 
+from experiments.codec import plain
 from experiments.figures.run import plot_run
 from experiments.figures.sweep import plot_sweep
-from experiments.results.codec import plain
 from experiments.results.manifest import RunManifest, SweepManifest
-from experiments.results.new_files import check_new, write_new
 from experiments.results.open import Run, Sweep, open_results
+from experiments.results.run_directory import check_new, write_new
 from experiments.results.sweep_points import PointRow
 from experiments.results.tables import damage_named
 from experiments.results.text import parameters, readable

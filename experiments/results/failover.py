@@ -99,7 +99,7 @@ class FailoverSummary:
     format: int = FORMAT
 
     def reason(self, troubles: tuple[str, ...]) -> str | None:
-        """Returns what should not have happened, as a sentence; None if all went well.
+        """Returns the reason why the result is negative, a sentence; None if it is not.
 
         Args:
             troubles: reasons why the fabric was not as before at the end.

@@ -11,13 +11,13 @@ import os
 import platform
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from emulation.requirements import available_memory_bytes, emulation_versions
-from experiments.results.codec import omitted
-from experiments.results.model import FORMAT, FabricSettings
+from experiments.results.model import FORMAT
 from experiments.results.record import FabricRecord
+from experiments.spec.settings import FabricSettings, TrafficSettings
 
 _PACKAGES = ("polarlab", "numpy", "ryu", "eventlet", "scapy")
 
@@ -29,47 +29,6 @@ class Machine:
     architecture: str
     cores: int | None
     memory_available_mib: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrafficSettings:
-    """Settings of the traffic, as asked for; what does not apply is absent.
-
-    Attributes:
-        pattern: traffic pattern, or collective with its algorithm.
-        load: offered load, 0 to 1 of the injection capacity.
-        frame_bytes: length of a frame in bytes, without FCS.
-        flows: source ports for each pair of hosts.
-        warmup_s, duration_s: seconds before the measured window (at most, if `steady`), and in it.
-        seed: seed of the random generator.
-        faults: fault schedule, a line for each fault.
-        arrivals: arrival process.
-        steady: whether the warm-up ends when the throughput is steady.
-        ranks, placement, message_bytes, iterations, warmup_iterations, slices: of a collective.
-        elements, kill_controller, fail_s, restore_s, end_s: of a failover demonstration.
-    """
-
-    pattern: str | None = omitted()
-    load: float | None = omitted()
-    frame_bytes: int | None = omitted()
-    flows: int | None = omitted()
-    warmup_s: float | None = omitted()
-    duration_s: float | None = omitted()
-    seed: int | None = omitted()
-    faults: tuple[str, ...] | None = omitted()
-    arrivals: str | None = omitted()
-    steady: bool | None = omitted()
-    ranks: int | None = omitted()
-    placement: str | None = omitted()
-    message_bytes: tuple[int, ...] | None = omitted()
-    iterations: int | None = omitted()
-    warmup_iterations: int | None = omitted()
-    slices: int | None = omitted()
-    elements: tuple[str, ...] | None = omitted()
-    kill_controller: bool | None = omitted()
-    fail_s: float | None = omitted()
-    restore_s: float | None = omitted()
-    end_s: float | None = omitted()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +68,7 @@ class RunManifest(_Manifest):
     """
 
     routing: str
-    traffic: TrafficSettings = TrafficSettings()
+    traffic: TrafficSettings = field(default_factory=TrafficSettings)
     occupancy: str | None = None
     occupancy_asked: str | None = None
 
@@ -154,7 +113,7 @@ class SweepSettings(FabricSettings):
 
         Other routings, patterns and loads only add points.
         """
-        names = sorted({field.name for field in fields(self)} - {"routings", "patterns", "loads"})
+        names = sorted({entry.name for entry in fields(self)} - {"routings", "patterns", "loads"})
         return next((name for name in names if getattr(self, name) != getattr(other, name)), None)
 
 
@@ -201,7 +160,7 @@ def sweep_manifest(
 def _shared(fabric: FabricRecord, seed: int) -> dict[str, Any]:
     """Returns the part that the manifests of all experiments share."""
     return {
-        **fabric.options.settings(),
+        **vars(fabric.options.settings()),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "local_repair": fabric.options.local_repair,
         "seed": seed,

@@ -9,34 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from experiments.results.codec import omitted
+from experiments.codec import omitted
+from experiments.spec.settings import FabricSettings
 
 FORMAT = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class FabricSettings:
-    """Settings of a fabric that its results depend on.
-
-    Attributes:
-        name: family of the topology, as on the command line.
-        params: parameters of the topology.
-        hosts: p, hosts attached to each router that has any.
-        link_rate_bps: rate of every port in bit/s.
-        queue_packets: length of every port's queue in packets.
-        mtu: longest packet of every port in bytes, without the Ethernet header.
-        link_delay_ms: one-way delay of every link between routers in ms.
-        link_loss: probability that such a link loses a packet, 0 to 1.
-    """
-
-    name: str
-    params: Mapping[str, int | str]
-    hosts: int
-    link_rate_bps: int
-    queue_packets: int
-    mtu: int = 1500
-    link_delay_ms: float = 0.0
-    link_loss: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -125,7 +101,7 @@ class Fidelity:
     """Evidence whether a result can be trusted.
 
     Attributes:
-        valid: whether there is no reason for doubt.
+        valid: whether all evidence is good.
         reasons: reasons for doubt, a sentence each.
         cpu_idle: least idle share of the CPU in a second of the measured window, 0 to 1.
         generator_lag_ms_p99: lateness of the sender, 99th percentile in ms.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from experiments.results.codec import read_record
+from experiments.codec import read_record
 from experiments.results.failover import FailoverSummary
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.model import Summary

@@ -1,4 +1,4 @@
-"""Output directories of experiments: made, written whole or not at all, never overwritten."""
+"""Output directories and files of experiments: written whole or not at all, never overwritten."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.results.codec import plain
-from topology.errors import MachineError, ParameterError
+from experiments.codec import plain
+from topology.errors import MachineError, ParameterError, UsageError
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -168,3 +168,36 @@ def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]
     finally:
         directory.discard()
         directory.give_to_caller()
+
+
+def check_new(path: Path) -> None:
+    """Raises UsageError if a file exists, or its folder does not."""
+    if os.path.lexists(path):
+        raise UsageError(f"{path} exists already; choose another file")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent} is not a directory to write {path.name} into")
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Writes a file that does not exist yet, whole or not at all.
+
+    Args:
+        path: the new file.
+        content: its bytes.
+
+    Raises:
+        UsageError: it exists, or its folder does not.
+        OSError: it cannot be written.
+    """
+    try:
+        with path.open("xb") as file:
+            try:
+                file.write(content)
+                file.flush()
+            except BaseException:  # the disk is full, or Ctrl-C: no half file stays
+                path.unlink()
+                raise
+    except FileExistsError:
+        raise UsageError(f"{path} exists already; choose another file") from None
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise UsageError(f"{path.parent} is not a directory to write {path.name} into") from None

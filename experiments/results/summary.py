@@ -35,7 +35,7 @@ def summarise(record: RunRecord) -> Summary:
     fabric, options, received = record.fabric, record.traffic, record.result.received
     begin_s, end_s = record.window_s
     summary = Summary(
-        **fabric.options.settings(),
+        **vars(fabric.options.settings()),
         routing=fabric.options.routing,
         pattern=options.pattern,
         endpoints=len(fabric.hosts),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from experiments.results.codec import read_record
+from experiments.codec import read_record
 from experiments.results.manifest import SweepManifest, SweepSettings
 from experiments.results.model import Summary
 from experiments.results.run_directory import MANIFEST

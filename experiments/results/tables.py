@@ -51,7 +51,7 @@ def read_csv(path: Path, header: Sequence[str], later: Sequence[str] = ()) -> di
         later: of these, the columns that tables of older versions lack; there they are empty.
 
     Raises:
-        ParameterError: there is no such file, or it lacks one of the columns in `header`.
+        ParameterError: the file is missing, or it lacks one of the columns in `header`.
     """
     try:
         return read_csv_text(path.read_text(), header, later)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.settings import TrafficSettings
 from experiments.spec.values import check_range, check_seed, words_of
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
@@ -62,9 +62,9 @@ class CollectiveOptions:
         check_range("warmup-iterations", self.warmup_iterations, 0, 1000)
         check_range("slices", self.slices, 1, 64 if _has_slices(name) else 1)
 
-    def settings(self) -> dict[str, Any]:
-        """Returns the same as plain data."""
-        return {**vars(self), "faults": [fault.line for fault in self.faults]}
+    def settings(self) -> TrafficSettings:
+        """Returns the specification as results name it."""
+        return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 
 def check_collective(collective: CollectiveOptions, fabric: FabricOptions) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from controller.occupancy.source import NETLINK, SOURCES
 from emulation.requirements import check_datapath
+from experiments.spec.settings import FabricSettings
 from experiments.spec.values import check_choice
 from routing.registry import routing
 from topology.addressing import check_hosts
@@ -55,18 +55,18 @@ class FabricOptions:
         check_datapath(self.datapath)
         check_choice("occupancy", self.occupancy, SOURCES)
 
-    def settings(self) -> dict[str, Any]:
-        """Returns the settings, except the routing, that results depend on, by their names in results."""
-        return {
-            "name": self.name,
-            "params": dict(self.params),
-            "hosts": self.hosts,
-            "link_rate_bps": self.links.rate_bps,
-            "queue_packets": self.links.queue_packets,
-            "mtu": self.links.mtu,
-            "link_delay_ms": self.links.delay_ms,
-            "link_loss": self.links.loss,
-        }
+    def settings(self) -> FabricSettings:
+        """Returns the settings, except the routing, that results depend on."""
+        return FabricSettings(
+            name=self.name,
+            params=dict(self.params),
+            hosts=self.hosts,
+            link_rate_bps=self.links.rate_bps,
+            queue_packets=self.links.queue_packets,
+            mtu=self.links.mtu,
+            link_delay_ms=self.links.delay_ms,
+            link_loss=self.links.loss,
+        )
 
 
 def link_rate_bps(text: str) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from experiments.spec.settings import TrafficSettings
 from topology.faults import CONTROLLER, Element, Fault
 
 
@@ -25,9 +25,9 @@ class FailoverOptions:
     restore_s: float = 5.0
     end_s: float = 9.0
 
-    def settings(self) -> dict[str, Any]:
-        """Returns the specification as plain data."""
-        return {**vars(self), "elements": tuple(element.name for element in self.elements)}
+    def settings(self) -> TrafficSettings:
+        """Returns the specification as results name it."""
+        return TrafficSettings(**{**vars(self), "elements": tuple(element.name for element in self.elements)})
 
     def schedule(self, elements: tuple[Element, ...]) -> tuple[Fault, ...]:
         """Returns the faults in order of time."""

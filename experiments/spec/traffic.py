@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.settings import TrafficSettings
 from experiments.spec.values import check_choice, check_range, check_seed
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
@@ -61,9 +61,9 @@ class TrafficOptions:
         check_choice("arrivals", self.arrivals, ARRIVALS)
         check_seed(self.seed)
 
-    def settings(self) -> dict[str, Any]:
-        """Returns the same as plain data."""
-        return {**vars(self), "faults": [fault.line for fault in self.faults]}
+    def settings(self) -> TrafficSettings:
+        """Returns the specification as results name it."""
+        return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 
 def default_frame_bytes(mtu: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from experiments.results.codec import omitted
+from experiments.codec import omitted
 from experiments.theory.geometry import lines_between
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing

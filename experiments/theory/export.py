@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.results.new_files import write_new
+from experiments.results.run_directory import write_new
 from topology.base import Topology
 from topology.errors import UsageError
 
@@ -23,7 +23,7 @@ def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
         path: the file.
 
     Raises:
-        UsageError: there is no such format, it cannot hold this graph, or the file exists.
+        UsageError: the format is not one of FORMATS, it cannot hold this graph, or the file exists.
         OSError: it cannot be written.
     """
     check_format(format_)

@@ -13,8 +13,9 @@ from experiments.events.bringup import QueuesUnreadable
 from experiments.live_fabric import live_fabric
 from experiments.measurement import measure
 from experiments.pair_check import check_all_pairs
-from experiments.results.manifest import TrafficSettings, run_manifest
+from experiments.results.manifest import run_manifest
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.settings import TrafficSettings
 from experiments.spec.traffic import TrafficOptions
 from topology.links import LinkSpec
 from topology.registry import make_topology

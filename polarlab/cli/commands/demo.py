@@ -112,7 +112,7 @@ def _with_time_for_a_controller(options: FailoverOptions, elements: tuple[Elemen
 
 def _print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> None:
     """Prints a failover's summary; without --json, its phases as a table."""
-    from experiments.results.codec import plain
+    from experiments.codec import plain
 
     result = plain(summary)
     if arguments.json:

@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the paths from one switch to another, their reasons, and their backups."""
-    from experiments.results.codec import plain
+    from experiments.codec import plain
     from experiments.theory.explain import explain, lines_of
     from polarlab.cli.options.topology import read_topology
     from topology.addressing import switch_router

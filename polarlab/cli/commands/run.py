@@ -82,7 +82,7 @@ def _read_traffic(arguments: argparse.Namespace, fabric: FabricOptions) -> tuple
 
 def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
     """Prints a run's summary; without --json, parts with several rows as tables."""
-    from experiments.results.codec import plain
+    from experiments.codec import plain
     from experiments.results.text import readable
 
     result = plain(summary)

@@ -49,9 +49,9 @@ def run(arguments: argparse.Namespace) -> Status:
     fabric, traffic = _read_point(arguments, options)
     out = arguments.out or _default_directory(fabric)
     require_emulation()
+    from experiments.codec import plain
     from experiments.events.outcomes import FiguresDrawn, PointsInvalid, PointsMeasured
     from experiments.figures.sweep import plot_sweep
-    from experiments.results.codec import plain
     from experiments.results.sweep_points import rows_of
     from experiments.sweep import run_sweep
 

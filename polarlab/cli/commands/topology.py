@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> Status:
 def _check_files(arguments: argparse.Namespace) -> None:
     """Raises UsageError unless both files can be new ones; nothing is computed or written before."""
     if arguments.export:
-        from experiments.results.new_files import check_new
+        from experiments.results.run_directory import check_new
         from experiments.theory.export import check_format
 
         check_format(arguments.export[0])

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import records
 
-from experiments.results.codec import plain
+from experiments.codec import plain
 from experiments.results.comparison import compare
 from experiments.results.model import (
     CollectiveSize,

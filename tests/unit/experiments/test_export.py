@@ -57,7 +57,7 @@ def test_an_existing_file_is_refused_and_left_alone(tmp_path, format_):
 @pytest.mark.parametrize("name", ["missing/g", "file/g"])
 def test_a_folder_that_is_none_is_told(tmp_path, name):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="is no folder to write g into"):
+    with pytest.raises(UsageError, match="is not a directory to write g into"):
         export(ER_3, 1, "json", tmp_path / name)
 
 

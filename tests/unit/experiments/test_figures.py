@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import records
 
+from experiments.codec import plain
 from experiments.figures.run import plot_run
 from experiments.figures.style import curve_style
-from experiments.results.codec import plain
 from experiments.results.link_loads import directed_links
 from experiments.results.model import CollectiveSize, CollectiveSummary, Latencies, Replications, Summary
 from experiments.results.open import Run

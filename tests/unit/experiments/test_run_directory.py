@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments.results.codec import read_record
+from experiments.codec import read_record
 from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import read_csv
 from experiments.spec.values import plain_name

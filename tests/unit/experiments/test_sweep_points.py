@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import records
 
+from experiments.codec import plain
 from experiments.figures.sweep import plot_sweep, simulated_curve
-from experiments.results.codec import plain
 from experiments.results.model import Adaptation, Predicted
 from experiments.results.open import Sweep, open_results
 from experiments.results.run_directory import RunDirectory

@@ -50,7 +50,7 @@ def read_record(path: Path, kind: type[Record]) -> Record:
         kind: the dataclass of the record.
 
     Raises:
-        ParameterError: there is no such file, it is not JSON, or its content does not fit the dataclass.
+        ParameterError: the file is missing, it is not JSON, or its content does not fit the dataclass.
     """
     import msgspec  # only where results are read
 

@@ -1,0 +1,74 @@
+"""Settings of fabric and traffic as plain records, key by key, as results name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from experiments.codec import omitted
+
+
+@dataclass(frozen=True, kw_only=True)
+class FabricSettings:
+    """Settings of a fabric that its results depend on.
+
+    Attributes:
+        name: family of the topology, as on the command line.
+        params: parameters of the topology.
+        hosts: p, hosts attached to each router that has any.
+        link_rate_bps: rate of every port in bit/s.
+        queue_packets: length of every port's queue in packets.
+        mtu: longest packet of every port in bytes, without the Ethernet header.
+        link_delay_ms: one-way delay of every link between routers in ms.
+        link_loss: probability that such a link loses a packet, 0 to 1.
+    """
+
+    name: str
+    params: Mapping[str, int | str]
+    hosts: int
+    link_rate_bps: int
+    queue_packets: int
+    mtu: int = 1500
+    link_delay_ms: float = 0.0
+    link_loss: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrafficSettings:
+    """Settings of the traffic, as asked for; a setting that does not apply is absent.
+
+    Attributes:
+        pattern: traffic pattern, or collective with its algorithm.
+        load: offered load, 0 to 1 of the injection capacity.
+        frame_bytes: length of a frame in bytes, without FCS.
+        flows: source ports for each pair of hosts.
+        warmup_s, duration_s: seconds before the measured window (at most, if `steady`), and in it.
+        seed: seed of the random generator.
+        faults: fault schedule, a line for each fault.
+        arrivals: arrival process.
+        steady: whether the warm-up ends when the throughput is steady.
+        ranks, placement, message_bytes, iterations, warmup_iterations, slices: of a collective.
+        elements, kill_controller, fail_s, restore_s, end_s: of a failover demonstration.
+    """
+
+    pattern: str | None = omitted()
+    load: float | None = omitted()
+    frame_bytes: int | None = omitted()
+    flows: int | None = omitted()
+    warmup_s: float | None = omitted()
+    duration_s: float | None = omitted()
+    seed: int | None = omitted()
+    faults: tuple[str, ...] | None = omitted()
+    arrivals: str | None = omitted()
+    steady: bool | None = omitted()
+    ranks: int | None = omitted()
+    placement: str | None = omitted()
+    message_bytes: tuple[int, ...] | None = omitted()
+    iterations: int | None = omitted()
+    warmup_iterations: int | None = omitted()
+    slices: int | None = omitted()
+    elements: tuple[str, ...] | None = omitted()
+    kill_controller: bool | None = omitted()
+    fail_s: float | None = omitted()
+    restore_s: float | None = omitted()
+    end_s: float | None = omitted()
