@@ -39,8 +39,9 @@ from topology.errors import NegativeResult
 from topology.failures import Failure, failure_of, link_failures
 from topology.faults import Element, link_element
 from topology.shortest_paths import connected_components
-from traffic.engine.engine import TrafficInterrupted, TrafficResult, run_traffic
+from traffic.engine.engine import TrafficInterrupted, run_traffic
 from traffic.engine.telemetry import TrafficSnapshot
+from traffic.metrics.measurements import TrafficResult
 from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 

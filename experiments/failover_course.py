@@ -9,7 +9,7 @@ from experiments.results.failover import FailoverSummary, Phases
 from experiments.results.record import FabricRecord
 from experiments.spec.failover import FailoverOptions
 from topology.faults import CONTROLLER
-from traffic.engine.jobs import Clock
+from traffic.metrics.measurements import Clock
 
 
 class Course:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from experiments.results.failover import Phase
 from experiments.results.tables import STREAMS
-from traffic.engine.engine import TrafficResult
+from traffic.metrics.measurements import TrafficResult
 from traffic.workload.schedule import ProbeSchedule
 
 _STEP_S = 0.01  # of the series

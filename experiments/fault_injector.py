@@ -15,7 +15,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.results.model import FaultRecord, InjectedFault, ReplanRecord
 from topology.errors import NegativeResult, PolarLabError
 from topology.faults import CONTROLLER, Fault
-from traffic.engine.jobs import Clock
+from traffic.metrics.measurements import Clock
 
 # A link that flapped may be held for 16 s; a switch that returns is filled within some.
 _WHOLE_AGAIN_S = 30.0

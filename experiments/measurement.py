@@ -30,8 +30,9 @@ from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import deaths_named, run_collective_traffic, run_measured_traffic
 from routing.registry import routing
 from topology.errors import NegativeResult, PolarLabError
-from traffic.engine.engine import TrafficInterrupted, TrafficResult
+from traffic.engine.engine import TrafficInterrupted
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
+from traffic.metrics.measurements import TrafficResult
 
 
 @dataclass(frozen=True)

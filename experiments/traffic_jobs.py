@@ -11,10 +11,11 @@ from experiments.spec.collective import CollectiveOptions
 from experiments.spec.traffic import TrafficOptions
 from topology.errors import NegativeResult
 from traffic.engine.collective_worker import ACKNOWLEDGE_EVERY
-from traffic.engine.engine import TrafficResult, run_collective, run_traffic
-from traffic.engine.jobs import Clock, CollectiveJob, HostSocket, TrafficJob
+from traffic.engine.engine import run_collective, run_traffic
+from traffic.engine.jobs import CollectiveJob, HostSocket, TrafficJob
 from traffic.engine.processes import TrafficError
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
+from traffic.metrics.measurements import Clock, TrafficResult
 from traffic.metrics.steady_state import SteadyState
 from traffic.wire.probe_frame import build_probe, build_segment_head
 from traffic.workload.collectives.operations import split_collective

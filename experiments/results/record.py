@@ -20,7 +20,7 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import TrafficOptions
 from routing.plan.model import RoutePlan
 from topology.addressing import Host
-from traffic.engine.engine import TrafficResult
+from traffic.metrics.measurements import TrafficResult
 
 RunOptions = TrafficOptions | CollectiveOptions
 

@@ -17,11 +17,11 @@ from scapy.sendrecv import sendp
 from emulation.subprocesses import run
 from topology.addressing import Host, format_mac
 from traffic.engine import sockets
-from traffic.engine.engine import TrafficResult, run_traffic
-from traffic.engine.jobs import Clock, HostSocket, TrafficJob
+from traffic.engine.engine import run_traffic
+from traffic.engine.jobs import HostSocket, TrafficJob
 from traffic.engine.sender import Sender
 from traffic.engine.telemetry import CountReporter
-from traffic.metrics.measurements import Sent
+from traffic.metrics.measurements import Clock, Sent, TrafficResult
 from traffic.metrics.window import Window
 from traffic.wire.probe_frame import build_probe
 from traffic.workload.patterns import Pattern

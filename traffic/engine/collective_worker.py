@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
-from traffic.engine.jobs import Clock, CollectiveJob
+from traffic.engine.jobs import CollectiveJob
 from traffic.engine.receivers import Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.engine.transport import Incoming, Outgoing
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets, SentCounter
-from traffic.metrics.measurements import ITERATION, CollectiveOutcome
+from traffic.metrics.measurements import ITERATION, Clock, CollectiveOutcome
 from traffic.metrics.window import Window
 from traffic.wire.layout import SEGMENT_MAGIC, SOURCE_PORT_BASE
 from traffic.wire.segment_codec import (

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
-from traffic.engine.jobs import Clock, TrafficJob
+from traffic.engine.jobs import TrafficJob
 from traffic.engine.receivers import Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
-from traffic.metrics.measurements import Received
+from traffic.metrics.measurements import Clock, Received
 from traffic.metrics.window import Window
 from traffic.wire.layout import SOURCE_PORT_BASE
 from traffic.wire.probe_codec import intact, read_headers

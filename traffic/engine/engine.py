@@ -5,45 +5,20 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from traffic.engine.collector import MAX_DRAIN_NS
-from traffic.engine.jobs import Clock, CollectiveJob, TrafficJob
+from traffic.engine.jobs import CollectiveJob, TrafficJob
 from traffic.engine.measurement_files import load_outcome, load_received, load_sent
 from traffic.engine.processes import TrafficProcess, run_until_done, started
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
-from traffic.metrics.measurements import CollectiveOutcome, Received, Sent
+from traffic.metrics.measurements import Clock, TrafficResult
 from traffic.metrics.steady_state import SteadyState
 from traffic.workload.schedule import schedule_from_dict
 
 _NS = 1_000_000_000
 # From when a window is decided on to its begin: it has to reach both processes first.
 _WINDOW_LEAD_NS = 300_000_000
-
-
-@dataclass(frozen=True)
-class TrafficResult:
-    """The measurements of one job.
-
-    Attributes:
-        sent, received: packets that hosts sent and received.
-        clock: the instant of its start.
-        interval_ns: the time step of its series.
-        window_ns: begin and end of the measured window, since the start; None if it never began.
-        steady: whether throughput was steady when the window began; None if the job set the window.
-        interrupted: whether the job was ended early.
-        outcome: a collective's outcome; None for other traffic.
-    """
-
-    sent: Sent
-    received: Received
-    clock: Clock
-    interval_ns: int
-    window_ns: tuple[int, int] | None
-    steady: bool | None = None
-    interrupted: bool = False
-    outcome: CollectiveOutcome | None = None
 
 
 class TrafficInterrupted(KeyboardInterrupt):

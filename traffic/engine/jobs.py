@@ -22,19 +22,6 @@ class HostSocket:
 
 
 @dataclass(frozen=True)
-class Clock:
-    """The instant at which a schedule starts, on two clocks.
-
-    Attributes:
-        monotonic_ns: on the clock that paces the sender.
-        epoch_ns: on the clock of the probes' time stamps and of the kernel's.
-    """
-
-    monotonic_ns: int
-    epoch_ns: int
-
-
-@dataclass(frozen=True)
 class TrafficJob:
     """One run of a schedule.
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from topology.errors import PolarLabError
 from traffic.engine.child_process import start_python
-from traffic.engine.jobs import Clock
 from traffic.engine.telemetry import LiveCounts
+from traffic.metrics.measurements import Clock
 
 _LEAD_NS = 50_000_000  # from the readiness of all processes to the first packet
 _GRACE_S = 30.0

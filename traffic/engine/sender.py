@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from traffic.engine import sockets
-from traffic.engine.jobs import Clock, TrafficJob
+from traffic.engine.jobs import TrafficJob
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, SentCounter
-from traffic.metrics.measurements import Sent
+from traffic.metrics.measurements import Clock, Sent
 from traffic.metrics.window import Window
 from traffic.wire.probe_codec import FrameBuffer
 from traffic.workload.events import CHUNK_EVENTS, Events

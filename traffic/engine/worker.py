@@ -19,10 +19,11 @@ from typing import Any
 from topology.errors import PolarLabError
 from traffic.engine.collective_worker import CollectiveWorker
 from traffic.engine.collector import Collector
-from traffic.engine.jobs import Clock, collective_job_from_dict, job_from_dict
+from traffic.engine.jobs import collective_job_from_dict, job_from_dict
 from traffic.engine.measurement_files import store, store_outcome
 from traffic.engine.sender import Sender
 from traffic.engine.telemetry import CountReporter
+from traffic.metrics.measurements import Clock
 from traffic.metrics.window import Window
 
 Stopped = Callable[[], bool]

@@ -113,3 +113,40 @@ class CollectiveOutcome:
     acknowledgements_sent: int
     acknowledgements_received: int
     failed: str
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The instant at which a schedule starts, on two clocks.
+
+    Attributes:
+        monotonic_ns: on the clock that paces the sender.
+        epoch_ns: on the clock of the probes' time stamps and of the kernel's.
+    """
+
+    monotonic_ns: int
+    epoch_ns: int
+
+
+@dataclass(frozen=True)
+class TrafficResult:
+    """The measurements of one job.
+
+    Attributes:
+        sent, received: packets that hosts sent and received.
+        clock: the instant of its start.
+        interval_ns: the time step of its series.
+        window_ns: begin and end of the measured window, since the start; None if it never began.
+        steady: whether throughput was steady when the window began; None if the job set the window.
+        interrupted: whether the job was ended early.
+        outcome: a collective's outcome; None for other traffic.
+    """
+
+    sent: Sent
+    received: Received
+    clock: Clock
+    interval_ns: int
+    window_ns: tuple[int, int] | None
+    steady: bool | None = None
+    interrupted: bool = False
+    outcome: CollectiveOutcome | None = None

@@ -8,10 +8,10 @@ import pytest
 
 from topology.addressing import Host
 from traffic.engine.collector import ProbeCounts
-from traffic.engine.jobs import Clock, HostSocket, TrafficJob, job_from_dict
+from traffic.engine.jobs import HostSocket, TrafficJob, job_from_dict
 from traffic.engine.measurement_files import load_received, load_sent, store
 from traffic.metrics.histogram import LogHistogram
-from traffic.metrics.measurements import Sent
+from traffic.metrics.measurements import Clock, Sent
 from traffic.metrics.window import Window
 from traffic.wire.probe_codec import FrameBuffer
 from traffic.wire.probe_frame import build_probe
