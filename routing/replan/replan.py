@@ -1,4 +1,4 @@
-"""From the plan of a whole fabric to that for what failures leave of it: some rules change, no group does."""
+"""Plans for the surviving graph: some rules of the whole fabric's plan are changed, and no groups."""
 
 from __future__ import annotations
 
@@ -34,22 +34,24 @@ Mask = npt.NDArray[np.bool_]
 
 
 def surviving_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int] | None = None) -> RoutePlan:
-    """Returns a plan that was proven to deliver whatever can be delivered in what a failure leaves.
+    """Returns a plan for the surviving graph, proven to deliver all pairs that it connects.
 
-    Packets of pairs whose minimal route has changed, or whose detours lead into something broken, go
-    minimally for the time being.
+    Pairs whose minimal path has changed, or whose detours lead into the failure, use minimal paths only.
 
     Args:
-        whole: the plan while nothing is broken.
-        failure: everything that is broken.
-        toward: it is only about packets to these routers, and proven for no others.
+        whole: the plan while nothing has failed.
+        failure: all links and routers that have failed.
+        toward: the routers to which packets are to be delivered and proven to be; None for all.
+
+    Returns:
+        A plan with the groups of `whole`, and `whole` itself if nothing has failed.
 
     Raises:
-        NegativeResult: the plan fails its proof, or its routes are longer than packets live.
+        NegativeResult: the plan fails its proof, or a path is longer than packets live.
     """
     if not failure.any_failed:
         return whole
-    plan, displaced = _rerouted(whole, surviving_graph(whole.topology, failure))
+    plan, displaced = _with_minimal_paths(whole, surviving_graph(whole.topology, failure))
     plan = _without_detours(plan, np.argwhere(displaced).tolist())
     proof = prove(plan, [failure], every_host=False, toward=toward)
     if proof.undelivered:
@@ -59,133 +61,148 @@ def surviving_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int
         raise NegativeResult(f"the plan without {failure.name} fails its proof: {proof.faults[0]}")
     if proof.max_hops >= INITIAL_TTL:
         raise NegativeResult(
-            f"without {failure.name} some packets have to take {proof.max_hops} hops, and they live for "
-            f"{INITIAL_TTL - 1}"
+            f"paths without {failure.name} must have at most {INITIAL_TTL - 1} hops, the packets' TTL; the "
+            f"longest has {proof.max_hops}"
         )
     return plan
 
 
-def _rerouted(whole: RoutePlan, left: SurvivingGraph) -> tuple[RoutePlan, Mask]:
-    """Returns a plan whose minimal routes are those that are left, and which pairs' routes have changed.
+def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RoutePlan, Mask]:
+    """Returns a plan whose untagged and tagged packets follow minimal paths of a surviving graph.
 
-    Rules whose group still sends by shortest paths stay. The others get another group of their switch
-    that does, best one that knows more than one way, or else the group of a port.
+    Rules stay if their group still sends by minimal paths only. Other rules get another group of their switch
+    that does, preferably one with alternates, or else the group of a port.
 
     Returns:
-        The plan, and bool, routers x routers: row s, column d.
+        The plan, and a bool array, routers x routers: entry [s, d] is whether the path from s to d has
+        changed.
     """
     topology = whole.topology
     everyone = np.arange(topology.routers)
     before = topology.distances(everyone[:, None], everyone)
-    displaced = np.isfinite(left.distances) & (left.distances != before)
+    displaced = np.isfinite(graph.distances) & (graph.distances != before)
     marks = any(rule.table is Table.MARKED for rule in whole.switches[0].rules)
     switches = list(whole.switches)
     for switch in whole.switches:
-        router = switch.router
-        shortest = left.shortest(router)
-        away = np.isfinite(left.distances[router]) & (everyone != router)
-        sends = _Sends(switch, left.failure.failed_ports(router), shortest, away)
-        first = topology.ports_toward(router, topology.next_hops(router, everyone))
-        first[router] = 1
-        port_changed = away & ~shortest[first - 1, everyone]
+        groups = _GroupChoice(switch, graph)
+        untagged, tagged = groups.best(switch.untagged_groups), groups.best(switch.tagged_groups)
+        first_ports, port_changed = _first_ports(switch.router, graph)
+        changed = (untagged != switch.untagged_groups) | port_changed
         rules: list[Rule] = []
-        onward, tagged = sends.groups(switch.untagged_groups), sends.groups(switch.tagged_groups)
-        changed = (onward != switch.untagged_groups) | port_changed
         for other in np.flatnonzero(changed).tolist():
-            port = int(shortest[:, other].argmax()) + 1 if port_changed[other] else int(first[other])
             destination = to_router(topology, other)
-            rules.append(forwarding_rule(Table.MINIMAL, destination, int(onward[other])))
+            rules.append(forwarding_rule(Table.MINIMAL, destination, int(untagged[other])))
             if marks:
-                rules.append(forwarding_rule(Table.MARKED, destination, group_number(GroupRole.PORT, port)))
+                port_group = group_number(GroupRole.PORT, int(first_ports[other]))
+                rules.append(forwarding_rule(Table.MARKED, destination, port_group))
         for other in np.flatnonzero(tagged != switch.tagged_groups).tolist():
             rules.append(tag_rule(other, int(tagged[other])))
-        displaced[router] |= changed
+        displaced[switch.router] |= changed
         if rules:
-            with_rules = _with_rules(switch, rules)
-            switches[router] = replace(
-                with_rules, untagged_groups=tuple(onward.tolist()), tagged_groups=tuple(tagged.tolist())
+            switches[switch.router] = replace(
+                _with_rules(switch, rules),
+                untagged_groups=tuple(untagged.tolist()),
+                tagged_groups=tuple(tagged.tolist()),
             )
     return replace(whole, switches=tuple(switches)), displaced
 
 
-class _Sends:
-    """By which ports the groups of a switch send while some are dead, and to whom that is shortest."""
+def _first_ports(router: int, graph: SurvivingGraph) -> tuple[npt.NDArray[np.int64], Mask]:
+    """Returns a port that begins a minimal path to each router, and whether the failure has changed it."""
+    topology = graph.topology
+    everyone = np.arange(topology.routers)
+    minimal = graph.minimal_port_mask(router)
+    ports = topology.ports_toward(router, topology.next_hops(router, everyone))
+    ports[router] = 1
+    changed = graph.reachable(router) & ~minimal[ports - 1, everyone]
+    return np.where(changed, minimal.argmax(axis=0) + 1, ports), changed
 
-    def __init__(self, switch: SwitchPlan, dead: frozenset[int], shortest: Mask, away: Mask) -> None:
-        """Takes which ports begin shortest paths to which routers, and which routers can be reached."""
+
+class _GroupChoice:
+    """The choice of groups of one switch, so that packets follow minimal paths of a surviving graph."""
+
+    def __init__(self, switch: SwitchPlan, graph: SurvivingGraph) -> None:
         self._groups = {group.number: group for group in switch.groups}
-        self._dead = dead
-        self._shortest = shortest
-        self._away = away
+        self._failed_ports = graph.failure.failed_ports(switch.router)
+        self._minimal = graph.minimal_port_mask(switch.router)
+        self._reachable = graph.reachable(switch.router)
 
-    def groups(self, numbers: tuple[int, ...]) -> npt.NDArray[np.int64]:
-        """Returns the group to use toward each router, given the one in use; 0 is none and stays."""
-        chosen = np.array(numbers, np.int64)
-        if not any(numbers):
+    def best(self, current: tuple[int, ...]) -> npt.NDArray[np.int64]:
+        """Returns the number of the group to use toward each router.
+
+        Args:
+            current: the number of the group in use toward each router; 0 where there is none, which stays.
+
+        Returns:
+            int64, one per router: the current group if all its ports begin minimal paths, or else the group
+            with the most such ports, of those in use or of a single port.
+        """
+        chosen = np.array(current, np.int64)
+        if not any(current):
             return chosen
-        known = sorted(set(numbers) - {0})
+        known = sorted(set(current) - {0})
         ports = {number: self._ports(self._groups[number]) for number in known}
-        works = np.array([self._all_shortest(ports[number]) for number in known])
+        is_minimal = np.array([self._begin_minimal_paths(ports[number]) for number in known])
         place = np.minimum(np.searchsorted(known, chosen), len(known) - 1)
-        fails = self._away & (chosen > 0) & ~works[place, np.arange(len(chosen))]
-        for other in np.flatnonzero(fails).tolist():
-            possible = [number for index, number in enumerate(known) if works[index, other]]
-            port = int(self._shortest[:, other].argmax()) + 1
+        unfit = self._reachable & (chosen > 0) & ~is_minimal[place, np.arange(len(chosen))]
+        for other in np.flatnonzero(unfit).tolist():
+            port = int(self._minimal[:, other].argmax()) + 1
             chosen[other] = max(
-                possible,
+                (number for index, number in enumerate(known) if is_minimal[index, other]),
                 key=lambda number: (len(ports[number]), -number),
                 default=group_number(GroupRole.PORT, port),
             )
         return chosen
 
-    def _all_shortest(self, ports: frozenset[int]) -> Mask:
+    def _begin_minimal_paths(self, ports: frozenset[int]) -> Mask:
+        """Returns for each router whether there are ports, and all of them begin minimal paths to it."""
         if not ports:
-            return np.zeros(self._shortest.shape[1], bool)
-        return np.asarray(self._shortest[[port - 1 for port in ports]].all(axis=0))
+            return np.zeros(self._minimal.shape[1], bool)
+        return np.asarray(self._minimal[[port - 1 for port in ports]].all(axis=0))
 
     def _ports(self, group: Group) -> frozenset[int]:
-        """Returns by which ports a group sends now; none where it marks or tags what it sends around."""
-        alive = [b for b in group.buckets if b.watch_port is None or b.watch_port not in self._dead]
+        """Returns the ports by which a group sends now; none if it marks or tags packets on their way."""
+        alive = [b for b in group.buckets if b.watch_port is None or b.watch_port not in self._failed_ports]
         chosen = alive if group.kind is GroupKind.SELECT else alive[:1]
-        found = [self._ports_of(bucket.actions) for bucket in chosen]
-        return frozenset().union(*found) if all(found) else frozenset()
+        ports = [self._bucket_ports(bucket.actions) for bucket in chosen]
+        return frozenset().union(*ports) if all(ports) else frozenset()
 
-    def _ports_of(self, actions: Actions) -> frozenset[int]:
+    def _bucket_ports(self, actions: Actions) -> frozenset[int]:
         if any(isinstance(action, SetField) for action in actions):
             return frozenset()
-        found: frozenset[int] = frozenset()
+        ports: frozenset[int] = frozenset()
         for action in actions:
             if isinstance(action, Output):
-                found |= {action.port}
+                ports |= {action.port}
             elif isinstance(action, ToGroup):
-                found |= self._ports(self._groups[action.group])
-        return found
+                ports |= self._ports(self._groups[action.group])
+        return ports
 
 
 def _without_detours(plan: RoutePlan, pairs: Iterable[list[int] | tuple[int, int]]) -> RoutePlan:
-    """Returns a plan in which the packets of some (source, destination) routers go minimally."""
+    """Returns a plan in which the packets of some (source, destination) routers take minimal paths only."""
     destinations: dict[int, set[Match]] = {}
     for source, destination in pairs:
         destinations.setdefault(source, set()).add(to_router(plan.topology, destination))
     switches = list(plan.switches)
-    for router, chosen in destinations.items():
-        minimally = [
+    for router, matches in destinations.items():
+        minimal = [
             Rule(rule.table, rule.priority, rule.match, goto=Table.MINIMAL)
             for rule in switches[router].rules
-            if rule.table is Table.SOURCE and rule.match in chosen
+            if rule.table is Table.SOURCE and rule.match in matches
         ]
-        # A routing may have one rule for all destinations: then these get their own, before it.
-        own = chosen - {rule.match for rule in minimally}
-        if any(rule.table is Table.SOURCE and _detours(rule) for rule in switches[router].rules):
-            ordered = sorted(own, key=repr)
-            minimally += [Rule(Table.SOURCE, PRIORITY_UNDETOURED, m, goto=Table.MINIMAL) for m in ordered]
-        switches[router] = _with_rules(switches[router], minimally)
+        # If the source has one rule for all destinations, these get rules of a higher priority.
+        if any(map(_detours_to_all, switches[router].rules)):
+            others = sorted(matches - {rule.match for rule in minimal}, key=repr)
+            minimal += [Rule(Table.SOURCE, PRIORITY_UNDETOURED, m, goto=Table.MINIMAL) for m in others]
+        switches[router] = _with_rules(switches[router], minimal)
     return replace(plan, switches=tuple(switches))
 
 
-def _detours(rule: Rule) -> bool:
-    """Returns whether a source's rule is for several routers and sends by a group."""
-    return rule.match == TO_ANY_HOST and any(isinstance(action, ToGroup) for action in rule.actions)
+def _detours_to_all(rule: Rule) -> bool:
+    """Returns whether a rule sends a source's packets for all destinations to a group."""
+    sends_to_group = any(isinstance(action, ToGroup) for action in rule.actions)
+    return rule.table is Table.SOURCE and rule.match == TO_ANY_HOST and sends_to_group
 
 
 def _with_rules(switch: SwitchPlan, rules: Iterable[Rule]) -> SwitchPlan:

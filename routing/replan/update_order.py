@@ -1,20 +1,19 @@
-"""From one plan to another while packets pass: which rules change, and in what order.
+"""The order of updates from one plan to another while packets pass, so that none circles in between.
 
-For one destination, the new routes form a tree toward it. Rules are changed nearest to the destination first,
-round by round: a packet that meets a changed switch goes on over changed switches only, each nearer to
-the destination than the last; one that has not met any follows the old tree. So no packet goes in a circle
-in between.
+For one destination, the new paths form a tree toward it. Rules are changed nearest to the destination first,
+round by round: a packet that meets a changed switch continues over changed switches only, each nearer to the
+destination than the one before; a packet that has met none follows the old tree. So no packet circles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from routing.plan.model import Group, Match, RoutePlan, Rule, match
+from routing.plan.model import Group, Match, RoutePlan, Rule, SwitchPlan, match
 from routing.plan.tables import tag_of, to_router
 from routing.replan.surviving_graph import surviving_graph
 from topology.failures import Failure
@@ -22,22 +21,30 @@ from topology.failures import Failure
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A rule that is to be no more."""
+    """The removal of a rule."""
 
     rule: Rule
 
 
-# Router -> what is to be changed there.
-UpdateRound = dict[int, list[Rule | Group | Removal]]
+Change = Rule | Group | Removal
+
+# Router -> the changes of its switch; a rule or group takes the place of one that has its key.
+UpdateRound = dict[int, list[Change]]
+
+_GROUPS_FIRST = -1
 
 
 def update_rounds(before: RoutePlan, after: RoutePlan, failure: Failure) -> list[UpdateRound]:
-    """Returns what leads from one plan to another, round by round; groups come first.
+    """Returns the changes that lead from one plan to another, in rounds.
 
     Args:
-        before: what the switches hold.
-        after: what they are to hold; it has rules for the same packets.
-        failure: for which `after` was made.
+        before: the plan that the switches hold.
+        after: the plan that they shall hold.
+        failure: the failure that `after` is for; its surviving graph gives the distances.
+
+    Returns:
+        Rounds in order: groups, then rules for destinations at distance 1, 2, ..., then rules for no single
+        destination. A round may begin once all switches hold the one before.
     """
     distances = surviving_graph(after.topology, failure).distances
     destinations = _destinations(after)
@@ -45,37 +52,43 @@ def update_rounds(before: RoutePlan, after: RoutePlan, failure: Failure) -> list
     for old, new in zip(before.switches, after.switches, strict=True):
         if old is new:
             continue
-        held_groups = {group.number: group for group in old.groups}
+        old_groups = {group.number: group for group in old.groups}
         for group in new.groups:
-            if held_groups.get(group.number) != group:
-                rounds.setdefault(-1, {}).setdefault(new.router, []).append(group)
-        held = {(rule.table, rule.priority, rule.match): rule for rule in old.rules}
-        for rule in new.rules:
-            if held.get((rule.table, rule.priority, rule.match)) != rule:
-                number = _round(distances, destinations, new.router, rule.match)
-                rounds.setdefault(number, {}).setdefault(new.router, []).append(rule)
-        kept = {(rule.table, rule.priority, rule.match) for rule in new.rules}
-        for key, rule in held.items():
-            if key not in kept:
-                number = _round(distances, destinations, new.router, rule.match)
-                rounds.setdefault(number, {}).setdefault(new.router, []).append(Removal(rule))
+            if old_groups.get(group.number) != group:
+                rounds.setdefault(_GROUPS_FIRST, {}).setdefault(new.router, []).append(group)
+        for rule_match, change in _rule_changes(old, new):
+            number = _round(distances, destinations, new.router, rule_match)
+            rounds.setdefault(number, {}).setdefault(new.router, []).append(change)
     return [rounds[number] for number in sorted(rounds)]
 
 
+def _rule_changes(old: SwitchPlan, new: SwitchPlan) -> Iterator[tuple[Match, Rule | Removal]]:
+    """Yields the changed and new rules of a switch, then the removals, each with the match of its rule."""
+    old_rules = {(rule.table, rule.priority, rule.match): rule for rule in old.rules}
+    new_rules = {(rule.table, rule.priority, rule.match): rule for rule in new.rules}
+    for key, rule in new_rules.items():
+        if old_rules.get(key) != rule:
+            yield rule.match, rule
+    for key, rule in old_rules.items():
+        if key not in new_rules:
+            yield rule.match, Removal(rule)
+
+
 def _destinations(plan: RoutePlan) -> Mapping[Match, int]:
-    """Returns which router each match of a destination or a tag is about."""
+    """Returns the router that each match of a destination address or a tag is for."""
     topology = plan.topology
-    found: dict[Match, int] = {}
+    routers: dict[Match, int] = {}
     for router in range(topology.routers):
-        found[to_router(topology, router)] = router
-        found[match(vlan_vid=tag_of(router))] = router
-    return found
+        routers[to_router(topology, router)] = router
+        routers[match(vlan_vid=tag_of(router))] = router
+    return routers
 
 
 def _round(
-    distances: npt.NDArray[np.float32], destinations: Mapping[Match, int], router: int, what: Match
+    distances: npt.NDArray[np.float32], destinations: Mapping[Match, int], router: int, rule_match: Match
 ) -> int:
-    destination = destinations.get(what)
+    """Returns the number of the round in which a router's rule with some match is changed."""
+    destination = destinations.get(rule_match)
     if destination is None or not np.isfinite(distances[router, destination]):
-        return len(distances)  # last: nobody's way depends on it
+        return len(distances)  # last: no path depends on it
     return int(distances[router, destination])

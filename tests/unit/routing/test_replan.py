@@ -58,7 +58,7 @@ def test_a_surviving_plan_longer_than_the_ttl_allows_is_refused(tmp_path):
     topology = make_topology("graph", {"from": str(path)})
     whole = minimal_plan(topology, 1)
     failure = failure_of(topology, [link_element(topology.link_list[0])])
-    with pytest.raises(NegativeResult, match="have to take 65 hops, and they live for 63"):
+    with pytest.raises(NegativeResult, match=r"at most 63 hops.* 65"):
         surviving_plan(whole, failure)
 
 
