@@ -1,5 +1,6 @@
 """Examples of `--help` and of the documents: all can be parsed, and those that need no root are run."""
 
+import itertools
 import os
 import re
 import shlex
@@ -62,6 +63,21 @@ def test_commands_in_the_readme_without_root_succeed(line, tmp_path, monkeypatch
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     assert entry.main(polarlab_words(line)) == Status.DONE, capsys.readouterr().err
+
+
+def shown_outputs():
+    """Yields the tutorial's commands without root whose output it shows, and that output."""
+    page = blocks(ROOT / "docs" / "tutorial.md")
+    for block, following in itertools.pairwise(page):
+        line = command_lines(block)[-1] if block.kind == "sh" else ""
+        if following.kind == "text" and polarlab_words(line)[0] in WITHOUT_ROOT:
+            yield line, following.text
+
+
+@pytest.mark.parametrize(("line", "shown"), list(shown_outputs()))
+def test_commands_print_the_output_that_the_tutorial_shows(line, shown, capsys):
+    assert entry.main(polarlab_words(line)) == Status.DONE
+    assert shown in capsys.readouterr().out
 
 
 def test_python_in_the_readme_runs():
