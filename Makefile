@@ -35,6 +35,7 @@ lint: setup ## style, types, layers and spelling
 	@$(VENV)/ruff format --check .
 	@$(VENV)/mypy
 	@$(VENV)/lint-imports --no-logo
+	@$(VENV)/flake8 topology routing traffic/workload traffic/metrics
 	@$(VENV)/codespell
 
 bench: setup ## measurements; ROWS="..." runs only those rows

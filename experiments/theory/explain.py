@@ -82,10 +82,14 @@ def explain(topology: Topology, name: str, source: int, destination: int) -> Exp
         destination: another router.
 
     Raises:
-        ParameterError: both routers are the same.
+        ParameterError: both routers are the same, or one has no hosts.
     """
     if source == destination:
         raise ParameterError(f"{switch_name(source)} is both ends; choose two switches")
+    counts = topology.host_counts(1)
+    for router in (source, destination):
+        if not counts[router]:
+            raise ParameterError(f"{switch_name(router)} must have hosts, got a router without any")
     plan = make_plan(topology, 1, name)
     space = StateSpace(plan)
     taken, possible = _both(space, source, destination, NO_FAILURE)
@@ -104,7 +108,8 @@ def _both(
     space: StateSpace, source: int, destination: int, failure: Failure
 ) -> tuple[list[PacketPath], list[PacketPath]]:
     """Returns the paths that packets take, and those that they may yet be sent by."""
-    paths = packet_paths(space, space.hosts[source], space.hosts[destination], failure)
+    first_hosts = {host.router: host for host in reversed(space.hosts)}
+    paths = packet_paths(space, first_hosts[source], first_hosts[destination], failure)
     return [path for path in paths if path.share > 0], [path for path in paths if not path.share]
 
 

@@ -86,6 +86,9 @@ class StateSpace:
     def __init__(self, plan: RoutePlan) -> None:
         """Installs the plan on switch models.
 
+        Args:
+            plan: the plan of all switches.
+
         Raises:
             PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
         """

@@ -81,6 +81,9 @@ class TableIndex:
     def __init__(self, rules: Iterable[InternedRule]) -> None:
         """Indexes the rules of one table.
 
+        Args:
+            rules: the rules with their interned matches, in any order.
+
         Raises:
             PlanError: two rules have the same match and priority.
         """

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from documents import ROOT
+from leaf_spine import LeafSpine
 
 from experiments.theory.explain import explain, lines_of
 from polarlab.cli import main as entry
@@ -14,6 +15,7 @@ from routing.replan.replan import surviving_plan
 from routing.verification.forwarding_states import StateSpace
 from routing.verification.paths import packet_paths
 from topology.addressing import hosts_of
+from topology.errors import ParameterError
 from topology.exit_status import Status
 from topology.failures import link_failures
 from topology.families.polarfly import PolarFly
@@ -151,3 +153,11 @@ def test_the_command(capsys):
     assert entry.main(["explain", "polarfly", "--q", "3", "s3", "s3"]) == Status.USAGE
     assert "s3 is both ends" in capsys.readouterr().err
     assert entry.main(["explain", "polarfly", "--q", "3", "s3", "s99"]) == Status.USAGE
+
+
+def test_routers_without_hosts_have_no_paths_to_explain():
+    topology = LeafSpine(leaves=3, spines=2)
+    explanation = explain(topology, "min", 0, 2)
+    assert [path.switches for path in explanation.ways] == [("s1", "s4", "s3"), ("s1", "s5", "s3")]
+    with pytest.raises(ParameterError, match="s4"):
+        explain(topology, "min", 0, 3)
