@@ -7,6 +7,8 @@ import platform
 import subprocess
 from pathlib import Path
 
+import psutil
+
 from emulation.subprocesses import CommandError, require_programs, run
 from topology.errors import MachineError, UsageError
 
@@ -128,11 +130,7 @@ def choose_datapath(name: str) -> str:
 
 def available_memory_bytes() -> int:
     """Returns the memory that the kernel estimates to be available, in bytes."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name == "MemAvailable":
-            return int(value.split()[0]) << 10
-    raise MachineError("/proc/meminfo has no MemAvailable; Linux 3.14 or newer is needed")
+    return int(psutil.virtual_memory().available)
 
 
 def require_memory(routers: int, hosts: int) -> None:

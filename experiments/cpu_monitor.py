@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
-from pathlib import Path
+
+import psutil
 
 from experiments.results.validity import SAMPLE_S, CpuSamples
 
@@ -31,19 +31,15 @@ class CpuMonitor:
         while not self._stop.wait(SAMPLE_S):
             idle_now, total_now = _cpu_times()
             self.samples.times_s.append(time.monotonic())
-            self.samples.idle.append((idle_now - idle) / max(1, total_now - total))
+            self.samples.idle.append((idle_now - idle) / max(0.01, total_now - total))
             idle, total = idle_now, total_now
 
 
-def _cpu_times() -> tuple[int, int]:
-    """Returns (idle, total) ticks of all cores since boot."""
-    ticks = _cpu_ticks()
-    return ticks[3] + ticks[4], sum(ticks)
-
-
-def _cpu_ticks() -> list[int]:
-    """Returns the ticks of all cores since boot by their use, up to "steal" (proc(5))."""
-    return [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+def _cpu_times() -> tuple[float, float]:
+    """Returns (idle, total) seconds of all cores since boot."""
+    times = psutil.cpu_times()
+    # A guest's time is counted as user time, too.
+    return times.idle + times.iowait, sum(times) - times.guest - times.guest_nice
 
 
 def cpu_stolen_s() -> float:
@@ -51,4 +47,4 @@ def cpu_stolen_s() -> float:
 
     The host gave it to others: proc(5), "steal". Packets that came in that time may be lost.
     """
-    return _cpu_ticks()[7] / os.sysconf("SC_CLK_TCK")
+    return float(psutil.cpu_times().steal)
