@@ -97,6 +97,7 @@ def _draw_routers(axes: Axes, layout: Layout, size: float) -> None:
             edgecolors=_EDGE,
             linewidths=0.6,
             zorder=3,
+            clip_on=False,
             label=f"{len(chosen)} {name}",
         )
 
