@@ -1,0 +1,122 @@
+"""Records of runs: stored, opened and drawn without anything that runs, as any backend would give them."""
+
+import numpy as np
+import pytest
+
+from experiments.figures.plot import plot_results
+from experiments.results.link_loads import LinkLog
+from experiments.results.manifest import run_manifest
+from experiments.results.model import Adaptation, PairCheck, RuleCounts
+from experiments.results.open import Failover, Run, Sweep, open_results
+from experiments.results.record import FabricRecord, RunRecord
+from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
+from experiments.results.series import write_series
+from experiments.results.summary import summarise
+from experiments.results.tables import PROBES
+from experiments.results.validity import CpuSamples
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.traffic import TrafficOptions
+from routing.registry import make_plan
+from topology.addressing import hosts_of
+from topology.errors import ParameterError
+from topology.families.polarfly import PolarFly
+from topology.links import LinkSpec
+from traffic.metrics.histogram import LogHistogram
+from traffic.metrics.measurements import ARRIVAL, Clock, Received, Sent, TrafficResult
+
+FRAMES = 10  # that every host sends to every other
+FRAME_BYTES = 1000
+
+
+def traffic_result(distances: np.ndarray) -> TrafficResult:
+    """A second in which every pair's packets arrive after 1 ms a hop."""
+    hosts = len(distances)
+    frames = np.where(np.eye(hosts, dtype=bool), 0, FRAMES)
+    latency = LogHistogram()
+    latency.add(np.repeat(distances[frames > 0].astype(np.int64) * 1_000_000, FRAMES))
+    lag = LogHistogram()
+    lag.add(np.full(frames.sum(), 1000))
+    sent_bytes = frames.sum(axis=1)[None, :] * FRAME_BYTES
+    received = Received(
+        frames=frames,
+        latency_sum_ns=frames * distances * 1e6,
+        out_of_order=np.zeros_like(frames),
+        hops_min=np.where(frames > 0, distances, 255).astype(np.uint8),
+        hops_max=distances.astype(np.uint8),
+        hops=np.bincount(distances[frames > 0], minlength=256) * FRAMES,
+        bytes=sent_bytes,
+        window_bytes=sent_bytes[0],
+        latency=latency,
+        misdelivered=0,
+        damaged=0,
+        log=np.zeros(0, ARRIVAL),
+    )
+    sent = Sent(frames=frames, bytes=sent_bytes, refused=0, lag=lag, seconds=1.0)
+    return TrafficResult(sent, received, Clock(0, 0), 1_000_000_000, (0, 1_000_000_000))
+
+
+@pytest.fixture
+def record() -> RunRecord:
+    topology = PolarFly(2)
+    options = FabricOptions("polarfly", {"q": 2}, topology, 1, LinkSpec(1_000_000, 32), "min", "user")
+    fabric = FabricRecord(
+        options=options,
+        datapath="user",
+        occupancy=None,
+        plan=make_plan(topology, 1, "min"),
+        hosts=hosts_of(topology, 1),
+        rules=RuleCounts(100, 20),
+        bringup_s={"build": 1.0},
+    )
+    return RunRecord(
+        fabric=fabric,
+        traffic=TrafficOptions("uniform", 0.48, FRAME_BYTES, 64, 0.0, 1.0, seed=1),
+        check=PairCheck(42, 42, 0, 0, 2, seconds=0.5),
+        result=traffic_result(fabric.host_distances()),
+        cpu=CpuSamples([1.0], [0.9]),
+        links=None,
+        adaptation=Adaptation(None, 0),
+    )
+
+
+def test_a_summary_follows_from_the_record(record):
+    summary = summarise(record)
+    assert summary.offered == summary.accepted == pytest.approx(6 * FRAMES * FRAME_BYTES * 8 / 1e6)
+    assert (summary.packets.sent, summary.packets.received, summary.loss) == (420, 420, 0)
+    assert summary.hops_as_distances
+    assert summary.predicted.accepted == pytest.approx(0.48)
+    assert summary.bringup_s == {"build": 1.0, "verify": 0.5}
+    assert summary.adaptation is summary.links is None
+
+
+def test_a_run_of_any_backend_is_stored_opened_and_drawn(record, tmp_path):
+    directory = RunDirectory(tmp_path / "run")
+    manifest = run_manifest(record.fabric, record.traffic.settings(), 1)
+    directory.write_record(MANIFEST, manifest)
+    directory.write_record(SUMMARY, summarise(record))
+    write_series(directory, record)
+    run = open_results(tmp_path / "run")
+    assert isinstance(run, Run)
+    assert run.summary == summarise(record)
+    assert run.manifest == manifest
+    assert run.replications == (run,)
+    assert {path.stem for path in plot_results(tmp_path / "run")} == {"throughput", "latency"}
+
+
+def test_what_links_did_is_drawn_where_it_was_observed(record, tmp_path):
+    observed = RunRecord(**{**vars(record), "links": LinkLog()})
+    directory = RunDirectory(tmp_path / "run")
+    directory.write_record(SUMMARY, summarise(observed))
+    write_series(directory, observed)
+    assert {path.stem for path in plot_results(tmp_path / "run")} == {"throughput", "latency", "links"}
+
+
+def test_a_folder_is_opened_as_what_it_holds(tmp_path):
+    for name, file, kind in (("f", PROBES, Failover), ("s", "points.csv", Sweep), ("r", SUMMARY, Run)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text("")
+        assert type(open_results(tmp_path / name)) is kind
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "nowhere", "r/summary.json"):
+        with pytest.raises(ParameterError, match=name):
+            open_results(tmp_path / name)
