@@ -45,7 +45,7 @@ ROUTINGS: Mapping[str, Routing] = {
         compact_valiant.compact_valiant_plan, "by way of a random neighbour (polarfly)"
     ),
     ugal.NAME: Routing(
-        ugal.ugal_plan, "minimal, or by way of a random router, by occupancy times hops", ugal.ugal_law
+        ugal.ugal_plan, "minimal, or by way of a random router, by occupancy times hops", ugal.make_ugal_law
     ),
     ugal_pf.NAME: Routing(
         ugal_pf.ugal_pf_plan,

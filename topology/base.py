@@ -222,8 +222,8 @@ class Topology(ABC):
             router: the router that forwards packets.
 
         Returns:
-            bool array, ports x N: entry [i, d] tells whether a minimal route to d leaves by port i + 1. Every
-            other router has one port here, toward the minimal next hop; the router itself has none.
+            bool array, ports x N: entry [i, d] tells whether a minimal route to d leaves by port i + 1. By
+            default each destination has one such port, to the minimal next hop, and the router itself none.
         """
         others = np.flatnonzero(np.arange(self.routers) != router)
         mask = np.zeros((int(self.degrees[router]), self.routers), bool)

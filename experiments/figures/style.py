@@ -24,14 +24,16 @@ FORMATS = ("png", "svg")
 DPI = 130
 # A dark and a light colour that stay apart in grey.
 DARK, LIGHT = "#1f3b57", "#a8bccf"
-# Marker and colour of each routing's curve, in the order of the registry. Curves differ in their markers, so
-# that they can be told apart in grey.
-_CURVES = (
-    ("o", DARK),
-    ("D", "#7b5ea7"),
-    ("v", "#8c6d1f"),
-    ("^", "#5b8c5a"),
-    ("s", "#c2571a"),
+# Marker and colour of each routing's curve. Curves differ in their markers, so that they can be told apart in
+# grey. A routing that is not named here gets one of the further ones by itself.
+_CURVES = {
+    "min": ("o", DARK),
+    "valiant": ("D", "#7b5ea7"),
+    "compact-valiant": ("v", "#8c6d1f"),
+    "ugal": ("^", "#5b8c5a"),
+    "ugal-pf": ("s", "#c2571a"),
+}
+_FURTHER_CURVES = (
     ("P", "#2a7f8f"),
     ("X", "#a33b52"),
     ("<", "#4d4d4d"),
@@ -46,9 +48,11 @@ def curve_style(routing: str) -> tuple[str, str]:
     Args:
         routing: name of a routing; one that is not registered gets a style by its name.
     """
-    names = list(ROUTINGS)
-    place = names.index(routing) if routing in names else zlib.crc32(routing.encode())
-    return _CURVES[place % len(_CURVES)]
+    if routing in _CURVES:
+        return _CURVES[routing]
+    further = [name for name in ROUTINGS if name not in _CURVES]
+    place = further.index(routing) if routing in further else zlib.crc32(routing.encode())
+    return _FURTHER_CURVES[place % len(_FURTHER_CURVES)]
 
 
 def new_figure(inches: tuple[float, float]) -> Figure:

@@ -14,10 +14,12 @@ NAME = "compact-valiant"
 
 
 def compact_valiant_plan(topology: Topology, concentration: int) -> RoutePlan:
-    """Returns the plan in which packets take three hops, or two or four to adjacent routers.
+    """Returns the plan in which every packet takes a detour by way of a neighbour.
+
+    Detours to a router two hops away take three hops; to an adjacent router two, or four with a tag.
 
     Args:
-        topology: the fabric's graph; its family has detours.
+        topology: the fabric's graph; its family must have detours, as polarfly has (`routing.families`).
         concentration: p, the number of hosts at each router that has any, 1 to 254.
 
     Raises:

@@ -49,14 +49,14 @@ def detour_plan(
     make_group: GroupMaker,
     select_near: NearSelection,
 ) -> RoutePlan:
-    """Returns the plan of a routing that takes detours through choice groups per port.
+    """Returns the plan of a routing with a select group per port, of the minimal path and detours.
 
     Args:
-        topology: the fabric's graph; its family has detours.
+        topology: the fabric's graph; its family must have detours, as polarfly has (`routing.families`).
         concentration: p, the number of hosts at each router that has any, 1 to 254.
         name: the routing's name, as on the command line.
-        make_group: makes a choice group from its paths.
-        select_near: selects the detours to an adjacent router that are used.
+        make_group: makes a port's select group from the minimal path by that port and the detours around it.
+        select_near: returns those of the given detours to an adjacent router that the routing uses.
 
     Raises:
         UsageError: the topology's family has no detours.

@@ -125,7 +125,7 @@ def _intermediates(view: RouterView, distances: Distances, destinations: list[in
     return [suitable[int(place)] for place in places]
 
 
-def ugal_law(datapath_id: int) -> Law:
+def make_ugal_law(datapath_id: int) -> Law:
     """Returns the control law of a switch.
 
     Args:

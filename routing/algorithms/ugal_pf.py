@@ -98,7 +98,7 @@ def _return(group: AdaptiveGroup, ports: PortOccupancies) -> None:
 
 def _relieve(group: AdaptiveGroup, ports: PortOccupancies, most: int) -> Change:
     """Moves buckets from the minimal path to the detours with the least occupied ports."""
-    limit = min(ports.mean(group.ports[0]) - MARGIN, HIGH)
+    limit = ports.mean(group.ports[0]) - MARGIN
     counts = group.counts()
     moved = 0
     while moved < most:

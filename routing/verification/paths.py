@@ -41,7 +41,7 @@ def packet_paths(
         failure: the links and routers that have failed.
 
     Returns:
-        Paths with the largest share first, those of one share with the fewest hops first.
+        Paths with the largest share first; of paths with equal shares, the one with the fewest hops first.
     """
     steps = space.steps_toward(destination)
     delivery = space.delivery_port(destination)

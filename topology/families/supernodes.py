@@ -144,7 +144,8 @@ def supernode_order(kind: str, degree: int) -> int:
         degree: d', for which the supernode exists.
 
     Returns:
-        2 d' + 2 for `iq` (the most that property R* allows), 2 d' + 1 for `paley`, d' + 1 for `complete`.
+        2 d' + 2 for `iq`, the largest order of a supernode with property R* (see this module's docstring);
+        2 d' + 1 for `paley`; d' + 1 for `complete`.
     """
     return {"iq": 2 * degree + 2, "paley": 2 * degree + 1, "complete": degree + 1}[kind]
 

@@ -67,7 +67,8 @@ class SentCounter:
             source: index of each packet's sending host; shape (packets,).
             destination: index of each packet's receiving host; shape (packets,).
             sent_ns: times of departure since the schedule's start; shape (packets,).
-            due_ns: scheduled times since the schedule's start; shape (packets,). None if there are none.
+            due_ns: scheduled times since the schedule's start; shape (packets,). None for packets without a
+                schedule.
             frame_bytes: length of the frames in bytes; one for all, or of shape (packets,).
         """
         inside = self._settings.window.contains(sent_ns)

@@ -45,7 +45,7 @@ def poisson(settings: InjectionSettings, generator: np.random.Generator) -> Iter
     """Yields packets of independent Poisson processes, one per host.
 
     The superposition of the hosts' processes is a Poisson process of their summed rate in which each packet's
-    source is drawn at random; the gaps of every single host are exponential all the same.
+    source is drawn at random; the gaps between packets of a single host are then exponential, too.
 
     Args:
         settings: the sending hosts and their rate.

@@ -35,7 +35,7 @@ class Events:
 
 
 def number_per_source(sources: Indices, sent: Indices) -> Indices:
-    """Returns the number of each packet among those of its source, and adds the packets to `sent`.
+    """Returns the position of each packet in its source's sequence, and adds the packets to `sent`.
 
     Args:
         sources: index of each packet's sending host, in the order of sending; shape (packets,).

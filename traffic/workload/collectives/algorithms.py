@@ -118,11 +118,13 @@ def rabenseifner(ranks: int, elements: int) -> list[Program]:
     The first half scatters the sums (every rank ends with one part), the second gathers them.
 
     Args:
-        ranks: n, at least 2; beyond a power of two, pairs of ranks work as one.
+        ranks: n, at least 2.
         elements: the length of a rank's vector, at least 0.
 
     Returns:
-        A program for every rank, of 2 log2(n) steps if n is a power of two.
+        A program for every rank, of 2 log2(n) steps if n is a power of two. Otherwise, with m the largest
+        power of two below n, the first 2 (n - m) ranks form pairs: one rank of a pair adds its vector to the
+        other's before, takes no part, and is given the result after.
 
     Source:
         Rabenseifner, ICCS 2004, section 2.

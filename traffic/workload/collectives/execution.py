@@ -145,7 +145,7 @@ class Iteration:
         """Begins all programs.
 
         Args:
-            now_ns: the time in nanoseconds, on the clock of `finished_ns`.
+            now_ns: the time in nanoseconds since the iteration's start; `finished_ns` is made of such times.
         """
         for task in range(len(self._table.programs)):
             self._advance(task, now_ns)
@@ -153,12 +153,14 @@ class Iteration:
     def receive(self, number: int, segment: int, offset: int, payload: memoryview, now_ns: int) -> None:
         """Stores a segment of a message, and does the steps that waited for the message once it is complete.
 
+        A segment that arrived before is passed over.
+
         Args:
-            number: of the message.
+            number: the number of the message in the message table.
             segment: the number of the segment within the message, from 0.
             offset: the place of the segment's first byte in the message.
             payload: the segment's bytes.
-            now_ns: the time in nanoseconds, on the clock of `finished_ns`.
+            now_ns: the time in nanoseconds since the iteration's start; `finished_ns` is made of such times.
         """
         message = self._table.messages[number]
         inbox = self._inboxes.get(number)

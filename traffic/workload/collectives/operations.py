@@ -70,10 +70,10 @@ class Collective(Protocol):
         """Returns the length of a rank's vector.
 
         Args:
-            message_bytes: the size of the message in bytes, a multiple of the granule.
+            message_bytes: the size of the message in bytes, a multiple of `granule(ranks)`.
 
         Returns:
-            A number of elements.
+            Number of uint32 elements (4 bytes each) that a rank holds; it may be more than the message has.
         """
 
     def initial_vectors(self, ranks: int, elements: int, seed: int) -> list[Elements]:
