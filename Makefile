@@ -5,7 +5,7 @@ POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: setup demo test vm-test lint bench clean help
+.PHONY: setup demo test test-all mutations vm-test lint bench clean help
 
 setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
@@ -20,10 +20,18 @@ demo: setup ## graph, proof, a run, and a sweep of two routings
 	$(SUDO) $(POLARLAB) sweep polarfly --q 5 --hosts 2 --link-rate 300kbit --routings min,ugal-pf \
 		--patterns tornado --loads 0.6 --warmup 8 --duration 5 --out results/demo-$$(date +%Y%m%d-%H%M%S)
 
+# SELECT chooses tests: `make test` leaves out those that only repeat what others show, `make test-all` does not.
+test: SELECT := -m "not slow"
 test: ## all tests, on real switches as well
+test-all: ## the same, and those that repeat them at length
+test test-all:
 	@$(SUDO) vagrant/provision.sh tests
-	@$(SUDO) $(VENV)/python -m pytest -q -n auto tests/unit
-	@$(SUDO) $(VENV)/python -m pytest --durations=15 tests/fabric
+	@$(SUDO) $(VENV)/python -m pytest -q -n auto $(SELECT) tests/unit
+	@$(SUDO) $(VENV)/python -m pytest --durations=15 $(SELECT) tests/fabric
+
+# Checks that the tests catch the faults of tests/mutations.toml; ARGS=--fabric adds those that need switches.
+mutations: setup ## faults put into copies of the code, each of which the tests must catch
+	@$(SUDO) $(VENV)/python tests/mutations.py $(ARGS)
 
 # The kernel's datapath, in a virtual machine that this makes; TESTS="..." runs other tests in it.
 vm-test: ## tests of the kernel datapath, in a virtual machine

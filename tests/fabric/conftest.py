@@ -1,42 +1,37 @@
-"""Fabrics for tests: the command as users run it, a fabric that stays up, and a look at leftovers."""
+"""Fabrics for tests: commands as users run them, shared fabrics, probes, and a look at leftovers."""
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import os
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
+from pair_probes import PATIENCE, close_prober, probe_all_pairs
 
 from emulation.cleanup import RUN_DIR, marked_processes
 from emulation.requirements import kernel_datapath_available
 from experiments.events.base import ignore
 from experiments.live_fabric import LiveFabric, live_fabric
-from experiments.results.failover import DISTURBED_FROM_MS
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
-from experiments.traffic_jobs import make_job, run_collective_traffic
+from experiments.traffic_jobs import run_collective_traffic
 from topology.links import LinkSpec
 from topology.registry import make_topology
-from traffic.engine.engine import run_traffic
-from traffic.wire.layout import HEADER_BYTES
-from traffic.workload.schedule import AllPairsSchedule
 
 needs_kernel_datapath = pytest.mark.skipif(
     os.geteuid() != 0 or not kernel_datapath_available(), reason="this kernel has no openvswitch module"
 )
 
 POLARLAB = str(Path(sys.executable).with_name("polarlab"))
-# How many times longer than on a real machine things may take: an emulated one is slow.
-PATIENCE = float(os.environ.get("POLARLAB_TEST_PATIENCE", "1"))
 TIMEOUT_S = 120 * PATIENCE
+# A command that a busy machine can spoil is run so often before its test fails.
+MOST_ATTEMPTS = 3
 measures_a_failover = pytest.mark.skipif(
     PATIENCE > 2, reason="an emulated machine does not pass thousands of probes a second"
 )
@@ -72,23 +67,17 @@ def start_polarlab(*words: str) -> subprocess.Popen[str]:
     )
 
 
-def excuse_losses(lost: int, stolen_ms: float) -> None:
-    """Skips a test that lost packets while the machine below took the processors."""
-    if lost and stolen_ms >= DISTURBED_FROM_MS:
-        pytest.skip(f"{lost} packets lost while the machine below took {stolen_ms:.0f} ms of the processors")
-
-
 def settle(seconds: float) -> None:
     """Gives switches and controller time to notice something."""
     time.sleep(seconds * PATIENCE)
 
 
-def eventually(holds: Callable[[], bool]) -> None:
+def eventually(holds: Callable[[], bool], every_s: float = 0.05) -> None:
     """Returns when something holds; fails if it does not within 20 s."""
     deadline = time.monotonic() + 20 * PATIENCE
     while not holds():
         assert time.monotonic() < deadline
-        time.sleep(0.1)
+        time.sleep(every_s)
 
 
 def wait_for_line(process: subprocess.Popen[str], part: str) -> None:
@@ -128,8 +117,10 @@ def machine_state() -> dict[str, object]:
 
 
 @pytest.fixture
-def no_leftovers() -> Iterator[None]:
-    """Compares the machine's state after a test with that before it."""
+def no_leftovers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compares the machine's state after a test with that before it, less the controller of an orphan."""
+    if "orphaned" in request.fixturenames:
+        request.getfixturevalue("orphaned")
     before = machine_state()
     yield
     # What was killed may take a moment to vanish from /proc.
@@ -142,12 +133,6 @@ def no_leftovers() -> Iterator[None]:
 
 
 QUIET = ignore
-_runs = itertools.count(1000)
-
-
-def next_run() -> int:
-    """Returns a run id that no other probes of this session have."""
-    return next(_runs)
 
 
 def er_options(q: int, routing: str = "min", hosts: int = 1) -> FabricOptions:
@@ -163,24 +148,140 @@ def fabric_options(
     return FabricOptions(name, params, topology, hosts, LinkSpec(10_000_000, 64), routing, "auto")
 
 
-def probe_all_pairs(fabric: LiveFabric) -> tuple[list[tuple[str, str]], int]:
-    """Sends one probe for every ordered pair of hosts and returns (missing pairs, most hops)."""
-    count = len(fabric.hosts)
-    # Every probe is the first of its kind: the kernel's datapath asks its switch's program about each.
-    schedule = AllPairsSchedule(count, round(8_000_000 * PATIENCE))
-    job = make_job(fabric, schedule, HEADER_BYTES, next_run(), 1, (0, 1 << 62))
-    job = replace(job, quiet_ns=round(job.quiet_ns * PATIENCE))
-    received = run_traffic(job, {}, fabric.network.run_dir).received
-    missing = np.argwhere((received.frames == 0) & ~np.eye(count, dtype=bool))
-    names = [host.name for host in fabric.hosts]
-    return [(names[s], names[d]) for s, d in missing], int(received.hops_max.max())
+def eventually_missing(fabric: LiveFabric, expected: Collection[tuple[str, str]] = ()) -> int:
+    """Probes all pairs until just the expected ones are missing and returns the most hops of the last probes.
+
+    Switches take some milliseconds to notice that a port is dead or alive; a busy machine's take longer.
+    """
+    hops = 0
+
+    def as_expected() -> bool:
+        nonlocal hops
+        missing, hops = probe_all_pairs(fabric)
+        return set(missing) == set(expected)
+
+    eventually(as_expected)
+    return hops
 
 
-@pytest.fixture(scope="module")
-def er3() -> Iterator[LiveFabric]:
-    """ER_3 with two hosts a router, up for a whole module."""
-    with live_fabric(er_options(3, hosts=2), QUIET) as fabric:
-        yield fabric
+# ---- fabrics that tests share ----
+
+# The fabrics that are up for more than one test, by the fixtures that give them, in the order of their tests.
+SHARED_FABRICS: Mapping[str, Callable[[], FabricOptions]] = {
+    "er2": lambda: er_options(2),
+    "er3": lambda: er_options(3, hosts=2),
+    "er3_alive": lambda: er_options(3),
+    "er4": lambda: er_options(4),
+    "adaptive_er3": lambda: er_options(3, "ugal-pf"),
+}
+
+
+class SharedFabric:
+    """The one shared fabric that is up, if any: it stays while tests ask for the same one after another."""
+
+    def __init__(self) -> None:
+        self.fabric: LiveFabric | None = None
+        self.spoiled = False
+        self._name: str | None = None
+        self._opened = contextlib.ExitStack()
+
+    def use(self, name: str | None) -> None:
+        """Has that fabric up and no other; a new one where a test failed on it, or spoiled it."""
+        if name == self._name and not self.spoiled:
+            return
+        self.close()
+        if name is not None:
+            self.fabric = self._opened.enter_context(live_fabric(SHARED_FABRICS[name](), QUIET))
+            self._name = name
+
+    def close(self) -> None:
+        """Takes the fabric down."""
+        close_prober()
+        self.fabric, self._name, self.spoiled = None, None, False
+        self._opened.close()
+
+
+_shared = SharedFabric()
+
+
+def _shared_name(item: pytest.Item) -> str | None:
+    """Returns the shared fabric that a test needs: by a marker, or by the fixture that it uses."""
+    if marker := item.get_closest_marker("shared_fabric"):
+        return str(marker.args[0])
+    return next((name for name in SHARED_FABRICS if name in getattr(item, "fixturenames", ())), None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Brings the tests that share a fabric together, those that spoil it last; the others stay in order."""
+    places = list(SHARED_FABRICS)
+    here = [index for index, item in enumerate(items) if item.path.parent == Path(__file__).parent]
+
+    def order(index: int) -> tuple[int, bool]:
+        name = _shared_name(items[index])
+        place = len(places) if name is None else places.index(name)
+        return place, items[index].get_closest_marker("spoils_fabric") is not None
+
+    ordered = [items[index] for index in sorted(here, key=order)]
+    for index, item in zip(here, ordered, strict=True):
+        items[index] = item
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Has the fabric up that a test shares with others, and none for a test that launches its own."""
+    if item.path.parent == Path(__file__).parent:
+        _shared.use(_shared_name(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keeps tests from a fabric on which another one failed."""
+    report = yield
+    _shared.spoiled |= report.failed
+    return report
+
+
+def pytest_sessionfinish() -> None:
+    """Takes the last shared fabric down, and closes what is open."""
+    _shared.close()
+
+
+def shared_fabric() -> LiveFabric:
+    """Returns the shared fabric that is up."""
+    assert _shared.fabric
+    return _shared.fabric
+
+
+@pytest.fixture
+def er2() -> LiveFabric:
+    """ER_2 with one host a router."""
+    return shared_fabric()
+
+
+@pytest.fixture
+def er3() -> LiveFabric:
+    """ER_3 with two hosts a router."""
+    return shared_fabric()
+
+
+@pytest.fixture
+def er3_alive() -> LiveFabric:
+    """ER_3 with one host a router, for faults."""
+    return shared_fabric()
+
+
+@pytest.fixture
+def adaptive_er3() -> LiveFabric:
+    """ER_3 with one host a router, whose routing adapts."""
+    return shared_fabric()
+
+
+@pytest.fixture
+def orphaned() -> LiveFabric:
+    """A shared fabric, by the marker, whose controller is gone; for tests that spoil it."""
+    fabric = shared_fabric()
+    if not fabric.controller.stopped:
+        fabric.controller.stop()
+    return fabric
 
 
 KIB = 1024

@@ -5,20 +5,30 @@ import json
 import os
 import signal
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import (
-    PATIENCE,
     POLARLAB,
     TIMEOUT_S,
+    completed,
+    eventually_missing,
     marked_processes,
     one_line,
     polarlab,
     start_polarlab,
     wait_for_line,
 )
+from documents import ROOT
+from mininet.log import lg
+
+from emulation.mininet_cli import run_lines
+from traffic.workload.patterns import Pattern
+from traffic.workload.schedule import PatternSchedule
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -35,8 +45,8 @@ def test_ping_tcp_and_udp_between_hosts_from_single_lines():
         *("up", "polarfly", "--q", "3", "--link-rate", "5Mbit"),
         *("--exec", "h1_1 ping -c 3 -i 0.2 h5_1"),
         *("--exec", "h5_1 iperf3 -s -D"),
-        *("--exec", "h1_1 iperf3 -c h5_1 -t 2"),
-        *("--exec", "h1_1 iperf3 -u -b 1M -c h5_1 -t 2"),
+        *("--exec", "h1_1 iperf3 -c h5_1 -t 1"),
+        *("--exec", "h1_1 iperf3 -u -b 1M -c h5_1 -t 1"),
     )
     assert done.returncode == 0, done.stderr
     assert "3 received, 0% packet loss" in done.stdout
@@ -47,39 +57,42 @@ def test_a_line_that_fails_ends_with_status_1():
     done = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 false", "--exec", "h1_1 echo later")
     assert done.returncode == 1
     assert "later" not in done.stdout
-    assert "`h1_1 false`" in one_line(done.stderr)
+    assert "`h1_1 false`" in done.stderr
+
+
+@pytest.fixture
+def prompt(er2, capsys):
+    """Runs lines of the prompt on a fabric that is up; returns the line that failed, and the output."""
+    yield lambda *lines: (run_lines(er2.network, lines), capsys.readouterr().out)
+    for handler in lg.handlers:  # pytest's own stream ends with the test
+        handler.stream = sys.__stderr__
 
 
 @pytest.mark.parametrize("line", ["h99_1 ping h1_1", "link s1 nowhere down", "switch s99 stop"])
-def test_a_line_that_mininet_cannot_do_ends_with_status_1(line):
-    assert polarlab("up", "polarfly", "--q", "2", "--exec", line).returncode == 1
+def test_a_line_that_mininet_cannot_do_has_failed(prompt, line):
+    failed, _ = prompt(line, "h1_1 echo later")
+    assert failed.line == line
+    assert failed.status > 0
+
+
+def test_lines_after_exit_are_not_run(prompt):
+    failed, printed = prompt("h1_1 echo before", "exit", "h1_1 echo later")
+    assert failed is None
+    assert "before" in printed
+    assert "later" not in printed
+
+
+def test_a_switch_that_is_stopped_at_the_prompt_hurts_no_other_and_can_be_started_again(prompt, er2):
+    failed, printed = prompt("switch s3 stop", "h1_1 ping -c 2 -i 0.2 h2_1", "switch s3 start")
+    assert failed is None, printed
+    assert " 0% packet loss" in printed
+    eventually_missing(er2)
 
 
 def test_a_line_that_ends_its_own_shell_is_told_and_does_not_hang():
     done = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 exit")
     assert done.returncode == 4
     assert "h1_1" in one_line(done.stderr)
-
-
-def test_a_switch_that_is_stopped_at_the_prompt_can_be_started_again():
-    done = polarlab(
-        *("up", "polarfly", "--q", "2"),
-        *("--exec", "switch s3 stop", "--exec", "switch s3 start", "--exec", "h3_1 ping -c 12 -i 0.5 h1_1"),
-    )
-    assert done.returncode == 0, done.stderr
-    assert "100% packet loss" not in done.stdout
-
-
-def test_a_switch_that_is_stopped_at_the_prompt_does_not_hurt_the_others():
-    words = ("--exec", "switch s3 stop", "--exec", "h1_1 ping -c 3 h2_1")
-    done = polarlab("up", "polarfly", "--q", "2", *words)
-    assert done.returncode == 0, done.stderr
-
-
-def test_lines_after_exit_are_not_run():
-    done = polarlab("up", "polarfly", "--q", "2", "--exec", "exit", "--exec", "h1_1 echo later")
-    assert done.returncode == 0
-    assert "later" not in done.stdout
 
 
 def test_ctrl_c_ends_a_line_and_all_that_follow():
@@ -94,7 +107,10 @@ def test_ctrl_c_ends_a_line_and_all_that_follow():
     assert one_line(errors) == "polarlab: interrupted"
 
 
-@pytest.mark.parametrize("delay_s", [0.4, 0.8, 1.2, 1.6])
+@pytest.mark.parametrize(
+    "delay_s",
+    [pytest.param(0.4, marks=pytest.mark.slow), 0.8, pytest.param(1.2, marks=pytest.mark.slow), 1.6],
+)
 def test_many_signals_in_quick_succession_leave_nothing_behind(delay_s):
     process = start_polarlab("up", "polarfly", "--q", "3", "--exec", "h1_1 sleep 20")
     time.sleep(delay_s)
@@ -104,14 +120,6 @@ def test_many_signals_in_quick_succession_leave_nothing_behind(delay_s):
     _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert one_line(errors) == "polarlab: interrupted"
-
-
-def test_nothing_is_imported_from_the_working_directory(tmp_path):
-    (tmp_path / "numpy.py").write_text("raise SystemExit(7)")
-    (tmp_path / "traffic").mkdir()
-    (tmp_path / "traffic" / "__init__.py").write_text("raise SystemExit(7)")
-    done = polarlab(*SMALL_RUN, "--duration", "1", "--out", str(tmp_path / "run"), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
 
 
 def test_closed_standard_streams_do_no_harm():
@@ -137,9 +145,17 @@ MEASURED = (*SMALL_RUN, "--duration", "2", "--warmup", "1", "--seed", "5")
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A run that is done: what it said, and its folder."""
-    out = tmp_path_factory.mktemp("finished") / "run"
-    return polarlab(*MEASURED, "--out", str(out), "--json", "--pcap", "h1_1"), out
+    """A run that is done, in a folder with traps for imports: what it said, and its results."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "numpy.py").write_text("raise SystemExit(7)")
+    (folder / "traffic").mkdir()
+    (folder / "traffic" / "__init__.py").write_text("raise SystemExit(7)")
+    done = polarlab(*MEASURED, "--out", "run", "--json", "--pcap", "h1_1", cwd=folder)
+    return done, folder / "run"
+
+
+def test_nothing_is_imported_from_the_working_directory(finished):
+    assert finished[0].returncode == 0, finished[0].stderr
 
 
 def test_a_run_accepts_what_is_offered_and_writes_everything_down(finished):
@@ -179,22 +195,22 @@ def test_a_capture_holds_the_probes_that_scapy_reads(finished):
     }
 
 
-def test_the_same_seed_offers_the_same_packets(finished, tmp_path):
-    again = tmp_path / "again"
-    assert polarlab(*MEASURED, "--out", str(again)).returncode == 0
-    sent = []
-    for folder in (finished[1], again):
-        with open(folder / "pairs.csv") as file:
-            sent.append(sum(int(row["sent_frames"]) for row in csv.DictReader(file)))
-    assert sent[0] == pytest.approx(sent[1], abs=3)  # a packet may leave just before or after an edge
+def test_a_run_offers_what_the_schedule_of_its_seed_says(finished):
+    """Which is the same for the same seed: a unit test tells."""
+    with open(finished[1] / "pairs.csv") as file:
+        sent = sum(int(row["sent_frames"]) for row in csv.DictReader(file))
+    schedule = PatternSchedule(Pattern("uniform", 14), 0.4 * 1e6 / 8000, 3_000_000_000, 64, seed=5)
+    times_ns = np.concatenate([events.time_ns for events in schedule.chunks()])
+    # A packet may leave just before or after an edge of the measured window.
+    assert sent == pytest.approx((times_ns >= 1_000_000_000).sum(), abs=3)
 
 
 STAGES = (
-    "starting 7 switches",
-    "wiring",
-    "plan proven",
+    "starting shells of 7 switches",
+    pytest.param("creating", marks=pytest.mark.slow),
+    pytest.param("plan proven", marks=pytest.mark.slow),
     "starting 7 Open vSwitches",
-    "all switches hold",
+    pytest.param("all switches hold", marks=pytest.mark.slow),
     "sending one probe",
     "uniform traffic",
 )
@@ -202,20 +218,22 @@ STAGES = (
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_ctrl_c_leaves_nothing_behind(tmp_path, stage):
-    out = tmp_path / "run"
+    out = tmp_path / "results" / "run"
     process = start_polarlab(*SMALL_RUN, "--duration", "20", "--out", str(out))
     wait_for_line(process, stage)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
     assert one_line(errors) == "polarlab: interrupted"
+    if stage != STAGES[-1]:  # nothing was measured
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_what_was_measured_before_ctrl_c_is_kept(tmp_path):
     out = tmp_path / "run"
     process = start_polarlab(*SMALL_RUN, "--duration", "20", "--warmup", "0", "--out", str(out))
     wait_for_line(process, "uniform traffic")
-    time.sleep(3)
+    time.sleep(1.5)
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 130
@@ -227,21 +245,11 @@ def test_what_was_measured_before_ctrl_c_is_kept(tmp_path):
     assert (out / "links.png").exists()
 
 
-def test_nothing_is_left_of_a_run_in_which_nothing_was_measured(tmp_path):
-    out = tmp_path / "results" / "run"
-    process = start_polarlab(*SMALL_RUN, "--duration", "20", "--out", str(out))
-    wait_for_line(process, "sending one probe")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 130
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_switch_that_dies_during_a_run_is_named_and_the_result_kept(tmp_path):
     out = tmp_path / "run"
-    process = start_polarlab(*SMALL_RUN, "--duration", "3", "--warmup", "0", "--out", str(out))
+    process = start_polarlab(*SMALL_RUN, "--duration", "2", "--warmup", "0", "--out", str(out))
     wait_for_line(process, "uniform traffic")
-    time.sleep(1)
+    time.sleep(0.7)
     (victim,) = [p.pid for p in marked_processes() if "ovs-vswitchd" in p.command and "s3.sock" in p.command]
     os.kill(victim, signal.SIGKILL)
     _, errors = process.communicate(timeout=TIMEOUT_S)
@@ -253,43 +261,41 @@ def test_a_switch_that_dies_during_a_run_is_named_and_the_result_kept(tmp_path):
     assert summary["loss"] > 0
 
 
-def test_clean_removes_what_kill_9_leaves_and_nothing_else():
+SLEEPS = ("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 600")
+
+
+def killed(process):
+    """Ends a command by a signal that it cannot answer."""
+    process.kill()
+    process.communicate(timeout=TIMEOUT_S)
+
+
+def test_one_fabric_at_a_time_and_clean_removes_what_kill_9_leaves_and_nothing_else():
     bystander = subprocess.Popen(["sleep", "600"])
-    process = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 600")
+    first = start_polarlab(*SLEEPS)
     try:
-        wait_for_line(process, "all switches hold")
-        process.kill()
-        process.communicate(timeout=TIMEOUT_S)
-        first = json.loads(polarlab("clean", "--json").stdout)
-        assert any("ovs-vswitchd" in entry["command"] for entry in first["processes"])
-        assert first["run_directory"]
+        wait_for_line(first, "all switches hold")
+        refused = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 true")
+        assert refused.returncode == 3
+        assert str(first.pid) in one_line(refused.stderr)
+        assert polarlab("clean").returncode == 3
+        assert first.poll() is None
+        killed(first)
+
+        over_leftovers = start_polarlab(*SLEEPS)
+        wait_for_line(over_leftovers, "all switches hold")
+        killed(over_leftovers)
+
+        removed = json.loads(polarlab("clean", "--json").stdout)
+        assert any("ovs-vswitchd" in entry["command"] for entry in removed["processes"])
+        assert removed["run_directory"]
         assert bystander.poll() is None
-        second = polarlab("clean", "--json")
-        assert second.returncode == 0
-        assert not any(json.loads(second.stdout).values())
+        again = polarlab("clean", "--json")
+        assert again.returncode == 0
+        assert not any(json.loads(again.stdout).values())
     finally:
         bystander.kill()
         bystander.wait()
-
-
-def test_a_fabric_comes_up_over_the_leftovers_of_another():
-    process = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 600")
-    wait_for_line(process, "all switches hold")
-    process.kill()
-    process.communicate(timeout=TIMEOUT_S)
-    assert polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 ping -c 1 h2_1").returncode == 0
-
-
-def test_a_second_fabric_is_refused_and_the_first_goes_on():
-    first = start_polarlab("up", "polarfly", "--q", "2", "--exec", f"h1_1 sleep {5 * PATIENCE:.0f}")
-    wait_for_line(first, "all switches hold")
-    second = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 true")
-    assert second.returncode == 3
-    assert str(first.pid) in one_line(second.stderr)
-    cleaned = polarlab("clean")
-    assert cleaned.returncode == 3
-    first.communicate(timeout=TIMEOUT_S)
-    assert first.returncode == 0
 
 
 # ---- what the machine may lack ----
@@ -332,17 +338,18 @@ def test_a_host_to_capture_at_that_does_not_exist(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_user_without_root_is_told_so(tmp_path):
-    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    probe = subprocess.run([*nobody, POLARLAB, "--help"], capture_output=True, check=False)
-    if probe.returncode:
-        pytest.skip("the checkout is in a folder that other users cannot enter")
-    done = subprocess.run(
-        [*nobody, POLARLAB, "up", "polarfly", "--q", "2"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    assert done.returncode == 3
+def test_a_user_without_root_is_told_so():
+    """As nobody, to whom the checkout is shown where everybody may enter."""
+    python = Path(sys.executable).relative_to(ROOT)
+    command = "import sys; from polarlab.cli.main import main; sys.exit(main())"
+    as_nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    with tempfile.TemporaryDirectory(dir="/tmp") as shown:
+        os.chmod(shown, 0o755)
+        run = f'exec {as_nobody} ./{python} -c "$1" up polarfly --q 2'
+        script = f'mount --bind "$0" {shown} && cd {shown} && {run}'
+        done = completed(
+            ["unshare", "--mount", "sh", "-c", script, str(ROOT), command],
+            env={**os.environ, "PYTHONPATH": shown},
+        )
+    assert done.returncode == 3, done.stderr
     assert "root" in one_line(done.stderr)

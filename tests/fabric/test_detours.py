@@ -1,16 +1,14 @@
 """Detours with real packets: tags pushed, followed and popped, taken under load, by what tells of queues."""
 
-import json
 from dataclasses import replace
 
 import pytest
-from conftest import PATIENCE, QUIET, polarlab
+from conftest import PATIENCE, QUIET
 
 from controller.occupancy.source import NETLINK, PORT_STATISTICS
 from experiments import live_fabric as fabric_module
-from experiments.events.base import Event
 from experiments.events.bringup import QueuesUnreadable
-from experiments.live_fabric import live_fabric
+from experiments.live_fabric import controlled, prepared_network
 from experiments.measurement import measure
 from experiments.pair_check import check_all_pairs
 from experiments.results.manifest import run_manifest
@@ -31,65 +29,76 @@ PERMUTATION = TrafficOptions("random-permutation", 0.5, 1000, 64, 4.0 * SLOWER, 
 LEAST_ACCEPTED = 0.34  # minimal routing accepts 0.308 of this permutation, fixed splits up to 0.41
 
 
+@pytest.fixture(scope="module")
+def network():
+    """A network for one controller after another; no_leftovers looks at what each leaves."""
+    with prepared_network(ADAPTIVE, QUIET) as prepared:
+        prepared.build()
+        prepared.start()
+        yield prepared
+
+
+@pytest.mark.tried_again
 @pytest.mark.parametrize("routing", ["valiant", "compact-valiant"])
-def test_packets_take_detours_and_all_arrive(tmp_path, routing):
-    done = polarlab(
-        *("run", "polarfly", "--q", "3", "--hosts", "2", "--routing", routing, "--pattern", "perm1hop"),
-        *("--link-rate", "1Mbit", "--load", "0.2", "--duration", "2", "--warmup", "0.2"),
-        *("--out", str(tmp_path / "run"), "--json"),
-    )
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
-    assert summary["loss"] == 0
-    assert summary["out_of_order"] == 0
-    assert summary["verified"]["pairs"] == 26 * 25
-    hops = {int(number) for number in summary["hops"]}
+def test_packets_take_detours_and_all_arrive(network, routing):
+    traffic = TrafficOptions("perm1hop", 0.1, 1000, 64, 0.2, 2.0, seed=1)
+    with controlled(replace(ADAPTIVE, routing=routing), network, QUIET) as fabric:
+        check = check_all_pairs(fabric, QUIET)
+        summary = measure(fabric, traffic, check, QUIET).summary
+    assert check.pairs == check.delivered == 39 * 38
+    assert summary.loss == 0
+    assert summary.out_of_order == 0
+    hops = set(summary.hops)
     # Neighbours, not by their own link: the triangle's two hops, or four.
     assert hops == {2, 4} if routing == "compact-valiant" else max(hops) == 4
-    assert summary["predicted"]["accepted"] == pytest.approx(0.2)
+    assert summary.predicted.accepted == pytest.approx(0.1)
 
 
-def test_port_statistics_alone_move_traffic_to_detours():
-    with live_fabric(replace(ADAPTIVE, occupancy=PORT_STATISTICS), QUIET) as fabric:
-        summary = measure(fabric, PERMUTATION, check_all_pairs(fabric, QUIET), QUIET).summary
-    assert summary.adaptation.occupancy == PORT_STATISTICS
-    assert summary.adaptation.groups_modified > 0
-    assert summary.adaptation.warnings == ()
-    assert summary.accepted > LEAST_ACCEPTED
+@pytest.mark.tried_again
+def test_without_congestion_no_group_is_modified_and_under_load_more_gets_through(network):
+    with controlled(ADAPTIVE, network, QUIET) as fabric:
+        check = check_all_pairs(fabric, QUIET)
+        light = replace(PERMUTATION, load=0.1, warmup_s=1.0, duration_s=2.0)
+        calm = measure(fabric, light, check, QUIET).summary
+        loaded = measure(fabric, PERMUTATION, check, QUIET).summary
+    assert calm.adaptation.groups_modified == 0
+    assert calm.loss == 0
+    assert calm.hops_as_distances
+    assert loaded.adaptation.groups_modified > 0
+    assert loaded.accepted > LEAST_ACCEPTED
+    assert set(loaded.hops) > {1, 2}
 
 
-def test_without_netlink_port_statistics_take_over_and_it_is_said(monkeypatch):
+@pytest.mark.tried_again
+def test_without_netlink_port_statistics_take_over_move_traffic_to_detours_and_it_is_said(
+    network, monkeypatch
+):
     def refused(*_arguments):
         raise PermissionError(1, "Operation not permitted")
 
     assert ADAPTIVE.occupancy == NETLINK
     monkeypatch.setattr(fabric_module, "open_queues", refused)
-    events: list[Event] = []
-    with live_fabric(ADAPTIVE, events.append) as fabric:
+    notified = []
+    with controlled(ADAPTIVE, network, notified.append) as fabric:
         assert fabric.occupancy == PORT_STATISTICS
         written = run_manifest(fabric, TrafficSettings(), PERMUTATION.seed)
         assert (written.occupancy, written.occupancy_asked) == (PORT_STATISTICS, NETLINK)
-    assert sum(isinstance(event, QueuesUnreadable) for event in events) == 1
+        summary = measure(fabric, PERMUTATION, check_all_pairs(fabric, QUIET), QUIET).summary
+    assert sum(isinstance(event, QueuesUnreadable) for event in notified) == 1
+    _adapted_by_port_statistics(summary)
 
 
-@pytest.fixture(scope="module")
-def adaptive():
-    """A fabric whose routing adapts, and its check of all pairs; up until the module's end."""
-    with live_fabric(ADAPTIVE, QUIET) as fabric:
-        yield fabric, check_all_pairs(fabric, QUIET)
+@pytest.mark.slow
+@pytest.mark.tried_again
+def test_port_statistics_that_are_asked_for_move_traffic_to_detours(network):
+    with controlled(replace(ADAPTIVE, occupancy=PORT_STATISTICS), network, QUIET) as fabric:
+        _adapted_by_port_statistics(
+            measure(fabric, PERMUTATION, check_all_pairs(fabric, QUIET), QUIET).summary
+        )
 
 
-def test_without_congestion_no_group_is_modified(adaptive):
-    fabric, check = adaptive
-    summary = measure(fabric, replace(PERMUTATION, load=0.1, warmup_s=1.0), check, QUIET).summary
-    assert summary.adaptation.groups_modified == 0
-    assert summary.loss == 0
-    assert summary.hops_as_distances
-
-
-def test_under_load_traffic_moves_to_detours_and_more_gets_through(adaptive):
-    fabric, check = adaptive
-    summary = measure(fabric, PERMUTATION, check, QUIET).summary
+def _adapted_by_port_statistics(summary):
+    assert summary.adaptation.occupancy == PORT_STATISTICS
     assert summary.adaptation.groups_modified > 0
+    assert summary.adaptation.warnings == ()
     assert summary.accepted > LEAST_ACCEPTED
-    assert set(summary.hops) > {1, 2}

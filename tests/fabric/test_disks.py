@@ -54,10 +54,10 @@ def fill(folder, left_bytes):
         file.write(bytes(max(0, room.f_bavail * room.f_frsize - left_bytes)))
 
 
-@pytest.mark.parametrize("left_bytes", [0, 24 << 10])
+@pytest.mark.parametrize("left_bytes", [0, pytest.param(24 << 10, marks=pytest.mark.slow)])
 def test_a_disk_that_is_full_loses_no_result(small_disk, left_bytes):
     out = small_disk / "run"
-    process = start_polarlab(*ER2, "--warmup", "0.2", "--duration", "2", "--out", str(out))
+    process = start_polarlab(*ER2, "--warmup", "0.2", "--duration", "1", "--out", str(out))
     wait_for_line(process, "of the injection capacity")
     fill(small_disk, left_bytes)
     _, said = process.communicate(timeout=TIMEOUT_S)

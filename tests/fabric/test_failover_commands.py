@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import one_line, polarlab
+from conftest import polarlab
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -23,21 +23,3 @@ def test_a_run_plays_faults_and_tells_of_them(tmp_path):
     assert any("s4" in plan["failed"] for plan in summary["faults"]["replanned"])
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["traffic"]["faults"][0] == "0.5 fail switch:s4"
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (("demo", "failover", "polarfly", "--q", "3", "--fail", "link:s1-s1"), "link:s1-s1"),
-        (("demo", "failover", "--fail", "controller"), "--kill-controller"),
-        (("demo", "failover", "--link-rate", "auto"), "--link-rate auto"),
-        (("demo", "failover", "--link-loss", "0.1"), "--link-loss"),
-        (("demo", "outage"), "'outage'"),
-        (("run", "polarfly", "--q", "3", "--faults", "/nowhere"), "/nowhere"),
-        (("rules", "polarfly", "--q", "3", "s99"), "'s99'"),
-    ],
-)
-def test_wrong_use_is_one_line(words, named):
-    done = polarlab(*words)
-    assert done.returncode == 2
-    assert named in one_line(done.stderr)

@@ -1,16 +1,16 @@
 """A fault campaign: links, switches and controllers die and return under real packets."""
 
+import itertools
 import signal
 import time
 
 import numpy as np
 import pytest
-from conftest import QUIET, er_options, excuse_losses, next_run, probe_all_pairs, settle
+from conftest import QUIET, eventually, eventually_missing, probe_all_pairs, settle
+from pair_probes import next_run
 
 from emulation.fault_injection import FaultInjector
-from experiments.cpu_monitor import cpu_stolen_s
 from experiments.fault_injector import FaultSchedule
-from experiments.live_fabric import live_fabric
 from experiments.traffic_jobs import make_job
 from topology.addressing import interface_name
 from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
@@ -31,19 +31,10 @@ def steady_probes(fabric, played, seconds, broken=None, without=None):
     pairs = tuple(s * count + d for s in chosen for d in chosen if s != d)
     schedule = ProbeSchedule(count, (ProbeStream(pairs, 25_000_000),), round(seconds * 1e9))
     job = make_job(fabric, schedule, HEADER_BYTES, next_run(), 1, (0, schedule.end_ns))
-    stolen_s = cpu_stolen_s()
     with FaultSchedule(fabric, played, QUIET, broken) as player:
         result = run_traffic(job, {}, fabric.network.run_dir, starts=player.start)
     sent = int(result.sent.frames.sum())
-    lost = sent - int(result.received.frames.sum())
-    excuse_losses(lost, 1e3 * (cpu_stolen_s() - stolen_s))
-    return sent, lost, player
-
-
-@pytest.fixture(scope="module")
-def er3_alive():
-    with live_fabric(er_options(3), QUIET) as fabric:
-        yield fabric
+    return sent, sent - int(result.received.frames.sum()), player
 
 
 @pytest.fixture
@@ -53,9 +44,15 @@ def faults(er3_alive):
     done = FaultInjector(er3_alive.network)
     yield done
     done.restore_all()
-    settle(0.5)
+    settle(0.2)  # by then the controller knows what was restored
     assert er3_alive.controller.wait_until_whole(30)
-    assert probe_all_pairs(er3_alive) == ([], 2)
+    eventually(lambda: probe_all_pairs(er3_alive) == ([], 2))
+
+
+def pairs_of(fabric, router):
+    """Returns the pairs of hosts of which one is the router's."""
+    names = [host.name for host in fabric.hosts]
+    return {pair for pair in itertools.permutations(names, 2) if f"h{router + 1}_1" in pair}
 
 
 def planned(fabric, *parts, seconds=10.0):
@@ -71,20 +68,20 @@ def test_the_controller_plans_for_what_is_left_and_goes_back(er3_alive, faults):
     report = planned(er3_alive, f"s{link.a + 1}-s{link.b + 1}")
     assert report.cut_off_pairs == 0
     assert report.rules > 0
-    missing, hops = probe_all_pairs(er3_alive)
-    assert (missing, hops <= 4) == ([], True)
+    assert eventually_missing(er3_alive) <= 4
     known = len(er3_alive.controller.replans)
     faults.restore(link_element(link))
     assert er3_alive.controller.wait_until_whole(5)
     assert er3_alive.controller.replans[known].rules == report.rules
 
 
+@pytest.mark.tried_again
 def test_a_link_that_returns_costs_no_packet(er3_alive, faults):
     element = link_element(er3_alive.options.topology.link_list[5])
     faults.fail(element)
     planned(er3_alive, element.name.partition(":")[2])
-    restored = [Fault(0.7, element, restores=True)]
-    sent, lost, player = steady_probes(er3_alive, restored, 2.0, faults)
+    restored = [Fault(0.4, element, restores=True)]
+    sent, lost, player = steady_probes(er3_alive, restored, 1.4, faults)
     assert [done.fault for done in player.done] == restored
     assert (sent > 1000, lost) == (True, 0)
 
@@ -106,28 +103,23 @@ def test_pairs_that_failures_cut_off_are_named(er3_alive, faults):
     links = [link for link in topology.link_list if router in (link.a, link.b)]
     for link in links:
         faults.fail(link_element(link))
-    last = links[-1]
     report = planned(er3_alive, *(f"s{link.a + 1}-s{link.b + 1}" for link in links))
     assert report.cut_off_pairs == 2 * (topology.routers - 1)
     assert any(f"s{router + 1} " in f"{text} " for text in report.cut_off)
-    missing, _ = probe_all_pairs(er3_alive)
-    assert all(f"h{router + 1}_1" in pair for pair in missing)
-    assert len(missing) == 2 * (topology.routers - 1)
-    assert last
+    eventually_missing(er3_alive, pairs_of(er3_alive, router))
 
 
+@pytest.mark.tried_again
 @pytest.mark.parametrize("kind", [ElementKind.SWITCH, ElementKind.HANG])
 def test_a_switch_that_dies_is_planned_around_and_filled_when_it_returns(er3_alive, faults, kind):
     """A program that dies with its links up is seen by nobody but the controller."""
     element = Element(kind, (4,))
     faults.fail(element)
     planned(er3_alive, "s5")
-    missing, _ = probe_all_pairs(er3_alive)
-    assert {pair for pair in missing if "h5_1" not in pair} == set()
-    assert len(missing) == 2 * (len(er3_alive.hosts) - 1)
+    eventually_missing(er3_alive, pairs_of(er3_alive, 4))
     # While it is empty its neighbours send it nothing: whatever is lost is to or from its own host.
     restored = [Fault(0.5, element, restores=True)]
-    sent, lost, player = steady_probes(er3_alive, restored, 4.0, faults, without=4)
+    sent, lost, player = steady_probes(er3_alive, restored, 2.5, faults, without=4)
     assert [done.fault for done in player.done] == restored
     assert (sent > 1000, lost) == (True, 0)
     assert er3_alive.controller.wait_until_whole(10)
@@ -163,21 +155,22 @@ def test_a_flapping_link_is_held_down_for_a_growing_time(er3_alive, faults):
     assert held_s[1] > 1.3 * held_s[0]
     flap_until_held(er3_alive, faults, link)
     assert planned(er3_alive, f"s{link.a + 1}-s{link.b + 1}")
-    assert probe_all_pairs(er3_alive)[0] == []
+    eventually_missing(er3_alive)
 
 
+@pytest.mark.tried_again
 def test_the_controller_is_killed_and_started_again_and_no_packet_is_lost(er3_alive, faults):
     rules = {name: er3_alive.network[name].dpctl("dump-flows") for name in ("s1", "s9")}
-    ages = [Fault(0.5, CONTROLLER), Fault(1.0, CONTROLLER, restores=True)]
-    sent, lost, player = steady_probes(er3_alive, ages, 4.0)
+    restart = [Fault(0.3, CONTROLLER), Fault(0.5, CONTROLLER, restores=True)]
+    began_s = time.monotonic()
+    sent, lost, player = steady_probes(er3_alive, restart, 3.5)
     assert [str(done.fault) for done in player.done] == ["fail controller", "restore controller"]
-    assert sent > 20_000
-    assert lost == 0
+    assert (sent > 17_000, lost) == (True, 0)
     # None was put again: the rules' ages go on.
     for name in rules:
         lines = er3_alive.network[name].dpctl("dump-flows").splitlines()
         durations = [float(line.split("duration=")[1].split("s")[0]) for line in lines if "duration=" in line]
-        assert min(durations) > 4.5
+        assert min(durations) > time.monotonic() - began_s
 
 
 def test_a_new_controller_waits_for_a_switch_that_lives_and_calls_late(er3_alive, faults):
@@ -196,7 +189,7 @@ def test_a_new_controller_waits_for_a_switch_that_lives_and_calls_late(er3_alive
     settle(0.5)
     controller.catch_up()
     assert [report.failed for report in controller.replans[plans:]] == []
-    assert probe_all_pairs(er3_alive) == ([], 2)
+    eventually(lambda: probe_all_pairs(er3_alive) == ([], 2))
 
 
 def test_a_new_controller_takes_over_failures_that_happened_meanwhile(er3_alive, faults):
@@ -207,19 +200,19 @@ def test_a_new_controller_takes_over_failures_that_happened_meanwhile(er3_alive,
     er3_alive.start_controller_again(QUIET)
     er3_alive.controller.wait_until_in_charge()
     planned(er3_alive, f"s{link.a + 1}-s{link.b + 1}", "s5")
-    missing, _ = probe_all_pairs(er3_alive)
-    assert {pair for pair in missing if "h5_1" not in pair} == set()
+    eventually_missing(er3_alive, pairs_of(er3_alive, 4))
 
 
+@pytest.mark.tried_again
 def test_a_restart_while_something_is_broken_costs_no_packet(er3_alive, faults):
     """The new controller finds the plan for what is left in the switches, and leaves it."""
     link = link_element(er3_alive.options.topology.link_list[4])
     faults.fail(link)
     planned(er3_alive, link.name.partition(":")[2])
     settle(0.2)
-    restart = [Fault(0.5, CONTROLLER), Fault(0.8, CONTROLLER, restores=True)]
-    sent, lost, _ = steady_probes(er3_alive, restart, 4.0, faults)
-    assert (sent > 20_000, lost) == (True, 0)
+    restart = [Fault(0.3, CONTROLLER), Fault(0.5, CONTROLLER, restores=True)]
+    sent, lost, _ = steady_probes(er3_alive, restart, 3.5, faults)
+    assert (sent > 17_000, lost) == (True, 0)
 
 
 def test_a_new_controller_leaves_others_rules_alone_mends_ours_and_says_so(er3_alive, faults):

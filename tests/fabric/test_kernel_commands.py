@@ -63,6 +63,7 @@ def test_clean_removes_the_datapaths_that_kill_9_leaves():
     "vagrant" not in {user.pw_name for user in pwd.getpwall()} or not shutil.which("polarlab"),
     reason="this is no machine that was provisioned for PolarLab alone",
 )
+@needs_kernel_datapath
 def test_who_logs_in_runs_fabrics_with_sudo(tmp_path):
     tmp_path.chmod(0o755)
     command = "cd && sudo polarlab run polarfly --q 2 --link-rate 200kbit --load 0.1 --duration 2 --json"

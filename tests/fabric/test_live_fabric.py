@@ -12,13 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import PATIENCE, eventually, excuse_losses, probe_all_pairs
+from conftest import PATIENCE, eventually, probe_all_pairs, settle
 from scapy.layers.l2 import ARP, Ether
 
 from controller.installer import COOKIE_MASK
 from controller.reports import Ready
 from experiments.controller_process import ControllerProcess
-from experiments.cpu_monitor import cpu_stolen_s
 from experiments.events.base import ignore
 from experiments.pair_check import check_all_pairs
 from experiments.traffic_jobs import make_job
@@ -31,6 +30,9 @@ from traffic.wire.layout import HEADER_BYTES, signature
 from traffic.wire.probe_frame import build_probe
 from traffic.workload.patterns import Pattern
 from traffic.workload.schedule import PatternSchedule
+
+FRAME_BYTES = 1514  # the longest: fewest packets fill a link
+COUNTED_S = 0.8  # Open vSwitch adds up its counters twice a second
 
 
 def flows(fabric, switch):
@@ -98,11 +100,11 @@ def test_the_kernels_answer_pings_over_the_planned_hops(er3):
 def test_an_address_is_resolved_without_any_host_hearing_of_it(er3):
     asking, asked = er3.hosts[0], er3.hosts[-1]
     er3.network[asking.name].cmd("ip neigh flush all")
-    time.sleep(1.5)  # Open vSwitch adds up its counters about twice a second
+    settle(COUNTED_S)
     before = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
     answer = er3.network[asking.name].cmd(f"ping -c 1 -W 2 {format_ip(asked.ip)}; ip neigh")
     assert f"{format_ip(asked.ip)} dev {asking.name}-eth0 lladdr {format_mac(asked.mac)}" in answer
-    time.sleep(1.5)
+    settle(COUNTED_S)
     after = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
     assert after == before + 1
 
@@ -110,13 +112,14 @@ def test_an_address_is_resolved_without_any_host_hearing_of_it(er3):
 def test_a_host_that_asks_for_its_own_address_hears_nothing(er3):
     """Neither a gratuitous request nor an address probe may be answered: the address is not taken."""
     host = er3.hosts[0]
+    settle(COUNTED_S)
     answered = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
     dropped = packets_of(er3, "s1", "priority=300", f"arp_tpa={format_ip(host.ip)}")
     question = Ether(src=format_mac(host.mac), dst="ff:ff:ff:ff:ff:ff")
     for asking in (format_ip(host.ip), "0.0.0.0"):
         request = ARP(op=1, hwsrc=format_mac(host.mac), psrc=asking, pdst=format_ip(host.ip))
         send_raw(er3, host, question / request)
-    time.sleep(1.5)  # Open vSwitch adds up its counters about twice a second
+    settle(COUNTED_S)
     assert packets_of(er3, "s1", "priority=300", f"arp_tpa={format_ip(host.ip)}") == dropped + 1
     now = packets_of(er3, "s1", "priority=300", "arp_op=1", f"table={Table.SOURCE:d}")
     assert now == answered
@@ -172,6 +175,7 @@ def dropped_in_queues(fabric):
     return sum(entry["drops"] for entries in shown for entry in entries if entry["kind"] == "tbf")
 
 
+@pytest.mark.tried_again
 def test_full_queues_take_nothing_from_the_other_ports_of_their_switch(er3):
     """Two ports of one switch are overloaded for seconds; every lost frame was dropped by a queue."""
     topology = er3.options.topology
@@ -191,21 +195,18 @@ def test_full_queues_take_nothing_from_the_other_ports_of_their_switch(er3):
         next(n for n, to in enumerate(chosen) if (to.router, to.index) == (partner[host.router], host.index))
         for host in chosen
     )
-    packets_per_s = er3.options.links.rate_bps / 8000
+    packets_per_s = er3.options.links.rate_bps / 8 / FRAME_BYTES
     pattern = Pattern("crossing", len(chosen), partners)
     schedule = PatternSchedule(pattern, packets_per_s, 2_000_000_000, 4, seed=3)
-    job = make_job(replace(er3, hosts=tuple(chosen)), schedule, 1000, 10, 4, (0, schedule.end_ns))
-    before, stolen_s = dropped_in_queues(er3), cpu_stolen_s()
+    job = make_job(replace(er3, hosts=tuple(chosen)), schedule, FRAME_BYTES, 10, 4, (0, schedule.end_ns))
+    before = dropped_in_queues(er3)
     result = run_traffic(job, {}, er3.network.run_dir)
-    stolen_s = cpu_stolen_s() - stolen_s
     lost = int(result.sent.frames.sum() - result.received.frames.sum()) - result.sent.refused
     dropped = dropped_in_queues(er3) - before
     assert dropped > 1000
     if PATIENCE > 2 and lost > 1.05 * dropped:
         pytest.skip(f"an emulated machine lost {lost - dropped} of these packets by itself")
     # What a shared socket takes from free ports is a quarter; a busy machine's collector misses some.
-    if lost > 1.05 * dropped:
-        excuse_losses(lost - dropped, 1e3 * stolen_s)
     assert lost == pytest.approx(dropped, rel=0.05)
 
 
@@ -265,13 +266,12 @@ def test_a_switch_that_lost_its_rules_gets_them_back_when_it_connects_again(er3)
     switch.dpctl("del-groups")
     assert flows(er3, "s4") == []
     switch.cmd(f"ovs-vsctl --db={database} set-controller s4 {network.controller_target}")
-    deadline = time.monotonic() + 20
-    while len(flows(er3, "s4")) < held and time.monotonic() < deadline:
-        time.sleep(0.1)
+    eventually(lambda: len(flows(er3, "s4")) >= held)
     assert len(flows(er3, "s4")) == held
     check_all_pairs(er3, ignore)
 
 
+@pytest.mark.tried_again
 def test_a_new_controller_installs_over_what_the_switches_hold(er3, tmp_path):
     """Its switches have groups already, which must be changed and not added."""
     target = f"unix:{er3.network.run_dir}/second"
@@ -321,9 +321,9 @@ def test_a_switch_of_no_fabric_is_left_alone(er3):
     database = f"unix:{er3.network.run_dir}/s5.sock"
     switch = er3.network["s5"]
     switch.cmd(f"ovs-vsctl --db={database} set bridge s5 other_config:datapath-id=00000000000000ff")
-    time.sleep(2)  # what it was being sent before arrives
+    settle(1)  # what it was being sent before arrives
     switch.dpctl("del-flows")
-    time.sleep(1.5)
+    settle(1)
     assert flows(er3, "s5") == []
     switch.cmd(f"ovs-vsctl --db={database} set bridge s5 other_config:datapath-id=0000000000000005")
     eventually(lambda: probe_all_pairs(er3) == ([], 2))

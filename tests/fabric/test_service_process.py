@@ -9,9 +9,12 @@ import ssl
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import TIMEOUT_S
+
+from controller.service import main
 
 SERVICE = (sys.executable, "-m", "controller.service", "polarfly", "q=2")
 
@@ -32,23 +35,18 @@ def listening(*words, **options):
     finally:
         process.kill()
         process.communicate()
+        for path in (UNIX, OTHER_UNIX):
+            Path(path).unlink(missing_ok=True)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def service(request):
     """A controller that listens where the test's parameter says."""
     with listening("--listen", request.param) as process:
         yield process
 
 
-UNIX = "/tmp/polarlab-test-controller"
-
-
-@pytest.fixture(autouse=True)
-def no_socket():
-    yield
-    if os.path.exists(UNIX):
-        os.unlink(UNIX)
+UNIX, OTHER_UNIX = "/tmp/polarlab-test-controller", "/tmp/polarlab-test-other-controller"
 
 
 @pytest.mark.parametrize("service", [f"unix:{UNIX}"], indirect=True)
@@ -58,20 +56,20 @@ def test_only_the_owner_can_open_its_unix_socket_and_it_has_no_other(service):
     assert f"pid={service.pid}," not in listening
 
 
-@pytest.mark.parametrize("service", ["tcp:127.0.0.1:16653"], indirect=True)
+@pytest.mark.parametrize("service", ["tcp:127.0.0.1:16654"], indirect=True)
 def test_on_tcp_it_listens_on_loopback_only(service):
     listening = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout
     ours = [line.split()[3] for line in listening.splitlines() if f"pid={service.pid}," in line]
-    assert ours == ["127.0.0.1:16653"]
-    with socket.create_connection(("127.0.0.1", 16653), timeout=5) as switch:
+    assert ours == ["127.0.0.1:16654"]
+    with socket.create_connection(("127.0.0.1", 16654), timeout=5) as switch:
         assert switch.recv(8)[:2] == b"\x04\x00"  # an OpenFlow 1.3 hello
 
 
-@pytest.mark.parametrize("service", ["tcp:127.0.0.1:16653"], indirect=True)
+@pytest.mark.parametrize("service", ["tcp:127.0.0.1:16654"], indirect=True)
 def test_a_second_one_on_the_same_address_says_so(service):
-    second = run_service("--listen", "tcp:127.0.0.1:16653")
+    second = run_service("--listen", "tcp:127.0.0.1:16654")
     assert second.returncode == 2
-    assert "cannot listen on tcp:127.0.0.1:16653: Address already in use" in second.stderr
+    assert "cannot listen on tcp:127.0.0.1:16654: Address already in use" in second.stderr
     assert service.poll() is None
 
 
@@ -83,21 +81,23 @@ def test_a_second_one_on_the_same_address_says_so(service):
         (("--listen", "udp:127.0.0.1:1"), "must be unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT"),
         (("--listen", "ssl:127.0.0.1:16653"), "needs --private-key, --certificate and --ca-certificate"),
         (("--certificate", "x"), "must be ssl:HOST:PORT"),
-        (
-            (
-                *("--listen", "ssl:127.0.0.1:16653", "--private-key", "/nowhere/k"),
-                *("--certificate", "/nowhere/c", "--ca-certificate", "/nowhere/a"),
-            ),
-            "the certificates cannot be used",
-        ),
         (("--routing", "fastest"), "unknown routing 'fastest'"),
         (("--hosts", "0"), "hosts per router must be 1 to 254"),
     ],
 )
-def test_wrong_use_is_one_line_and_status_2(words, said):
-    done = run_service(*words)
+def test_wrong_use_is_one_line_and_status_2(words, said, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["controller.service", "polarfly", "q=2", *words])
+    assert main() == 2
+    errors = capsys.readouterr().err
+    assert said in errors
+    assert "Traceback" not in errors
+
+
+def test_certificates_that_cannot_be_read_are_wrong_use_too():
+    files = ("--private-key", "/nowhere/k", "--certificate", "/nowhere/c", "--ca-certificate", "/nowhere/a")
+    done = run_service("--listen", "ssl:127.0.0.1:16653", *files)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert "the certificates cannot be used" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -121,18 +121,17 @@ def test_it_ends_when_it_is_asked_to(service):
 
 
 def test_ctrl_c_ends_it_without_a_traceback():
-    with listening("--listen", f"unix:{UNIX}", stderr=subprocess.PIPE) as process:
+    with listening("--listen", f"unix:{OTHER_UNIX}", stderr=subprocess.PIPE) as process:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=10)
     assert process.returncode == 130
     assert errors == ""
 
 
-def test_a_missing_parameter_is_named_in_this_programs_syntax():
-    words = [*SERVICE[:-1], "--listen", f"unix:{UNIX}"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    assert done.returncode == 2
-    assert done.stderr == "controller: polarfly needs q=VALUE\n"
+def test_a_missing_parameter_is_named_in_this_programs_syntax(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["controller.service", "polarfly", "--listen", f"unix:{UNIX}"])
+    assert main() == 2
+    assert "q=VALUE" in capsys.readouterr().err
 
 
 def make_certificates(folder, authority):
@@ -163,7 +162,7 @@ def certificates(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tls_service(certificates):
     ours = ("--private-key", "fabric.key", "--certificate", "fabric.pem")
     theirs = ("--ca-certificate", "fabric-ca.pem")

@@ -1,0 +1,44 @@
+"""Wrong use of commands that would run traffic or faults: refused before anything is launched."""
+
+import pytest
+from command_line import fails
+
+from topology.exit_status import Status
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("--pattern allreduce:tree", "ring, recursive-doubling, rabenseifner, got 'tree'"),
+        ("--pattern allreduce --ranks 1", "2 to 7 on this fabric, got 1"),
+        ("--pattern allreduce --ranks 8", "2 to 7 on this fabric, got 8"),
+        ("--pattern allreduce --load 0.5", "--load"),
+        ("--pattern allreduce --link-rate auto", "--link-rate auto"),
+        ("--pattern allreduce --message-bytes 10", "multiple of 4 bytes, got 10"),
+        ("--pattern allreduce --message-bytes 1GB", "like 4096, 64KiB or 1MiB, got '1GB'"),
+        ("--pattern allreduce --message-bytes 512MiB", "2048 MiB"),
+        ("--pattern allreduce --placement best", "linear, random, cluster, got 'best'"),
+        ("--pattern all-to-all --slices 2", "slices must be 1 to 1"),
+        ("--pattern tornado --ranks 4", "--ranks is for collectives"),
+        ("--mtu 100", "576 to 9216 bytes, got 100"),
+        ("--faults /nowhere", "/nowhere"),
+    ],
+)
+def test_options_of_a_run(capsys, words, named):
+    assert named in fails(capsys, f"run polarfly --q 2 {words}", Status.USAGE)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("demo failover polarfly --q 3 --fail link:s1-s1", "link:s1-s1"),
+        ("demo failover --fail controller", "--kill-controller"),
+        ("demo failover --link-rate auto", "--link-rate auto"),
+        ("demo failover --link-loss 0.1", "--link-loss"),
+        ("demo outage", "'outage'"),
+        ("rules polarfly --q 3 s99", "'s99'"),
+        ("up polarfly --q 2 --link-rate auto", "--link-rate auto"),
+    ],
+)
+def test_failures_switches_and_calibration_that_cannot_be(capsys, words, named):
+    assert named in fails(capsys, words, Status.USAGE)
