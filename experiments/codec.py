@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from topology.errors import ParameterError
 
+# Version of the meaning of the records' keys. Keys may be added without a new one.
+FORMAT = 1
 Record = TypeVar("Record")
 
 _OMITTED = "omitted where None"
@@ -50,15 +52,22 @@ def read_record(path: Path, kind: type[Record]) -> Record:
         kind: the dataclass of the record.
 
     Raises:
-        ParameterError: the file is missing, it is not JSON, or its content does not fit the dataclass.
+        ParameterError: the file is missing, it is not JSON, its content does not fit the dataclass, or it
+            has a newer format.
     """
     import msgspec  # only where results are read
 
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        record = msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
-        raise ParameterError(f"{path.parent} does not hold a run: {path.name} is missing") from None
+        raise ParameterError(
+            f"{path.parent} does not hold complete results: {path.name} is missing"
+        ) from None
     except (IsADirectoryError, NotADirectoryError):
         raise ParameterError(f"{path} is damaged or not of PolarLab") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ParameterError(f"{path} is damaged or not of PolarLab: {error}") from None
+    version = getattr(record, "format", FORMAT)
+    if version > FORMAT:
+        raise ParameterError(f"{path} must be of format {FORMAT} or older, got {version}; update PolarLab")
+    return record

@@ -60,6 +60,8 @@ def _file_status(error: OSError) -> tuple[Status, str] | None:
         return Status.USAGE, f"the name of a file is too long: {str(error.filename)[:60]}..."
     if error.errno == errno.ELOOP:
         return Status.USAGE, f"{error.filename or 'a file'} is a link that leads nowhere"
+    if error.errno in (errno.EISDIR, errno.ENOTDIR):
+        return Status.USAGE, f"{error.filename or 'a file'} cannot be written or read ({error.strerror})"
     if error.errno in _NOT_WRITABLE:
         return Status.MACHINE, f"{error.filename or 'a file'} cannot be written ({error.strerror})"
     return None

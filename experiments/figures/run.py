@@ -48,6 +48,7 @@ def plot_run(folder: Path) -> list[Path]:
         raise ParameterError(f"{folder} is not a directory of results")
     run = Run(folder)
     if run.summary.repeat is not None:
+        _ = [replication.summary for replication in run.replications]  # nothing is drawn if one is damaged
         return [path for replication in run.replications for path in plot_run(replication.folder)]
     with damage_named(folder):
         figures = {"throughput": _draw(run), "latency": _latency(run)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from experiments.results.model import FORMAT, FaultRecord
+from experiments.codec import FORMAT
+from experiments.results.model import FaultRecord
 
 # From so much stolen processor time on, losses may be the machine's: on ER_5, runs with 80 ms and 1,870 ms
 # lost probes, and none with less.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from emulation.requirements import available_memory_bytes, emulation_versions
-from experiments.results.model import FORMAT
+from experiments.codec import FORMAT
 from experiments.results.record import FabricRecord
 from experiments.spec.settings import FabricSettings, TrafficSettings
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from experiments.codec import omitted
+from experiments.codec import FORMAT, omitted
 from experiments.spec.settings import FabricSettings
-
-FORMAT = 1
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from experiments.results.model import (
     Summary,
 )
 
+INTERRUPTED = "it was interrupted before its end"
 _CONFIDENCE = 0.95
 # Values that have a mean over replications.
 METRICS: Mapping[str, Callable[[Summary], float | None]] = {
@@ -63,6 +64,7 @@ def combine(summaries: Sequence[Summary], asked: int) -> Summary:
     """
     interrupted = [summary for summary in summaries if summary.interrupted]
     complete = [summary for summary in summaries if not summary.interrupted] or interrupted
+    doubts = [INTERRUPTED] if interrupted and complete is not interrupted else []
     first = complete[0]
     intervals = {name: _interval(map(value_of, complete)) for name, value_of in METRICS.items()}
     means = {name: entry.mean if entry else None for name, entry in intervals.items()}
@@ -76,7 +78,7 @@ def combine(summaries: Sequence[Summary], asked: int) -> Summary:
         hops=dict(sorted(_sums([summary.hops for summary in complete]).items())),
         hops_as_distances=all(summary.hops_as_distances for summary in complete),
         out_of_order=sum(summary.out_of_order for summary in complete),
-        fidelity=_fidelity(complete),
+        fidelity=_fidelity(complete).doubted(*doubts),
         repeat=Replications(asked=asked, seeds=tuple(s.seed for s in complete), **intervals),
         predicted=_predicted([s.predicted for s in complete if s.predicted]),
         links=_links([s.links for s in complete if s.links]),

@@ -18,6 +18,7 @@ from experiments.results.model import (
     Summary,
 )
 from experiments.results.record import RunOptions, RunRecord
+from experiments.results.replications import INTERRUPTED
 from experiments.results.validity import Evidence, judge
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.traffic import TrafficOptions
@@ -27,7 +28,6 @@ from traffic.metrics.histogram import LogHistogram
 from traffic.workload.patterns import make_pattern
 
 NOT_STEADY = "the throughput had not settled when the warm-up had to end"
-INTERRUPTED = "it was interrupted before its end"
 
 
 def summarise(record: RunRecord) -> Summary:

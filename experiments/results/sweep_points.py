@@ -124,7 +124,10 @@ def held_settings(folder: Path) -> SweepSettings | None:
     # A manifest whose writer was ended before its last byte does not count.
     if all(path.name.endswith(".partial") for path in folder.iterdir()):
         return None
-    return read_sweep_manifest(folder).sweep
+    try:
+        return read_sweep_manifest(folder).sweep
+    except ParameterError as error:
+        raise ParameterError(f"{error}; choose another --out") from None
 
 
 def read_sweep_manifest(folder: Path) -> SweepManifest:
@@ -136,7 +139,7 @@ def read_sweep_manifest(folder: Path) -> SweepManifest:
     path = folder / MANIFEST
     content = read_record(path, dict[str, object])
     if "sweep" not in content:
-        raise ParameterError(f"{folder} does not hold a sweep; choose another --out")
+        raise ParameterError(f"{folder} does not hold a sweep")
     return read_record(path, SweepManifest)
 
 

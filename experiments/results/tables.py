@@ -60,7 +60,9 @@ def read_csv(path: Path, header: Sequence[str], later: Sequence[str] = ()) -> di
     except (csv.Error, UnicodeDecodeError, IsADirectoryError):
         raise ParameterError(f"{path} is damaged") from None
     except KeyError:
-        raise ParameterError(f"{path} is damaged: it should have the columns {', '.join(header)}") from None
+        raise ParameterError(
+            f"{path} is damaged: every row must have the columns {', '.join(header)}"
+        ) from None
 
 
 def read_csv_text(text: str, header: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:

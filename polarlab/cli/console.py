@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -14,6 +15,8 @@ from typing import Any, Literal
 # Output that is not for a terminal is not wrapped: programs read it line by line.
 _UNLIMITED = 10_000
 _NARROWEST = 20  # columns of a value, however narrow the terminal is
+_GAP = 3  # columns between two columns of a table
+_HEADING_WIDTH = 11  # of a column whose name is split into lines
 
 
 def print_result(arguments: argparse.Namespace, result: Mapping[str, Any]) -> None:
@@ -36,13 +39,19 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> No
     from rich.text import Text
 
     width = _width()
-    table = Table(box=None if width == _UNLIMITED else box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    widths = [max([len(name), *(len(str(row[name])) for row in rows)]) for name in columns]
+    fits = sum(widths) + _GAP * (len(widths) - 1) <= width
+    style = None if width == _UNLIMITED else box.SIMPLE_HEAD
+    # Text that is wrapped needs space beside it; numbers with their headings in lines need less.
+    spacious = fits or any(" " in str(row[name]) for row in rows for name in columns)
+    table = Table(box=style, padding=(0, 1 if spacious else 0), pad_edge=False, show_edge=False)
     for index, name in enumerate(columns):
         cells = [str(row[name]) for row in rows]
+        heading = name if fits else _in_lines(name, max(map(len, cells), default=0))
         # Names are the first column, to be read and copied as they are.
         whole = index == 0 and max(map(len, cells), default=0) <= width // 2
         justify: Literal["left", "right"] = "right" if all(map(_is_number, cells)) else "left"
-        table.add_column(Text(name), justify=justify, overflow="fold", no_wrap=whole)
+        table.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=whole)
     for row in rows:
         table.add_row(*(Text(str(row[name])) for name in columns))
     console = Console(width=width, highlight=False)
@@ -91,6 +100,16 @@ def _value_lines(value: Any, width: int) -> list[str]:
             lines.append(heading)
             lines += [f"  {part}" for part in _value_lines(entry, max(_NARROWEST, width - 2))]
     return lines
+
+
+def _in_lines(name: str, width: int) -> str:
+    """Returns the name of a column in lines that end with an underscore, each about as wide as its cells."""
+    lines = [""]
+    for part in re.findall("[^_]*_|[^_]+", name):
+        if lines[-1] and len(lines[-1]) + len(part) > max(width, _HEADING_WIDTH):
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def _is_number(text: str) -> bool:

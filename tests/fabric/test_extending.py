@@ -10,7 +10,8 @@ import pytest
 from conftest import completed
 from documents import ROOT, blocks, command_lines, polarlab_words
 
-pytestmark = pytest.mark.usefixtures("no_leftovers")
+# Unit tests show that the page's patches apply and its commands parse.
+pytestmark = [pytest.mark.usefixtures("no_leftovers"), pytest.mark.slow]
 
 PAGE = ROOT / "docs" / "extending.md"
 PACKAGES = ("topology", "routing", "controller", "emulation", "traffic", "experiments", "polarlab")

@@ -7,7 +7,8 @@ import pytest
 from conftest import MOST_ATTEMPTS, POLARLAB, completed, measures_a_failover
 from documents import ROOT, blocks, command_lines
 
-pytestmark = pytest.mark.usefixtures("no_leftovers")
+# As printed, the page takes two minutes; each of its commands runs shortened in other tests.
+pytestmark = [pytest.mark.usefixtures("no_leftovers"), pytest.mark.slow]
 
 
 def steps():

@@ -224,6 +224,24 @@ def test_a_summary_of_a_later_version_is_read(results):
     assert Run(results).summary == SUMMARY
 
 
+def test_a_summary_of_a_newer_format_is_refused(results):
+    records.write(results, "summary.json", {**plain(SUMMARY), "format": 99})
+    with pytest.raises(ParameterError, match="format 1 or older, got 99"):
+        plot_run(results)
+
+
+def test_a_damaged_replication_is_told_before_anything_is_drawn(results):
+    for seed in (1, 2):
+        (results / f"seed-{seed}").mkdir()
+        for name in ("summary.json", "throughput.csv", "pairs.csv", "hops.csv", "latency.csv"):
+            (results / f"seed-{seed}" / name).write_text((results / name).read_text())
+    records.write(results, "summary.json", replace(SUMMARY, repeat=Replications(asked=2, seeds=(1, 2))))
+    (results / "seed-2" / "summary.json").write_text("{")
+    with pytest.raises(ParameterError, match="seed-2"):
+        plot_run(results)
+    assert not list(results.rglob("*.png"))
+
+
 def test_every_routing_has_a_curve_of_its_own_and_an_unknown_one_has_a_style():
     styles = [curve_style(routing) for routing in ROUTINGS]
     assert len(set(styles)) == len(styles)

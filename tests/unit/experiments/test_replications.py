@@ -59,6 +59,8 @@ def test_an_interrupted_run_does_not_count_where_others_do():
     assert combined.repeat.seeds == (1, 2)
     assert combined.repeat.asked == 3
     assert combined.interrupted is True
+    assert not combined.fidelity.valid
+    assert "interrupted" in combined.fidelity.reasons[-1]
     alone = combine([summary(3, 0.1, interrupted=True)], 3)
     assert alone.repeat.seeds == (3,)
 

@@ -165,7 +165,7 @@ def test_missing_csv_means_no_complete_run(tmp_path):
 )
 def test_csv_without_its_columns_is_damaged(tmp_path, content):
     (tmp_path / "t.csv").write_bytes(content)
-    with pytest.raises(ParameterError, match=r"t\.csv is damaged: it should have the columns a, b"):
+    with pytest.raises(ParameterError, match=r"t\.csv is damaged: .* columns a, b"):
         read_csv(tmp_path / "t.csv", ("a", "b"))
 
 

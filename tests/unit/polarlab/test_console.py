@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 
@@ -88,3 +89,21 @@ def test_rich_is_loaded_for_tables_only(words, loaded):
     )
     done = subprocess.run([sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == (7 if loaded else 0), done.stderr
+
+
+def test_headings_of_a_table_that_is_too_wide_break_at_underscores(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "70")
+    names = (
+        "message_bytes",
+        "completion_ms_min",
+        "algorithm_bandwidth_bps",
+        "bus_bandwidth_bps",
+        "iterations",
+    )
+    print_table([dict.fromkeys(names, "1234567")], names)
+    heading = capsys.readouterr().out.split("1234567")[0]
+    assert max(map(len, heading.splitlines())) <= 70
+    words = {word for name in names for word in name.split("_")}
+    assert {
+        word.strip("_ ") for line in heading.splitlines() for word in re.split("[ _─]+", line)
+    } <= words | {""}

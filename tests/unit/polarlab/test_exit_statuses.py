@@ -68,3 +68,11 @@ def test_an_unknown_error_has_no_known_status():
 def test_signals_end_the_command_as_interrupted(capsys, monkeypatch, number):
     monkeypatch.setattr(cli, "run", lambda _arguments: signal.raise_signal(number))
     assert fails(capsys, "topology", Status.INTERRUPTED) == "polarlab: interrupted\n"
+
+
+def test_a_folder_in_the_place_of_a_file_is_wrong_use(tmp_path):
+    with pytest.raises(IsADirectoryError) as caught:
+        tmp_path.write_text("x")
+    status, line = known_status(caught.value)
+    assert status is Status.USAGE
+    assert str(tmp_path) in line
