@@ -46,17 +46,20 @@ def plot_run(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise ParameterError(f"{folder} is not a directory of results")
-    run = Run(folder)
-    if run.summary.repeat is not None:
-        _ = [replication.summary for replication in run.replications]  # nothing is drawn if one is damaged
-        return [path for replication in run.replications for path in plot_run(replication.folder)]
-    with damage_named(folder):
+    runs = Run(folder).replications
+    for run in runs:
+        run.check()  # nothing is drawn if one of them is damaged
+    return [path for run in runs for path in _plot(run)]
+
+
+def _plot(run: Run) -> list[Path]:
+    with damage_named(run.folder):
         figures = {"throughput": _draw(run), "latency": _latency(run)}
-        if (folder / LINK_LOADS).exists():
+        if (run.folder / LINK_LOADS).exists():
             figures["links"] = draw_links(run)
         if run.summary.collective is not None:
             figures["collective"] = draw_collective(run)
-    return [path for name, figure in figures.items() for path in save_figure(figure, folder, name)]
+    return [path for name, figure in figures.items() for path in save_figure(figure, run.folder, name)]
 
 
 def _draw(run: Run) -> Figure:

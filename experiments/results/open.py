@@ -55,6 +55,10 @@ class Run(_Results):
         """Everything that the result depends on; raises ParameterError where it is missing or damaged."""
         return read_record(self.folder / MANIFEST, RunManifest)
 
+    def check(self) -> None:
+        """Raises ParameterError if the result is missing or damaged."""
+        assert self.summary
+
     @property
     def replications(self) -> tuple[Run, ...]:
         """The runs of several seeds; the run itself where there is only one."""
