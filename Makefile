@@ -22,12 +22,14 @@ demo: setup ## graph, proof, a run, and a sweep of two routings
 
 # SELECT chooses tests: `make test` leaves out those that only repeat what others show, `make test-all` does not.
 test: SELECT := -m "not slow"
+# Fabrics wait more than they compute: each worker has a machine of its own, as far as fabrics can tell.
+FABRICS = --dist loadgroup --tx "$$(nproc)*popen//python=tests/fabric/machine.sh $(VENV)/python"
 test: ## all tests, on real switches as well
 test-all: ## the same, and those that repeat them at length
 test test-all:
 	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) $(VENV)/python -m pytest -q -n auto $(SELECT) tests/unit
-	@$(SUDO) $(VENV)/python -m pytest --durations=15 $(SELECT) tests/fabric
+	@$(SUDO) $(VENV)/python -m pytest -q --durations=15 $(FABRICS) $(SELECT) tests/fabric
 
 # Checks that the tests catch the faults of tests/mutations.toml; ARGS=--fabric adds those that need switches.
 mutations: setup ## faults put into copies of the code, each of which the tests must catch

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
+import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,20 +42,36 @@ def _missing() -> str:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Runs a test with the marker `tried_again` until it passes, `MOST_ATTEMPTS` times at most."""
-    if item.get_closest_marker("tried_again") is None:
-        return None
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Runs a test; one with the marker `tried_again` until it passes, `MOST_ATTEMPTS` times at most."""
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    attempts, reports = 1, runtestprotocol(item, nextitem=nextitem, log=False)
-    while attempts < MOST_ATTEMPTS and any(report.failed for report in reports):
+    most = 1 if item.get_closest_marker("tried_again") is None else MOST_ATTEMPTS
+    with _machine(item, alone=False):
+        attempts, reports = 1, runtestprotocol(item, nextitem=nextitem, log=False)
+    while attempts < most and any(report.failed for report in reports):
         time.sleep(_PAUSE_S * attempts)
-        attempts, reports = attempts + 1, runtestprotocol(item, nextitem=nextitem, log=False)
+        with _machine(item, alone=True):
+            attempts, reports = attempts + 1, runtestprotocol(item, nextitem=nextitem, log=False)
     for report in reports:
         report.user_properties.append((_ATTEMPTS, attempts))
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+@contextlib.contextmanager
+def _machine(item: pytest.Item, *, alone: bool) -> Iterator[None]:
+    """Lets tests of fabrics run side by side, but for one that is tried again: it has the machine alone."""
+    if item.get_closest_marker("fabric") is None:
+        yield
+        return
+    folder = Path(tempfile.gettempdir())
+    with open(folder / "polarlab-tests.gate", "w") as gate, open(folder / "polarlab-tests.lock", "w") as lock:
+        # Whoever waits for the lock keeps the others from the gate, so that they cannot pass it by for ever.
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(gate, fcntl.LOCK_UN)
+        yield
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -211,8 +212,19 @@ def _shared_name(item: pytest.Item) -> str | None:
     return next((name for name in SHARED_FABRICS if name in getattr(item, "fixturenames", ())), None)
 
 
+def _group(item: pytest.Item) -> str | None:
+    """Returns what a test shares with others, a fabric or a module's results; one worker runs all of these."""
+    definitions = chain.from_iterable(item._fixtureinfo.name2fixturedefs.values())  # noqa: SLF001
+    shares = any(definition.scope == "module" for definition in definitions)
+    return _shared_name(item) or (item.path.stem if shares else None)
+
+
+@pytest.hookimpl(tryfirst=True)  # before the distribution to workers looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Brings the tests that share a fabric together, those that spoil it last; the others stay in order."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and (group := _group(item)):
+            item.add_marker(pytest.mark.xdist_group(group))
     places = list(SHARED_FABRICS)
     here = [index for index, item in enumerate(items) if item.path.parent == Path(__file__).parent]
 

@@ -20,10 +20,12 @@ FLOWS, RUN = 1024, 200
 
 @pytest.fixture
 def far_pair(adaptive_er3):
-    """Two hosts whose routers are two hops apart."""
+    """Two hosts whose routers are two hops apart; between them, no flow takes a detour afterwards."""
     topology = adaptive_er3.options.topology
     source = adaptive_er3.hosts[0]
-    return source, next(h for h in adaptive_er3.hosts if topology.distances(source.router, h.router) == 2)
+    far = next(h for h in adaptive_er3.hosts if topology.distances(source.router, h.router) == 2)
+    yield source, far
+    point(adaptive_er3, source, far, 0)
 
 
 @functools.cache

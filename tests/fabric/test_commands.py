@@ -45,6 +45,7 @@ def test_ping_tcp_and_udp_between_hosts_from_single_lines():
         *("up", "polarfly", "--q", "3", "--link-rate", "5Mbit"),
         *("--exec", "h1_1 ping -c 3 -i 0.2 h5_1"),
         *("--exec", "h5_1 iperf3 -s -D"),
+        *("--exec", "h5_1 timeout 10 sh -c 'until ss -ltn | grep -q :5201; do sleep 0.05; done'"),
         *("--exec", "h1_1 iperf3 -c h5_1 -t 1"),
         *("--exec", "h1_1 iperf3 -u -b 1M -c h5_1 -t 1"),
     )
