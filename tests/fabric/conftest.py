@@ -213,8 +213,8 @@ def _shared_name(item: pytest.Item) -> str | None:
 
 
 def _group(item: pytest.Item) -> str | None:
-    """Returns what a test shares with others, a fabric or a module's results; one worker runs all of these."""
-    definitions = chain.from_iterable(item._fixtureinfo.name2fixturedefs.values())  # noqa: SLF001
+    """Returns what a test shares with others, a fabric or a module's results, which are one worker's."""
+    definitions = chain.from_iterable(item._fixtureinfo.name2fixturedefs.values())
     shares = any(definition.scope == "module" for definition in definitions)
     return _shared_name(item) or (item.path.stem if shares else None)
 
