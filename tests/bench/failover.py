@@ -16,7 +16,7 @@ from rows import Row
 from emulation.cleanup import marked_processes
 from emulation.fault_injection import FaultInjector
 from experiments.events.base import ignore
-from experiments.failover import Observation, observe_failure
+from experiments.failover.demonstration import Observation, observe_failure
 from experiments.fault_injector import FaultSchedule
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.pair_check import check_all_pairs

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> Status:
     options = _read_failover(arguments, fabric)
     require_emulation()
     from experiments.events.outcomes import FiguresDrawn, ResultNegative
-    from experiments.failover import run_failover
+    from experiments.failover.demonstration import run_failover
     from experiments.figures.failover import plot_failover
 
     words = ("failover", fabric.name, *fabric.params.values(), fabric.routing)

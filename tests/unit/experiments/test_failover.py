@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.failover import busiest_link
-from experiments.failover_course import repaired_by
-from experiments.failover_probes import Probes
+from experiments.failover.course import repaired_by
+from experiments.failover.demonstration import busiest_link
+from experiments.failover.probes import Probes
 from experiments.figures.failover import plot_failover
 from experiments.results.failover import FailoverSummary, Phase, Phases
 from experiments.results.model import FaultRecord

@@ -21,8 +21,8 @@ from experiments.cpu_monitor import cpu_stolen_s
 from experiments.events.base import Notify
 from experiments.events.outcomes import FailoverStarted, ProbesSent, ResultsNotWritten, ResultsWritten
 from experiments.events.traffic import Interrupted
-from experiments.failover_course import Course
-from experiments.failover_probes import Probes
+from experiments.failover.course import Course
+from experiments.failover.probes import Probes
 from experiments.fault_injector import FaultSchedule
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.pair_check import check_all_pairs

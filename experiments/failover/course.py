@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.reports import Replanned
-from experiments.failover_probes import Probes, milliseconds
+from experiments.failover.probes import Probes, milliseconds
 from experiments.fault_injector import FaultSchedule
 from experiments.results.failover import FailoverSummary, Phases
 from experiments.results.record import FabricRecord

@@ -1,0 +1,1 @@
+"""Failover demonstrations: failures under probe traffic, measured."""
