@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import sys
+import traceback
 from pathlib import Path
 
 import adaptation
@@ -63,8 +64,10 @@ def main(words: list[str]) -> int:
         print(f"measuring {name}", file=sys.stderr, flush=True)
         try:
             rows += MAKERS[name]()
-        except PolarLabError as error:
-            rows.append(Row(name, "-", f"failed: {error}", "-", reached=False))
+        except Exception as error:  # the rows that were measured must not be lost
+            if not isinstance(error, PolarLabError):
+                traceback.print_exc()
+            rows.append(Row(name, "-", f"failed: {error!r}", "-", reached=False))
     _print_table(rows)
     RESULTS.parent.mkdir(exist_ok=True)
     machine = {"cores": os.cpu_count(), "kernel": platform.release(), "python": sys.version}

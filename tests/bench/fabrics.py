@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import statistics
 import subprocess
 import sys
 import time
@@ -160,7 +159,7 @@ def _rate_error(fabric: LiveFabric, rate_bps: int) -> float:
     job = make_job(narrowed, schedule, 1000, 1, 4, (begin_ns, end_ns))
     received = run_traffic(job, {}, fabric.network.run_dir).received
     rates = received.window_bytes * 8 / ((end_ns - begin_ns) / 1e9)
-    return statistics.mean(rates.tolist()) / rate_bps - 1
+    return float(rates.mean()) / rate_bps - 1
 
 
 def _largest(q: int) -> list[Row]:
@@ -170,7 +169,7 @@ def _largest(q: int) -> list[Row]:
         up_s = time.monotonic() - started
         check = check_all_pairs(fabric, ignore)
         checked_s = time.monotonic() - started - up_s
-        processes = [p.pid for s in fabric.network.switches for p in s.vswitch.processes]
+        processes = [p.pid for s in fabric.network.switches if s.vswitch for p in s.vswitch.processes]
         mebibytes = sum(_resident_kib(pid) for pid in processes) / 1024
         down = time.monotonic()
     down_s = time.monotonic() - down
