@@ -11,8 +11,12 @@ from types import TracebackType
 from controller.reports import Replanned
 from emulation.fault_injection import FaultInjector
 from experiments.events.base import Notify
+from experiments.events.traffic import FaultsDrawn
 from experiments.live_fabric import LiveFabric
 from experiments.results.model import FaultRecord, InjectedFault, ReplanRecord
+from experiments.results.record import RunOptions
+from experiments.results.run_directory import FAULTS, RunDirectory
+from experiments.spec.traffic import TrafficOptions
 from topology.errors import NegativeResult, PolarLabError
 from topology.faults import CONTROLLER, Fault
 from traffic.metrics.measurements import Clock
@@ -27,6 +31,25 @@ class StartedFault:
 
     fault: Fault
     began_s: float
+
+
+def write_schedule(directory: RunDirectory, traffic: RunOptions, notify: Notify) -> None:
+    """Writes the fault schedule of a run into its folder, to be carried out again; nothing without faults.
+
+    Args:
+        directory: the folder.
+        traffic: specification of the traffic.
+        notify: takes the event that tells of a drawn schedule.
+    """
+    asked = traffic.faults_asked if isinstance(traffic, TrafficOptions) else None
+    if asked is None and not traffic.faults:
+        return
+    lines = [fault.line for fault in traffic.faults]
+    if asked is not None:
+        failures = sum(not fault.restores for fault in traffic.faults)
+        notify(FaultsDrawn(asked, traffic.seed, failures, len(lines) - failures))
+        lines.insert(0, f"# drawn from {asked} with seed {traffic.seed}")
+    directory.write_text(FAULTS, "".join(f"{line}\n" for line in lines))
 
 
 class FaultSchedule:

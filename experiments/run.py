@@ -14,6 +14,7 @@ from experiments.codec import plain
 from experiments.events.base import Notify
 from experiments.events.bringup import FabricDown
 from experiments.events.outcomes import ResultInvalid, ResultsNotWritten, ResultsWritten
+from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, controlled, prepared_network, report_ingress_drops
 from experiments.measurement import Measurement, replications
 from experiments.pair_check import check_all_pairs
@@ -94,6 +95,7 @@ def _measure(
     """Runs all replications and writes each as it ends; returns the summary of all, and the runs."""
     settings = traffic.settings()
     directory.write_record(MANIFEST, run_manifest(fabric, settings, traffic.seed))
+    write_schedule(directory, traffic, notify)
     check = check_all_pairs(fabric, notify)
     runs: list[Measurement] = []
     with capture(fabric.network, output.pcap_host, directory.path) as captured:

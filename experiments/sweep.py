@@ -18,6 +18,7 @@ from experiments.codec import read_record
 from experiments.events.base import Notify
 from experiments.events.bringup import FabricDown
 from experiments.events.outcomes import PointStarted, RoutingStarted, SweepResumed
+from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, controlled, prepared_network
 from experiments.measurement import replications
 from experiments.pair_check import check_all_pairs
@@ -97,6 +98,7 @@ def _measure_points(
         notify(RoutingStarted(name, routing(name).summary))
         with controlled(replace(fabric, routing=name), network, notify) as live:
             _write_manifest(directory, live, settings)
+            write_schedule(directory, traffic, notify)
             check = check_all_pairs(live, notify)
             for point in group:
                 number += 1
@@ -180,6 +182,7 @@ def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOption
         repeat=sweep.repeat,
         arrivals=traffic.arrivals,
         steady=traffic.steady,
+        faults_asked=traffic.faults_asked,
     )
 
 

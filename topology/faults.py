@@ -11,6 +11,8 @@ A fault schedule is a text of lines like
 
 with times in seconds since traffic starts. `link:s1-s7.2` is the second of several links between two
 switches, `link:s1-s7` all of them. `switch:s4` is a switch that loses its power: its links fail, too.
+`random:3`, `random-link` and `random-switch` are drawn from a seed. `topology.drawn_faults` draws whole
+schedules.
 `emulation.fault_injection` carries a schedule out.
 """
 
@@ -27,6 +29,7 @@ from topology.addressing import switch_name, switch_router
 from topology.base import Link, Topology
 from topology.errors import ParameterError
 
+RANDOM_LINK, RANDOM_SWITCH = "random-link", "random-switch"
 _DAY_S = 86_400
 
 
@@ -97,8 +100,9 @@ class Fault:
 
     @property
     def line(self) -> str:
-        """The line of a fault schedule, as `2.5 fail link:s1-s7`."""
-        return f"{self.time_s:g} {self}"
+        """The line of a fault schedule, as `2.5 fail link:s1-s7`, with the time to the microsecond."""
+        time_s = f"{self.time_s:.6f}".rstrip("0").rstrip(".")
+        return f"{time_s} {self}"
 
     def __str__(self) -> str:
         return f"{'restore' if self.restores else 'fail'} {self.element.name}"
@@ -120,10 +124,10 @@ def parse_elements(text: str, topology: Topology, seed: int) -> tuple[Element, .
     """Returns the elements that a text names.
 
     Args:
-        text: `link:s1-s7`, `switch:s4`, `hang:s4`, `controller` or `random:3` (three different links), or
-            several of these with commas between them.
+        text: `link:s1-s7`, `switch:s4`, `hang:s4`, `controller`, `random:3` (three different links),
+            `random-link` or `random-switch`, or several of these with commas between them.
         topology: the graph of routers.
-        seed: the seed of the random generator that draws the links of `random:3`.
+        seed: the seed of the random generator that draws the random elements.
 
     Returns:
         The elements in the order of the text, each once.
@@ -141,6 +145,10 @@ def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
         return [CONTROLLER]
     if kind == "random" and rest.isdecimal():
         return _random_links(int(rest), topology, seed)
+    if word == RANDOM_LINK:
+        return _random_links(1, topology, seed)
+    if word == RANDOM_SWITCH:
+        return [Element(ElementKind.SWITCH, (int(np.random.default_rng(seed).integers(topology.routers)),))]
     if kind in (ElementKind.SWITCH.value, ElementKind.HANG.value):
         return [Element(ElementKind(kind), (switch_router(rest, topology.routers),))]
     between, _, copy = rest.partition(".")
@@ -149,8 +157,8 @@ def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
         a, b = sorted(switch_router(end, topology.routers) for end in ends)
         return [Element(ElementKind.LINK, (a, b), _link_copy(word, copy, a, b, topology))]
     raise ParameterError(
-        "element must be link:s1-s2, link:s1-s2.1, switch:s4, hang:s4, random:3 (links) or controller, "
-        f"got {word!r}"
+        "element must be link:s1-s2, link:s1-s2.1, switch:s4, hang:s4, random:3 (links), random-link, "
+        f"random-switch or controller, got {word!r}"
     )
 
 
@@ -183,7 +191,7 @@ def parse_schedule(text: str, topology: Topology, seed: int = 1) -> tuple[Fault,
     Args:
         text: the schedule; empty lines and everything behind a `#` do not count.
         topology: the graph of routers.
-        seed: the seed of the random generator that draws the links of `random:3`.
+        seed: the seed of the random generator that draws random elements.
 
     Returns:
         The faults in order of time; those of one time in the order of their lines.

@@ -108,6 +108,21 @@ class CollectiveProgress(Ongoing):
 
 
 @dataclass(frozen=True)
+class FaultsDrawn(Event):
+    """A fault schedule was drawn at random."""
+
+    asked: str
+    seed: int
+    failures: int
+    repairs: int
+
+    def __str__(self) -> str:
+        return (
+            f"drawn from {self.asked} with seed {self.seed}: {self.failures} failures, {self.repairs} repairs"
+        )
+
+
+@dataclass(frozen=True)
 class FaultsNotReached(Event):
     """Faults of the schedule that were to come after the traffic's end."""
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from emulation.requirements import available_memory_bytes, emulation_versions
-from experiments.codec import FORMAT
+from experiments.codec import FORMAT, omitted
 from experiments.results.record import FabricRecord
 from experiments.spec.settings import FabricSettings, TrafficSettings
 
@@ -86,7 +86,7 @@ class SweepSettings(FabricSettings):
     """Settings that all points of a sweep share, and the points that were asked for.
 
     Attributes:
-        datapath, occupancy, local_repair, faults, frame_bytes, flows: as in manifests of runs.
+        datapath, occupancy, local_repair, faults, faults_asked, frame_bytes, flows: as in manifests of runs.
         warmup_s, duration_s, seed, arrivals, steady: as in manifests of runs.
         routings, patterns, loads: values that the sweep goes over.
         repeat: replications of each point.
@@ -107,6 +107,7 @@ class SweepSettings(FabricSettings):
     repeat: int = 1
     arrivals: str = "poisson"
     steady: bool = False
+    faults_asked: str | None = omitted()
 
     def difference(self, other: SweepSettings) -> str | None:
         """Returns the first setting, by name, that keeps points of both out of one sweep; None if none does.

@@ -18,6 +18,7 @@ from topology.errors import MachineError, ParameterError, UsageError
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
+FAULTS = "faults.txt"
 # Less than this free, and a run is not started: its series may take some MB.
 NEEDED_BYTES = 16 << 20
 
@@ -106,6 +107,12 @@ class RunDirectory:
         partial.replace(file)
         self._written |= {file, file.parent}
         self._kept |= name == SUMMARY
+
+    def write_text(self, name: str, text: str) -> None:
+        """Writes a text that the results come with."""
+        file = self.path / name
+        file.write_text(text)
+        self._written.add(file)
 
     def append_row(self, name: str, header: Sequence[str], row: Mapping[str, Any]) -> None:
         """Adds a row to a table and makes sure that it is on the disk; see `drop_torn_row`."""

@@ -49,6 +49,7 @@ class TrafficSettings:
         steady: whether the warm-up ends when the throughput is steady.
         ranks, placement, message_bytes, iterations, warmup_iterations, slices: of a collective.
         elements, kill_controller, fail_s, restore_s, end_s: of a failover demonstration.
+        faults_asked: random failures from which the fault schedule was drawn.
     """
 
     pattern: str | None = omitted()
@@ -72,3 +73,4 @@ class TrafficSettings:
     fail_s: float | None = omitted()
     restore_s: float | None = omitted()
     end_s: float | None = omitted()
+    faults_asked: str | None = omitted()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
 from experiments.spec.values import check_choice, check_range, check_seed
 from topology.base import Topology
+from topology.drawn_faults import draw_faults, parse_process
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault, parse_schedule
 from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS, check_frame_bytes
@@ -36,6 +38,7 @@ class TrafficOptions:
         faults: failures and restorations during the traffic.
         arrivals: distribution of a host's packets over time, one of ARRIVALS.
         steady: whether the warm-up ends when the throughput has settled, after `warmup_s` at the latest.
+        faults_asked: random failures from which `faults` was drawn, as asked for; None if it was not drawn.
 
     Raises:
         UsageError: a value is outside its domain.
@@ -51,6 +54,7 @@ class TrafficOptions:
     faults: tuple[Fault, ...] = ()
     arrivals: str = DEFAULT_ARRIVALS
     steady: bool = False
+    faults_asked: str | None = None
 
     def __post_init__(self) -> None:
         split_name(self.pattern)
@@ -135,6 +139,27 @@ def read_schedule(path: Path, topology: Topology, seed: int, end_s: float) -> tu
             f"{path}: faults must come before the traffic's end at {end_s:g} s, got `{late.line}`"
         )
     return faults
+
+
+def draw_schedule(text: str, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
+    """Returns a fault schedule that is drawn at random.
+
+    Args:
+        text: the random failures, as `mtbf:links=30s,mttr=10s`.
+        topology: the graph whose links and switches fail.
+        seed: seed of the random generator.
+        end_s: end of the traffic, inf where it is not known.
+
+    Raises:
+        ParameterError: the text has another form, or the end is not known.
+    """
+    process = parse_process(text)
+    if math.isinf(end_s):
+        raise ParameterError(
+            f"--faults must be a FILE where the traffic's end is not known before, got {text!r}"
+        )
+    check_seed(seed)
+    return draw_faults(process, topology, seed, end_s)
 
 
 def check_repeatable(repeat: int, faults: tuple[Fault, ...]) -> None:

@@ -21,11 +21,13 @@ from experiments.spec.traffic import (
     check_repeatable,
     check_traffic,
     default_frame_bytes,
+    draw_schedule,
     parse_warmup,
     read_schedule,
 )
 from experiments.spec.values import check_range
 from topology.base import Topology
+from topology.drawn_faults import FORM, PREFIX
 from topology.errors import UsageError
 from topology.faults import Fault
 from traffic.workload.arrivals import ARRIVALS
@@ -100,10 +102,9 @@ def add_faults_option(parser: argparse.ArgumentParser) -> None:
     """Adds --faults."""
     parser.add_argument(
         "--faults",
-        type=Path,
         metavar="FILE",
-        help="schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, "
-        "`4 restore link:s1-s7` (default none)",
+        help="schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore "
+        f"link:s1-s7`; or random ones by their mean times, drawn from --seed, as {FORM} (default none)",
     )
 
 
@@ -130,6 +131,7 @@ def read_traffic(
         read_faults(arguments, fabric.topology, warmup_s + duration_s),
         value_or(arguments.arrivals, DEFAULT_ARRIVALS),
         steady,
+        arguments.faults if _drawn(arguments.faults) else None,
     )
     check_traffic(traffic, fabric)
     return traffic
@@ -139,7 +141,14 @@ def read_faults(arguments: argparse.Namespace, topology: Topology, end_s: float)
     """Returns the faults of --faults, all before the traffic's end; raises ParameterError."""
     if arguments.faults is None:
         return ()
-    return read_schedule(arguments.faults, topology, arguments.seed, end_s)
+    if _drawn(arguments.faults):
+        return draw_schedule(arguments.faults, topology, arguments.seed, end_s)
+    return read_schedule(Path(arguments.faults), topology, arguments.seed, end_s)
+
+
+def _drawn(faults: str | None) -> bool:
+    """Returns whether --faults has random failures, and not the name of a file."""
+    return faults is not None and faults.startswith(PREFIX)
 
 
 def read_repeat(arguments: argparse.Namespace, traffic: TrafficOptions) -> int:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from experiments.fault_injector import write_schedule
+from experiments.results.run_directory import RunDirectory
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.sweep import parse_loads
 from experiments.spec.traffic import TrafficOptions
@@ -123,3 +125,32 @@ def test_loads_of_a_sweep(text, loads):
 def test_texts_that_are_not_loads(text):
     with pytest.raises(ParameterError):
         parse_loads(text)
+
+
+def test_faults_at_random_times_are_drawn_from_the_seed_and_both_are_named():
+    words = "polarfly --q 3 --duration 20 --faults mtbf:links=2s,mttr=1s"
+    _, traffic = specified(f"{words} --seed 5")
+    settings = traffic.settings()
+    assert settings.faults_asked == "mtbf:links=2s,mttr=1s"
+    assert len(settings.faults) > 5
+    assert settings.faults == tuple(fault.line for fault in traffic.faults)
+    assert all(fault.time_s < 22 for fault in traffic.faults)
+    assert traffic == specified(f"{words} --seed 5")[1]
+    assert traffic.faults != specified(f"{words} --seed 6")[1].faults
+
+
+def test_a_drawn_schedule_is_written_so_that_it_can_be_carried_out_again(tmp_path):
+    words = "polarfly --q 3 --duration 20 --faults"
+    _, drawn = specified(f"{words} mtbf:links=2s,mttr=1s,switches=10s,controller=10s")
+    events = []
+    write_schedule(RunDirectory(tmp_path / "run"), drawn, events.append)
+    (event,) = events
+    assert event.failures + event.repairs == len(drawn.faults)
+    _, again = specified(f"{words} {tmp_path / 'run' / 'faults.txt'}")
+    assert again.faults == drawn.faults
+    assert again.settings().faults_asked is None
+
+
+def test_a_run_without_faults_has_no_schedule(tmp_path):
+    write_schedule(RunDirectory(tmp_path / "run"), specified("polarfly --q 3")[1], print)
+    assert not list((tmp_path / "run").iterdir())

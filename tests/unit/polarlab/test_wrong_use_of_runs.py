@@ -22,6 +22,13 @@ from topology.exit_status import Status
         ("--pattern tornado --ranks 4", "--ranks is for collectives"),
         ("--mtu 100", "576 to 9216 bytes, got 100"),
         ("--faults /nowhere", "/nowhere"),
+        ("--faults mtbf:links=30s", "mttr"),
+        ("--faults mtbf:links=30,mttr=1s", "links must be a time"),
+        ("--faults mtbf:links=1ms,mttr=1s --duration 100", "10000 at most"),
+        ("--faults mtbf:links=1s,mttr=1s --repeat 2", "--repeat is not for runs with --faults"),
+        ("--faults mtbf:links=1s,mttr=1s --seed -1", "seed must be"),
+        ("--faults mtbf:links=1s,mttr=1s --warmup steady", "--warmup in seconds"),
+        ("--faults mtbf:links=1s,mttr=1s --pattern allreduce", "--faults must be a FILE"),
     ],
 )
 def test_options_of_a_run(capsys, words, named):

@@ -1,0 +1,182 @@
+"""Drawn fault schedules: elements of a fabric that fail, and are repaired, at random times; pure data.
+
+`mtbf:links=30s,mttr=10s` means: on the average a link of the fabric fails every 30 s and is repaired after
+10 s. Failures of each kind are a Poisson process of the whole fabric, whose rate does not depend on the
+number of elements; the element that fails is one of those that are up, each with the same probability.
+Repair times are exponential.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from topology.base import Topology
+from topology.errors import ParameterError
+from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
+
+PREFIX = "mtbf:"
+FORM = "mtbf:links=30s,mttr=10s"
+# More failures than this in one schedule are taken for a slip of the unit.
+MOST_FAILURES = 10_000
+_KINDS = {"links": ElementKind.LINK, "switches": ElementKind.SWITCH, "controller": ElementKind.CONTROLLER}
+_REPAIR = "mttr"
+_UNITS_S = {"ms": 0.001, "s": 1.0, "min": 60.0}
+_DECIMALS = 3  # of times in s
+_STEP_S = 10.0**-_DECIMALS
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True)
+class FaultProcess:
+    """Random failures of a fabric's elements, and their repairs.
+
+    Attributes:
+        mtbf_s: mean time in s between two failures of a kind in the whole fabric, by kind.
+        mttr_s: mean time in s from a failure to its repair.
+    """
+
+    mtbf_s: Mapping[ElementKind, float]
+    mttr_s: float
+
+
+def parse_process(text: str) -> FaultProcess:
+    """Returns the random failures that a text describes.
+
+    Args:
+        text: as `mtbf:links=30s,switches=2min,controller=60s,mttr=500ms`, in any order; at least one kind of
+            element, and mttr.
+
+    Raises:
+        ParameterError: the text has another form, or a time is not 1 ms to a day.
+    """
+    times_s: dict[str, float] = {}
+    for word in text.removeprefix(PREFIX).split(","):
+        name, _, value = word.strip().partition("=")
+        if name not in (*_KINDS, _REPAIR):
+            raise ParameterError(
+                f"drawn faults must be like {FORM}, of {', '.join(_KINDS)} and {_REPAIR}, got {text!r}"
+            )
+        if name in times_s:
+            raise ParameterError(f"drawn faults must name {name} once, got {text!r}")
+        times_s[name] = _parse_time_s(name, value)
+    mtbf_s = {kind: times_s[name] for name, kind in _KINDS.items() if name in times_s}
+    if not mtbf_s or _REPAIR not in times_s:
+        raise ParameterError(
+            f"drawn faults must have {_REPAIR} and one of {', '.join(_KINDS)}, as {FORM}, got {text!r}"
+        )
+    return FaultProcess(mtbf_s, times_s[_REPAIR])
+
+
+def _parse_time_s(name: str, text: str) -> float:
+    match = re.fullmatch(r"(\d*\.?\d+)(ms|s|min)", text, re.ASCII)
+    time_s = float(match[1]) * _UNITS_S[match[2]] if match else -1.0
+    if not _STEP_S <= time_s <= _DAY_S:
+        raise ParameterError(
+            f"{name} must be a time of 1ms to {_DAY_S}s, as 500ms, 30s or 2min, got {text!r}"
+        )
+    return time_s
+
+
+def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
+    """Returns a fault schedule drawn at random.
+
+    The times of one kind's failures do not depend on whether other kinds fail, too. A failure that finds no
+    element of its kind up is left out, and so is a repair after the end.
+
+    Args:
+        process: the random failures.
+        topology: the graph of routers.
+        seed: seed of the random generators, not negative.
+        end_s: end of the schedule in s; all faults come before it.
+
+    Returns:
+        The faults in order of time, times in whole milliseconds; an element fails only while it is up, and a
+        link only while both of its switches are.
+
+    Raises:
+        ParameterError: the schedule would have some `MOST_FAILURES` failures or more.
+    """
+    expected = sum(end_s / mtbf_s for mtbf_s in process.mtbf_s.values())
+    if expected > MOST_FAILURES:
+        raise ParameterError(
+            f"drawn faults must be {MOST_FAILURES} at most, got {expected:.0f} in {end_s:g} s; choose longer "
+            "times between failures"
+        )
+    kinds = [kind for kind in _KINDS.values() if kind in process.mtbf_s]
+    draws = {kind: _Draws(seed, list(_KINDS.values()).index(kind)) for kind in kinds}
+    failures = [
+        (time_s, place, kind)
+        for place, kind in enumerate(kinds)
+        for time_s in draws[kind].failure_times(process.mtbf_s[kind], end_s)
+    ]
+    down: dict[Element, float] = {}  # element -> when it is repaired
+    faults: list[Fault] = []
+    for time_s, _, kind in sorted(failures, key=lambda failure: failure[:2]):
+        down = {element: repaired_s for element, repaired_s in down.items() if repaired_s > time_s}
+        repair_s, choose = draws[kind].repair(process.mttr_s)
+        candidates = _ELEMENTS[kind](topology, down)
+        if not candidates:
+            continue
+        element = candidates[choose(len(candidates))]
+        down[element] = round(time_s + repair_s, _DECIMALS)
+        faults.append(Fault(time_s, element))
+        if down[element] < end_s:
+            faults.append(Fault(down[element], element, restores=True))
+    # A repair comes before a failure of the same millisecond, which may be that of the same element.
+    return tuple(sorted(faults, key=lambda fault: (fault.time_s, not fault.restores)))
+
+
+class _Draws:
+    """Random numbers of one kind of element: those of the times do not depend on those of the choices."""
+
+    def __init__(self, seed: int, kind: int) -> None:
+        self._times = np.random.default_rng([seed, kind, 0])
+        self._others = np.random.default_rng([seed, kind, 1])
+
+    def failure_times(self, mtbf_s: float, end_s: float) -> list[float]:
+        """Returns the times of a Poisson process from 0 to before its end.
+
+        Args:
+            mtbf_s: mean time between two of them in s.
+            end_s: the end in s.
+
+        Returns:
+            Times in s, in whole milliseconds.
+        """
+        times_s: list[float] = []
+        time_s = float(self._times.exponential(mtbf_s))
+        while round(time_s, _DECIMALS) < end_s:
+            times_s.append(round(time_s, _DECIMALS))
+            time_s += float(self._times.exponential(mtbf_s))
+        return times_s
+
+    def repair(self, mttr_s: float) -> tuple[float, Callable[[int], int]]:
+        """Returns the time in s of a repair, at least a millisecond, and a function that draws below n."""
+        repair_s, fraction = float(self._others.exponential(mttr_s)), float(self._others.random())
+        return max(_STEP_S, repair_s), lambda count: min(count - 1, int(fraction * count))
+
+
+def _links_up(topology: Topology, down: Mapping[Element, float]) -> Sequence[Element]:
+    dark = {element.routers[0] for element in down if element.kind is ElementKind.SWITCH}
+    lit = (link_element(link) for link in topology.link_list if not {link.a, link.b} & dark)
+    return [element for element in lit if element not in down]
+
+
+def _switches_up(topology: Topology, down: Mapping[Element, float]) -> Sequence[Element]:
+    switches = (Element(ElementKind.SWITCH, (router,)) for router in range(topology.routers))
+    return [element for element in switches if element not in down]
+
+
+def _controller_up(_topology: Topology, down: Mapping[Element, float]) -> Sequence[Element]:
+    return [] if CONTROLLER in down else [CONTROLLER]
+
+
+_ELEMENTS: Mapping[ElementKind, Callable[[Topology, Mapping[Element, float]], Sequence[Element]]] = {
+    ElementKind.LINK: _links_up,
+    ElementKind.SWITCH: _switches_up,
+    ElementKind.CONTROLLER: _controller_up,
+}
