@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, controlled, prepared_network
 from experiments.measurement import replications
 from experiments.pair_check import check_all_pairs
+from experiments.results.link_loads import LINK_LOAD_COLUMNS, directed_links, load_rows
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest
 from experiments.results.model import PairCheck
 from experiments.results.replications import combine
@@ -32,6 +33,7 @@ from experiments.results.sweep_points import (
     POINTS_FOLDER,
     held_settings,
     measured_points,
+    point_links,
     row_of,
 )
 from experiments.spec.fabric import FabricOptions
@@ -124,13 +126,18 @@ def _measure_point(
 ) -> None:
     """Measures one point and writes its summary and its row."""
     fabric.begin_anew()
-    summaries = []
+    summaries, observed = [], []
     for run in replications(fabric, traffic, repeat, check, notify):
         run.raise_if_negative()
         summaries.append(run.summary)
+        observed.append(run.record.link_loads())
     summary = combine(summaries, repeat) if repeat > 1 else summaries[0]
     point = Point(fabric.options.routing, traffic.pattern, traffic.load)
     directory.write_record(f"{POINTS_FOLDER}/{point.name}.json", summary)
+    loads = [entry for entry in observed if entry is not None]
+    if loads:
+        rows = load_rows(directed_links(fabric.options.topology), loads)
+        directory.write_csv(point_links(point), LINK_LOAD_COLUMNS, map(astuple, rows))
     directory.append_row(POINTS, COLUMNS, row_of(point, summary).cells())
 
 

@@ -6,6 +6,7 @@ from controller.reports import Replanned
 from experiments.failover.probes import Probes, milliseconds
 from experiments.fault_injector import FaultSchedule
 from experiments.results.failover import FailoverSummary, Phases
+from experiments.results.model import replan_text
 from experiments.results.record import FabricRecord
 from experiments.spec.failover import FailoverOptions
 from topology.faults import CONTROLLER
@@ -84,7 +85,7 @@ class Course:
         events = [(entry.began_s, str(entry.fault)) for entry in self._started]
         if self._heard_s is not None:
             events.append((self._heard_s, "all watched pairs heard again"))
-        events += [(time_s, _replanned(report.failed)) for time_s, report in self._replans]
+        events += [(time_s, replan_text(report.failed)) for time_s, report in self._replans]
         return tuple(sorted(events))
 
 
@@ -101,9 +102,3 @@ def repaired_by(heard_s: float | None, acted_s: float | None, *, broken: bool) -
     if heard_s is None:
         return "nobody"
     return "controller" if acted_s is not None and heard_s > acted_s else "switches"
-
-
-def _replanned(failed: str) -> str:
-    if failed == "none":
-        return "the controller's first plan is back"
-    return f"the controller's plan without {failed} is in place"

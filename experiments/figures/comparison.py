@@ -1,62 +1,132 @@
-"""Runs side by side as bars; readable in grey."""
+"""Results side by side: runs and failovers as bars, sweeps as curves; readable in grey."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
+from experiments.comparison.model import ComparedPoint, Comparison
 from experiments.figures.collective import size_axis
 from experiments.figures.style import (
     DARK,
+    INVALID,
     LIGHT,
     check_figure,
+    cross_out,
+    curve_style,
+    invalid_handle,
+    legend_below,
     new_figure,
     number_text,
+    plain_log_labels,
     printable,
     save_new_figure,
+    set_title,
 )
-from experiments.results.comparison import Comparison
+from experiments.results.text import parameters
+from topology.errors import ParameterError
 
-_PANELS = (
+# Results that are drawn as bars: their name, and the unit of the axis.
+_RUNS = (
     ("accepted", "fraction of the injection capacity"),
     ("loss", "fraction of what was sent"),
     ("latency_p99_ms", "ms, 99th percentile"),
 )
+_FAILOVERS = (
+    ("packets_lost", "probes"),
+    ("gap_ms", "longest silence in ms"),
+    ("repaired_ms", "ms until all were heard"),
+)
+_LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
 
 
 def draw_comparison(comparison: Comparison, path: Path) -> None:
-    """Draws offered and accepted traffic, loss and latency of every run into a new file.
+    """Draws results side by side into a new file.
 
-    Of collectives their bandwidth over message size.
+    Of runs offered and accepted traffic, loss and latency, of collectives their bandwidth over message size;
+    of sweeps accepted traffic and latency over offered; of failovers losses and silences.
 
     Raises:
         UsageError: the file exists, has no folder, or does not end with .png or .svg.
         OSError: it cannot be written.
     """
     format_ = check_figure(path)
-    if all(comparison.collectives):
-        save_new_figure(_collectives(comparison), path, format_)
-        return
-    runs = len(comparison.runs)
-    figure = new_figure((11, 1.6 + 0.45 * runs))
-    places = np.arange(runs)[::-1]
+    if comparison.kind == "sweeps":
+        figure = _sweeps(comparison)
+    elif comparison.collectives and all(comparison.collectives):
+        figure = _collectives(comparison)
+    else:
+        figure = _bars(comparison, _FAILOVERS if comparison.kind == "failovers" else _RUNS)
+    set_title(figure, _title(comparison))
+    save_new_figure(figure, path, format_)
+
+
+def _title(comparison: Comparison) -> str:
+    """Returns the settings that all results share, for a title."""
+    same = comparison.same
+    words = [f"{len(comparison.runs)} {comparison.kind}"]
+    if "name" in same:
+        shown = f" ({parameters(same['params'])})" if "params" in same else ""
+        words.append(f"{same['name']}{shown}")
+    words += [f"{same['hosts']} hosts a router"] if "hosts" in same else []
+    words += [f"links of {same['link_rate_bps'] / 1e6:g} Mbit/s"] if "link_rate_bps" in same else []
+    words += [str(same["routing"])] if "routing" in same else []
+    words += [f"{same['pattern']} traffic"] if same.get("pattern") else []
+    return ", ".join(words)
+
+
+def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]]) -> Figure:
+    """Draws a bar for each result in each of some panels; those of results that are not valid are hatched."""
+    count = len(comparison.runs)
+    figure = new_figure((11, 2.3 + 0.45 * count))
+    places = np.arange(count)[::-1]
     labels = [printable(run) for run in comparison.runs]
-    for axes, (name, unit) in zip(figure.subplots(1, len(_PANELS), sharey=True), _PANELS, strict=True):
+    invalid = [valid is False for valid in comparison.results.get("valid", [True] * count)]
+    handles: list[Any] = []
+    for axes, (name, unit) in zip(figure.subplots(1, len(panels), sharey=True), panels, strict=True):
         if name == "accepted":
             offered = [value or 0.0 for value in comparison.results["offered"]]
-            axes.barh(places, offered, 0.8, color=LIGHT, label="offered")
-        values = comparison.results[name]
-        bars = axes.barh(places, [value or 0.0 for value in values], 0.5, color=DARK, label=name)
-        axes.bar_label(bars, list(map(_label, values)), padding=3, fontsize=8)
+            axes.barh(places, offered, 0.8, color=LIGHT)
+            handles += [Patch(color=LIGHT, label="offered"), Patch(color=DARK, label="accepted")]
+        _panel(axes, places, comparison, name, invalid)
         axes.set_title(name.replace("_", " "))
         axes.set_xlabel(unit)
-        axes.margins(x=0.2)
         axes.set_yticks(places, labels, parse_math=False)
-        if name == "accepted":
-            axes.legend(loc="lower right", fontsize=7)
-    save_new_figure(figure, path, format_)
+    if any(invalid):
+        handles.append(Patch(facecolor="white", edgecolor=DARK, hatch="////", label=f"hatched: {INVALID}"))
+    if comparison.intervals:
+        handles.append(Line2D([], [], color="0.45", label="95 % confidence interval over seeds"))
+    legend_below(figure, handles)
+    return figure
+
+
+def _panel(axes: Axes, places: Any, comparison: Comparison, name: str, invalid: Sequence[bool]) -> None:
+    values = comparison.results[name]
+    halves = comparison.intervals.get(name, [None] * len(values))
+    lengths = [value or 0.0 for value in values]
+    bars = axes.barh(places, lengths, 0.5, color=DARK)
+    for bar, hidden in zip(bars, invalid, strict=True):
+        if hidden:
+            bar.set(facecolor="white", edgecolor=DARK, hatch="////")
+    if any(half is not None for half in halves):
+        widths = [half or 0.0 for half in halves]
+        axes.errorbar(lengths, places, xerr=widths, fmt="none", ecolor="0.45", capsize=3)
+    # Beside the longer of the bars and the ends of the intervals.
+    beyond = [length + (half or 0.0) for length, half in zip(lengths, halves, strict=True)]
+    if name == "accepted":
+        offered = [value or 0.0 for value in comparison.results["offered"]]
+        beyond = list(map(max, beyond, offered))
+    for place, end, value in zip(places, beyond, values, strict=True):
+        text = _label(value)
+        axes.annotate(text, (end, place), (4, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.set_xlim(0, 1.3 * max(beyond) or 1.0)
 
 
 _MARKERS = "osD^vPX*"
@@ -64,7 +134,7 @@ _MARKERS = "osD^vPX*"
 
 def _collectives(comparison: Comparison) -> Figure:
     """Draws the runs' bus bandwidth over message size."""
-    figure = new_figure((8, 4.6))
+    figure = new_figure((8, 4.9))
     axes = figure.subplots()
     shades = np.linspace(0.0, 0.6, len(comparison.runs))
     for place, (name, curve) in enumerate(zip(comparison.runs, comparison.collectives, strict=True)):
@@ -78,9 +148,62 @@ def _collectives(comparison: Comparison) -> Figure:
     size_axis(axes, sorted({size for curve in comparison.collectives for size, _ in curve}))
     top = max(rate for curve in comparison.collectives for _, rate in curve) / 1e6
     axes.set(ylabel="bus bandwidth in Mbit/s", ylim=(0, 1.15 * top))
-    for text in axes.legend(loc="best").get_texts():
-        text.set_parse_math(False)
+    legend_below(figure, axes.get_lines())
     return figure
+
+
+def _sweeps(comparison: Comparison) -> Figure:
+    """Draws accepted traffic and latency of all sweeps over offered; a line style for each sweep."""
+    points = comparison.points
+    if not points:
+        raise ParameterError("sweeps must have points to be drawn, got none")
+    patterns = list(dict.fromkeys(point.pattern for point in points))
+    routings = list(dict.fromkeys(point.routing for point in points))
+    figure = new_figure((max(7.5, 1.2 + 3.1 * len(patterns)), 7.0))
+    panels = figure.subplots(2, len(patterns), sharex=True, sharey="row", squeeze=False)
+    for pattern, accepted, latency in zip(patterns, panels[0], panels[1], strict=True):
+        for routing in routings:
+            chosen = [p for p in points if (p.routing, p.pattern) == (routing, pattern)]
+            for number in range(len(comparison.runs)):
+                _curve(accepted, chosen, "accepted", number)
+                _curve(latency, chosen, "latency_mean_ms", number)
+        accepted.set_title(printable(pattern), parse_math=False)
+        accepted.set(xlim=(0, 1.03), ylim=(0, 1.03))
+        latency.set(xlabel="offered", yscale="log")
+        plain_log_labels(latency.yaxis)
+    panels[0][0].set_ylabel("accepted")
+    panels[1][0].set_ylabel("mean latency in ms")
+    handles = [
+        Line2D([], [], marker=curve_style(name)[0], color=curve_style(name)[1], label=name, linestyle="none")
+        for name in routings
+    ]
+    handles += [
+        Line2D([], [], color="0.3", linestyle=_LINES[number % len(_LINES)], label=printable(run))
+        for number, run in enumerate(comparison.runs)
+    ]
+    if any(valid is False for point in points for valid in point.values["valid"]):
+        handles.append(invalid_handle())
+    legend_below(figure, handles)
+    return figure
+
+
+def _curve(axes: Axes, points: Sequence[ComparedPoint], name: str, number: int) -> None:
+    """Draws the curve of one sweep and routing; points that are not valid are crossed out."""
+    values = [
+        (point.values["offered"][number], point.values[name][number], point.values["valid"][number])
+        for point in points
+    ]
+    curve = sorted((x, y, valid) for x, y, valid in values if x is not None and y is not None)
+    if curve:
+        marker, color = curve_style(points[0].routing)
+        style: dict[str, Any] = {
+            "marker": marker,
+            "color": color,
+            "linestyle": _LINES[number % len(_LINES)],
+            "markersize": 5,
+        }
+        axes.plot([x for x, _, _ in curve], [y for _, y, _ in curve], **style)
+        cross_out(axes, [(x, y) for x, y, valid in curve if not valid], marker, color)
 
 
 def _label(value: float | None) -> str:

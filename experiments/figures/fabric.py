@@ -11,7 +11,14 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Circle, Polygon
 
-from experiments.figures.style import check_figure, new_figure, printable, save_new_figure
+from experiments.figures.style import (
+    check_figure,
+    legend_below,
+    new_figure,
+    printable,
+    save_new_figure,
+    set_title,
+)
 from topology.addressing import switch_name
 from topology.base import Topology
 from topology.clusters import Clusters
@@ -38,9 +45,8 @@ def draw_topology(topology: Topology, title: str, path: Path) -> None:
     figure = new_figure((10, float(np.clip(10 * height / max(width, 1e-9), 4.5, 10)) + 0.8))
     axes = figure.subplots()
     draw_fabric(axes, topology, layout)
-    # A title may have the name of a file in it, and that anything.
-    axes.set_title(printable(title), pad=14, parse_math=False)
-    figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=8)
+    set_title(figure, title)
+    legend_below(figure, axes.get_legend_handles_labels()[0], most=5, small=True)
     save_new_figure(figure, path, format_)
 
 
@@ -119,11 +125,11 @@ def _draw_highlight(axes: Axes, layout: Layout, router: int, role: str, size: fl
 
 
 def _draw_names(axes: Axes, topology: Topology, layout: Layout, size: float) -> None:
-    """Draws each router's number, and its name in the file where it has another."""
+    """Draws each router's switch, and its name in the file where it has another."""
     for router, (x, y) in enumerate(layout.positions):
         dark = len(layout.kinds) > 1 and layout.kind[router] == 0
         color = "white" if dark else "black"
-        axes.text(x, y, str(router + 1), fontsize=6, ha="center", va="center", color=color, zorder=5)
+        axes.text(x, y, switch_name(router), fontsize=5.5, ha="center", va="center", color=color, zorder=5)
         if topology.labels and topology.labels[router] != str(router + 1):
             axes.annotate(
                 printable(topology.labels[router][:_MAX_LABEL]),

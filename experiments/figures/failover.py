@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from experiments.figures.style import new_figure, save_figure
+from experiments.figures.events import Events, list_events, mark_events
+from experiments.figures.style import legend_above, new_figure, save_figure, set_title
 from experiments.results.failover import FailoverSummary
 from experiments.results.open import Failover
-from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES, STREAMS, damage_named
+from experiments.results.tables import PROBE_COLUMNS, PROBES, STREAMS, damage_named
 from experiments.results.text import parameters
 
 _COLORS = {"watched": "#c2571a", "all": "#1f3b57"}
 _STYLES = {"watched": "-", "all": "--"}
 # Span around the first failure that is shown enlarged.
 _BEFORE_S, _AFTER_S = 0.1, 0.4
+
+Amounts = npt.NDArray[np.float64]
+Table = dict[str, list[str]]
 
 
 def plot_failover(folder: Path) -> list[Path]:
@@ -33,68 +39,101 @@ def plot_failover(folder: Path) -> list[Path]:
     """
     results = Failover(folder)
     summary = results.summary
-    probes, events = results.table(PROBES, PROBE_COLUMNS), results.table(EVENTS, EVENT_COLUMNS)
+    probes = results.table(PROBES, PROBE_COLUMNS)
     with damage_named(folder):
-        return save_figure(_draw(summary, probes, events), folder, "failover")
+        return save_figure(_draw(summary, probes, results.events), folder, "failover")
 
 
-def _draw(summary: FailoverSummary, probes: dict[str, list[str]], events: dict[str, list[str]]) -> Figure:
-    figure = new_figure((12, 6.4))
+def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
+    figure = new_figure((12, 6.4 + 0.14 * len(events)))
     panels = figure.subplots(2, 2, sharex="col", sharey="row", width_ratios=(2.2, 1))
-    events_s = [(float(time_s), what) for time_s, what in zip(events["time_s"], events["event"], strict=True)]
-    for column in panels.T:
+    series = {name: _series(probes, name) for name in STREAMS}
+    # All pairs are probed one after another: only a whole round has every pair in it.
+    series["all"] = series["all"].over_rounds(summary.all_pairs_interval_ms / 1e3)
+    for losses, hops in panels.T:
         for name in STREAMS:
-            _curves(column, probes, name)
-        for number, (time_s, _) in enumerate(events_s, start=1):
-            for axes in column:
-                axes.axvline(time_s, color="0.45", linewidth=0.8, linestyle=":")
-            _number(column[0], time_s, number)
-    broken = [time_s for time_s, what in events_s if what.startswith("fail") and "controller" not in what]
-    begin_s = min(broken, default=events_s[0][0] if events_s else 0.0)
+            _curves(losses, hops, series[name], name)
+    broken = [time_s for time_s, what in events if what.startswith("fail") and "controller" not in what]
+    begin_s = min(broken, default=events[0][0] if events else 0.0)
     panels[1, 1].set_xlim(begin_s - _BEFORE_S, begin_s + _AFTER_S)
     panels[1, 0].set_xlim(0, max(map(float, probes["time_s"])))
+    for row, numbered in zip(panels, (True, False), strict=True):
+        for axes in row:
+            mark_events(axes, events, numbered=numbered)
     panels[0, 0].set_ylabel("probes lost [%]")
-    panels[0, 0].set_ylim(-4, 112)
-    panels[1, 0].set_ylabel("hops, mean (thin: most)")
+    panels[0, 0].set_ylim(-4, 125)
+    panels[0, 0].set_yticks(range(0, 101, 20))
+    panels[1, 0].set_ylabel("hops")
     panels[1, 0].set_xlabel("time [s]")
     panels[1, 1].set_xlabel("time [s], the first failure enlarged")
-    panels[1, 0].legend(loc="upper right", fontsize=8)
-    legend = "\n".join(
-        f"{number}  {time_s:.3f} s  {what}" for number, (time_s, what) in enumerate(events_s, 1)
-    )
-    figure.supxlabel(legend, fontsize=8, ha="left", x=0.06, family="monospace")
-    figure.suptitle(
+    legend_above(panels[0, 0], columns=3, handles=_handles(summary))
+    list_events(figure, events)
+    set_title(
+        figure,
         f"{summary.name} ({parameters(summary.params)}), {summary.routing}: {summary.packets_lost} of "
         f"{summary.packets_sent} probes lost, longest silence {summary.gap_ms:g} ms, "
-        f"repaired by: {summary.repaired_by}"
+        f"repaired by: {summary.repaired_by}",
     )
     return figure
 
 
-def _number(axes: Axes, time_s: float, number: int) -> None:
-    axes.annotate(
-        str(number),
-        (time_s, 104 + 5 * (number % 2) - 2.5),
-        ha="center",
-        va="center",
-        fontsize=7,
-        clip_on=True,
-        annotation_clip=True,
-        bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": "0.45", "linewidth": 0.6},
-    )
+def _handles(summary: FailoverSummary) -> list[Line2D]:
+    """Returns the entries of the legend."""
+    watched: dict[str, Any] = {"color": _COLORS["watched"], "linestyle": _STYLES["watched"]}
+    every: dict[str, Any] = {"color": _COLORS["all"], "linestyle": _STYLES["all"]}
+    return [
+        Line2D([], [], **watched, label="watched pairs, whose path crosses a failed element"),
+        Line2D([], [], **watched, linewidth=0.6, label="their most hops"),
+        Line2D([], [], **every, label=f"all pairs, per round of {summary.all_pairs_interval_ms:g} ms"),
+    ]
 
 
-def _curves(column: Any, probes: dict[str, list[str]], name: str) -> None:
+class _Series(NamedTuple):
+    """Probes of a stream over time, arrays with an entry per step: counts, and hops (nan if none arrived)."""
+
+    times_s: Amounts
+    sent: Amounts
+    lost: Amounts
+    hops_mean: Amounts
+    hops_max: Amounts
+
+    def over_rounds(self, round_s: float) -> _Series:
+        """Returns the series with a step for each round of probes that lasts `round_s` seconds."""
+        if not len(self.times_s):
+            return self
+        rounds = np.floor(self.times_s / round_s + 1e-6).astype(int)
+        count = int(rounds.max()) + 1
+
+        def total(values: Amounts) -> Amounts:
+            return np.bincount(rounds, np.nan_to_num(values), count).astype(np.float64)
+
+        arrived = total(self.sent - self.lost)
+        with np.errstate(invalid="ignore"):
+            mean: Amounts = total((self.sent - self.lost) * self.hops_mean) / np.where(
+                arrived > 0, arrived, np.nan
+            )
+        most = np.full(count, np.nan)
+        np.fmax.at(most, rounds, self.hops_max)
+        return _Series(
+            np.arange(count, dtype=np.float64) * round_s, total(self.sent), total(self.lost), mean, most
+        )
+
+
+def _series(probes: Table, name: str) -> _Series:
     rows = [index for index, stream in enumerate(probes["stream"]) if stream == name]
-    times = np.array([float(probes["time_s"][index]) for index in rows])
-    sent = np.array([int(probes["sent"][index]) for index in rows])
-    lost = np.array([int(probes["lost"][index]) for index in rows])
-    mean = np.array([float(probes["hops_mean"][index] or "nan") for index in rows])
-    most = np.array([float(probes["hops_max"][index] or "nan") for index in rows])
-    shown = sent > 0
-    style = {"color": _COLORS[name], "linestyle": _STYLES[name], "drawstyle": "steps-post"}
-    label = "watched pairs, whose path crosses a failed element" if name == "watched" else "all pairs"
-    column[0].plot(times[shown], 100 * lost[shown] / sent[shown], linewidth=1.4, **style)
-    column[1].plot(times[shown], mean[shown], linewidth=1.4, label=label, **style)
+    columns = ("time_s", "sent", "lost", "hops_mean", "hops_max")
+    return _Series(*(np.array([float(probes[c][row] or "nan") for row in rows]) for c in columns))
+
+
+def _curves(losses: Axes, hops: Axes, series: _Series, name: str) -> None:
+    shown = series.sent > 0
+    times_s = series.times_s[shown]
+    style: dict[str, Any] = {
+        "color": _COLORS[name],
+        "linestyle": _STYLES[name],
+        "drawstyle": "steps-post",
+    }
+    losses.plot(times_s, 100 * series.lost[shown] / series.sent[shown], linewidth=1.4, **style)
+    hops.plot(times_s, series.hops_mean[shown], linewidth=1.4, **style)
     if name == "watched":
-        column[1].plot(times[shown], most[shown], linewidth=0.6, **style)
+        hops.plot(times_s, series.hops_max[shown], linewidth=0.6, **style)

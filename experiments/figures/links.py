@@ -10,11 +10,10 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from experiments.figures.fabric import HEAT, draw_fabric
-from experiments.figures.style import DARK, heading, new_figure
-from experiments.results.link_loads import directed_links, jain
+from experiments.figures.style import DARK, heading, legend_above, legend_below, new_figure, set_title
+from experiments.results.link_loads import LINK_LOADS, directed_links, jain
 from experiments.results.model import Summary
 from experiments.results.open import Run
-from experiments.results.tables import LINK_LOAD_COLUMNS, LINK_LOADS
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.registry import make_topology
@@ -34,19 +33,19 @@ def draw_links(run: Run) -> Figure:
     Raises:
         ParameterError: the table is damaged.
     """
-    table = run.table(LINK_LOADS, LINK_LOAD_COLUMNS)
-    loads = np.array(table["load"], float)
-    if not len(loads) or not np.isfinite(loads).all():
+    rows = run.link_loads
+    if not rows:
         raise ParameterError(f"{run.folder / LINK_LOADS} is damaged")
-    topology = _topology(run.summary, table["link"])
-    figure = new_figure((12.5, 6.0) if topology else (7, 4.5))
+    loads = np.array([row.load for row in rows])
+    topology = _topology(run.summary, [row.link for row in rows])
+    figure = new_figure((12.5, 5.6) if topology else (7, 4.5))
     if topology:
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
         _map(figure, left, topology, loads)
     else:
         right = figure.subplots()
     _bars(right, loads)
-    figure.suptitle(heading(run.summary), parse_math=False)
+    set_title(figure, heading(run.summary))
     return figure
 
 
@@ -73,10 +72,12 @@ def _map(figure: Figure, axes: Axes, topology: Topology, loads: npt.NDArray[np.f
     figure.colorbar(
         scale,
         ax=axes,
-        location="bottom",
-        shrink=0.6,
+        location="left",
+        shrink=0.8,
+        pad=0.01,
         label="load of the busier direction, of the link's capacity",
     )
+    legend_below(figure, axes.get_legend_handles_labels()[0], most=5, small=True)
 
 
 def _bars(axes: Axes, loads: npt.NDArray[np.float64]) -> None:
@@ -90,4 +91,4 @@ def _bars(axes: Axes, loads: npt.NDArray[np.float64]) -> None:
     axes.set(xlabel="directed links, by load", ylabel="load, of the link's capacity")
     axes.set_xlim(-0.5, len(ordered) - 0.5)
     axes.set_ylim(0, max(1.05, 1.05 * float(ordered[0])))
-    axes.legend(loc="upper right", handlelength=1.5)
+    legend_above(axes, columns=3)

@@ -11,15 +11,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.collective import draw_collective
+from experiments.figures.events import list_events, mark_events
 from experiments.figures.links import draw_links
-from experiments.figures.style import DARK, LIGHT, heading, new_figure, number_text, save_figure
+from experiments.figures.replications import plot_replications
+from experiments.figures.style import (
+    DARK,
+    LIGHT,
+    heading,
+    legend_above,
+    new_figure,
+    number_text,
+    save_figure,
+    set_title,
+)
+from experiments.results.link_loads import LINK_LOADS
 from experiments.results.open import Run
 from experiments.results.tables import (
     HOP_COLUMNS,
     HOPS,
     LATENCY,
     LATENCY_COLUMNS,
-    LINK_LOADS,
     PAIRS,
     THROUGHPUT,
     THROUGHPUT_COLUMNS,
@@ -35,7 +46,7 @@ def plot_run(folder: Path) -> list[Path]:
 
     `throughput` (over time, and packets by hops); `latency` (its distribution); `links` (their loads on the
     fabric's drawing, and sorted); of a collective also `collective` (bandwidth over message size). Of
-    several replications, the figures of each.
+    several replications, the figures of each, and `replications` (means with their intervals).
 
     Args:
         folder: folder of the run.
@@ -49,10 +60,20 @@ def plot_run(folder: Path) -> list[Path]:
     runs = Run(folder).replications
     for run in runs:
         run.check()  # nothing is drawn if one of them is damaged
-    return [path for run in runs for path in _plot(run)]
+    paths = [path for run in runs for path in plot_single(run)]
+    return [*paths, *plot_replications(Run(folder))]
 
 
-def _plot(run: Run) -> list[Path]:
+def plot_single(run: Run) -> list[Path]:
+    """Draws the figures of one run, which is not one of several replications in one, into its folder.
+
+    Args:
+        run: the run.
+
+    Raises:
+        ParameterError: the folder does not hold a complete run, or a damaged one.
+        OSError: the figures cannot be written.
+    """
     with damage_named(run.folder):
         figures = {"throughput": _draw(run), "latency": _latency(run)}
         if (run.folder / LINK_LOADS).exists():
@@ -63,11 +84,14 @@ def _plot(run: Run) -> list[Path]:
 
 
 def _draw(run: Run) -> Figure:
-    figure = new_figure((11, 4.2))
+    events = run.summary.faults.events if run.summary.faults else []
+    figure = new_figure((11, 4.4 + 0.14 * len(events)))
     over_time, by_hops = figure.subplots(1, 2, width_ratios=(2, 1))
     _throughput(over_time, run)
     _hops(by_hops, run)
-    figure.suptitle(heading(run.summary), parse_math=False)
+    mark_events(over_time, events)
+    list_events(figure, events)
+    set_title(figure, heading(run.summary))
     return figure
 
 
@@ -94,7 +118,7 @@ def _throughput(axes: Axes, run: Run) -> None:
     axes.text(edges[-1], capacity, "all hosts' injection capacity ", va="bottom", ha="right", color="0.4")
     axes.set(xlabel="time in s", ylabel="all hosts together, Mbit/s", xlim=(0, float(edges[-1])))
     axes.set_ylim(0, capacity * 1.1)
-    axes.legend(loc="lower right")
+    legend_above(axes, columns=2)
 
 
 def _fraction(value: float | None) -> str:
@@ -114,8 +138,8 @@ def _hops(axes: Axes, run: Run) -> None:
     _bars(axes, hops + 0.2, measured, "received, by hops taken", DARK)
     axes.set(xlabel="links between routers", ylabel="packets in the measured window")
     axes.set_xticks(hops)
-    axes.set_ylim(0, max(expected.max(), measured.max(), 1) * 1.4)
-    axes.legend(loc="upper left")
+    axes.set_ylim(0, max(expected.max(), measured.max(), 1) * 1.15)
+    legend_above(axes)
 
 
 def _bars(axes: Axes, places: npt.NDArray[Any], heights: npt.NDArray[Any], label: str, color: str) -> None:
@@ -142,7 +166,7 @@ def _latency(run: Run) -> Figure:
             if value:
                 style = ("-", "--", ":")[number]
                 axes.axvline(value, color="0.5", linestyle=style, label=f"{share}: {number_text(value)} ms")
-        axes.legend(loc="lower left")
+        legend_above(axes, columns=3)
     axes.set(xlabel="latency in ms", ylabel="share of the packets that took longer")
-    axes.set_title(heading(run.summary), fontsize=9, parse_math=False)
+    set_title(figure, heading(run.summary))
     return figure

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import io
+import math
+import textwrap
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
 matplotlib.use("Agg")  # files, not windows
 
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatter
 
 from experiments.results.model import Summary
@@ -58,6 +66,102 @@ def curve_style(routing: str) -> tuple[str, str]:
 def new_figure(inches: tuple[float, float]) -> Figure:
     """Returns an empty figure of that width and height, laid out automatically."""
     return Figure(figsize=inches, layout="constrained")
+
+
+# The part of a figure's width that titles and legends may take.
+_USABLE = 0.97
+
+
+def set_title(figure: Figure, text: str) -> None:
+    """Sets the title of a figure, in as many lines as its width needs."""
+    title = figure.suptitle(printable(text), parse_math=False)
+    lines = text.count("\n") + 1
+    while title.get_window_extent().width > _USABLE * figure.bbox.width and lines < len(text):
+        lines += 1
+        # Lines of one length, so that the last is not a single word.
+        wrapped = textwrap.wrap(printable(text), math.ceil(1.05 * len(text) / lines))
+        title.set_text("\n".join(wrapped))
+
+
+def legend_below(
+    figure: Figure, handles: Sequence[Artist], most: int = 4, *, small: bool = False
+) -> Legend | None:
+    """Draws a legend below all axes of a figure, in as many rows as its width needs; None without entries.
+
+    Args:
+        figure: the figure.
+        handles: labelled artists.
+        most: columns at most.
+        small: whether font and markers are smaller, for drawings of fabrics.
+    """
+    for columns in range(min(most, len(handles)), 0, -1):
+        legend = figure.legend(
+            handles=handles,
+            loc="outside lower center",
+            ncols=columns,
+            fontsize=8 if small else None,
+            markerscale=0.6 if small else 1,
+            frameon=False,
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        if columns == 1 or legend.get_window_extent().width <= _USABLE * figure.bbox.width:
+            return legend
+        legend.remove()
+    return None
+
+
+def legend_above(axes: Axes, columns: int = 1, handles: Sequence[Artist] | None = None) -> Legend:
+    """Draws the legend of some axes above them, where it covers nothing.
+
+    Args:
+        axes: the axes; they have no title.
+        columns: columns of the legend.
+        handles: labelled artists; None for all of the axes'.
+    """
+    chosen = axes.get_legend_handles_labels()[0] if handles is None else handles
+    legend = axes.legend(
+        handles=chosen,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=columns,
+        borderaxespad=0.3,
+        fontsize=8,
+        frameon=False,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return legend
+
+
+INVALID = "result not valid"
+_CROSS: dict[str, Any] = {"marker": "x", "color": "black", "linestyle": "none", "markersize": 8, "zorder": 6}
+
+
+def cross_out(axes: Axes, points: Sequence[tuple[float, float]], marker: str, color: str) -> None:
+    """Draws points whose results are not valid: hollow markers, crossed out.
+
+    Args:
+        axes: axes to draw on.
+        points: their places.
+        marker: marker of their curve.
+        color: colour of their curve.
+    """
+    if points:
+        x, y = zip(*points, strict=True)
+        hollow: dict[str, Any] = {
+            "markerfacecolor": "white",
+            "linestyle": "none",
+            "markersize": 5,
+            "zorder": 5,
+        }
+        axes.plot(x, y, marker=marker, color=color, **hollow)
+        axes.plot(x, y, **_CROSS)
+
+
+def invalid_handle() -> Line2D:
+    """Returns the entry of a legend for points that are crossed out."""
+    return Line2D([], [], **_CROSS, label=f"crossed out: {INVALID}")
 
 
 class _PlainLogFormatter(LogFormatter):
@@ -125,7 +229,13 @@ def number_text(value: float) -> str:
 def heading(summary: Summary) -> str:
     """Returns the heading of a run's figures: fabric, traffic and routing in a line."""
     fabric = f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts"
-    return printable(
+    text = (
         f"{fabric}, {summary.link_rate_bps / 1e6:g} Mbit/s links: "
         f"{summary.pattern} traffic under {summary.routing} routing"
     )
+    if summary.repeat:
+        text += f", means over {len(summary.repeat.seeds)} seeds"
+    elif summary.seed != 1:
+        text += f", seed {summary.seed}"
+    text += f", {len(summary.faults.done)} faults" if summary.faults else ""
+    return printable(text if summary.fidelity.valid else f"{text} ({INVALID})")

@@ -11,7 +11,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments.figures.style import curve_style, new_figure, plain_log_labels, printable, save_figure
+from experiments.figures.style import (
+    cross_out,
+    curve_style,
+    invalid_handle,
+    legend_below,
+    new_figure,
+    plain_log_labels,
+    printable,
+    save_figure,
+    set_title,
+)
 from experiments.results.manifest import SweepSettings
 from experiments.results.open import Sweep
 from experiments.results.sweep_points import PointRow
@@ -70,15 +80,17 @@ def _draw(rows: Sequence[PointRow], settings: SweepSettings) -> Figure:
     panels[0][0].set_ylabel("accepted")
     panels[1][0].set_ylabel("mean latency in ms")
     is_simulated = any(simulated_curve(settings, r, p) for r in routings for p in patterns)
-    figure.legend(handles=_legend(routings, is_simulated), loc="outside lower center", ncols=4)
-    figure.suptitle(_title(settings), parse_math=False)
+    handles = _legend(routings, is_simulated)
+    handles += [] if all(row.valid for row in rows) else [invalid_handle()]
+    legend_below(figure, handles)
+    set_title(figure, _title(settings))
     return figure
 
 
 def _title(settings: SweepSettings) -> str:
     return (
         f"{settings.name} ({parameters(settings.params)}), {settings.hosts} hosts a router, links of "
-        f"{settings.link_rate_bps / 1e6:g} Mbit/s,\n{settings.frame_bytes}-byte frames, "
+        f"{settings.link_rate_bps / 1e6:g} Mbit/s, {settings.frame_bytes}-byte frames, "
         f"{settings.queue_packets}-packet queues; fractions of the hosts' injection capacity"
     )
 
@@ -94,6 +106,7 @@ def _measured(accepted: Axes, latency: Axes, rows: Sequence[PointRow], routing: 
         curve = _curve(rows, name)
         _line(axes, curve, style)
         _bars(axes, curve, dict(_curve(rows, half)), color)
+        cross_out(axes, _curve([row for row in rows if not row.valid], name), marker, color)
     _line(accepted, _curve(rows, "predicted_accepted"), {**_PREDICTED, "color": color})
 
 

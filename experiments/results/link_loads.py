@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from controller.occupancy.queues import QueueState
+from experiments.results.tables import read_csv
 from topology.addressing import switch_name
 from topology.base import Topology
+from topology.errors import ParameterError
 
 _STEP_S = 0.25
 _MOST_READINGS = 480
 
 # The rate of a link is known if it was saturated for the time of so many frames, and a second at least.
 _LEAST_FRAMES, _LEAST_S = 50, 1.0
+
+# The rows of LinkLoadRow.
+LINK_LOADS = "link_loads.csv"
 
 Amounts = npt.NDArray[np.float64]
 Link = tuple[int, int]  # datapath id, port
@@ -135,6 +143,26 @@ def directed_links(topology: Topology) -> list[DirectedLink]:
     ]
 
 
+@dataclass(frozen=True)
+class LinkLoadRow:
+    """Load of a directed link in the measured window, as a row of `link_loads.csv`.
+
+    Attributes:
+        link: the link by its two switches, `s3-s7` for packets from s3 to s7.
+        port: port of the sending switch; it tells parallel links apart.
+        load: bits carried in the window / (link rate x length of the window), 0 to about 1.
+        dropped_packets: packets that the link's full queue dropped in the window.
+    """
+
+    link: str
+    port: int
+    load: float
+    dropped_packets: int
+
+
+LINK_LOAD_COLUMNS = tuple(entry.name for entry in fields(LinkLoadRow))
+
+
 class LinkLoads(NamedTuple):
     """Loads of links in a span of time, each an array with an entry per directed link.
 
@@ -171,6 +199,38 @@ def link_loads(
             result.loads[place] = max(0.0, sent * 8 / (rate_bps * (end_s - begin_s)))
             result.dropped[place], result.lost[place] = max(0.0, dropped), max(0.0, lost)
     return result
+
+
+def load_rows(links: Sequence[DirectedLink], observed: Sequence[LinkLoads]) -> list[LinkLoadRow]:
+    """Returns the load of each link: of several replications the mean, and the sum of the drops.
+
+    Args:
+        links: the links.
+        observed: their loads in each of the replications.
+    """
+    loads = np.mean([entry.loads for entry in observed], axis=0).tolist()
+    dropped = np.sum([entry.dropped for entry in observed], axis=0).tolist()
+    return [
+        LinkLoadRow(link.name, link.port, round(load, 6), round(packets))
+        for link, load, packets in zip(links, loads, dropped, strict=True)
+    ]
+
+
+def read_link_loads(path: Path) -> tuple[LinkLoadRow, ...]:
+    """Returns the rows of a table of link loads.
+
+    Raises:
+        ParameterError: the table is missing or damaged.
+    """
+    table = read_csv(path, LINK_LOAD_COLUMNS)
+    cells = zip(*(table[name] for name in LINK_LOAD_COLUMNS), strict=True)
+    try:
+        rows = tuple(LinkLoadRow(link, int(port), float(load), int(lost)) for link, port, load, lost in cells)
+    except ValueError:
+        raise ParameterError(f"{path} is damaged") from None
+    if not all(math.isfinite(row.load) for row in rows):
+        raise ParameterError(f"{path} is damaged")
+    return rows
 
 
 def jain(values: Amounts) -> float | None:

@@ -243,10 +243,33 @@ class ReplanRecord:
 
 @dataclass(frozen=True)
 class FaultRecord:
-    """Faults that were injected during a run, and the plans of the controller for them."""
+    """Faults that were injected during a run, and the plans of the controller for them.
+
+    Attributes:
+        done: the faults, restorations included.
+        replanned: the controller's plans.
+    """
 
     done: tuple[InjectedFault, ...]
     replanned: tuple[ReplanRecord, ...]
+
+    @property
+    def events(self) -> list[tuple[float, str]]:
+        """Seconds since the start of the traffic, and description, of faults and plans in order of time."""
+        events = [(entry.time_s, entry.fault) for entry in self.done]
+        events += [(entry.time_s, replan_text(entry.failed)) for entry in self.replanned]
+        return sorted(events)
+
+
+def replan_text(failed: str) -> str:
+    """Returns the description of a plan that is in place.
+
+    Args:
+        failed: names of the failed elements that it goes around, or `none`.
+    """
+    if failed == "none":
+        return "the controller's first plan is back"
+    return f"the controller's plan without {failed} is in place"
 
 
 @dataclass(frozen=True)
@@ -363,6 +386,13 @@ class Summary(FabricSettings):
     dropped_at_ingress: Mapping[str, int] | None = omitted()
     repeat: Replications | None = omitted()
     format: int = FORMAT
+
+    @property
+    def hops_mean(self) -> float | None:
+        """Mean number of links between routers that packets of the window took; None if none arrived."""
+        packets = sum(self.hops.values())
+        taken = sum(hops * count for hops, count in self.hops.items())
+        return round(taken / packets, 4) if packets else None
 
     def doubted(self, *reasons: str) -> Summary:
         """Returns the same result with further reasons not to trust it."""

@@ -9,11 +9,19 @@ from pathlib import Path
 
 from experiments.codec import read_record
 from experiments.results.failover import FailoverSummary
+from experiments.results.link_loads import LINK_LOADS, LinkLoadRow, read_link_loads
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.model import Summary
 from experiments.results.run_directory import MANIFEST, SUMMARY, seed_folder
-from experiments.results.sweep_points import POINTS, POINTS_FOLDER, PointRow, point_rows, read_sweep_manifest
-from experiments.results.tables import PROBES, read_csv
+from experiments.results.sweep_points import (
+    POINTS,
+    POINTS_FOLDER,
+    PointRow,
+    point_links,
+    point_rows,
+    read_sweep_manifest,
+)
+from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBES, read_csv
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
 
@@ -60,6 +68,12 @@ class Run(_Results):
         assert self.summary
 
     @property
+    def link_loads(self) -> tuple[LinkLoadRow, ...]:
+        """The load of each directed link; none where they are not known."""
+        path = self.folder / LINK_LOADS
+        return read_link_loads(path) if path.exists() else ()
+
+    @property
     def replications(self) -> tuple[Run, ...]:
         """The runs of several seeds; the run itself where there is only one."""
         repeat = self.summary.repeat
@@ -93,9 +107,27 @@ class Sweep(_Results):
         path = self.folder / POINTS_FOLDER / f"{point.name}.json"
         return read_record(path, Summary) if path.exists() else None
 
+    def link_loads(self, point: Point) -> tuple[LinkLoadRow, ...]:
+        """Returns the load of each directed link at a point; none where they are not known.
+
+        Args:
+            point: a point of the sweep.
+
+        Raises:
+            ParameterError: the table is damaged.
+        """
+        path = self.folder / point_links(point)
+        return read_link_loads(path) if path.exists() else ()
+
 
 class Failover(_Results):
     """Results of a failover demonstration."""
+
+    @property
+    def events(self) -> list[tuple[float, str]]:
+        """Seconds since the probes' start, and description, of all that happened; in order of time."""
+        table = self.table(EVENTS, EVENT_COLUMNS)
+        return [(float(time_s), what) for time_s, what in zip(table["time_s"], table["event"], strict=True)]
 
     @cached_property
     def summary(self) -> FailoverSummary:

@@ -145,16 +145,19 @@ class RunDirectory:
 
     def write_csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Writes a table with a header row, all of it or nothing."""
-        partial = self.path / f".{name}.partial"
+        file = self.path / name
+        file.parent.mkdir(exist_ok=True)
+        partial = file.with_name(f".{file.name}.partial")
         try:
-            with open(partial, "w", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
+            with open(partial, "w", newline="") as stream:
+                writer = csv.writer(stream, lineterminator="\n")
                 writer.writerow(header)
                 writer.writerows(rows)
         except OSError:
             partial.unlink(missing_ok=True)
             raise
-        partial.replace(self.path / name)
+        partial.replace(file)
+        self._written |= {file, file.parent}
 
 
 @contextlib.contextmanager

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import astuple
 
 import numpy as np
 
 from experiments.results.collective import write_collective
-from experiments.results.link_loads import directed_links
+from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, directed_links, load_rows
 from experiments.results.record import RunRecord
 from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import (
@@ -18,8 +19,6 @@ from experiments.results.tables import (
     LATENCY,
     LATENCY_COLUMNS,
     LINK_COLUMNS,
-    LINK_LOAD_COLUMNS,
-    LINK_LOADS,
     LINKS,
     PAIR_COLUMNS,
     PAIRS,
@@ -70,9 +69,8 @@ def _write_links(directory: RunDirectory, record: RunRecord) -> None:
     if measured is None or log is None:
         return
     links = directed_links(record.fabric.options.topology)
-    entries = zip(links, measured.loads.tolist(), measured.dropped.tolist(), strict=True)
-    rows = ((link.name, link.port, round(load, 6), round(packets)) for link, load, packets in entries)
-    directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, rows)
+    rows = load_rows(links, [measured])
+    directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, map(astuple, rows))
     readings = len(log.history.series(1, 1)[0])
     stride = max(1, -(-readings * len(links) // _MOST_LINK_ROWS))
 

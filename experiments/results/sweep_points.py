@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from experiments.codec import read_record
+from experiments.results.link_loads import LINK_LOADS
 from experiments.results.manifest import SweepManifest, SweepSettings
 from experiments.results.model import Summary
 from experiments.results.run_directory import MANIFEST
@@ -20,6 +21,11 @@ from topology.errors import ParameterError
 
 POINTS = "points.csv"
 POINTS_FOLDER = "points"
+
+
+def point_links(point: Point) -> str:
+    """Returns the name of the table of a point's link loads, in the folder of its sweep."""
+    return f"{POINTS_FOLDER}/{point.name}-{LINK_LOADS}"
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class PointRow:
         valid: whether the result can be trusted.
         cpu_idle, generator_lag_ms_p99, link_rate_error, lost_outside_queues: evidence, as in Fidelity.
         seed: seed of the random generator; of replications the first.
+        hops_mean: mean number of links between routers that packets took.
+        link_load_max, link_load_mean, jain, dropped_packets: as in LinkSummary.
     """
 
     routing: str
@@ -60,6 +68,11 @@ class PointRow:
     link_rate_error: float | None
     lost_outside_queues: float | None
     seed: int | None
+    hops_mean: float | None = None
+    link_load_max: float | None = None
+    link_load_mean: float | None = None
+    jain: float | None = None
+    dropped_packets: int | None = None
 
     @property
     def point(self) -> Point:
@@ -72,7 +85,10 @@ class PointRow:
 
 
 COLUMNS = tuple(field.name for field in fields(PointRow))
-LATER_COLUMNS = ("accepted_ci95", "latency_mean_ci95_ms")
+LATER_COLUMNS = (
+    *("accepted_ci95", "latency_mean_ci95_ms", "hops_mean"),
+    *("link_load_max", "link_load_mean", "jain", "dropped_packets"),
+)
 
 
 def _cell(value: object) -> str:
@@ -89,6 +105,7 @@ def row_of(point: Point, summary: Summary) -> PointRow:
         summary: its result.
     """
     latency, fidelity, repeat = summary.latency_ms, summary.fidelity, summary.repeat
+    links = summary.links
     accepted = repeat.accepted if repeat else None
     mean = repeat.latency_mean_ms if repeat else None
     return PointRow(
@@ -112,6 +129,11 @@ def row_of(point: Point, summary: Summary) -> PointRow:
         link_rate_error=fidelity.link_rate_error,
         lost_outside_queues=fidelity.lost_outside_queues,
         seed=summary.seed,
+        hops_mean=summary.hops_mean,
+        link_load_max=links.load_max if links else None,
+        link_load_mean=links.load_mean if links else None,
+        jain=links.jain if links else None,
+        dropped_packets=links.dropped_packets if links else None,
     )
 
 

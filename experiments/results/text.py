@@ -20,5 +20,5 @@ def readable(value: Any) -> str:
 
 
 def parameters(params: Mapping[str, Any]) -> str:
-    """Returns a topology's parameters for a heading, as `q = 3, degree = 3`."""
-    return ", ".join(f"{name} = {value}" for name, value in params.items())
+    """Returns a topology's parameters for a heading, as `q = 3, degree = 3`; of files the last name only."""
+    return ", ".join(f"{name} = {str(value).rpartition('/')[2]}" for name, value in params.items())

@@ -31,6 +31,11 @@ def print_result(arguments: argparse.Namespace, result: Mapping[str, Any]) -> No
         print("\n".join([f"{name:<{indent}}{first}", *(" " * indent + line for line in more)]).rstrip())
 
 
+def print_text(text: str) -> None:
+    """Prints a paragraph, in lines as wide as the terminal."""
+    print("\n".join(textwrap.wrap(text, _width(), break_long_words=False, break_on_hyphens=False)))
+
+
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """Prints the chosen columns of some rows as a table, long cells in several lines on a narrow terminal."""
     from rich import box

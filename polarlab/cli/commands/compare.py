@@ -1,34 +1,43 @@
-"""`polarlab compare`: runs side by side."""
+"""`polarlab compare`: results of one kind side by side."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from polarlab.cli.console import print_result, print_table
+from polarlab.cli.console import print_result, print_table, print_text
 from polarlab.cli.progress import DRAWING, shown_if_long
 from topology.exit_status import Status
 
-SUMMARY = "runs side by side: their differing settings, and their results"
+if TYPE_CHECKING:
+    from experiments.comparison.model import Comparison
+
+SUMMARY = "runs, sweeps or failovers side by side: all differing settings, and the results"
 EXAMPLES = (
     "polarlab compare results/RUN results/OTHER",
     "polarlab compare results/RUN results/OTHER --figure both.png",
+    "polarlab compare results/SWEEP results/OTHER-SWEEP",
 )
+# Values of sweeps' points that are printed; --json has all.
+_POINT_VALUES = ("accepted", "loss", "latency_mean_ms", "latency_p99_ms", "hops_mean", "link_load_max")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab compare`."""
     from polarlab.cli.options.output import add_json_option
 
-    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="directory of a run")
+    parser.add_argument(
+        "runs", type=Path, nargs="+", metavar="RUN", help="directory of a run, a sweep or a failover"
+    )
     parser.add_argument("--figure", metavar="FILE", type=Path, help="new figure of all, .png or .svg")
     add_json_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints the settings in which runs differ, and their results, and draws them if asked for."""
-    from experiments.results.comparison import compare
+    """Prints the settings in which results differ, and the results, and draws them if asked for."""
+    from experiments.comparison.compare import compare
     from experiments.results.text import readable
 
     comparison = compare(arguments.runs)
@@ -41,11 +50,43 @@ def run(arguments: argparse.Namespace) -> Status:
         print_result(arguments, asdict(comparison))
         return Status.DONE
     if comparison.same:
-        print("all: " + ", ".join(f"{name} {readable(value)}" for name, value in comparison.same.items()))
-    rows = [
-        {"": name, **dict(zip(comparison.runs, map(readable, values), strict=True))}
-        for table in (comparison.differing, comparison.results)
-        for name, values in table.items()
-    ]
-    print_table(rows, ("", *comparison.runs))
+        print_text("all: " + ", ".join(f"{n} {readable(v)}" for n, v in comparison.same.items()))
+    rows = [_row(comparison, name, values) for name, values in comparison.differing.items()]
+    rows += [_row(comparison, name, values) for name, values in comparison.results.items()]
+    if rows:
+        print_table(rows, ("", *comparison.runs))
+    for name in _POINT_VALUES:
+        _print_points(comparison, name)
     return Status.DONE
+
+
+def _row(comparison: Comparison, name: str, values: list[Any]) -> dict[str, str]:
+    """Returns a row of the table of settings and results; a mean has its interval."""
+    halves = comparison.intervals.get(name, [None] * len(values))
+    return {"": name, **dict(zip(comparison.runs, map(_cell, values, halves), strict=True))}
+
+
+def _cell(value: Any, half: float | None) -> str:
+    from experiments.results.text import readable
+
+    return readable(value) if half is None else f"{readable(value)} ± {half:.2g}"
+
+
+def _print_points(comparison: Comparison, name: str) -> None:
+    """Prints a value of all points of sweeps, and the differences to the first sweep."""
+    from experiments.results.text import readable
+
+    if not any(value is not None for point in comparison.points for value in point.values[name]):
+        return
+    first, *others = comparison.runs
+    rows = []
+    for point in comparison.points:
+        row = {name: point.name}
+        for run, value, valid in zip(comparison.runs, point.values[name], point.values["valid"], strict=True):
+            row[run] = readable(value) + (" (not valid)" if valid is False else "")
+        differences = point.differences.get(name, [None] * len(comparison.runs))[1:]
+        for other, difference in zip(others, differences, strict=True):
+            row[f"{other} - {first}"] = "-" if difference is None else f"{difference:+.4g}"
+        rows.append(row)
+    print()
+    print_table(rows, tuple(rows[0]))

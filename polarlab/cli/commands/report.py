@@ -1,4 +1,4 @@
-"""`polarlab report`: one HTML page of a sweep or a run."""
+"""`polarlab report`: one HTML page of a run, a sweep or a failover."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from polarlab.cli.console import print_result
 from polarlab.cli.progress import DRAWING, shown_if_long
 from topology.exit_status import Status
 
-SUMMARY = "HTML page of a sweep or a run"
+SUMMARY = "HTML page of a run, a sweep or a failover"
 EXAMPLES = (
     "polarlab report results/SWEEP",
     "polarlab report results/RUN --out run.html",
@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab report`."""
     from polarlab.cli.options.output import add_json_option
 
-    parser.add_argument("results", type=Path, metavar="DIR", help="directory of a sweep or a run")
+    parser.add_argument("results", type=Path, metavar="DIR", help="directory of a run, a sweep or a failover")
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="new file of the page (default report.html in DIR)"
     )

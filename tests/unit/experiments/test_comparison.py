@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 import records
+import result_folders
 
 from experiments.codec import plain
-from experiments.results.comparison import compare
+from experiments.comparison.compare import compare
+from experiments.comparison.settings import flat_settings
 from experiments.results.model import (
     CollectiveSize,
     CollectiveSummary,
@@ -26,11 +28,24 @@ SILENT = replace(
 )
 
 
+def write_run(folder, summary, **changes):
+    """Writes summary and manifest of a run, which agree but for some changes; returns the folder."""
+    records.write(folder, "summary.json", summary)
+    manifest = {"routing": summary.routing, "seed": summary.seed, **changes}
+    records.write(folder, "manifest.json", records.run_manifest(**manifest))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
 @pytest.fixture
 def runs(tmp_path):
     folders = []
     for name, summary in (("one", SUMMARY), ("two", DETOURED), ("silent", SILENT)):
-        records.write(tmp_path / name, "summary.json", summary)
+        write_run(tmp_path / name, summary)
         folders.append(tmp_path / name)
     return folders
 
@@ -63,7 +78,7 @@ def test_the_command_prints_and_draws(runs, capsys, tmp_path):
 def test_folders_of_one_name_go_by_their_paths(runs, tmp_path):
     (tmp_path / "deep").mkdir()
     again = (tmp_path / "deep" / "one").resolve()
-    records.write(again, "summary.json", SUMMARY)
+    write_run(again, SUMMARY)
     assert compare([runs[0], again]).runs == (str(runs[0]), str(again))
 
 
@@ -103,7 +118,7 @@ def collective(*sizes):
 
 def test_collectives_are_compared_size_by_size(tmp_path, capsys):
     for name, summary in (("a", collective(1024, 4096)), ("b", collective(4096)), ("c", SUMMARY)):
-        records.write(tmp_path / name, "summary.json", summary)
+        write_run(tmp_path / name, summary)
     found = compare([tmp_path / name for name in "abc"])
     assert found.results["completion_ms at 4096"] == [40.96, 40.96, None]
     assert found.results["completion_ms at 1024"] == [10.24, None, None]
@@ -123,6 +138,83 @@ def test_a_result_that_is_no_number_is_told(runs, value):
 
 def test_runs_in_which_nothing_arrived_are_drawn(runs, tmp_path):
     for name in ("other", "another"):
-        records.write(tmp_path / name, "summary.json", SILENT)
+        write_run(tmp_path / name, SILENT)
     names = [str(tmp_path / name) for name in ("other", "another")]
     assert entry.main(["compare", *names, "--figure", str(tmp_path / "silent.png")]) == Status.DONE
+
+
+def table(text):
+    """Returns the cells of the lines of a printed table by their first word."""
+    return {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}
+
+
+def test_every_differing_entry_of_the_manifests_is_told(tmp_path, capsys):
+    """Faults, flows and local repair as well as an entry of which the comparison has never heard."""
+    traffic = records.run_manifest().traffic
+    changes = replace(traffic, faults=("1 fail link:s1-s2", "2 fail controller"), flows=1)
+    write_run(tmp_path / "calm", SUMMARY)
+    write_run(tmp_path / "cut", SUMMARY, traffic=changes, local_repair=False, versions={"numpy": "9"})
+    content = json.loads((tmp_path / "cut" / "manifest.json").read_text())
+    content["traffic"]["new_setting"] = 7
+    found = compare([tmp_path / "calm", tmp_path / "cut"])
+    assert found.differing["faults"] == [None, ["1 fail link:s1-s2", "2 fail controller"]]
+    assert found.differing["flows"] == [None, 1]
+    assert found.differing["local_repair"] == [True, False]
+    assert found.differing["versions.numpy"] == [None, "9"]
+    assert flat_settings(content)["new_setting"] == 7
+    assert entry.main(["compare", str(tmp_path / "calm"), str(tmp_path / "cut")]) == Status.DONE
+    printed = capsys.readouterr().out
+    assert table(printed)["local_repair"] == ["yes", "no"]
+    assert "2 fail controller" in printed
+
+
+def test_replications_are_compared_with_their_seeds_and_intervals(tmp_path, capsys):
+    several = result_folders.write_replications(tmp_path / "several")
+    one = write_run(tmp_path / "one", SUMMARY)
+    found = compare([several, one])
+    assert found.differing == {"seeds": [[1, 2, 3], [1]]}
+    assert found.intervals["accepted"] == [pytest.approx(0.0248, rel=1e-2), None]
+    assert entry.main(["compare", str(several), str(one)]) == Status.DONE
+    assert table(capsys.readouterr().out)["accepted"] == ["0.31", "±", "0.025", "0.3"]
+
+
+def test_sweeps_are_compared_point_by_point(tmp_path, capsys):
+    sweeps = [
+        result_folders.write_sweep(tmp_path / "one", ("min", "ugal"), ("tornado",)),
+        result_folders.write_sweep(tmp_path / "two", ("ugal", "min"), ("tornado",), (1.0,), flows=3),
+    ]
+    found = compare(sweeps)
+    assert found.differing == {"flows": [64, 3], "routings": [["min", "ugal"], ["ugal", "min"]]}
+    points = {point.name: point for point in found.points}
+    assert points["min tornado 1"].values["accepted"] == [0.3, 0.4]
+    assert points["min tornado 1"].differences["accepted"] == [0.0, 0.1]
+    assert points["min tornado 1"].values["valid"] == [True, False]
+    names = list(map(str, sweeps))
+    assert entry.main(["compare", *names, "--figure", str(tmp_path / "both.svg")]) == Status.DONE
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["min", "tornado", "1", "0.3", "0.4", "(not", "valid)", "+0.1"] in rows
+    assert "crossed out" in (tmp_path / "both.svg").read_text()
+
+
+def test_failovers_are_compared(tmp_path, capsys):
+    summary = replace(result_folders.FAILOVER, gap_ms=400.0, repaired_by="controller")
+    folders = [
+        result_folders.write_failover(tmp_path / "one"),
+        result_folders.write_failover(tmp_path / "two", summary, kill_controller=True),
+    ]
+    found = compare(folders)
+    assert found.differing == {"kill_controller": [None, True]}
+    assert found.results["gap_ms"] == [17.6, 400.0]
+    assert found.results["failed.hops_max"] == [4, 4]
+    names = list(map(str, folders))
+    assert entry.main(["compare", *names, "--figure", str(tmp_path / "both.svg")]) == Status.DONE
+    assert table(capsys.readouterr().out)["repaired_by"] == ["switches", "controller"]
+
+
+def test_results_of_different_kinds_are_refused_in_a_line(runs, tmp_path, capsys):
+    failover = result_folders.write_failover(tmp_path / "failover")
+    assert entry.main(["compare", str(runs[0]), str(failover)]) == Status.USAGE
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "must be of one kind" in error
+    assert "failover" in error

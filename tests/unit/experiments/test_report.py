@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 import records
+import result_folders
 
 from experiments.report.page import write_report
 from experiments.results.model import Fidelity
@@ -86,6 +87,50 @@ def test_the_command_tells_the_file(sweep, capsys):
     assert json.loads(capsys.readouterr().out) == {"report": str(sweep / "report.html")}
 
 
+def headings(page):
+    return re.findall(r"<h2>(.*?)</h2>", page)
+
+
+def test_the_report_of_replications_has_means_first_and_names_the_seeds(tmp_path):
+    folder = result_folders.write_replications(tmp_path / "several", seeds=(4, 5), invalid=5)
+    page = write_report(folder).read_text()
+    assert headings(page)[:3] == ["Means over seeds", "Seed 4", "Seed 5"]
+    assert page.index("95 % confidence interval") < page.index("<img")
+    assert column(page, "value")[1] == "accepted"
+    assert column(page, "ci95")[1].startswith("±")
+    assert 'alt="several replications"' in page
+    assert 'alt="seed-5 throughput"' in page
+    assert "too little of the CPU was idle" in page
+
+
+def test_the_report_of_a_failover_has_its_phases_and_its_events(tmp_path):
+    page = write_report(result_folders.write_failover(tmp_path / "demo")).read_text()
+    assert column(page, "phase") == ["before", "failed", "restored"]
+    assert "Faults and plans" in headings(page)
+    assert "<td>2.045</td>" in page
+    assert "longest silence of a watched pair was 17.6 ms" in page
+    assert page.count("data:image/svg+xml;base64,") == 1
+
+
+def test_the_report_of_a_run_with_faults_says_when_they_happened(tmp_path):
+    summary = records.summary(faults=result_folders.FAULTS)
+    page = write_report(result_folders.write_run(tmp_path / "run", summary)).read_text()
+    assert column(page, "time_s") == ["1", "1.04", "2.5", "4", "6.5", "6.53"]
+    assert column(page, "event")[1] == "the controller&#39;s plan without link:s1-s2 is in place"
+
+
+def test_a_sweeps_report_has_validity_in_sight_and_the_worst_links_of_each_point(tmp_path):
+    folder = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), (1.0,))
+    page = write_report(folder).read_text()
+    assert column(page, "valid") == ["yes", "yes", "no"]
+    head = re.search("<thead>(.*?)</thead>", page, re.S)[1]
+    assert head.index("valid") < head.index("offered")
+    worst = max(result_folders.link_rows(3, 7), key=lambda row: row[2])
+    detail = page[page.index("<summary>min-tornado-1<") :]
+    first = re.search("<tbody>\\s*<tr>(.*?)</tr>", detail, re.S)[1]
+    assert worst[0] in first
+
+
 def shown(page, tmp_path, fragment=""):
     """Returns the document as a browser has it, after its script ran."""
     words = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
@@ -108,7 +153,7 @@ def shown(page, tmp_path, fragment=""):
 
 def column(document, name):
     head, body = re.search(r"<thead>(.*?)</thead>\s*<tbody>(.*?)</tbody>", document, re.S).groups()
-    place = [re.sub("<.*?>", "", cell) for cell in re.findall(r"<th.*?</th>", head)].index(name)
+    place = [re.sub("<.*?>", "", cell) for cell in re.findall(r"<th[ >].*?</th>", head)].index(name)
     rows = [re.findall(r"<td.*?>(.*?)</td>", row) for row in re.findall(r"<tr.*?</tr>", body, re.S)]
     return [row[place] for row in rows]
 

@@ -1,0 +1,1 @@
+"""Comparison of results: their differing settings and their values, side by side."""

@@ -1,0 +1,59 @@
+"""Model of a comparison: the settings and values of several results, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# A value of a manifest or a summary as JSON has it: a number, a text, a list, or a mapping.
+Value = Any
+Row = list[Value]
+
+
+@dataclass(frozen=True)
+class ComparedPoint:
+    """Point of several sweeps; every list has one value for each sweep, None where it was not measured.
+
+    Attributes:
+        routing, pattern, load: the point.
+        values: values by their columns in `points.csv`.
+        differences: value of each sweep less that of the first, for numbers.
+    """
+
+    routing: str
+    pattern: str
+    load: float
+    values: Mapping[str, Row]
+    differences: Mapping[str, list[float | None]]
+
+    @property
+    def name(self) -> str:
+        """The point in a table."""
+        return f"{self.routing} {self.pattern} {self.load:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Results of one kind side by side; every table has, under each name, one value for each of them.
+
+    Attributes:
+        kind: kind of the results, in the plural: `runs`, `sweeps`, `failovers`.
+        runs: names of the results.
+        same: entries of the manifests that are equal in all of them.
+        differing: entries in which they differ; None where a manifest has no such entry.
+        results: measured results; None where one has no such result.
+        intervals: half the width of the 95 % confidence interval of a result that is a mean; None of others.
+        collectives: (message size in bytes, bus bandwidth in bit/s) by size, for each run; empty if it is
+            not a collective.
+        points: points of sweeps.
+    """
+
+    kind: str
+    runs: tuple[str, ...]
+    same: Mapping[str, Value]
+    differing: Mapping[str, Row]
+    results: Mapping[str, Row] = field(default_factory=dict)
+    intervals: Mapping[str, list[float | None]] = field(default_factory=dict)
+    collectives: list[list[tuple[int, float]]] = field(default_factory=list)
+    points: tuple[ComparedPoint, ...] = ()

@@ -1,0 +1,72 @@
+"""Settings of results side by side: every entry of their manifests, whether they know of it or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from experiments.codec import plain
+from experiments.comparison.model import Row, Value
+
+# Records of settings, whose entries are known by their own names.
+_SETTINGS = ("traffic", "sweep")
+# Compared as a whole: the parameters of two families have nothing in common.
+_WHOLE = ("params",)
+# Entries about the origin of a result, which come after its settings.
+_ORIGIN = ("started", "datapath", "datapath_asked", "versions", "kernel", "machine", "format")
+
+
+class Sides(NamedTuple):
+    """Entries of manifests: those that are equal, and those that differ with a value for each manifest."""
+
+    same: dict[str, Value]
+    differing: dict[str, Row]
+
+
+def flat_settings(manifest: Any) -> dict[str, Value]:
+    """Returns all entries of a manifest by name; nested ones as `machine.cores`.
+
+    The settings of the traffic or the sweep have their own names, but for those that the manifest has, too:
+    these are named `traffic.seed`.
+
+    Args:
+        manifest: a dataclass, or its content as JSON has it.
+    """
+    content = plain(manifest)
+    flat: dict[str, Value] = {}
+    for name, value in content.items():
+        if name not in _SETTINGS:
+            _flatten(name, value, flat)
+    own = set(flat)
+    for group in _SETTINGS:
+        for name, value in content.get(group, {}).items():
+            flat[f"{group}.{name}" if name in own else name] = value
+    return dict(sorted(flat.items(), key=lambda entry: entry[0].split(".")[0] in _ORIGIN))
+
+
+def _flatten(name: str, value: Value, flat: dict[str, Value]) -> None:
+    if not isinstance(value, Mapping) or name in _WHOLE:
+        flat[name] = value
+        return
+    for key, entry in value.items():
+        _flatten(f"{name}.{key}", entry, flat)
+
+
+def side_by_side(settings: Sequence[Mapping[str, Value]]) -> Sides:
+    """Returns the entries of several manifests, apart by whether all have the same value.
+
+    Args:
+        settings: entries of each manifest by name.
+    """
+    names = dict.fromkeys(name for entries in settings for name in entries)
+    rows = {name: [entries.get(name) for entries in settings] for name in names}
+    sides = Sides({}, {})
+    for name, row in rows.items():
+        group, _, own = name.partition(".")
+        if group in _SETTINGS and row == rows.get(own):  # told already
+            continue
+        if all(value == row[0] for value in row):
+            sides.same[name] = row[0]
+        else:
+            sides.differing[name] = row
+    return sides

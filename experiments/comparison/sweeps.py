@@ -1,0 +1,58 @@
+"""Sweeps side by side, point by point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any
+
+from experiments.comparison.model import ComparedPoint, Comparison
+from experiments.comparison.settings import flat_settings, side_by_side
+from experiments.results.open import Sweep
+from experiments.results.sweep_points import PointRow
+from experiments.spec.sweep import Point
+
+_POINT = ("routing", "pattern", "load")
+
+
+def compare_sweeps(names: Sequence[str], sweeps: Sequence[Sweep]) -> Comparison:
+    """Returns sweeps side by side: all points that one of them has, and the differences to the first sweep.
+
+    Args:
+        names: a name for each sweep.
+        sweeps: the sweeps.
+
+    Raises:
+        ParameterError: one is damaged.
+    """
+    sides = side_by_side([flat_settings(sweep.manifest) for sweep in sweeps])
+    points = {point for sweep in sweeps for point in sweep.points}
+    return Comparison(
+        kind="sweeps",
+        runs=tuple(names),
+        same=sides.same,
+        differing=sides.differing,
+        points=tuple(_point(point, sweeps) for point in sorted(points, key=attrgetter(*_POINT))),
+    )
+
+
+def _point(point: Point, sweeps: Sequence[Sweep]) -> ComparedPoint:
+    rows = [sweep.points.get(point) for sweep in sweeps]
+    values = {
+        field.name: [None if row is None else getattr(row, field.name) for row in rows]
+        for field in fields(PointRow)
+        if field.name not in _POINT
+    }
+    differences = {name: _differences(row) for name, row in values.items() if any(map(_is_number, row))}
+    return ComparedPoint(point.routing, point.pattern, point.load, values, differences)
+
+
+def _differences(values: Sequence[Any]) -> list[float | None]:
+    first = values[0]
+    known = [_is_number(first) and _is_number(value) for value in values]
+    return [round(v - first, 6) if both else None for v, both in zip(values, known, strict=True)]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

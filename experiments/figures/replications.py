@@ -1,0 +1,84 @@
+"""Figure of several replications: each result by seed, its mean and its confidence interval."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from experiments.figures.style import (
+    DARK,
+    LIGHT,
+    cross_out,
+    heading,
+    invalid_handle,
+    legend_below,
+    new_figure,
+    save_figure,
+    set_title,
+)
+from experiments.results.model import Interval
+from experiments.results.open import Run
+
+_PANELS = (
+    ("accepted", "accepted, of the injection capacity"),
+    ("loss", "loss, of what was sent"),
+    ("latency_mean_ms", "mean latency in ms"),
+    ("latency_p99_ms", "99th percentile of latency in ms"),
+)
+
+
+def plot_replications(run: Run) -> list[Path]:
+    """Draws `replications` into the folder of a run of several seeds; no figure of a run of one seed.
+
+    Args:
+        run: the run.
+
+    Raises:
+        ParameterError: the folder does not hold a complete run, or a damaged one.
+        OSError: the figure cannot be written.
+    """
+    repeat = run.summary.repeat
+    panels = [(getattr(repeat, name), label) for name, label in _PANELS if getattr(repeat, name, None)]
+    if repeat is None or not panels:
+        return []
+    valid = [entry.summary.fidelity.valid for entry in run.replications]
+    figure = new_figure((2.9 * len(panels) + 0.6, 4.2))
+    for axes, (interval, label) in zip(
+        figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
+    ):
+        _panel(axes, interval, [str(seed) for seed in repeat.seeds], valid)
+        axes.set(xlabel="seed", ylabel=label)
+    _legend(figure, all(valid))
+    set_title(figure, heading(run.summary))
+    return save_figure(figure, run.folder, "replications")
+
+
+def _panel(axes: Axes, interval: Interval, seeds: list[str], valid: list[bool]) -> None:
+    """Draws the value of each seed, and the mean with its interval."""
+    values = interval.values
+    # A value that a replication does not have is missing, and whose it is, is then not known.
+    named = len(values) == len(seeds)
+    places = [float(place) for place in range(len(values))]
+    if interval.ci95 is not None:
+        low, high = interval.mean - interval.ci95, interval.mean + interval.ci95
+        axes.axhspan(low, high, color=LIGHT, alpha=0.5, zorder=0)
+    axes.axhline(interval.mean, color=DARK, linewidth=1.2)
+    axes.plot(places, values, "o", color=DARK, markersize=5)
+    if named:
+        cross_out(axes, [(x, y) for x, y, v in zip(places, values, valid, strict=True) if not v], "o", DARK)
+    axes.set_xticks(places, seeds if named else [""] * len(values))
+    axes.set_xlim(-0.6, len(values) - 0.4)
+    axes.margins(y=0.2)
+
+
+def _legend(figure: Figure, valid: bool) -> None:
+    handles = [
+        Line2D([], [], marker="o", color=DARK, linestyle="none", label="one seed"),
+        Line2D([], [], color=DARK, label="mean"),
+        Patch(color=LIGHT, alpha=0.5, label="95 % confidence interval of the mean"),
+    ]
+    legend_below(figure, [*handles, *([] if valid else [invalid_handle()])])

@@ -1,0 +1,117 @@
+"""Model of a report: sections with values, tables and figures, from which the page is made."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from experiments.codec import plain
+from experiments.results.manifest import RunManifest, SweepManifest
+from experiments.results.text import parameters
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Figure in a page: its name, and its SVG in base64."""
+
+    name: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """Row of a table: its cells as text by column, and whether it is of a valid result."""
+
+    cells: Mapping[str, str]
+    valid: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """Table in a page.
+
+    Attributes:
+        columns: names of the columns.
+        rows: the rows.
+        texts: columns of words rather than of numbers.
+        sortable: whether a click on a heading sorts the rows.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    texts: tuple[str, ...] = ()
+    sortable: bool = False
+
+
+@dataclass(frozen=True)
+class Detail:
+    """Part of a page that is folded: a name, values by name, and a table."""
+
+    name: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """Section of a page.
+
+    Attributes:
+        heading: its heading; empty for none.
+        note: a paragraph before everything else.
+        table: a table, before the figures.
+        figures: figures.
+        values: values by name, after the figures.
+        details: folded parts.
+    """
+
+    heading: str = ""
+    note: str = ""
+    table: Table | None = None
+    figures: tuple[Figure, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    details: tuple[Detail, ...] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """Content of a page: its title, and its sections in order."""
+
+    title: str
+    sections: tuple[Section, ...]
+
+
+def figures_of(paths: Sequence[Path]) -> tuple[Figure, ...]:
+    """Returns the figures of some files; of each figure the SVG is taken."""
+    return tuple(
+        Figure(f"{path.parent.name} {path.stem}", base64.b64encode(path.read_bytes()).decode())
+        for path in paths
+        if path.suffix == ".svg"
+    )
+
+
+def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table | None:
+    """Returns a table of rows with the same columns; None without rows.
+
+    Args:
+        rows: cells by column.
+        texts: columns of words.
+    """
+    if not rows:
+        return None
+    return Table(tuple(rows[0]), tuple(map(Row, rows)), tuple(texts))
+
+
+def fabric_name(manifest: RunManifest | SweepManifest) -> str:
+    """Returns topology, parameters and hosts, for a title."""
+    return f"{manifest.name} ({parameters(manifest.params)}), {manifest.hosts} hosts a router"
+
+
+def manifest_sections(manifest: RunManifest | SweepManifest) -> tuple[Section, ...]:
+    """Returns the last sections of every page: the settings, and the origin of the measurement."""
+    content = plain(manifest)
+    settings = content.pop("traffic", None) or content.pop("sweep", None) or {}
+    return Section("Settings", values=settings), Section("Origin of the measurement", values=content)

@@ -1,0 +1,90 @@
+"""Reports of runs, and of replications with several seeds."""
+
+from __future__ import annotations
+
+from experiments.codec import plain
+from experiments.figures.replications import plot_replications
+from experiments.figures.run import plot_single
+from experiments.report.events import event_section
+from experiments.report.links import worst_links
+from experiments.report.model import (
+    Detail,
+    Page,
+    Section,
+    Table,
+    fabric_name,
+    figures_of,
+    manifest_sections,
+    table_of,
+)
+from experiments.results.model import Interval, Replications, Summary
+from experiments.results.open import Run
+from experiments.results.text import readable
+
+
+def run_page(results: Run) -> Page:
+    """Returns the page of a run, whose figures are drawn anew; of replications the means come first.
+
+    Args:
+        results: the run.
+
+    Raises:
+        ParameterError: its files are damaged.
+        OSError: the figures cannot be written.
+    """
+    summary = results.summary
+    values = {n: v for n, v in plain(summary).items() if n not in ("faults", "repeat")}
+    return Page(
+        f"{fabric_name(results.manifest)}: {summary.pattern} under {summary.routing}",
+        (
+            *(_replications(results, summary.repeat) if summary.repeat else (_figures(results),)),
+            *event_section(summary.faults.events if summary.faults else ()),
+            *_links(results),
+            Section("Result", _doubts(summary), values=values),
+            *manifest_sections(results.manifest),
+        ),
+    )
+
+
+def _replications(results: Run, repeat: Replications) -> tuple[Section, ...]:
+    """Returns the means over seeds with their figure, and a section for each seed."""
+    seeds = ", ".join(map(str, repeat.seeds))
+    note = (
+        f"{len(repeat.seeds)} of {repeat.asked} replications, with the seeds {seeds}. Means are followed by "
+        "half the width of their 95 % confidence intervals (Student's t)."
+    )
+    means = Section("Means over seeds", note, _means(repeat), figures_of(plot_replications(results)))
+    return means, *(_figures(run, f"Seed {run.summary.seed}") for run in results.replications)
+
+
+def _means(repeat: Replications) -> Table | None:
+    rows = []
+    for name, value in vars(repeat).items():
+        if isinstance(value, Interval):
+            half = "-" if value.ci95 is None else f"± {value.ci95:.3g}"
+            each = [f"{entry:.4g}" for entry in value.values]
+            rows.append({"value": name, "mean": f"{value.mean:.4g}", "ci95": half, "each": ", ".join(each)})
+    return table_of(rows, ("value", "each"))
+
+
+def _figures(run: Run, heading: str = "") -> Section:
+    """Returns the figures of one run."""
+    note = _doubts(run.summary) if heading else ""
+    return Section(heading, note, figures=figures_of(plot_single(run)))
+
+
+def _links(results: Run) -> tuple[Section, ...]:
+    """Returns the most loaded links of a run, or of each of its replications."""
+    tables = [(run.summary.seed, worst_links(run.link_loads)) for run in results.replications]
+    details = tuple(Detail(f"seed {seed}", table=table) for seed, table in tables if table)
+    if not details:
+        return ()
+    if results.summary.repeat is None:
+        return (Section("Links with the highest loads", table=details[0].table),)
+    return (Section("Links with the highest loads", details=details),)
+
+
+def _doubts(summary: Summary) -> str:
+    """Returns the reasons why a result is not valid, as a sentence; empty if it is."""
+    reasons = summary.fidelity.reasons
+    return f"The result is not valid: {readable(list(reasons))}." if reasons else ""
