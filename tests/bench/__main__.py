@@ -60,20 +60,28 @@ def main(words: list[str]) -> int:
         print(f"no such row; there are: {', '.join(MAKERS)}", file=sys.stderr)
         return 2
     rows: list[Row] = []
+    status = 0
     for name in chosen:
         print(f"measuring {name}", file=sys.stderr, flush=True)
         try:
             rows += MAKERS[name]()
+        except KeyboardInterrupt:
+            status = 130
+            break
         except Exception as error:  # the rows that were measured must not be lost
             if not isinstance(error, PolarLabError):
                 traceback.print_exc()
             rows.append(Row(name, "-", f"failed: {error!r}", "-", reached=False))
+        _write(rows)
     _print_table(rows)
+    return status or int(not all(row.reached for row in rows))
+
+
+def _write(rows: list[Row]) -> None:
     RESULTS.parent.mkdir(exist_ok=True)
     machine = {"cores": os.cpu_count(), "kernel": platform.release(), "python": sys.version}
     content = {"machine": machine, "rows": [vars(row) for row in rows]}
     RESULTS.write_text(json.dumps(content, indent=2) + "\n")
-    return int(not all(row.reached for row in rows))
 
 
 def _print_table(rows: list[Row]) -> None:

@@ -65,7 +65,10 @@ class _Bench:
         """Returns the summary of one run."""
         self.fabric.begin_anew()
         options = TrafficOptions(pattern, load, FRAME_BYTES, FLOWS, WARMUP_S, DURATION_S, 1)
-        return measure(self.fabric, options, self.check, _QUIET).summary
+        summary = measure(self.fabric, options, self.check, _QUIET).summary
+        if summary.interrupted:
+            raise KeyboardInterrupt
+        return summary
 
 
 def er5() -> list[Row]:
