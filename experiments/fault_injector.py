@@ -13,7 +13,7 @@ from emulation.fault_injection import FaultInjector
 from experiments.events.base import Notify
 from experiments.events.traffic import FaultsDrawn
 from experiments.live_fabric import LiveFabric
-from experiments.results.model import FaultRecord, InjectedFault, ReplanRecord
+from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
 from experiments.results.record import RunOptions
 from experiments.results.run_directory import FAULTS, RunDirectory
 from experiments.spec.traffic import TrafficOptions

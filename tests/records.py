@@ -9,14 +9,7 @@ from typing import Any
 
 from experiments.codec import plain
 from experiments.results.manifest import Machine, RunManifest, SweepManifest, SweepSettings
-from experiments.results.model import (
-    Fidelity,
-    Latencies,
-    PacketCounts,
-    PairCheck,
-    RuleCounts,
-    Summary,
-)
+from experiments.results.model import Fidelity, Latencies, PacketCounts, PairCheck, RuleCounts, Summary
 from experiments.spec.settings import TrafficSettings
 
 _FABRIC: dict[str, Any] = {

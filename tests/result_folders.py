@@ -12,15 +12,8 @@ import records
 
 from experiments.results.failover import FailoverSummary, Phase, Phases
 from experiments.results.link_loads import LINK_LOAD_COLUMNS, directed_links
-from experiments.results.model import (
-    FaultRecord,
-    Fidelity,
-    InjectedFault,
-    LinkSummary,
-    Predicted,
-    ReplanRecord,
-    Summary,
-)
+from experiments.results.model import Fidelity, LinkSummary, Predicted, Summary
+from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
 from experiments.results.replications import combine
 from experiments.results.run_directory import RunDirectory
 from experiments.results.sweep_points import COLUMNS, POINTS, point_links, row_of

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from experiments.comparison.model import Comparison, Value
 from experiments.comparison.settings import flat_settings, side_by_side
-from experiments.results.model import Interval, Summary
+from experiments.results.model import Summary
 from experiments.results.open import Run
+from experiments.results.parts.replications import Interval
 
 
 def compare_runs(names: Sequence[str], runs: Sequence[Run]) -> Comparison:

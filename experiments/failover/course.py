@@ -6,7 +6,7 @@ from controller.reports import Replanned
 from experiments.failover.probes import Probes, milliseconds
 from experiments.fault_injector import FaultSchedule
 from experiments.results.failover import FailoverSummary, Phases
-from experiments.results.model import replan_text
+from experiments.results.parts.faults import replan_text
 from experiments.results.record import FabricRecord
 from experiments.spec.failover import FailoverOptions
 from topology.faults import CONTROLLER

@@ -20,8 +20,8 @@ from experiments.figures.style import (
     save_figure,
     set_title,
 )
-from experiments.results.model import Interval
 from experiments.results.open import Run
+from experiments.results.parts.replications import Interval
 
 _PANELS = (
     ("accepted", "accepted, of the injection capacity"),

@@ -17,8 +17,9 @@ from experiments.report.model import (
     manifest_sections,
     table_of,
 )
-from experiments.results.model import Interval, Replications, Summary
+from experiments.results.model import Summary
 from experiments.results.open import Run
+from experiments.results.parts.replications import Interval, Replications
 from experiments.results.text import readable
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from experiments.results.model import Acknowledgements, CollectiveSize, CollectiveSummary
+from experiments.results.parts.collective import Acknowledgements, CollectiveSize, CollectiveSummary
 from experiments.results.run_directory import RunDirectory
 from experiments.spec.collective import CollectiveOptions
 from traffic.metrics.measurements import CollectiveOutcome

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.codec import FORMAT
-from experiments.results.model import FaultRecord
+from experiments.results.parts.faults import FaultRecord
 
 # From so much stolen processor time on, losses may be the machine's: on ER_5, runs with 80 ms and 1,870 ms
 # lost probes, and none with less.

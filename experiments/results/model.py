@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from experiments.codec import FORMAT, omitted
+from experiments.results.parts.collective import CollectiveSummary
+from experiments.results.parts.faults import FaultRecord
+from experiments.results.parts.replications import Replications
 from experiments.spec.settings import FabricSettings
 
 
@@ -123,68 +126,6 @@ class Fidelity:
 
 
 @dataclass(frozen=True)
-class CollectiveSize:
-    """Completion and bandwidth of a collective for one message size, over the iterations that count.
-
-    Attributes:
-        message_bytes: size of the message.
-        iterations: iterations that were completed.
-        completion_ms, completion_ms_min, completion_ms_max: time until the last rank has its result.
-        algorithm_bandwidth_bps: message size over the mean completion time.
-        bus_bandwidth_bps: that times the share of its message that each rank has to send (NCCL tests).
-    """
-
-    message_bytes: int
-    iterations: int
-    completion_ms: float | None = None
-    completion_ms_min: float | None = None
-    completion_ms_max: float | None = None
-    algorithm_bandwidth_bps: int | None = None
-    bus_bandwidth_bps: int | None = None
-
-
-@dataclass(frozen=True)
-class Acknowledgements:
-    """Frames of a collective that carry acknowledgements only."""
-
-    sent: int
-    received: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class CollectiveSummary:
-    """Result of a collective; the figures beside `sizes` are those of the largest message.
-
-    Attributes:
-        name, algorithm: the collective.
-        ranks: number of ranks.
-        message_bytes, iterations, completion_ms, completion_ms_min, completion_ms_max: see CollectiveSize.
-        algorithm_bandwidth_bps, bus_bandwidth_bps: see CollectiveSize.
-        sizes: the result for each message size.
-        wrong_results: ranks with a wrong result, summed over iterations.
-        resent: segments that were sent again.
-        acknowledgements: frames without data.
-        failed: reason why it ended early; absent if it did not.
-    """
-
-    name: str
-    algorithm: str
-    ranks: int
-    message_bytes: int
-    iterations: int
-    completion_ms: float | None = None
-    completion_ms_min: float | None = None
-    completion_ms_max: float | None = None
-    algorithm_bandwidth_bps: int | None = None
-    bus_bandwidth_bps: int | None = None
-    sizes: tuple[CollectiveSize, ...] = ()
-    wrong_results: int = 0
-    resent: int | None = None
-    acknowledgements: Acknowledgements | None = None
-    failed: str | None = omitted()
-
-
-@dataclass(frozen=True)
 class Predicted:
     """Prediction of the fluid model for the same plan, pattern and load.
 
@@ -210,103 +151,6 @@ class Adaptation:
     occupancy: str | None
     groups_modified: int
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class InjectedFault:
-    """Fault that was injected, `time_s` seconds after the start of the traffic."""
-
-    time_s: float
-    fault: str
-
-
-@dataclass(frozen=True)
-class ReplanRecord:
-    """Plan of the controller for a changed fabric.
-
-    Attributes:
-        time_s: seconds after the start of the traffic, when the plan was in place.
-        failed: names of the failed elements, or `none`.
-        rules: rules that changed.
-        cut_off_pairs: pairs of routers without any path.
-        planning_s: duration of the computation.
-        seconds: duration until it was in place.
-    """
-
-    time_s: float
-    failed: str
-    rules: int
-    cut_off_pairs: int
-    planning_s: float
-    seconds: float
-
-
-@dataclass(frozen=True)
-class FaultRecord:
-    """Faults that were injected during a run, and the plans of the controller for them.
-
-    Attributes:
-        done: the faults, restorations included.
-        replanned: the controller's plans.
-    """
-
-    done: tuple[InjectedFault, ...]
-    replanned: tuple[ReplanRecord, ...]
-
-    @property
-    def events(self) -> list[tuple[float, str]]:
-        """Seconds since the start of the traffic, and description, of faults and plans in order of time."""
-        events = [(entry.time_s, entry.fault) for entry in self.done]
-        events += [(entry.time_s, replan_text(entry.failed)) for entry in self.replanned]
-        return sorted(events)
-
-
-def replan_text(failed: str) -> str:
-    """Returns the description of a plan that is in place.
-
-    Args:
-        failed: names of the failed elements that it goes around, or `none`.
-    """
-    if failed == "none":
-        return "the controller's first plan is back"
-    return f"the controller's plan without {failed} is in place"
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Mean over replications with its confidence interval (Student's t).
-
-    Attributes:
-        mean: arithmetic mean.
-        ci95: half the width of the 95 % confidence interval; None of a single value.
-        values: value of each replication.
-    """
-
-    mean: float
-    ci95: float | None
-    values: tuple[float, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replications:
-    """Means over replications that differ in their seeds only.
-
-    Attributes:
-        asked: number of replications that were asked for.
-        seeds: seeds of those that were measured.
-        offered, accepted, loss: as in Summary.
-        latency_mean_ms, latency_p50_ms, latency_p99_ms, latency_p99_9_ms: as in Latencies.
-    """
-
-    asked: int
-    seeds: tuple[int, ...]
-    offered: Interval | None = omitted()
-    accepted: Interval | None = omitted()
-    loss: Interval | None = omitted()
-    latency_mean_ms: Interval | None = omitted()
-    latency_p50_ms: Interval | None = omitted()
-    latency_p99_ms: Interval | None = omitted()
-    latency_p99_9_ms: Interval | None = omitted()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.results.link_loads import LinkLoads, LinkLog, directed_links, link_loads
-from experiments.results.model import Adaptation, FaultRecord, PairCheck, RuleCounts
+from experiments.results.model import Adaptation, PairCheck, RuleCounts
+from experiments.results.parts.faults import FaultRecord
 from experiments.results.validity import CpuSamples
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions

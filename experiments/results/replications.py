@@ -10,14 +10,13 @@ from typing import Any
 from experiments.results.model import (
     Adaptation,
     Fidelity,
-    Interval,
     Latencies,
     LinkSummary,
     PacketCounts,
     Predicted,
-    Replications,
     Summary,
 )
+from experiments.results.parts.replications import Interval, Replications
 
 INTERRUPTED = "it was interrupted before its end"
 _CONFIDENCE = 0.95

@@ -10,13 +10,7 @@ import numpy as np
 from experiments.results.collective import collective_summary
 from experiments.results.link_loads import jain
 from experiments.results.manifest import versions
-from experiments.results.model import (
-    Latencies,
-    LinkSummary,
-    PacketCounts,
-    Predicted,
-    Summary,
-)
+from experiments.results.model import Latencies, LinkSummary, PacketCounts, Predicted, Summary
 from experiments.results.record import RunOptions, RunRecord
 from experiments.results.replications import INTERRUPTED
 from experiments.results.validity import Evidence, judge

@@ -10,13 +10,8 @@ import result_folders
 from experiments.codec import plain
 from experiments.comparison.compare import compare
 from experiments.comparison.settings import flat_settings
-from experiments.results.model import (
-    CollectiveSize,
-    CollectiveSummary,
-    Latencies,
-    PacketCounts,
-    Predicted,
-)
+from experiments.results.model import Latencies, PacketCounts, Predicted
+from experiments.results.parts.collective import CollectiveSize, CollectiveSummary
 from polarlab.cli import main as entry
 from topology.errors import ParameterError
 from topology.exit_status import Status

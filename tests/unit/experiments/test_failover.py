@@ -11,8 +11,8 @@ from experiments.failover.demonstration import busiest_link
 from experiments.failover.probes import Probes
 from experiments.figures.failover import plot_failover
 from experiments.results.failover import FailoverSummary, Phase, Phases
-from experiments.results.model import FaultRecord
 from experiments.results.open import Failover
+from experiments.results.parts.faults import FaultRecord
 from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.spec.failover import FailoverOptions

@@ -10,8 +10,10 @@ from experiments.codec import plain
 from experiments.figures.run import plot_run
 from experiments.figures.style import curve_style
 from experiments.results.link_loads import directed_links
-from experiments.results.model import CollectiveSize, CollectiveSummary, Latencies, Replications, Summary
+from experiments.results.model import Latencies, Summary
 from experiments.results.open import Run
+from experiments.results.parts.collective import CollectiveSize, CollectiveSummary
+from experiments.results.parts.replications import Replications
 from routing.registry import ROUTINGS
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly

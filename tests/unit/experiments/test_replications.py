@@ -3,15 +3,8 @@
 import pytest
 import records
 
-from experiments.results.model import (
-    Adaptation,
-    Fidelity,
-    Interval,
-    Latencies,
-    LinkSummary,
-    PacketCounts,
-    Predicted,
-)
+from experiments.results.model import Adaptation, Fidelity, Latencies, LinkSummary, PacketCounts, Predicted
+from experiments.results.parts.replications import Interval
 from experiments.results.replications import combine, interval
 
 

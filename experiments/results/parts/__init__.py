@@ -1,0 +1,1 @@
+"""Parts of summaries that belong together: faults, collectives, replications."""

@@ -1,0 +1,65 @@
+"""Faults of a run and the plans of the controller for them, key by key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class InjectedFault:
+    """Fault that was injected, `time_s` seconds after the start of the traffic."""
+
+    time_s: float
+    fault: str
+
+
+@dataclass(frozen=True)
+class ReplanRecord:
+    """Plan of the controller for a changed fabric.
+
+    Attributes:
+        time_s: seconds after the start of the traffic, when the plan was in place.
+        failed: names of the failed elements, or `none`.
+        rules: rules that changed.
+        cut_off_pairs: pairs of routers without any path.
+        planning_s: duration of the computation.
+        seconds: duration until it was in place.
+    """
+
+    time_s: float
+    failed: str
+    rules: int
+    cut_off_pairs: int
+    planning_s: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class FaultRecord:
+    """Faults that were injected during a run, and the plans of the controller for them.
+
+    Attributes:
+        done: the faults, restorations included.
+        replanned: the controller's plans.
+    """
+
+    done: tuple[InjectedFault, ...]
+    replanned: tuple[ReplanRecord, ...]
+
+    @property
+    def events(self) -> list[tuple[float, str]]:
+        """Seconds since the start of the traffic, and description, of faults and plans in order of time."""
+        events = [(entry.time_s, entry.fault) for entry in self.done]
+        events += [(entry.time_s, replan_text(entry.failed)) for entry in self.replanned]
+        return sorted(events)
+
+
+def replan_text(failed: str) -> str:
+    """Returns the description of a plan that is in place.
+
+    Args:
+        failed: names of the failed elements that it goes around, or `none`.
+    """
+    if failed == "none":
+        return "the controller's first plan is back"
+    return f"the controller's plan without {failed} is in place"

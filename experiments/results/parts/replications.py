@@ -1,0 +1,44 @@
+"""Means over replications and their confidence intervals, key by key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.codec import omitted
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Mean over replications with its confidence interval (Student's t).
+
+    Attributes:
+        mean: arithmetic mean.
+        ci95: half the width of the 95 % confidence interval; None of a single value.
+        values: value of each replication.
+    """
+
+    mean: float
+    ci95: float | None
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replications:
+    """Means over replications that differ in their seeds only.
+
+    Attributes:
+        asked: number of replications that were asked for.
+        seeds: seeds of those that were measured.
+        offered, accepted, loss: as in Summary.
+        latency_mean_ms, latency_p50_ms, latency_p99_ms, latency_p99_9_ms: as in Latencies.
+    """
+
+    asked: int
+    seeds: tuple[int, ...]
+    offered: Interval | None = omitted()
+    accepted: Interval | None = omitted()
+    loss: Interval | None = omitted()
+    latency_mean_ms: Interval | None = omitted()
+    latency_p50_ms: Interval | None = omitted()
+    latency_p99_ms: Interval | None = omitted()
+    latency_p99_9_ms: Interval | None = omitted()
