@@ -127,18 +127,24 @@ class PortOccupancies:
             self.means[port] = mean + MEAN_WEIGHT * (occupancy - mean)
 
     def now(self, ports: tuple[int, ...]) -> float:
-        """Returns the newest reading, averaged over ports; 0 before the first reading.
+        """Returns the newest occupancy, averaged over ports.
 
         Args:
             ports: one port or more, weighted equally.
+
+        Returns:
+            The occupied share of the ports' buffers, 0 to 1; 0 before the first reading.
         """
         return _average(self.newest, ports)
 
     def mean(self, ports: tuple[int, ...]) -> float:
-        """Returns the running mean, averaged over ports; 0 before the first reading.
+        """Returns the running mean of the occupancy, averaged over ports.
 
         Args:
             ports: one port or more, weighted equally.
+
+        Returns:
+            The occupied share of the ports' buffers, 0 to 1; 0 before the first reading.
         """
         return _average(self.means, ports)
 
