@@ -5,7 +5,7 @@ POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: setup demo test test-all mutations vm-test lint bench clean help
+.PHONY: setup demo test test-all mutations vm-test lint bench keys clean help
 
 setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
@@ -50,6 +50,9 @@ lint: setup ## style, types, layers and spelling
 
 bench: setup ## measurements; ROWS="..." runs only those rows
 	@$(SUDO) $(VENV)/python tests/bench $(ROWS)
+
+keys: ## docs/keys.md, the meaning of all keys and columns of results
+	@$(VENV)/python -m experiments.report.keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md
 
 clean: ## removal of crashed fabrics and build files
 	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi

@@ -7,7 +7,7 @@ Readers pass over keys that they do not know, so that newer files can be read by
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields, is_dataclass
+from dataclasses import Field, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +25,11 @@ def omitted() -> Any:
     return field(default=None, metadata={_OMITTED: True})
 
 
+def is_omitted(entry: Field[Any]) -> bool:
+    """Returns whether a field of a dataclass is left out of the JSON object where it is None."""
+    return _OMITTED in entry.metadata
+
+
 def plain(value: Any) -> Any:
     """Returns a record as JSON can carry it: objects, lists, strings, numbers.
 
@@ -36,7 +41,7 @@ def plain(value: Any) -> Any:
     """
     if is_dataclass(value):
         present = ((f, getattr(value, f.name)) for f in fields(value))
-        return {f.name: plain(v) for f, v in present if v is not None or _OMITTED not in f.metadata}
+        return {f.name: plain(v) for f, v in present if v is not None or not is_omitted(f)}
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

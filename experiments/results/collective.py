@@ -6,13 +6,27 @@ import itertools
 
 from experiments.results.parts.collective import Acknowledgements, CollectiveSize, CollectiveSummary
 from experiments.results.run_directory import RunDirectory
+from experiments.results.tables import Columns
 from experiments.spec.collective import CollectiveOptions
 from traffic.metrics.measurements import CollectiveOutcome
 from traffic.workload.collectives.operations import COLLECTIVES, split_collective
 
-ITERATION_COLUMNS = ("message_bytes", "iteration", "start_s", "completion_ms", "wrong_ranks")
-RANK_COLUMNS = ("message_bytes", "iteration", "rank", "host", "finished_ms")
 COLLECTIVE_SERIES = "collective.csv"
+ITERATION_COLUMNS: Columns = {
+    "message_bytes": "size of the message in bytes",
+    "iteration": "number of the iteration of this size; those below 0 are warm-up and do not count",
+    "start_s": "start of the iteration, in seconds of the collective",
+    "completion_ms": "time from its start until the last rank had its result, in ms",
+    "wrong_ranks": "ranks with a wrong result",
+}
+RANKS = "ranks.csv"
+RANK_COLUMNS: Columns = {
+    "message_bytes": "size of the message in bytes",
+    "iteration": "number of the iteration of this size, as in `collective.csv`",
+    "rank": "number of the rank",
+    "host": "its host",
+    "finished_ms": "time from the iteration's start until the rank had its result, in ms",
+}
 
 
 def collective_summary(options: CollectiveOptions, outcome: CollectiveOutcome) -> CollectiveSummary:
@@ -97,7 +111,7 @@ def write_collective(directory: RunDirectory, outcome: CollectiveOutcome, hosts:
         ),
     )
     directory.write_csv(
-        "ranks.csv",
+        RANKS,
         RANK_COLUMNS,
         (
             (

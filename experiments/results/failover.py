@@ -18,9 +18,11 @@ class Phase:
     """Probes that were sent before the failure, while it stood, or after it was repaired.
 
     Attributes:
-        sent, lost: probes of all pairs.
-        longest_silence_ms: longest time between two arrivals of a watched pair.
-        hops_mean, hops_max: hops of the watched pairs' probes; None if none arrived.
+        sent: probes of watched and of all pairs that were sent in the phase.
+        lost: probes sent in the phase that never arrived.
+        longest_silence_ms: longest time in ms between two arrivals of a watched pair's probes.
+        hops_mean: mean number of links between routers that watched pairs' probes took; None if none arrived.
+        hops_max: most links that such a probe took; None if none arrived.
     """
 
     sent: int
@@ -32,7 +34,13 @@ class Phase:
 
 @dataclass(frozen=True)
 class Phases:
-    """Phases of a demonstration: before the failure, while it stands, after its repair."""
+    """Phases of a demonstration.
+
+    Attributes:
+        before: before the failure.
+        failed: while it stands.
+        restored: after the restoration.
+    """
 
     before: Phase
     failed: Phase
@@ -44,27 +52,31 @@ class FailoverSummary:
     """Result of a failover demonstration.
 
     Attributes:
-        name, params: topology.
+        name, params: topology and its parameters.
         routing: name of the routing.
         hosts: hosts attached to each router.
         local_repair: whether switches have backup paths.
-        failed: names of the elements that failed.
+        failed: names of the elements that failed, the controller among them.
         pairs_watched: pairs of hosts that were probed every `probe_interval_ms`.
-        packets_sent, packets_lost: probes of the whole demonstration.
-        gap_ms: longest silence of a watched pair while the failure stood.
-        probe_interval_ms: time between two probes of a watched pair.
-        all_pairs_interval_ms: time between two probes of every other pair.
+        packets_sent: probes that were sent in the whole demonstration.
+        packets_lost: probes that never arrived.
+        gap_ms: longest time in ms between two arrivals of a watched pair while the failure stood.
+        probe_interval_ms: time between two probes of a watched pair in ms.
+        all_pairs_interval_ms: length of a round in ms, in which all pairs are probed once, one by one.
         repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`.
-        repaired_ms: time from the failure until all watched pairs were heard again; None if never.
-        controller_converged_ms: time from the failure until the controller's new plan was in place.
-        cut_off_pairs: pairs of routers without any path while the failure stood.
+        repaired_ms: time in ms from the failure until all watched pairs were heard again; 0 if no probe was
+            lost, None if never.
+        controller_converged_ms: time in ms from the failure until the controller's new plan was in place;
+            None if there was none. A controller that was killed starts 800 ms after the failure, and
+            switches call it again 1 to 4 s later, as Open vSwitch waits longer after each call in vain.
+        cut_off_pairs: ordered pairs of routers without any path while the failure stood.
         silent_pairs: watched pairs that were still silent at the end of the failure.
         faults: faults injected, and the controller's plans.
-        lost_at_restore: probes lost after the repair.
+        lost_at_restore: probes sent after the restoration that never arrived.
         phases: counts by phase.
         pairs_affected: pairs whose minimal path crosses a failed element and that are not cut off.
-        cpu_stolen_ms: processor time that a virtual machine did not get.
-        generator_lag_ms_p99: lateness of the sender, 99th percentile in ms.
+        cpu_stolen_ms: processor time in ms that this virtual machine wanted and did not get.
+        generator_lag_ms_p99: departure of a probe less its scheduled time, 99th percentile in ms.
         interrupted: whether the demonstration was ended early.
         restored: whether all pairs took their first paths again at the end; None if that was not checked.
         negative: what should not have happened, a sentence; None if all went well.

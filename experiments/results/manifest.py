@@ -24,7 +24,13 @@ _PACKAGES = ("polarlab", "numpy", "ryu", "eventlet", "scapy")
 
 @dataclass(frozen=True)
 class Machine:
-    """Machine of a measurement: processor architecture, cores, free memory in MiB at the start."""
+    """Machine of a measurement.
+
+    Attributes:
+        architecture: architecture of its processor, as `x86_64`.
+        cores: number of processors that the system sees.
+        memory_available_mib: memory that was available at the start, in MiB.
+    """
 
     architecture: str
     cores: int | None
@@ -38,9 +44,10 @@ class _Manifest(FabricSettings):
     Attributes:
         started: local time with its offset from UTC, ISO 8601.
         local_repair: whether switches have backup paths.
-        seed: seed of the random generator.
-        datapath, datapath_asked: datapath of the switches, and the one that was asked for.
-        versions: versions of the software.
+        seed: seed of the random generator; 0 where nothing is random.
+        datapath: datapath of the switches, `kernel` or `user`.
+        datapath_asked: datapath that was asked for, `auto`, `kernel` or `user`.
+        versions: name of a program or library -> its version.
         kernel: release of the kernel.
         machine: the machine.
         format: version of this record's meaning.
@@ -64,7 +71,8 @@ class RunManifest(_Manifest):
     Attributes:
         routing: name of the routing.
         traffic: settings of the traffic.
-        occupancy, occupancy_asked: source of an adaptive routing's occupancies, and the one asked for.
+        occupancy: `netlink` or `port-statistics`, the source of an adaptive routing's occupancies.
+        occupancy_asked: source that was asked for.
     """
 
     routing: str
@@ -75,7 +83,12 @@ class RunManifest(_Manifest):
 
 @dataclass(frozen=True)
 class RoutingOccupancy:
-    """Source of a routing's occupancies in a sweep, and the one that was asked for."""
+    """Source of a routing's occupancies in a sweep.
+
+    Attributes:
+        occupancy: `netlink` or `port-statistics`; None if the routing does not adapt.
+        occupancy_asked: source that was asked for.
+    """
 
     occupancy: str | None = None
     occupancy_asked: str | None = None
@@ -86,9 +99,11 @@ class SweepSettings(FabricSettings):
     """Settings that all points of a sweep share, and the points that were asked for.
 
     Attributes:
-        datapath, occupancy, local_repair, faults, faults_asked, frame_bytes, flows: as in manifests of runs.
-        warmup_s, duration_s, seed, arrivals, steady: as in manifests of runs.
-        routings, patterns, loads: values that the sweep goes over.
+        datapath, occupancy: datapath and source of occupancies that were asked for.
+        local_repair: whether switches have backup paths.
+        faults, faults_asked, frame_bytes, flows, seed: as `traffic` of a run.
+        warmup_s, duration_s, arrivals, steady: as `traffic` of a run.
+        routings, patterns, loads: values that the sweep goes over, each with each.
         repeat: replications of each point.
     """
 
@@ -120,7 +135,12 @@ class SweepSettings(FabricSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class SweepManifest(_Manifest):
-    """Manifest of a sweep: its settings, and the occupancies of each routing measured so far."""
+    """Manifest of a sweep.
+
+    Attributes:
+        routings: routing measured so far -> source of its occupancies.
+        sweep: settings of the sweep.
+    """
 
     routings: Mapping[str, RoutingOccupancy]
     sweep: SweepSettings

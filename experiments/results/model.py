@@ -18,14 +18,16 @@ from experiments.spec.settings import FabricSettings
 
 @dataclass(frozen=True)
 class PacketCounts:
-    """Packets of the measured window.
+    """Counts of packets.
 
     Attributes:
-        sent: packets that hosts sent.
-        received: of these, packets that arrived.
-        refused_by_host_queue: packets that a host's own full queue refused.
-        misdelivered: packets that reached another host than their destination.
-        damaged: packets whose checks failed.
+        sent: packets that hosts sent in the measured window, by their time of departure; one that a host's
+            own full queue refuses is among them.
+        received: of these, packets that arrived, however late.
+        refused_by_host_queue: packets that a host's own full queue (or an interface that is down) refused, in
+            the whole run with its warm-up.
+        misdelivered: packets that reached another host than their destination, in the whole run.
+        damaged: packets whose checks failed when they arrived, in the whole run.
     """
 
     sent: int
@@ -39,9 +41,13 @@ class PacketCounts:
 class Latencies:
     """One-way latency of packets sent in the measured window, in ms; None if none arrived.
 
+    It is the time from the handing of a packet to its host's interface until the destination's kernel has it.
+
     Attributes:
-        mean: arithmetic mean.
-        p50, p99, p99_9: quantiles of 50, 99 and 99.9 %.
+        mean: arithmetic mean in ms.
+        p50: median in ms, of a histogram whose bins are about 1 % wide.
+        p99: 99th percentile in ms, of the same histogram.
+        p99_9: 99.9th percentile in ms, of the same histogram.
     """
 
     mean: float | None
@@ -52,7 +58,12 @@ class Latencies:
 
 @dataclass(frozen=True)
 class RuleCounts:
-    """Rules and groups that all switches together hold."""
+    """Rules and groups that all switches together hold.
+
+    Attributes:
+        flows: number of rules (OpenFlow's flow entries).
+        groups: number of groups.
+    """
 
     flows: int
     groups: int
@@ -64,11 +75,11 @@ class PairCheck:
 
     Attributes:
         pairs: number of ordered pairs.
-        delivered: probes that arrived.
-        repeated: probes that were sent more than once.
-        wrong_hops: pairs whose probe took other numbers of hops than the routing promises.
-        longest: most hops of a probe.
-        seconds: duration of the check.
+        delivered: pairs whose probe arrived.
+        repeated: pairs whose probe had to be sent more than once.
+        wrong_hops: pairs whose probe took another number of hops than the routing promises.
+        longest: most links between routers that a probe took.
+        seconds: duration of the check in s.
     """
 
     pairs: int
@@ -84,10 +95,13 @@ class LinkSummary:
     """Load of the links between routers in the measured window, each direction by itself.
 
     Attributes:
-        load_max, load_mean: highest and mean load, as fractions of the link rate.
-        jain: Jain's fairness index of the loads, 1 / links to 1; None if nothing was carried.
-        dropped_packets: packets that the links' full queues dropped.
-        lost_packets: packets that links lost at random, as asked for by `link_loss`.
+        load_max: highest load of a directed link; load = bits carried in the window / (link rate x
+            `measured_s`), so that 1 is a link that never rested.
+        load_mean: mean load of all directed links.
+        jain: Jain's fairness index of the loads x of the n directed links, (sum x)^2 / (n sum x^2): 1 if all
+            are equal, 1/n if one carries everything; None if nothing was carried.
+        dropped_packets: packets that the full queues of links between routers dropped in the window.
+        lost_packets: packets that links lost at random in the window, as asked for by `link_loss`.
     """
 
     load_max: float | None
@@ -102,13 +116,16 @@ class Fidelity:
     """Evidence whether a result can be trusted.
 
     Attributes:
-        valid: whether all evidence is good.
+        valid: whether all evidence is good: true if `reasons` is empty.
         reasons: reasons for doubt, a sentence each.
-        cpu_idle: least idle share of the CPU in a second of the measured window, 0 to 1.
-        generator_lag_ms_p99: lateness of the sender, 99th percentile in ms.
-        link_rate_error: real rate of the worst saturated link over the asked rate, less one.
-        links_saturated: number of links that were saturated long enough to tell their rate.
-        lost_outside_queues: fraction of the packets that neither arrived nor were dropped by a queue.
+        cpu_idle: idle share of all cores in the busiest second of the measured window, 0 to 1.
+        generator_lag_ms_p99: departure of a packet less its scheduled time, 99th percentile in ms.
+        link_rate_error: measured rate of a saturated link / `link_rate_bps` - 1, of the link where it differs
+            most from 0; None if no link was saturated long enough.
+        links_saturated: number of directed links that were saturated (their queue was never empty) long
+            enough to tell their rate.
+        lost_outside_queues: packets that neither arrived nor were dropped by a queue of a switch or a host or
+            lost as asked for, of the whole run, as a fraction of those sent.
     """
 
     valid: bool
@@ -130,7 +147,7 @@ class Predicted:
     """Prediction of the fluid model for the same plan, pattern and load.
 
     Attributes:
-        accepted: accepted fraction of the injection capacity.
+        accepted: accepted fraction of the injection capacity, in the steady state.
         link_load_max: highest load that is offered to a link, as a fraction of its rate; may be over 1.
     """
 
@@ -144,8 +161,8 @@ class Adaptation:
 
     Attributes:
         occupancy: source of the occupancies, `netlink` or `port-statistics`.
-        groups_modified: changes of groups.
-        warnings: warnings of the controller.
+        groups_modified: number of groups that it changed, each change counted.
+        warnings: warnings of the controller, a sentence each.
     """
 
     occupancy: str | None
@@ -162,20 +179,26 @@ class Summary(FabricSettings):
         pattern: traffic pattern, or collective with its algorithm.
         endpoints: number of hosts of the fabric.
         frame_bytes: length of a frame in bytes, without FCS; of a collective the longest.
-        load: offered load that was asked for, 0 to 1 of the injection capacity (patterns only).
+        load: load that hosts were asked to send, 0 to 1 of the injection capacity (patterns only).
         duration_s: measured seconds that were asked for (patterns only).
         arrivals: arrival process: poisson, bernoulli or constant (patterns only).
-        ranks, placement, slices: of a collective only.
-        warmup_s: seconds before the measured window.
+        ranks: number of ranks (collectives only).
+        placement: assignment of ranks to hosts (collectives only).
+        slices: slices of a vector that are worked on side by side (collectives only).
+        warmup_s: begin of the measured window, in seconds of the traffic.
         measured_s: length of the measured window in seconds.
-        offered: bytes sent in the window, as a fraction of all hosts' injection capacity.
-        accepted: bytes received in the window, as a fraction of all hosts' injection capacity.
-        loss: fraction of the packets sent in the window that never arrived.
+        offered: bits of all frames sent in the window / (`endpoints` x `link_rate_bps` x `measured_s`), by
+            their time of departure, refused ones included.
+        accepted: bits of all frames received in the window / (`endpoints` x `link_rate_bps` x `measured_s`),
+            by their time of arrival, those sent in the warm-up included.
+        loss: 1 - `packets.received` / `packets.sent`: the fraction of the packets sent in the window that
+            never arrived, however late.
         packets: counts of packets.
         latency_ms: one-way latency.
         hops: number of links between routers -> packets of the window that took so many.
-        hops_as_distances: whether every packet took exactly as many hops as the graph's distance.
-        out_of_order: packets that arrived after a later one of their flow (RFC 4737).
+        hops_as_distances: whether every packet of the whole run took exactly as many links between routers as
+            the distance of its two routers in the graph.
+        out_of_order: packets of the window that arrived after a later one of their flow (RFC 4737, 3).
         bringup_s: seconds of each step of the bring-up: build, connect, install, verify.
         rules: rules and groups installed.
         verified: check of all pairs of hosts before traffic.
@@ -189,7 +212,7 @@ class Summary(FabricSettings):
         steady: whether the throughput was steady when the window began, for `--warmup steady`.
         interrupted: true if the run was ended early; absent otherwise.
         faults: faults injected during the run.
-        dropped_at_ingress: packets that hosts may not send, dropped at their ports, by host.
+        dropped_at_ingress: host -> packets with addresses that it may not use, dropped at its switch's port.
         repeat: means and confidence intervals over replications.
         format: version of this record's meaning.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,7 +36,7 @@ class _Results:
 
     folder: Path
 
-    def table(self, name: str, columns: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
+    def table(self, name: str, columns: Collection[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
         """Returns the columns of one of the folder's CSV files, as text.
 
         Args:

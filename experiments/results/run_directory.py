@@ -143,7 +143,7 @@ class RunDirectory:
             if b"\n" not in content:
                 path.unlink()
 
-    def write_csv(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def write_csv(self, name: str, header: Iterable[str], rows: Iterable[Sequence[Any]]) -> None:
         """Writes a table with a header row, all of it or nothing."""
         file = self.path / name
         file.parent.mkdir(exist_ok=True)

@@ -33,19 +33,21 @@ class PointRow:
     """Result of a point, as a row of `points.csv`; a value that does not apply is None, an empty cell.
 
     Attributes:
-        routing, pattern, load: the point.
-        offered, accepted, loss: fractions, as in Summary.
-        accepted_ci95: half the width of the 95 % confidence interval over replications.
-        latency_mean_ms, latency_p50_ms, latency_p99_ms: one-way latency in ms.
-        latency_mean_ci95_ms: half the width of the mean's 95 % confidence interval.
-        out_of_order: packets that arrived after a later one of their flow.
-        predicted_accepted: accepted fraction by the fluid model.
+        routing: name of the routing.
+        pattern: traffic pattern.
+        load: load that hosts were asked to send, 0 to 1 of the injection capacity.
+        offered, accepted, loss: fractions, as in the summary of a run; of replications the means.
+        accepted_ci95: half the width of the 95 % confidence interval of `accepted` over replications.
+        latency_mean_ms, latency_p50_ms, latency_p99_ms: one-way latency in ms, as `latency_ms` of a run.
+        latency_mean_ci95_ms: half the width of the 95 % confidence interval of `latency_mean_ms` in ms.
+        out_of_order: packets of the window that arrived after a later one of their flow.
+        predicted_accepted: `predicted.accepted` of a run: the fluid model's accepted fraction.
         groups_modified: changes of groups by an adaptive routing's controller.
-        valid: whether the result can be trusted.
-        cpu_idle, generator_lag_ms_p99, link_rate_error, lost_outside_queues: evidence, as in Fidelity.
+        valid: whether the result can be trusted, `yes` or `no`; `fidelity.reasons` in `points/` says why not.
+        cpu_idle, generator_lag_ms_p99, link_rate_error, lost_outside_queues: as `fidelity` of a run.
         seed: seed of the random generator; of replications the first.
         hops_mean: mean number of links between routers that packets took.
-        link_load_max, link_load_mean, jain, dropped_packets: as in LinkSummary.
+        link_load_max, link_load_mean, jain, dropped_packets: as `links` of a run.
     """
 
     routing: str

@@ -5,42 +5,77 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from topology.errors import ParameterError
 
+# The columns of each table by name, with their meaning (docs/keys.md is made of it). Times are seconds since
+# the start of the traffic.
+Columns = Mapping[str, str]
+
 THROUGHPUT = "throughput.csv"
-THROUGHPUT_COLUMNS = ("time_s", "host", "tx_bytes", "rx_bytes")
+THROUGHPUT_COLUMNS: Columns = {
+    "time_s": "end of the interval, whose begin is the end of the one before",
+    "host": "the host",
+    "tx_bytes": "bytes of the frames that the host sent in the interval, without frame check sequences",
+    "rx_bytes": "bytes of the frames that the host received in the interval, by their time of arrival",
+}
 PAIRS = "pairs.csv"
-PAIR_COLUMNS = (
-    "source",
-    "destination",
-    "distance",
-    "sent_frames",
-    "received_frames",
-    "latency_mean_ms",
-    "hops_min",
-    "hops_max",
-    "out_of_order_frames",
-)
+PAIR_COLUMNS: Columns = {
+    "source": "sending host",
+    "destination": "receiving host",
+    "distance": "distance of their routers in the graph, in links",
+    "sent_frames": "frames that the source sent to the destination in the measured window",
+    "received_frames": "of these, frames that arrived, however late",
+    "latency_mean_ms": "mean one-way latency of these in ms; empty if none arrived",
+    "hops_min": "fewest links between routers that a frame of the whole run took; empty if none arrived",
+    "hops_max": "most links between routers that a frame of the whole run took; empty if none arrived",
+    "out_of_order_frames": "received frames that arrived after a later one of their flow",
+}
 HOPS = "hops.csv"
-HOP_COLUMNS = ("hops", "packets")
+HOP_COLUMNS: Columns = {
+    "hops": "number of links between routers",
+    "packets": "packets sent in the measured window that arrived after so many",
+}
 LATENCY = "latency.csv"
-LATENCY_COLUMNS = ("latency_ms", "packets")
+LATENCY_COLUMNS: Columns = {
+    "latency_ms": "middle of a bin of one-way latencies in ms; a bin is 1 % wider than the one before",
+    "packets": "packets sent in the measured window that arrived with a latency in this bin",
+}
 LINKS = "links.csv"
-LINK_COLUMNS = ("time_s", "link", "port", "tx_bytes", "dropped_packets", "waiting_packets")
+LINK_COLUMNS: Columns = {
+    "time_s": "end of the interval since the row before of the same link and port",
+    "link": "the link by its two switches, `s3-s7` for packets from s3 to s7",
+    "port": "port of the sending switch; it tells parallel links apart",
+    "tx_bytes": "bytes that the link carried in the interval",
+    "dropped_packets": "packets that the link's full queue dropped in the interval (not cumulative)",
+    "waiting_packets": "packets in the link's queue at the end of the interval",
+}
 CPU = "cpu.csv"
-CPU_COLUMNS = ("time_s", "idle")
+CPU_COLUMNS: Columns = {
+    "time_s": "end of a second of the measurement",
+    "idle": "idle share of all cores in that second, 0 to 1",
+}
 # Of a failover demonstration. A stream's number is its packets' flow.
 PROBES = "probes.csv"
-PROBE_COLUMNS = ("time_s", "stream", "sent", "lost", "hops_mean", "hops_max")
+PROBE_COLUMNS: Columns = {
+    "time_s": "begin of an interval of 0.01 s",
+    "stream": "`watched` (pairs whose minimal path crosses a failed element) or `all` (pairs, one by one)",
+    "sent": "probes of the stream that were sent in the interval",
+    "lost": "of these, probes that never arrived",
+    "hops_mean": "mean number of links between routers that the others took; empty if none arrived",
+    "hops_max": "most links that one of them took; empty if none arrived",
+}
 STREAMS = ("watched", "all")
 EVENTS = "events.csv"
-EVENT_COLUMNS = ("time_s", "event")
+EVENT_COLUMNS: Columns = {
+    "time_s": "time of the event",
+    "event": "a fault, a restoration, a plan that is in place, or the time when all were heard again",
+}
 
 
-def read_csv(path: Path, header: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
+def read_csv(path: Path, header: Collection[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
     """Returns the columns of a table by name.
 
     Args:
@@ -63,7 +98,7 @@ def read_csv(path: Path, header: Sequence[str], later: Sequence[str] = ()) -> di
         ) from None
 
 
-def read_csv_text(text: str, header: Sequence[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
+def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
     """Returns the columns of a table by name.
 
     Args:

@@ -41,14 +41,22 @@ class TrafficSettings:
         pattern: traffic pattern, or collective with its algorithm.
         load: offered load, 0 to 1 of the injection capacity.
         frame_bytes: length of a frame in bytes, without FCS.
-        flows: source ports for each pair of hosts.
-        warmup_s, duration_s: seconds before the measured window (at most, if `steady`), and in it.
+        flows: source ports for each ordered pair of hosts.
+        warmup_s: seconds before the measured window, at most, if `steady`.
+        duration_s: seconds of the measured window.
         seed: seed of the random generator.
         faults: fault schedule, a line for each fault.
         arrivals: arrival process.
         steady: whether the warm-up ends when the throughput is steady.
-        ranks, placement, message_bytes, iterations, warmup_iterations, slices: of a collective.
-        elements, kill_controller, fail_s, restore_s, end_s: of a failover demonstration.
+        ranks: of a collective, the number of ranks.
+        placement: of a collective, the assignment of ranks to hosts.
+        message_bytes: of a collective, the message sizes in bytes.
+        iterations, warmup_iterations: of a collective, measured iterations of each size, and those before.
+        slices: of a collective, the slices of a vector that are worked on side by side.
+        elements: of a failover, the elements that were asked to fail; none for the link that most minimal
+            paths cross.
+        kill_controller: of a failover, whether the controller is killed before.
+        fail_s, restore_s, end_s: of a failover, times of failure, restoration and end in seconds.
         faults_asked: random failures from which the fault schedule was drawn.
     """
 

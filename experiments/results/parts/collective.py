@@ -13,10 +13,13 @@ class CollectiveSize:
 
     Attributes:
         message_bytes: size of the message.
-        iterations: iterations that were completed.
-        completion_ms, completion_ms_min, completion_ms_max: time until the last rank has its result.
-        algorithm_bandwidth_bps: message size over the mean completion time.
-        bus_bandwidth_bps: that times the share of its message that each rank has to send (NCCL tests).
+        iterations: iterations that were completed and count.
+        completion_ms: time until the last rank has its result in ms, mean over the iterations.
+        completion_ms_min: the shortest of these times in ms.
+        completion_ms_max: the longest of these times in ms.
+        algorithm_bandwidth_bps: 8 x `message_bytes` / mean completion time, in bit/s.
+        bus_bandwidth_bps: `algorithm_bandwidth_bps` x 2 (n - 1) / n for an allreduce of n ranks,
+            x (n - 1) / n for an all-to-all, in bit/s; it can be compared with the rate of links (NCCL tests).
     """
 
     message_bytes: int
@@ -30,7 +33,12 @@ class CollectiveSize:
 
 @dataclass(frozen=True)
 class Acknowledgements:
-    """Frames of a collective that carry acknowledgements only."""
+    """Frames of a collective that carry acknowledgements only.
+
+    Attributes:
+        sent: frames that ranks sent.
+        received: frames that arrived.
+    """
 
     sent: int
     received: int
@@ -41,10 +49,12 @@ class CollectiveSummary:
     """Result of a collective; the figures beside `sizes` are those of the largest message.
 
     Attributes:
-        name, algorithm: the collective.
+        name: name of the collective.
+        algorithm: name of its algorithm.
         ranks: number of ranks.
-        message_bytes, iterations, completion_ms, completion_ms_min, completion_ms_max: see CollectiveSize.
-        algorithm_bandwidth_bps, bus_bandwidth_bps: see CollectiveSize.
+        message_bytes, iterations: as in `sizes`, of the largest message that was completed.
+        completion_ms, completion_ms_min, completion_ms_max: as in `sizes`, of the largest message.
+        algorithm_bandwidth_bps, bus_bandwidth_bps: as in `sizes`, of the largest message.
         sizes: the result for each message size.
         wrong_results: ranks with a wrong result, summed over iterations.
         resent: segments that were sent again.

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class InjectedFault:
-    """Fault that was injected, `time_s` seconds after the start of the traffic."""
+    """Fault that was injected, or restored.
+
+    Attributes:
+        time_s: seconds since the start of the traffic.
+        fault: the fault in the words of a fault schedule, as `fail link:s1-s7`.
+    """
 
     time_s: float
     fault: str
@@ -20,10 +25,10 @@ class ReplanRecord:
     Attributes:
         time_s: seconds after the start of the traffic, when the plan was in place.
         failed: names of the failed elements, or `none`.
-        rules: rules that changed.
-        cut_off_pairs: pairs of routers without any path.
-        planning_s: duration of the computation.
-        seconds: duration until it was in place.
+        rules: number of rules that changed.
+        cut_off_pairs: ordered pairs of routers without any path.
+        planning_s: duration of the computation in s.
+        seconds: duration from its begin until it was in place, in s.
     """
 
     time_s: float

@@ -12,9 +12,10 @@ class Interval:
     """Mean over replications with its confidence interval (Student's t).
 
     Attributes:
-        mean: arithmetic mean.
-        ci95: half the width of the 95 % confidence interval; None of a single value.
-        values: value of each replication.
+        mean: arithmetic mean of the replications.
+        ci95: half the width of the 95 % confidence interval of the mean, t s / sqrt(n) with the standard
+            deviation s of n values and Student's t; None of a single value.
+        values: value of each replication that has one.
     """
 
     mean: float
@@ -29,8 +30,9 @@ class Replications:
     Attributes:
         asked: number of replications that were asked for.
         seeds: seeds of those that were measured.
-        offered, accepted, loss: as in Summary.
-        latency_mean_ms, latency_p50_ms, latency_p99_ms, latency_p99_9_ms: as in Latencies.
+        offered, accepted, loss: as in the summary of a run.
+        latency_mean_ms, latency_p50_ms: as `latency_ms` of a run.
+        latency_p99_ms, latency_p99_9_ms: as `latency_ms` of a run.
     """
 
     asked: int

@@ -1,0 +1,190 @@
+"""Page of all keys and columns of results, docs/keys.md, made of the typed records and the tables' columns.
+
+`python -m experiments.report.keys > docs/keys.md`, or `make keys`, makes it anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from experiments.codec import is_omitted
+from experiments.results import collective, tables
+from experiments.results.failover import FailoverSummary, Phase
+from experiments.results.link_loads import LINK_LOADS, LinkLoadRow
+from experiments.results.manifest import RunManifest, SweepManifest
+from experiments.results.model import Summary
+from experiments.results.parts.faults import FaultRecord
+from experiments.results.parts.replications import Interval
+from experiments.results.sweep_points import POINTS, PointRow
+
+_INTRODUCTION = """\
+# Keys of results
+
+Every key of the JSON files and every column of the CSV files that PolarLab writes. This page is made of the
+typed records of `experiments/results/` by `make keys`; a test fails where it is out of date.
+`polarlab.open_results(FOLDER)` reads the files back as these records. [The glossary](glossary.md) has the
+terms, and [an explanation](glossary.md#reading-a-result-loss-offered-and-accepted) of why `accepted` /
+`offered` is not 1 - `loss`.
+
+A name ends with its unit: `_s`, `_ms`, `_bps` (bit/s), `_bytes`, `_packets`. Other numbers are counts, or
+fractions from 0 to 1. `a.b` is the key `b` of the object `a`, `a[].b` that of each object in the list `a`,
+and `a.*.b` that of each object in `a` by name. The measured window is the time after the warm-up."""
+
+# Records that occur in several places have a table of their own.
+_SHARED = (FaultRecord, Interval, Phase)
+
+
+class _Record(NamedTuple):
+    """A record with a heading: its class, and the files that hold it."""
+
+    heading: str
+    kind: type
+    files: str
+
+
+_RECORDS = (
+    _Record("Summary of a run", Summary, "`summary.json`, `points/*.json` of a sweep, `polarlab run --json`"),
+    _Record("Summary of a failover", FailoverSummary, "`summary.json`, `polarlab demo failover --json`"),
+    _Record("Manifest of a run or a failover", RunManifest, "`manifest.json`"),
+    _Record("Manifest of a sweep", SweepManifest, "`manifest.json`"),
+    _Record("Faults", FaultRecord, "`faults` in summaries"),
+    _Record("Interval", Interval, "`repeat` in the summary of a run"),
+    _Record("Phase of a failover", Phase, "`phases` in the summary of a failover"),
+)
+
+
+def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Returns the tables by the names of their files: what a row is of, and their columns."""
+    return {
+        tables.THROUGHPUT: ("host and interval of time", tables.THROUGHPUT_COLUMNS),
+        tables.PAIRS: (
+            "ordered pair of hosts of which one sent to the other in the window",
+            tables.PAIR_COLUMNS,
+        ),
+        tables.HOPS: ("number of hops", tables.HOP_COLUMNS),
+        tables.LATENCY: ("bin of latencies", tables.LATENCY_COLUMNS),
+        tables.LINKS: ("directed link between routers and interval of time", tables.LINK_COLUMNS),
+        LINK_LOADS: (
+            "directed link between routers; `points/` of a sweep has such a table for each point",
+            descriptions(LinkLoadRow),
+        ),
+        tables.CPU: ("second", tables.CPU_COLUMNS),
+        POINTS: ("point of a sweep; an empty cell does not apply", descriptions(PointRow)),
+        collective.COLLECTIVE_SERIES: ("iteration of a collective", collective.ITERATION_COLUMNS),
+        collective.RANKS: ("rank and iteration of a collective", collective.RANK_COLUMNS),
+        tables.PROBES: ("stream of probes of a failover and interval of time", tables.PROBE_COLUMNS),
+        tables.EVENTS: ("event of a failover", tables.EVENT_COLUMNS),
+    }
+
+
+def descriptions(kind: type) -> dict[str, str]:
+    """Returns the descriptions of a dataclass's fields, from its docstring and those of its bases.
+
+    Args:
+        kind: a dataclass whose docstring has a section `Attributes`.
+    """
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        found |= _attributes(inspect.cleandoc(base.__doc__ or "")) if is_dataclass(base) else {}
+    return {field.name: found[field.name] for field in fields(kind) if field.name in found}
+
+
+def _attributes(docstring: str) -> dict[str, str]:
+    """Returns the entries of a docstring's section `Attributes`, several names of one under each."""
+    _, _, section = docstring.partition("Attributes:\n")
+    found = {}
+    for entry in re.split(r"\n(?=    \w)", section.rstrip()):
+        names, _, text = entry.strip().partition(": ")
+        for name in names.split(", "):
+            found[name] = " ".join(text.split())
+    return found
+
+
+def undescribed() -> list[str]:
+    """Returns the keys of all records that have no description."""
+    return [
+        f"{record.heading}: {name}" for record in _RECORDS for name, _, text in _rows(record.kind) if not text
+    ]
+
+
+def keys_page() -> str:
+    """Returns the page as Markdown."""
+    parts = [_INTRODUCTION]
+    for record in _RECORDS:
+        parts.append(f"## {record.heading}\n\nIn {record.files}.")
+        rows = [(f"`{name}`", kind, _cell(text)) for name, kind, text in _rows(record.kind)]
+        parts.append(_table(("key", "type", "meaning"), rows))
+    parts.append("## Tables\n\nTimes are in seconds since the start of the traffic.")
+    for file, (holds, columns) in table_columns().items():
+        cells = [(f"`{name}`", _cell(text)) for name, text in columns.items()]
+        parts += [f"### {file}\n\nA row per {holds}.", _table(("column", "meaning"), cells)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("None", "null").removesuffix(".")
+
+
+def _rows(kind: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yields name, type and description of each key of a record, those of nested records after their own."""
+    hints, texts = get_type_hints(kind), descriptions(kind)
+    for field in fields(kind):
+        name, hint = prefix + field.name, hints[field.name]
+        kind_text = _type_text(hint)
+        if is_omitted(field):
+            kind_text = f"{kind_text.removesuffix(' or null')}, or absent"
+        yield name, kind_text, texts.get(field.name, "")
+        inner, suffix = _record_in(hint)
+        if inner is not None and inner not in _SHARED:
+            yield from _rows(inner, f"{name}{suffix}.")
+
+
+def _record_in(hint: Any) -> tuple[type | None, str]:
+    """Returns the record that values of a type hold, if they do, and how its keys follow the name."""
+    if is_dataclass(hint) and isinstance(hint, type):
+        return hint, ""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        chosen = [found for found in map(_record_in, parts) if found[0] is not None]
+        return chosen[0] if chosen else (None, "")
+    if origin is tuple:
+        return _record_in(parts[0])[0], "[]"
+    if origin is not None and issubclass(origin, Mapping):
+        return _record_in(parts[1])[0], ".*"
+    return None, ""
+
+
+_SIMPLE = {int: "integer", float: "number", str: "text", bool: "true or false", type(None): "null"}
+
+
+def _type_text(hint: Any) -> str:
+    """Returns a type in words of JSON."""
+    if hint in _SIMPLE:
+        return _SIMPLE[hint]
+    if is_dataclass(hint) and isinstance(hint, type):
+        headings = {record.kind: record.heading for record in _RECORDS}
+        if hint not in _SHARED:
+            return "object"
+        anchor = headings[hint].lower().replace(" ", "-")
+        return f"object: [{headings[hint].lower()}](#{anchor})"
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(map(_type_text, parts)))
+    if origin is tuple:
+        return f"list of {_type_text(parts[0])}s"
+    return f"object of {_type_text(parts[1])}s" if parts[1] in (int, float, str) else "object"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(keys_page())
