@@ -24,6 +24,13 @@ class FaultInjector:
         self._powered_off: set[int] = set()
         self._hanging: set[int] = set()
 
+    @property
+    def standing(self) -> tuple[Element, ...]:
+        """The elements that have failed and were not restored."""
+        switches = [Element(ElementKind.SWITCH, (router,)) for router in sorted(self._powered_off)]
+        hanging = [Element(ElementKind.HANG, (router,)) for router in sorted(self._hanging)]
+        return (*switches, *hanging, *map(link_element, self._links_down))
+
     def fail(self, element: Element) -> None:
         """Makes an element fail; one that has failed already stays so.
 
@@ -72,19 +79,15 @@ class FaultInjector:
 
     def restore_all(self) -> None:
         """Restores everything."""
-        for router in sorted(self._powered_off):
-            self.restore(Element(ElementKind.SWITCH, (router,)))
-        for router in sorted(self._hanging):
-            self.restore(Element(ElementKind.HANG, (router,)))
-        for link in list(self._links_down):
-            self.restore(link_element(link))
+        for element in self.standing:
+            self.restore(element)
 
     def _covered(self, element: Element) -> list[Link]:
         return [link for link in self._topology.link_list if element.covers(link)]
 
     def _start_unless_failed(self, router: int) -> None:
         if router not in self._powered_off and router not in self._hanging:
-            self._vswitch(router).start_daemon_again()
+            self._vswitch(router).start_again()
 
     def _set_link_down(self, link: Link) -> None:
         if link not in self._links_down:

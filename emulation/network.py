@@ -19,6 +19,7 @@ from emulation import requirements
 from emulation.cleanup import exclusive_run_dir, signals_deferred
 from emulation.impairment import check_impairment
 from emulation.mininet_topo import FabricTopo
+from emulation.node_shell import LastingNode
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
 from emulation.shaping import check_shaping, reshaping_commands, shaping_commands
@@ -176,14 +177,22 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def ended_processes(self) -> list[str]:
         """Returns the switches' programs and the nodes' shells that have ended, each described."""
-        switches = [
+        shells = [f"the shell of {node.name}" for node in self.nodes_without_shell()]
+        return self.ended_programs() + shells
+
+    def ended_programs(self) -> list[str]:
+        """Returns the switches' programs that have ended by themselves, each described."""
+        return [
             f"{program} of {switch.name}"
             for switch in self.switches
             if switch.vswitch
             for program in switch.vswitch.ended_programs()
         ]
-        nodes: list[Any] = [*self.switches, *self.hosts]
-        return switches + [f"the shell of {n.name}" for n in nodes if n.shell.poll() is not None]
+
+    def nodes_without_shell(self) -> list[LastingNode]:
+        """Returns the nodes whose shells have ended."""
+        nodes: list[LastingNode] = [*self.switches, *self.hosts]
+        return [node for node in nodes if node.shell_ended]
 
     def namespace_pids(self) -> dict[str, int]:
         """Returns the id of a process in each host's network namespace, by host name."""

@@ -10,15 +10,18 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mininet.link import Intf, Link
 from mininet.node import Host, Switch
 
+from emulation.node_shell import LastingNode
 from emulation.open_vswitch import SwitchSettings, VSwitch, start_all
 from topology.links import LinkSpec
+
+_DPCTL_TIMEOUT_S = 10  # of a command that asks a switch; one that hangs does not answer
 
 
 class FabricInterface(Intf):  # type: ignore[misc]
@@ -69,7 +72,7 @@ def _mac(interface: Intf) -> str:
     return ""
 
 
-class FabricHost(Host):  # type: ignore[misc]
+class FabricHost(LastingNode, Host):  # type: ignore[misc]
     """A host; the network configures its interface with the host's addresses."""
 
     def configDefault(self, **_params: Any) -> dict[str, str]:
@@ -97,7 +100,7 @@ class SwitchContext:
     link_spec: LinkSpec
 
 
-class FabricSwitch(Switch):  # type: ignore[misc]
+class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
     """A switch with a namespace and an Open vSwitch of its own."""
 
     # Mininet gives this only to switches without a namespace, and reads it of all.
@@ -110,9 +113,15 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         self.vswitch: VSwitch | None = None
 
     def start(self, controllers: Sequence[Any]) -> None:
-        """Starts the switch again after `stop`; `batchStartup` starts all of them side by side."""
+        """Starts the programs that do not run, after `stop` or a crash; `batchStartup` starts all of them."""
         if self.vswitch:
-            self.vswitch.start_daemon_again()
+            self.vswitch.start_again()
+
+    def renew_shell(self) -> None:
+        """Starts the shell again if it has ended; the switch's programs are started through it."""
+        super().renew_shell()
+        if self.vswitch:
+            self.vswitch.settings = replace(self.vswitch.settings, namespace_pid=self.pid)
 
     @classmethod
     def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
@@ -146,7 +155,8 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         if not self.vswitch:
             return f"{self.name} is not running\n"
         command, *rest = arguments
-        return str(self.cmd("ovs-ofctl", "-OOpenFlow13", command, self.vswitch.management, *rest))
+        limit = f"--timeout={_DPCTL_TIMEOUT_S}"
+        return str(self.cmd("ovs-ofctl", limit, "-OOpenFlow13", command, self.vswitch.management, *rest))
 
     def connected(self) -> bool:
         """Returns whether the switch is connected to its controller."""

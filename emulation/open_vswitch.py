@@ -35,6 +35,7 @@ MAX_IDLE_MS = 60_000  # lifetime of a cached flow without packets; Open vSwitch'
 _BATCH, _TRIM_BYTES = 32, 128 << 10
 _KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
 
+_SERVER, _DAEMON = "ovsdb-server", "ovs-vswitchd"  # a switch's programs, in the order of their start
 _DATAPATH_TYPES = {"user": "netdev", "kernel": "system"}
 # A frame that matches no rule (an Ethernet type for experiments): to send it, a switch opens its sockets.
 _FIRST_FRAME = "ff" * 6 + "020000000000" + "88b5" + "00" * 46
@@ -77,7 +78,10 @@ class VSwitch:
     def start_database(self, template: Path) -> None:
         """Starts ovsdb-server on a copy of an empty database."""
         shutil.copy(template, self._file("db"))
-        self._start(["ovsdb-server", str(self._file("db")), f"--remote=punix:{self._file('sock')}"])
+        self.processes.append(self._start_server())
+
+    def _start_server(self) -> subprocess.Popen[bytes]:
+        return self._start([_SERVER, str(self._file("db")), f"--remote=punix:{self._file('sock')}"])
 
     def configure(self, controller: str) -> subprocess.Popen[str]:
         """Starts the program that writes the switch's configuration; the caller calls `finish` on it."""
@@ -99,7 +103,7 @@ class VSwitch:
 
     def start_daemon(self) -> None:
         """Starts ovs-vswitchd on the configuration that the database holds."""
-        self._start(["ovs-vswitchd", f"unix:{self._file('sock')}"])
+        self.processes.append(self._start([_DAEMON, f"unix:{self._file('sock')}"]))
 
     def kill_daemon(self) -> None:
         """Kills ovs-vswitchd, and with it the switch's rules.
@@ -118,15 +122,21 @@ class VSwitch:
 
     @property
     def daemon_killed(self) -> bool:
-        """Whether `kill_daemon` was called and `start_daemon_again` was not since."""
+        """Whether `kill_daemon` was called and `start_again` was not since."""
         return len(self.processes) == 1
 
-    def start_daemon_again(self) -> None:
-        """Starts ovs-vswitchd after `kill_daemon`, without any rules.
+    def start_again(self) -> None:
+        """Starts the programs that have ended, by `kill_daemon` or by themselves, without any rules.
 
         Raises:
             CommandError: the switch does not come up.
         """
+        ended = self.ended_programs()
+        if _SERVER in ended:
+            self.processes[0] = self._start_server()
+            _wait([self], lambda switch: switch.database_ready, "database")
+        if _DAEMON in ended:
+            self.kill_daemon()  # removes what it left
         if not self.daemon_killed:
             return
         self.start_daemon()
@@ -175,16 +185,14 @@ class VSwitch:
 
     def ended_programs(self) -> list[str]:
         """Returns the names of the switch's programs that have ended."""
-        names = ("ovsdb-server", "ovs-vswitchd")
-        return [
-            name for name, process in zip(names, self.processes, strict=False) if process.poll() is not None
-        ]
+        pairs = zip((_SERVER, _DAEMON), self.processes, strict=False)
+        return [name for name, process in pairs if process.poll() is not None]
 
-    def _start(self, argv: list[str]) -> None:
+    def _start(self, argv: list[str]) -> subprocess.Popen[bytes]:
         control = f"--unixctl={self._file(f'{argv[0]}.ctl')}"
         command = [*argv, *_QUIET, "--no-chdir", control, f"--log-file={self._log_file}"]
         with open(self._log_file, "ab") as log:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 in_namespaces_of(self.settings.namespace_pid, command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -192,7 +200,6 @@ class VSwitch:
                 env=marked_environment(self._environment),
                 start_new_session=True,
             )
-        self.processes.append(process)
 
     @property
     def _environment(self) -> dict[str, str]:

@@ -55,6 +55,7 @@ def run_measured_traffic(
     options: TrafficOptions,
     progress: Callable[[TrafficSnapshot], None],
     starts: Callable[[Clock], None] = lambda _clock: None,
+    ends: Callable[[], bool] = lambda: False,
 ) -> TrafficResult:
     """Runs warm-up and measured traffic.
 
@@ -63,6 +64,7 @@ def run_measured_traffic(
         options: specification of the traffic.
         progress: takes the counts so far, several times a second.
         starts: called once with the clock, just before the first packet.
+        ends: returns whether the traffic is to end now, before its time.
 
     Raises:
         TrafficError: a traffic process failed.
@@ -91,7 +93,7 @@ def run_measured_traffic(
         most_packets_per_s,
     )
     job = make_job(fabric, schedule, options.frame_bytes, _TRAFFIC_RUN_ID, options.flows, window_ns)
-    return run_traffic(job, marked_environment(), fabric.network.run_dir, progress, starts, steady)
+    return run_traffic(job, marked_environment(), fabric.network.run_dir, progress, starts, steady, ends)
 
 
 def make_job(

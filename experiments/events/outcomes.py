@@ -149,18 +149,21 @@ class FiguresDrawn(Event):
 
 @dataclass(frozen=True)
 class CommandFailed(Event):
-    """A line given with `--exec` failed."""
+    """A line of `--exec`, a file or a pipe failed."""
 
     line: str
     status: int
+    reason: str = ""
 
     def __str__(self) -> str:
-        return f"`{self.line}` failed with status {self.status}"
+        return f"`{self.line}` failed" + (
+            f": {self.reason}" if self.reason else f" with status {self.status}"
+        )
 
 
 @dataclass(frozen=True)
 class PromptOpened(Event):
-    """Mininet's prompt is open."""
+    """The prompt is open."""
 
     def __str__(self) -> str:
-        return "Mininet's prompt; `help` lists its commands, `exit` takes the fabric down"
+        return "the prompt: `help` lists its commands, `exit` takes the fabric down"

@@ -12,7 +12,7 @@ from routing.registry import make_plan, routing
 from routing.replan.replan import surviving_plan
 from routing.verification.forwarding_states import StateSpace
 from routing.verification.paths import PacketPath, packet_paths
-from topology.addressing import switch_name
+from topology.addressing import Host, switch_name
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.failures import NO_FAILURE, Failure, failure_of
@@ -86,10 +86,7 @@ def explain(topology: Topology, name: str, source: int, destination: int) -> Exp
     """
     if source == destination:
         raise ParameterError(f"{switch_name(source)} is both ends; choose two switches")
-    counts = topology.host_counts(1)
-    for router in (source, destination):
-        if not counts[router]:
-            raise ParameterError(f"{switch_name(router)} must have hosts, got a router without any")
+    check_has_hosts(topology, source, destination)
     plan = make_plan(topology, 1, name)
     space = StateSpace(plan)
     taken, possible = _both(space, source, destination, NO_FAILURE)
@@ -102,6 +99,30 @@ def explain(topology: Topology, name: str, source: int, destination: int) -> Exp
         shortest=routing(name).shortest,
         failures=tuple(_failed(plan, space, source, destination, ends) for ends in links),
     )
+
+
+def check_has_hosts(topology: Topology, *routers: int) -> None:
+    """Raises ParameterError unless all of some routers have hosts."""
+    counts = topology.host_counts(1)
+    for router in routers:
+        if not counts[router]:
+            raise ParameterError(f"{switch_name(router)} must have hosts, got a router without any")
+
+
+def paths_between(
+    plan: RoutePlan, source: Host, destination: Host, failure: Failure
+) -> tuple[tuple[ListedPath, ...], tuple[ListedPath, ...]]:
+    """Returns the paths that packets of two hosts take, and those that the controller may choose.
+
+    Args:
+        plan: the plan that the switches hold.
+        source: the host that sends.
+        destination: a host of another router.
+        failure: the links and switches that have failed.
+    """
+    paths = packet_paths(StateSpace(plan), source, destination, failure)
+    taken = [path for path in paths if path.share > 0]
+    return _listed(taken), _listed([path for path in paths if not path.share])
 
 
 def _both(
@@ -138,21 +159,22 @@ def _failed(
 
 def lines_of(explanation: Explanation) -> list[str]:
     """Returns an explanation as lines for people."""
-    lines = [*explanation.geometry, "", f"Under {explanation.routing}", *_path_lines(explanation.ways)]
+    lines = [*explanation.geometry, "", f"Under {explanation.routing}", *path_lines(explanation.ways)]
     if explanation.alternatives:
         lines += ["", "The controller may send some flows by these paths instead, when queues are full:"]
-        lines += _path_lines(explanation.alternatives)
+        lines += path_lines(explanation.alternatives)
     for failure in explanation.failures:
         lines += ["", f"If {failure.failed} fails, the switches by themselves send packets"]
-        lines += _path_lines(failure.switches_alone)
+        lines += path_lines(failure.switches_alone)
         again = "and after the controller has planned again"
         if len(failure.planned_again) == 1 < len(explanation.ways) and not explanation.shortest:
             again += ", minimally until the failure is repaired,"
-        lines += [again, *_path_lines(failure.planned_again)]
+        lines += [again, *path_lines(failure.planned_again)]
     return lines
 
 
-def _path_lines(paths: tuple[ListedPath, ...]) -> list[str]:
+def path_lines(paths: tuple[ListedPath, ...]) -> list[str]:
+    """Returns paths as lines for people, the first dozen of them."""
     lines = []
     for path in paths[:_MOST_LISTED]:
         hops = len(path.switches) - 1

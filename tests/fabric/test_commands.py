@@ -16,7 +16,6 @@ from conftest import (
     POLARLAB,
     TIMEOUT_S,
     completed,
-    eventually_missing,
     marked_processes,
     one_line,
     polarlab,
@@ -24,9 +23,7 @@ from conftest import (
     wait_for_line,
 )
 from documents import ROOT
-from mininet.log import lg
 
-from emulation.mininet_cli import run_lines
 from traffic.workload.patterns import Pattern
 from traffic.workload.schedule import PatternSchedule
 
@@ -59,41 +56,6 @@ def test_a_line_that_fails_ends_with_status_1():
     assert done.returncode == 1
     assert "later" not in done.stdout
     assert "`h1_1 false`" in done.stderr
-
-
-@pytest.fixture
-def prompt(er2, capsys):
-    """Runs lines of the prompt on a fabric that is up; returns the line that failed, and the output."""
-    yield lambda *lines: (run_lines(er2.network, lines), capsys.readouterr().out)
-    for handler in lg.handlers:  # pytest's own stream ends with the test
-        handler.stream = sys.__stderr__
-
-
-@pytest.mark.parametrize("line", ["h99_1 ping h1_1", "link s1 nowhere down", "switch s99 stop"])
-def test_a_line_that_mininet_cannot_do_has_failed(prompt, line):
-    failed, _ = prompt(line, "h1_1 echo later")
-    assert failed.line == line
-    assert failed.status > 0
-
-
-def test_lines_after_exit_are_not_run(prompt):
-    failed, printed = prompt("h1_1 echo before", "exit", "h1_1 echo later")
-    assert failed is None
-    assert "before" in printed
-    assert "later" not in printed
-
-
-def test_a_switch_that_is_stopped_at_the_prompt_hurts_no_other_and_can_be_started_again(prompt, er2):
-    failed, printed = prompt("switch s3 stop", "h1_1 ping -c 2 -i 0.2 h2_1", "switch s3 start")
-    assert failed is None, printed
-    assert " 0% packet loss" in printed
-    eventually_missing(er2)
-
-
-def test_a_line_that_ends_its_own_shell_is_told_and_does_not_hang():
-    done = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 exit")
-    assert done.returncode == 4
-    assert "h1_1" in one_line(done.stderr)
 
 
 def test_ctrl_c_ends_a_line_and_all_that_follow():

@@ -36,6 +36,7 @@ def run_traffic(
     progress: Callable[[TrafficSnapshot], None] = lambda _snapshot: None,
     starts: Callable[[Clock], None] = lambda _clock: None,
     steady: SteadyState | None = None,
+    ends: Callable[[], bool] = lambda: False,
 ) -> TrafficResult:
     """Runs a job to its end, by one process that sends and one that collects.
 
@@ -46,6 +47,7 @@ def run_traffic(
         progress: called several times a second.
         starts: called once, just before the schedule's start, with its clock.
         steady: the criterion that begins the window of a job without one.
+        ends: returns whether the window is to end now, before its time; packets on their way still count.
 
     Raises:
         TrafficError: one of the two processes failed.
@@ -57,7 +59,7 @@ def run_traffic(
         starting = (TrafficProcess(role, job.to_dict(), path, environment) for role, path in paths.items())
         with started(starting) as processes:
             collector, sender = processes
-            window = _Window(job, steady, processes)
+            window = _Window(job, steady, processes, ends)
 
             def look(seconds: float) -> None:
                 window.look(seconds)
@@ -127,22 +129,36 @@ def run_collective(
 
 
 class _Window:
-    """The measured window: the job's own, or begun when its criterion says so."""
+    """The measured window: the job's own, or begun when its criterion says so; it may end before its time."""
 
-    def __init__(self, job: TrafficJob, steady: SteadyState | None, processes: list[TrafficProcess]) -> None:
+    def __init__(
+        self,
+        job: TrafficJob,
+        steady: SteadyState | None,
+        processes: list[TrafficProcess],
+        ends: Callable[[], bool],
+    ) -> None:
         self.window_ns = job.window_ns
         self.steady: bool | None = None
-        self._criterion, self._processes = steady, processes
+        self._criterion, self._processes, self._ends = steady, processes, ends
+        self._ended = False
 
     def look(self, seconds: float) -> None:
         """Begins the window once the criterion is reached; `seconds` have passed since the start."""
+        # From then on, the processes know the window.
+        next_ns = round(seconds * _NS) + _WINDOW_LEAD_NS
         criterion = self._criterion
-        if self.window_ns is not None or criterion is None:
-            return
-        steady = criterion.reached(*self._processes[0].counts.byte_totals())
-        if steady or seconds >= criterion.most_s:
-            self.steady = steady
-            begin_ns = round(seconds * _NS) + _WINDOW_LEAD_NS
-            self.window_ns = begin_ns, begin_ns + criterion.duration_ns
-            for process in self._processes:
-                process.send({"window_ns": self.window_ns})
+        if self.window_ns is not None:
+            if not self._ended and self._ends():
+                self._ended = True
+                self._set(min(self.window_ns[0], next_ns), min(self.window_ns[1], next_ns))
+        elif criterion is not None:
+            steady = criterion.reached(*self._processes[0].counts.byte_totals())
+            if steady or seconds >= criterion.most_s:
+                self.steady = steady
+                self._set(next_ns, next_ns + criterion.duration_ns)
+
+    def _set(self, begin_ns: int, end_ns: int) -> None:
+        self.window_ns = begin_ns, end_ns
+        for process in self._processes:
+            process.send({"window_ns": self.window_ns})

@@ -1,4 +1,4 @@
-"""`polarlab up`: a fabric with Mininet's prompt, or with single lines of it."""
+"""`polarlab up`: a fabric with a prompt, or with single lines of it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from polarlab.cli.progress import ConsoleProgress
 from topology.errors import UsageError
 from topology.exit_status import Status
 
-SUMMARY = "a fabric with Mininet's prompt (root)"
+SUMMARY = "a fabric with a prompt: Mininet's commands, failures, loads, paths, traffic (root)"
 EXAMPLES = (
     'sudo polarlab up polarfly --q 3 --exec "h1_1 ping -c 3 h5_1"',
     "sudo polarlab up polarfly --q 3",
+    'sudo polarlab up polarfly --q 3 --exec "fail link:s3-s8" --exec "path s3 s8"',
+    "sudo polarlab up polarfly --q 3 < lines.txt",
     "sudo polarlab up polarstar --q 2 --supernode iq --degree 3 --link-rate 10Mbit",
     'sudo polarlab up polarfly --q 3 --link-delay 5 --link-loss 0.01 --exec "h1_1 ping -c 9 h5_1"',
 )
@@ -34,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Launches a fabric and opens its prompt; returns NEGATIVE if a line of --exec fails."""
+    """Launches a fabric and opens its prompt; returns NEGATIVE if a line fails that was not typed."""
     from emulation.requirements import require_emulation
     from polarlab.cli.options.fabric import read_fabric
 
@@ -42,21 +44,14 @@ def run(arguments: argparse.Namespace) -> Status:
     if options.calibrate:
         raise UsageError("--link-rate auto needs a run's traffic, which `up` does not have; give a rate")
     require_emulation()
-    from emulation.mininet_cli import open_prompt, run_lines
-    from experiments.events.outcomes import CommandFailed, PromptOpened
     from experiments.live_fabric import live_fabric, report_ingress_drops
+    from experiments.session.fabric_session import FabricSession
+    from polarlab.cli.prompt.announcer import Announcer
+    from polarlab.cli.prompt.face import serve
 
     with ConsoleProgress() as progress, live_fabric(options, progress) as fabric:
-        status = Status.DONE
-        if arguments.lines:
-            progress.rest()  # the terminal is the lines' now
-            failed = run_lines(fabric.network, arguments.lines)
-            if failed:
-                progress(CommandFailed(failed.line, failed.status))
-                status = Status.NEGATIVE
-        else:
-            progress(PromptOpened())
-            progress.rest()
-            open_prompt(fabric.network)
+        announcer = Announcer(progress)
+        with FabricSession(fabric, announcer) as session:
+            failed = serve(session, announcer, arguments.lines)
         report_ingress_drops(fabric.network, progress)
-    return status
+    return Status.NEGATIVE if failed else Status.DONE

@@ -24,7 +24,7 @@ class Switch:
     def kill_daemon(self):
         self.runs = False
 
-    def start_daemon_again(self):
+    def start_again(self):
         self.runs = True
 
 

@@ -1,0 +1,307 @@
+"""Mininet's command line on a fabric: no line ends it, and an error of a line is one line."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import select
+import shlex
+import sys
+import termios
+import threading
+from cmd import Cmd
+from collections.abc import Callable, Iterator
+from typing import IO, Any, Self
+
+from mininet.cli import CLI
+from mininet.log import lg, output
+
+from emulation.node_shell import LastingNode, ShellEnded
+from emulation.nodes import FabricHost
+from topology.errors import PolarLabError, UsageError
+from topology.exit_status import Status, Terminated
+
+_LOOK_EVERY_MS = 200
+_SETTLE_MS = 2000  # for an interrupted command to end
+_MOST_BYTES = 4000  # of a line: what a terminal passes on at once
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_COMMENT = re.compile(r"(^|\s)#.*")
+_TOLERATED = re.compile(r"\|\|\s*true\s*$")
+
+
+class NodeCLI(CLI):  # type: ignore[misc]
+    """Mininet's command line: lines, commands on nodes, and the terminal.
+
+    Attributes:
+        status: the exit status of the line that ran last; 0 if it did not fail.
+        reason: the error of that line, if it was not printed.
+        terminal: the terminal whose keys running commands get; None if there is none.
+        busy: held while a line runs.
+    """
+
+    prompt = "polarlab> "
+
+    def __init__(self, network: Any, terminal: IO[str] | None = None) -> None:
+        """Prepares the command line; `run_line` runs lines.
+
+        Args:
+            network: the fabric's network, up.
+            terminal: the terminal on which lines are typed; None if they come from elsewhere.
+        """
+        Cmd.__init__(self, stdin=terminal)  # Mininet's own opens the prompt
+        self.mn, self.terminal = network, terminal
+        self.locals, self.inputFile = {"net": network}, None
+        self.status, self.reason = 0, ""
+        self.busy: contextlib.AbstractContextManager[Any] = threading.RLock()
+        self._errors = _ErrorCounter()
+
+    def __enter__(self) -> Self:
+        """Sends Mininet's messages to standard output, where a user expects results."""
+        # A reader that closes the pipe early (`| head`) is not an error to report.
+        logging.raiseExceptions = False
+        for handler in lg.handlers:
+            handler.setStream(sys.stdout)
+        lg.addHandler(self._errors)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        lg.removeHandler(self._errors)
+
+    # ---- lines ----
+
+    def read_line(self) -> str:
+        """Reads a line from the terminal.
+
+        Raises:
+            EOFError: there are no more.
+        """
+        return input(self.prompt)
+
+    def run_line(self, line: str) -> bool:
+        """Runs a line as if typed, and sets `status`; returns whether it leaves the prompt."""
+        self.status, self.reason, errors = 0, "", self._errors.count
+        line, tolerated = self._without_tolerance(line)
+        left = False
+        with self.busy, self._terminal_kept():
+            try:
+                left = self.onecmd(line)
+            except KeyboardInterrupt:
+                output("\n")
+                self.fail_line(Status.INTERRUPTED)
+                self._settle()
+        if self._errors.count > errors:
+            self.fail_line(1)
+        if tolerated:
+            self.status = 0
+            if self.reason:
+                _print_error(self.reason)
+        return left
+
+    def onecmd(self, line: str) -> bool:
+        """Runs a line or a part of one, such as that behind `time`; returns whether it leaves the prompt."""
+        try:
+            if not self._names_node(line):
+                line = _COMMENT.sub("", line)
+            _check_line(line)
+            return bool(super().onecmd(line))
+        except ShellEnded as ended:
+            self.fail_line(1)
+            ended.node.renew_shell()
+            self.shell_renewed(ended.node)
+        except PolarLabError as error:
+            self.complain(str(error))
+        except Terminated:
+            raise
+        except SystemExit:
+            self.complain("a line cannot end the fabric; `exit` leaves the prompt")
+        except Exception as error:  # a line may fail anywhere in Mininet; the fabric must outlive it
+            self.complain(f"{type(error).__name__}: {error}")
+        return False
+
+    def fail_line(self, status: int) -> None:
+        """Notes that the running line failed; the first status counts."""
+        self.status = self.status or status
+
+    def complain(self, text: str) -> None:
+        """Takes an error of the running line, which has failed.
+
+        On a terminal it is printed at once. Elsewhere the first one is kept as `reason`.
+        """
+        text = " ".join(text.split())
+        if self.terminal or self.reason:
+            _print_error(text)
+        else:
+            self.reason = text
+        self.fail_line(1)
+
+    def shell_renewed(self, node: LastingNode) -> None:
+        """Tells that the shell of a node ended during a line and was started again."""
+        self.complain(f"the shell of {node.name} has ended and was started again")
+
+    def program_started(self, node: LastingNode, command: str, pid: int) -> None:
+        """Takes a program that a line put into the background of a node."""
+
+    # ---- commands on nodes ----
+
+    def default(self, line: str) -> None:
+        """Runs a command on the node that the first word of a line names.
+
+        Raises:
+            ShellEnded: the shell of the node has ended.
+            UsageError: the first word is neither a command nor a node.
+        """
+        name, _, command = line.strip().partition(" ")
+        if name not in self.mn:
+            raise UsageError(f"unknown command: {name}; `help` lists the commands, `nodes` the nodes")
+        if not command.strip():
+            raise UsageError(f"a command for {name} must follow its name, as `{name} ip address`")
+        node: LastingNode = self.mn[name]
+        if node.waiting:  # Mininet was interrupted in one of its own commands
+            self._settle()
+        node.guard_shell()
+        output(node.pending_output())
+        # The shell gets the command in quotes: one that is not complete is its error, and waits for nothing.
+        quoted = shlex.quote(self._with_addresses(command))
+        node.sendCmd(f"eval {quoted}" + ("" if self.terminal else " </dev/null"))
+        self.waitForNode(node)
+        node.ask_status()
+        status = self._pump(node, node.read_status)
+        self.fail_line(status)
+        if node.new_background_pid is not None:
+            self.program_started(node, command.strip(), node.new_background_pid)
+
+    def waitForNode(self, node: LastingNode) -> None:
+        """Prints the output of a node's command until its end.
+
+        Raises:
+            ShellEnded: the command ended the node's shell.
+        """
+
+        def show() -> int | None:
+            output(node.monitor(findPid=False))
+            return None if node.waiting else 0
+
+        if node.waiting:
+            self._pump(node, show)
+
+    def _pump(self, node: LastingNode, read: Callable[[], int | None]) -> int:
+        """Passes keys on to a node, and has its output read until that returns a number, which it returns.
+
+        The first Ctrl-C interrupts the node's command, the second one kills its shell.
+        """
+        poller = select.poll()
+        poller.register(node.stdout, select.POLLIN)
+        keys = self.terminal.fileno() if self.terminal else None
+        if keys is not None:
+            poller.register(keys, select.POLLIN)
+        interrupted = False
+        with self._key_by_key():
+            while True:
+                try:
+                    ready = {descriptor for descriptor, _ in poller.poll(_LOOK_EVERY_MS)}
+                    if keys is not None and keys in ready:
+                        node.write(os.read(keys, 1024).decode(errors="replace"))
+                    if node.stdout.fileno() in ready:
+                        number = read()
+                        if number is not None:
+                            return number
+                    elif not ready:
+                        node.check_shell()
+                except KeyboardInterrupt:
+                    if interrupted:
+                        node.end_shell()
+                    else:
+                        node.sendInt()
+                    interrupted = True
+
+    def _settle(self) -> None:
+        """Interrupts the commands that nodes still run; a shell that does not answer is started again."""
+        for node in self.mn.values():
+            if node.waiting:
+                node.sendInt()
+                with contextlib.suppress(ShellEnded):
+                    while node.waiting and node.waitReadable(_SETTLE_MS):
+                        node.monitor(findPid=False)
+                    if node.waiting:
+                        node.end_shell()
+                if node.shell_ended:
+                    node.renew_shell()
+                    self.shell_renewed(node)
+
+    def _with_addresses(self, command: str) -> str:
+        """Returns a command with hosts' addresses for their names; switches have none and keep theirs."""
+        return re.sub(r"(?<!\S)h\d+_\d+(?!\S)", self._address, command)
+
+    def _address(self, name: re.Match[str]) -> str:
+        known = name[0] in self.mn and isinstance(self.mn[name[0]], FabricHost)
+        return str(self.mn[name[0]].IP()) if known else name[0]
+
+    def _names_node(self, line: str) -> bool:
+        return line.strip().partition(" ")[0] in self.mn
+
+    def _without_tolerance(self, line: str) -> tuple[str, bool]:
+        """Returns a line without `|| true` at its end, and whether it had that; shells have their own."""
+        if self._names_node(line):
+            return line, False
+        stripped, count = _TOLERATED.subn("", line)
+        return stripped, bool(count)
+
+    # ---- the terminal ----
+
+    def isatty(self) -> bool:
+        """Returns whether lines are typed on a terminal."""
+        return self.terminal is not None
+
+    @contextlib.contextmanager
+    def _terminal_kept(self) -> Iterator[None]:
+        """Has the terminal, and standard input, after a line as they were before it."""
+        before = termios.tcgetattr(self.terminal) if self.terminal else None
+        try:
+            yield
+        finally:
+            if before and self.terminal:
+                termios.tcsetattr(self.terminal, termios.TCSADRAIN, before)
+            if sys.stdin is None or sys.stdin.closed:  # Python's exit() closes it
+                sys.stdin = open(0, closefd=False)  # noqa: SIM115  # for as long as the program runs
+
+    @contextlib.contextmanager
+    def _key_by_key(self) -> Iterator[None]:
+        """Has the terminal pass on keys one by one; Ctrl-C remains a signal."""
+        if self.terminal is None:
+            yield
+            return
+        before = termios.tcgetattr(self.terminal)
+        attributes = termios.tcgetattr(self.terminal)
+        attributes[3] &= ~termios.ICANON
+        termios.tcsetattr(self.terminal, termios.TCSADRAIN, attributes)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(self.terminal, termios.TCSADRAIN, before)
+
+
+class _ErrorCounter(logging.Handler):
+    """A counter of the errors that Mininet logs."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.count = 0
+
+    def emit(self, _record: logging.LogRecord) -> None:
+        self.count += 1
+
+
+def _print_error(text: str) -> None:
+    sys.stdout.flush()
+    print(f"*** {text}", file=sys.stderr, flush=True)
+
+
+def _check_line(line: str) -> None:
+    """Raises UsageError unless a shell's terminal passes the line on as it is."""
+    found = _CONTROL_CHARACTERS.search(line)
+    if found:
+        raise UsageError(f"a line must not have control characters, got {found[0]!r}")
+    if len(line.encode(errors="replace")) > _MOST_BYTES:
+        raise UsageError(f"a line must be at most {_MOST_BYTES} bytes, got {len(line.encode())}")

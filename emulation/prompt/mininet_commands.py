@@ -1,0 +1,119 @@
+"""Commands of Mininet that would end the fabric, hang, or swallow lines, replaced by ones that do not."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import stat
+import subprocess
+from pathlib import Path
+from typing import IO, Any
+
+import mininet.cli
+from mininet.log import output
+
+from emulation.prompt.command_line import NodeCLI
+from emulation.prompt.throughput import measure_throughput
+from topology.errors import UsageError
+
+_WAIT_S = 30  # for switches to connect
+_MOST_NESTED = 10  # files that read files
+_IPERF_S = "5"
+
+
+class FabricCLI(NodeCLI):
+    """Mininet's command line on a fabric, with all of Mininet's commands."""
+
+    def __init__(self, network: Any, terminal: IO[str] | None = None) -> None:
+        """Prepares the command line, as NodeCLI."""
+        super().__init__(network, terminal)
+        self._nested = 0
+
+    def do_help(self, line: str) -> None:
+        """Lists the commands; `help COMMAND` describes one."""
+        command = getattr(self, f"do_{line.strip()}", None) if line.strip() else None
+        if command is None:
+            if line.strip():
+                raise UsageError(f"unknown command: {line.strip()}; `help` lists the commands")
+            super().do_help(line)
+        else:
+            output(inspect.cleandoc(command.__doc__ or "") + "\n")
+
+    def do_EOF(self, _line: str) -> None:
+        """Is not a command; the end of the input leaves the prompt."""
+        raise UsageError("unknown command: EOF; `exit` leaves the prompt")
+
+    def do_py(self, line: str) -> None:
+        """Evaluates a Python expression: py EXPRESSION, as `py h1_1.IP()`; `net` is the network."""
+        result = eval(line, vars(mininet.cli), self.getLocals())  # noqa: S307  # that is its purpose
+        if result:
+            output((result if isinstance(result, str) else repr(result)) + "\n")
+
+    def do_px(self, line: str) -> None:
+        """Executes a Python statement: px STATEMENT, as `px print(h1_1.IP())`."""
+        exec(line, vars(mininet.cli), self.getLocals())  # noqa: S102  # that is its purpose
+
+    def do_sh(self, line: str) -> None:
+        """Runs a command outside of the fabric: sh COMMAND."""
+        stdin = None if self.terminal else subprocess.DEVNULL
+        self.fail_line(subprocess.call(line, shell=True, stdin=stdin))  # noqa: S602  # that is its purpose
+
+    def do_source(self, line: str) -> None:
+        """Runs the lines of a file: source FILE. Lines that fail do not keep others from running."""
+        path = Path(line.strip())
+        try:
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise UsageError(f"source needs a regular file, got {path}")
+            lines = path.read_text(errors="replace").splitlines()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"source cannot read {line.strip()!r} ({reason})") from None
+        if self._nested >= _MOST_NESTED:
+            raise UsageError(f"files can read files {_MOST_NESTED} deep, got {path} once more")
+        self._nested += 1
+        try:
+            for inner in lines:
+                self.onecmd(inner)
+        finally:
+            self._nested -= 1
+
+    def do_wait(self, _line: str) -> None:
+        """Waits until all switches are connected to the controller, 30 s at most."""
+        if not self.mn.waitConnected(timeout=_WAIT_S):
+            raise UsageError(f"not all switches have connected within {_WAIT_S} s")
+
+    def do_switch(self, line: str) -> None:
+        """Stops a switch's program, or starts one that does not run: switch SWITCH stop|start."""
+        name, _, action = line.strip().partition(" ")
+        switches = {switch.name: switch for switch in self.mn.switches}
+        if name not in switches or action.strip() not in ("start", "stop"):
+            raise UsageError(f"switch needs the name of a switch and stop or start, got {line.strip()!r}")
+        if action.strip() == "stop":
+            switches[name].stop(deleteIntfs=False)
+        else:
+            switches[name].start(self.mn.controllers)
+
+    def do_iperf(self, line: str) -> None:
+        """Measures TCP's throughput by iperf3, with a server of its own: iperf [HOST HOST [SECONDS]]."""
+        words = line.split()
+        if not words:
+            words = [self.mn.hosts[0].name, self.mn.hosts[-1].name]
+        self._iperf(words[:2], words[2:], None)
+
+    def do_iperfudp(self, line: str) -> None:
+        """Measures UDP's throughput at a rate by iperf3: iperfudp [RATE HOST HOST [SECONDS]], as 10M."""
+        words = line.split() or ["1M", self.mn.hosts[0].name, self.mn.hosts[-1].name]
+        self._iperf(words[1:3], words[3:], words[0])
+
+    def _iperf(self, names: list[str], seconds: list[str], udp_rate: str | None) -> None:
+        hosts = [host for host in self.mn.hosts if host.name in names]
+        if len(names) != 2 or len(hosts) != 2 or len(seconds) > 1:
+            raise UsageError(f"iperf needs two hosts, got {' '.join(names) or 'none'}")
+        if not re.fullmatch(r"[1-9]\d{0,3}", "".join(seconds) or _IPERF_S):
+            raise UsageError(f"seconds must be 1 to 9999, got {seconds[0]!r}")
+        if udp_rate is not None and not re.fullmatch(r"\d+(\.\d+)?[KMG]?", udp_rate):
+            raise UsageError(f"rate must be a number with K, M or G, got {udp_rate!r}")
+        source, destination = self.mn[names[0]], self.mn[names[1]]
+        result = measure_throughput(source, destination, float((seconds or [_IPERF_S])[0]), udp_rate)
+        more = f"{result.retransmits} segments sent again" if udp_rate is None else f"{result.lost:.2%} lost"
+        output(f"{names[0]} to {names[1]}: {result.received_bps / 1e6:.3f} Mbit/s received, {more}\n")

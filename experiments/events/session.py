@@ -1,0 +1,50 @@
+"""Events of a session: what ended by itself, and what was started again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.events.base import Event
+
+
+@dataclass(frozen=True)
+class ProcessEnded(Event):
+    """A process of the fabric ended by itself: the controller, or a program of a switch."""
+
+    process: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.process} has ended" + (f"; {self.remedy}" if self.remedy else "")
+
+
+@dataclass(frozen=True)
+class ProgramEnded(Event):
+    """A program that a node ran in the background ended."""
+
+    node: str
+    command: str
+    pid: int
+
+    def __str__(self) -> str:
+        return f"`{self.command}` of {self.node} (process {self.pid}) has ended"
+
+
+@dataclass(frozen=True)
+class ShellRenewed(Event):
+    """The shell of a node ended and was started again in the same namespaces."""
+
+    node: str
+
+    def __str__(self) -> str:
+        return f"the shell of {self.node} has ended and was started again; {self.node} keeps its interfaces"
+
+
+@dataclass(frozen=True)
+class TrafficEnded(Event):
+    """Background traffic ended without having been stopped."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"background traffic has ended: {self.reason}"

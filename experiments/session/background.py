@@ -1,0 +1,194 @@
+"""Background traffic of a session: the generator's traffic of a pattern, until it is stopped."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from experiments.events.base import Notify
+from experiments.events.session import TrafficEnded
+from experiments.live_fabric import LiveFabric
+from experiments.spec.traffic import (
+    DEFAULT_FLOWS,
+    TrafficOptions,
+    check_traffic,
+    default_frame_bytes,
+)
+from experiments.traffic_jobs import deaths_named, run_measured_traffic
+from topology.errors import PolarLabError, UsageError
+from traffic.engine.engine import TrafficInterrupted
+from traffic.engine.telemetry import TrafficSnapshot
+from traffic.metrics.measurements import TrafficResult
+
+_LONGEST_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class TrafficStatus:
+    """Background traffic that flows.
+
+    Attributes:
+        pattern, load: as it was started.
+        seconds: since its start.
+        offered, accepted: over about the last second, as fractions of the hosts' injection capacity.
+        loss: fraction of the packets that had time to arrive and did not; None before the first.
+        latency_p99_ms: 99th percentile of recent latencies; None before the first packet.
+    """
+
+    pattern: str
+    load: float
+    seconds: float
+    offered: float
+    accepted: float
+    loss: float | None
+    latency_p99_ms: float | None
+
+
+@dataclass(frozen=True)
+class TrafficOutcome:
+    """Background traffic that has ended.
+
+    Attributes:
+        pattern, load: as it was started.
+        seconds: its duration.
+        sent_packets, received_packets: packets that hosts sent, and those of them that arrived.
+        loss: fraction of the packets sent that did not arrive; None if none was sent.
+        offered, accepted: fractions of the hosts' injection capacity.
+        latency_mean_ms, latency_p99_ms: of all packets that arrived; None if none did.
+        hops: hops -> packets.
+    """
+
+    pattern: str
+    load: float
+    seconds: float
+    sent_packets: int
+    received_packets: int
+    loss: float | None
+    offered: float
+    accepted: float
+    latency_mean_ms: float | None
+    latency_p99_ms: float | None
+    hops: dict[int, int]
+
+
+class BackgroundTraffic:
+    """Traffic of a pattern in a thread of its own, from its creation until `stop`."""
+
+    def __init__(self, fabric: LiveFabric, pattern: str, load: float, seed: int, notify: Notify) -> None:
+        """Starts the traffic and returns when its first packets go out.
+
+        Args:
+            fabric: the fabric.
+            pattern: name of a pattern, with its argument where it has one.
+            load: fraction of the hosts' injection capacity, over 0 and at most 1.
+            seed: seed of the random generator.
+            notify: takes the event of an end that nobody asked for, in the traffic's thread.
+
+        Raises:
+            UsageError: the pattern or the load is outside its domain.
+            PolarLabError: the traffic's processes do not start.
+        """
+        frame_bytes = default_frame_bytes(fabric.options.links.mtu)
+        self._options = TrafficOptions(
+            pattern, load, frame_bytes, DEFAULT_FLOWS, warmup_s=0.0, duration_s=_LONGEST_S, seed=seed
+        )
+        check_traffic(self._options, fabric.options)
+        self._fabric, self._notify = fabric, notify
+        self._snapshot: TrafficSnapshot | None = None
+        self._result: TrafficResult | None = None
+        self._error: PolarLabError | None = None
+        self._stopping, self._killed, self._started = threading.Event(), threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        self._started.wait()
+        if self._error:
+            raise self._error
+
+    @property
+    def running(self) -> bool:
+        """Whether it flows."""
+        return self._thread.is_alive()
+
+    def status(self) -> TrafficStatus:
+        """Returns its present rates."""
+        live = self._snapshot or TrafficSnapshot(0.0, 0.0, 0.0, None, None)
+        capacity_bps = self._capacity_bps
+        return TrafficStatus(
+            self._options.pattern,
+            self._options.load,
+            live.seconds,
+            live.offered_bps / capacity_bps,
+            live.accepted_bps / capacity_bps,
+            live.loss,
+            live.p99_ms,
+        )
+
+    def stop(self) -> TrafficOutcome:
+        """Ends the traffic, waits for packets on their way, and returns what it came to.
+
+        Raises:
+            PolarLabError: it had failed.
+        """
+        self._stopping.set()
+        try:
+            self._thread.join()
+        except BaseException:  # Ctrl-C while packets of full queues are awaited
+            self.kill()
+            raise
+        if self._error or self._result is None:
+            raise self._error or UsageError("the traffic has no result")
+        return self._outcome(self._result)
+
+    def kill(self) -> None:
+        """Ends the traffic at once."""
+        self._stopping.set()
+        self._killed.set()
+        self._thread.join()
+
+    @property
+    def _capacity_bps(self) -> float:
+        return float(len(self._fabric.hosts) * self._fabric.options.links.rate_bps)
+
+    def _run(self) -> None:
+        try:
+            with deaths_named(self._fabric):
+                self._result = run_measured_traffic(
+                    self._fabric,
+                    self._options,
+                    self._look,
+                    lambda _clock: self._started.set(),
+                    self._stopping.is_set,
+                )
+        except TrafficInterrupted as interruption:
+            self._result = interruption.result
+        except PolarLabError as error:
+            self._error = error
+            if self._started.is_set() and not self._stopping.is_set():
+                self._notify(TrafficEnded(str(error)))
+        finally:
+            self._started.set()
+
+    def _look(self, snapshot: TrafficSnapshot) -> None:
+        self._snapshot = snapshot
+        if self._killed.is_set():
+            raise KeyboardInterrupt  # as the engine's callers end a run
+
+    def _outcome(self, result: TrafficResult) -> TrafficOutcome:
+        sent, received = int(result.sent.frames.sum()), int(result.received.frames.sum())
+        begin_ns, end_ns = result.window_ns or (0, 0)
+        seconds = min(result.sent.seconds, (end_ns - begin_ns) / 1e9) or 1.0
+        bits = self._options.frame_bytes * 8 / (self._capacity_bps * seconds)
+        latency, hops = result.received.latency, result.received.hops
+        return TrafficOutcome(
+            pattern=self._options.pattern,
+            load=self._options.load,
+            seconds=round(seconds, 3),
+            sent_packets=sent,
+            received_packets=received,
+            loss=(sent - received) / sent if sent else None,
+            offered=sent * bits,
+            accepted=received * bits,
+            latency_mean_ms=latency.mean_ms(),
+            latency_p99_ms=latency.quantile_ms(0.99),
+            hops={number: int(hops[number]) for number in hops.nonzero()[0].tolist()},
+        )

@@ -1,0 +1,254 @@
+"""The verbs of a session on a fabric: failures, controller, loads, drops, paths, background traffic."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from dataclasses import dataclass
+
+from emulation.fault_injection import FaultInjector
+from emulation.open_vswitch import VSwitch
+from experiments.events.base import Notify, ignore
+from experiments.live_fabric import LiveFabric
+from experiments.session.background import BackgroundTraffic, TrafficOutcome, TrafficStatus
+from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads
+from experiments.session.paths import PathReport, report_paths
+from experiments.session.watch import Watch
+from experiments.spec.traffic import DEFAULT_LOAD, DEFAULT_PATTERN
+from experiments.spec.values import check_range
+from topology.addressing import switch_router
+from topology.errors import PolarLabError, UsageError
+from topology.faults import CONTROLLER, Element, ElementKind, parse_elements
+
+MOST_LOADS_S = 3_600
+
+
+@dataclass(frozen=True)
+class ControllerStatus:
+    """The state of the controller.
+
+    Attributes:
+        running: whether its process runs.
+        pid: its process; None if it does not run.
+        killed: whether the session killed it; if neither this nor `running`, it ended by itself.
+        planned_failure: name of the failure that its present plan is for; `none` for the whole fabric.
+    """
+
+    running: bool
+    pid: int | None
+    killed: bool
+    planned_failure: str
+
+
+class FabricSession:
+    """A session on a fabric that is up; a context manager that watches over the fabric meanwhile.
+
+    Verbs return typed results and print nothing. They are called from one thread; events come from others.
+
+    Attributes:
+        fabric: the fabric.
+        busy: to be held by those who use the shells of nodes, so that none is started again meanwhile.
+    """
+
+    def __init__(self, fabric: LiveFabric, notify: Notify = ignore) -> None:
+        """Prepares the session.
+
+        Args:
+            fabric: the fabric.
+            notify: takes the events of what ends by itself (`experiments.events.session`).
+        """
+        self.fabric = fabric
+        self.busy = threading.RLock()
+        self._notify = notify
+        self._faults = FaultInjector(fabric.network)
+        self._watch = Watch(fabric, notify, self.busy)
+        self._traffic: BackgroundTraffic | None = None
+        self._draws = 0
+
+    def __enter__(self) -> FabricSession:
+        self._watch.__enter__()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._traffic:
+            self._traffic.kill()
+        self._watch.__exit__()
+
+    # ---- failures ----
+
+    def fail(self, text: str) -> tuple[Element, ...]:
+        """Makes elements fail, and returns them; one that has failed already stays so.
+
+        Args:
+            text: elements as in fault schedules, as `link:s1-s7,switch:s4`; each `random:3` draws anew.
+
+        Raises:
+            UsageError: the text names something that the fabric does not have.
+            CommandError: a command that makes an element fail does not succeed.
+        """
+        self._draws += 1
+        elements = parse_elements(text, self.fabric.options.topology, self._draws)
+        for element in elements:
+            if element == CONTROLLER:
+                self.kill_controller()
+            else:
+                self._faults.fail(element)
+        return elements
+
+    def restore(self, text: str) -> tuple[Element, ...]:
+        """Restores elements, and returns them; one that works stays so.
+
+        Args:
+            text: elements as for `fail`, or `all`: everything that has failed or ended, the controller and
+                switches that ended by themselves included.
+
+        Raises:
+            UsageError: the text names something that the fabric does not have.
+            PolarLabError: an element does not come up.
+        """
+        if text == "all":
+            return self._restore_all()
+        elements = parse_elements(text, self.fabric.options.topology, max(1, self._draws))
+        for element in elements:
+            if element == CONTROLLER:
+                self.start_controller()
+            else:
+                self._faults.restore(element)
+        return elements
+
+    def hang(self, switch: str) -> Element:
+        """Kills a switch's program while its links stay up, as `fail("hang:s4")`, and returns the element.
+
+        Raises:
+            UsageError: there is no such switch.
+        """
+        router = switch_router(switch, self.fabric.options.topology.routers)
+        element = Element(ElementKind.HANG, (router,))
+        self._faults.fail(element)
+        return element
+
+    def standing_failures(self) -> tuple[Element, ...]:
+        """Returns the elements that have failed by `fail` or `hang` and were not restored."""
+        controller = () if self.fabric.controller.running else (CONTROLLER,)
+        return (*self._faults.standing, *controller)
+
+    # ---- the controller ----
+
+    def kill_controller(self) -> None:
+        """Kills the controller; the switches keep their rules."""
+        self.fabric.controller.stop()
+
+    def start_controller(self) -> float:
+        """Starts the controller unless it runs, and returns the seconds until it was in charge again.
+
+        Raises:
+            PolarLabError: it does not start.
+        """
+        if self.fabric.controller.running:
+            return 0.0
+        began_s = time.monotonic()
+        if not self.fabric.controller.stopped:  # it ended by itself
+            self.fabric.controller.stop()
+        self.fabric.start_controller_again(self._notify)
+        self.fabric.controller.wait_until_in_charge()
+        return time.monotonic() - began_s
+
+    def controller_status(self) -> ControllerStatus:
+        """Returns the state of the controller."""
+        controller = self.fabric.controller
+        with contextlib.suppress(PolarLabError):  # a fatal report: then it does not run
+            controller.catch_up()
+        running = controller.running
+        pid = controller.pid if running else None
+        return ControllerStatus(running, pid, controller.stopped, controller.planned_failure)
+
+    # ---- measurements ----
+
+    def loads(self, seconds: float = 1.0) -> tuple[LinkLoad, ...]:
+        """Returns the loads of all links in the next seconds, each direction by itself, the highest first.
+
+        Raises:
+            UsageError: the time is outside its domain.
+            MachineError: the kernel does not let us read the queues.
+        """
+        check_range("time of loads", seconds, 0.1, MOST_LOADS_S, "s")
+        return measure_loads(self.fabric, seconds)
+
+    def drops(self) -> Drops:
+        """Returns the packets that queues and ingress checks dropped since the fabric was built.
+
+        Raises:
+            MachineError: the kernel does not let us read the queues.
+        """
+        return count_drops(self.fabric)
+
+    def path(self, source: str, destination: str) -> PathReport:
+        """Returns the paths between two places, of the plan and of probes that are sent now.
+
+        Args:
+            source: name of a host, or of a switch, which stands for its first host.
+            destination: the same of another router.
+
+        Raises:
+            UsageError: there is no such place, or both are at one switch.
+            NegativeResult: there is no plan for the present failures.
+        """
+        self.controller_status()
+        failed = [element for element in self._faults.standing if element.kind is not ElementKind.CONTROLLER]
+        return report_paths(self.fabric, source, destination, failed)
+
+    # ---- background traffic ----
+
+    def start_traffic(
+        self, pattern: str = DEFAULT_PATTERN, load: float = DEFAULT_LOAD, seed: int = 1
+    ) -> None:
+        """Starts traffic of a pattern between all hosts, which flows until `stop_traffic`.
+
+        Raises:
+            UsageError: traffic flows already, or a value is outside its domain.
+            PolarLabError: the traffic's processes do not start.
+        """
+        if self._traffic and self._traffic.running:
+            raise UsageError("background traffic flows already; stop it first")
+        self._traffic = BackgroundTraffic(self.fabric, pattern, load, seed, self._notify)
+
+    def stop_traffic(self) -> TrafficOutcome:
+        """Stops the background traffic and returns what it came to.
+
+        Raises:
+            UsageError: none flows.
+            PolarLabError: it had failed.
+        """
+        traffic, self._traffic = self._traffic, None
+        if traffic is None:
+            raise UsageError("no background traffic flows; `start` begins some")
+        return traffic.stop()
+
+    def traffic_status(self) -> TrafficStatus | None:
+        """Returns the present rates of the background traffic; None if none flows."""
+        return self._traffic.status() if self._traffic and self._traffic.running else None
+
+    # ---- what ends by itself ----
+
+    def renew_shells(self) -> tuple[str, ...]:
+        """Starts the shells of nodes again that have ended, and returns the nodes; `busy` is held."""
+        return self._watch.renew_shells()
+
+    def watch_program(self, node: str, command: str, pid: int) -> None:
+        """Has the end of a program told that a node runs in the background."""
+        self._watch.add_program(node, command, pid)
+
+    def _restore_all(self) -> tuple[Element, ...]:
+        restored = list(self._faults.standing)
+        self._faults.restore_all()
+        for switch in self.fabric.network.switches:
+            vswitch: VSwitch | None = switch.vswitch
+            if vswitch and (vswitch.daemon_killed or vswitch.ended_programs()):
+                vswitch.start_again()
+                router = switch_router(switch.name, self.fabric.options.topology.routers)
+                restored.append(Element(ElementKind.HANG, (router,)))
+        if not self.fabric.controller.running:
+            self.start_controller()
+            restored.append(CONTROLLER)
+        return tuple(restored)

@@ -1,0 +1,156 @@
+"""Loads of links over an interval, and drops of queues and at ingress, as a session measures them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass, replace
+
+from controller.occupancy.queues import QueueReader, QueueState
+from experiments.live_fabric import LiveFabric, open_queues
+from experiments.results.link_loads import directed_links
+from topology.addressing import switch_name
+from topology.errors import MachineError
+
+Place = tuple[int, int]  # datapath id, port
+
+
+@dataclass(frozen=True)
+class LinkLoad:
+    """One direction of a link in an interval.
+
+    Attributes:
+        link: its ends, as `s3-s7`, or `s3-h3_1` toward a host; parallel links differ in their port.
+        port: port of the first end.
+        load: bits carried, as a fraction of the link's rate times the interval.
+        rate_bps: bits carried per second.
+        waiting_packets: packets that wait in its queue at the end.
+        dropped_packets: packets that its queue dropped in the interval.
+        lost_packets: packets that the link lost at random in the interval, as asked for.
+    """
+
+    link: str
+    port: int
+    load: float
+    rate_bps: float
+    waiting_packets: int
+    dropped_packets: int
+    lost_packets: int
+
+
+@dataclass(frozen=True)
+class PortDrops:
+    """Packets that one port dropped since the fabric was built.
+
+    Attributes:
+        link: the link that it leads to, as in LinkLoad.
+        port: number of the port.
+        queue_packets: packets that found the queue full.
+        lost_packets: packets that the link lost at random, as asked for.
+    """
+
+    link: str
+    port: int
+    queue_packets: int
+    lost_packets: int
+
+
+@dataclass(frozen=True)
+class Drops:
+    """Packets dropped by a fabric since it was built.
+
+    Attributes:
+        ports: ports that dropped or lost at least one.
+        ingress: packets that hosts may not send, dropped at their switches' ports, by the host's name.
+    """
+
+    ports: tuple[PortDrops, ...]
+    ingress: dict[str, int]
+
+
+def measure_loads(fabric: LiveFabric, seconds: float) -> tuple[LinkLoad, ...]:
+    """Returns the loads of all links in the next `seconds`, each direction by itself, the highest first.
+
+    Raises:
+        MachineError: the kernel does not let us read the queues.
+    """
+    rate_bps = fabric.options.links.rate_bps
+    with _Queues(fabric) as queues:
+        before, began_s = queues.read(), time.monotonic()
+        time.sleep(seconds)
+        after, span_s = queues.read(), time.monotonic() - began_s
+    loads = []
+    for place, name in _names(fabric).items():
+        if place in before and place in after:
+            old, new = before[place], after[place]
+            carried_bps = (new.sent_bytes - old.sent_bytes) * 8 / span_s
+            loads.append(
+                LinkLoad(
+                    name,
+                    place[1],
+                    carried_bps / rate_bps,
+                    carried_bps,
+                    new.packets,
+                    new.dropped_packets - old.dropped_packets,
+                    new.lost_packets - old.lost_packets,
+                )
+            )
+    return tuple(sorted(loads, key=lambda load: -load.load))
+
+
+def count_drops(fabric: LiveFabric) -> Drops:
+    """Returns the packets that were dropped since the fabric was built.
+
+    Raises:
+        MachineError: the kernel does not let us read the queues.
+    """
+    with _Queues(fabric) as queues:
+        states = queues.read()
+    ports = [
+        PortDrops(name, place[1], states[place].dropped_packets, states[place].lost_packets)
+        for place, name in _names(fabric).items()
+        if place in states and (states[place].dropped_packets or states[place].lost_packets)
+    ]
+    return Drops(tuple(ports), fabric.network.ingress_drops())
+
+
+class _Queues:
+    """Open readers of all switches' queues; a context manager."""
+
+    def __init__(self, fabric: LiveFabric) -> None:
+        self._readers: dict[int, QueueReader] = {}
+        try:
+            with contextlib.ExitStack() as opened:
+                for number, queues in open_queues(fabric.network, opened).items():
+                    self._readers[number] = QueueReader(replace(queues, descriptor=os.dup(queues.descriptor)))
+        except OSError as error:
+            raise MachineError(f"the queues of switches cannot be read ({error.strerror})") from error
+
+    def __enter__(self) -> _Queues:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for reader in self._readers.values():
+            reader.close()
+
+    def read(self) -> dict[Place, QueueState]:
+        """Returns the state of every port's queue."""
+        states: dict[Place, QueueState] = {}
+        for number, reader in self._readers.items():
+            with contextlib.suppress(OSError):  # that switch's namespace is gone
+                states |= {(number, port): state for port, state in reader.read().items()}
+        return states
+
+
+def _names(fabric: LiveFabric) -> dict[Place, str]:
+    """Returns the link behind every port of every switch."""
+    topology = fabric.options.topology
+    links = {(link.source + 1, link.port): link.name for link in directed_links(topology)}
+    hosts = {
+        (host.router + 1, topology.host_port(host.router, host.index)): (
+            f"{switch_name(host.router)}-{host.name}"
+        )
+        for host in fabric.hosts
+    }
+    return links | hosts

@@ -1,0 +1,131 @@
+"""Paths between two hosts now: those of the plan under the present failures, and those of probes."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.live_fabric import LiveFabric
+from experiments.theory.explain import ListedPath, check_has_hosts, paths_between
+from routing.replan.replan import surviving_plan
+from topology.addressing import INITIAL_TTL, Host, switch_router
+from topology.errors import ParameterError
+from topology.failures import failure_of
+from topology.faults import Element
+from traffic.engine.receivers import Receivers
+from traffic.engine.sockets import open_all, open_sender
+from traffic.wire.layout import HEADER_BYTES
+from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
+from traffic.wire.probe_frame import build_probe
+
+_PROBES = 16
+_PAUSE_S, _PATIENCE_S = 0.002, 0.5
+_FIRST_RUN = 2000  # the ids of other probes of a fabric are smaller
+_runs = itertools.count(_FIRST_RUN)
+
+
+@dataclass(frozen=True)
+class PathReport:
+    """Paths from one host to another.
+
+    Attributes:
+        source, destination: names of the hosts.
+        failed: names of the failed elements that the paths take into account.
+        replanned: whether the controller has planned again for them; else switches reroute by themselves.
+        paths: paths that packets take by the plan's rules.
+        alternatives: paths that the controller may choose under load.
+        probes: hops -> number of probes that arrived just now over so many.
+        lost: number of probes that did not arrive.
+    """
+
+    source: str
+    destination: str
+    failed: tuple[str, ...]
+    replanned: bool
+    paths: tuple[ListedPath, ...]
+    alternatives: tuple[ListedPath, ...]
+    probes: dict[int, int]
+    lost: int
+
+
+def report_paths(fabric: LiveFabric, source: str, destination: str, failed: Sequence[Element]) -> PathReport:
+    """Returns the paths between two places, of the plan and of probes that are sent now.
+
+    Args:
+        fabric: the fabric.
+        source: name of a host, or of a switch, which stands for its first host.
+        destination: the same of another router.
+        failed: the elements that have failed.
+
+    Raises:
+        ParameterError: there is no such place, or both are at one switch.
+        NegativeResult: there is no plan for these failures.
+    """
+    ends = _host(fabric, source), _host(fabric, destination)
+    if ends[0].router == ends[1].router:
+        raise ParameterError(f"places must be at two switches, got {source} and {destination}")
+    failure = failure_of(fabric.options.topology, failed)
+    replanned = failure.any_failed and fabric.controller.planned_failure != "none"
+    plan = surviving_plan(fabric.plan, failure, toward=[ends[1].router]) if replanned else fabric.plan
+    paths, alternatives = paths_between(plan, *ends, failure)
+    probes = probe(fabric, *ends)
+    return PathReport(
+        ends[0].name,
+        ends[1].name,
+        tuple(element.name for element in failed),
+        replanned,
+        paths,
+        alternatives,
+        dict(sorted(probes.items())),
+        _PROBES - sum(probes.values()),
+    )
+
+
+def probe(fabric: LiveFabric, source: Host, destination: Host) -> Counter[int]:
+    """Sends probes of several flows from one host to another; returns hops -> number of those that arrive."""
+    pids, run = fabric.network.namespace_pids(), next(_runs)
+    places = [(pids[host.name], f"{host.name}-eth0") for host in (source, destination)]
+    frames = FrameBuffer(build_probe(source, destination, frame_bytes=HEADER_BYTES, run=run), _PROBES)
+    ips = [np.full(_PROBES, host.ip, np.uint32) for host in (source, destination)]
+    frames.fill(ips[0], ips[1], np.arange(_PROBES), np.arange(_PROBES))
+    receivers = Receivers(places[1:], run, 2 * _PROBES)
+    (sender,) = open_all(places[:1], open_sender)
+    try:
+        with sender:
+            frames.stamp(0, _PROBES, time.time_ns())
+            for frame in frames.views:
+                sender.send(frame)
+                time.sleep(_PAUSE_S)
+        return _arrived(receivers)
+    finally:
+        receivers.close()
+
+
+def _arrived(receivers: Receivers) -> Counter[int]:
+    hops: Counter[int] = Counter()
+    end_s = time.monotonic() + _PATIENCE_S
+    while hops.total() < _PROBES and time.monotonic() < end_s:
+        count = receivers.receive()
+        headers = read_headers(receivers.buffer.frames[:count])
+        hops.update((INITIAL_TTL - headers["ttl"][intact(headers)].astype(int)).tolist())
+        receivers.buffer.reset(count)
+        time.sleep(_PAUSE_S)
+    return hops
+
+
+def _host(fabric: LiveFabric, name: str) -> Host:
+    """Returns the host that a name stands for."""
+    for host in fabric.hosts:
+        if host.name == name:
+            return host
+    topology = fabric.options.topology
+    if not name.startswith("s"):
+        raise ParameterError(f"place must be a switch (s1 to s{topology.routers}) or a host, got {name!r}")
+    router = switch_router(name, topology.routers)
+    check_has_hosts(topology, router)
+    return next(host for host in fabric.hosts if host.router == router)

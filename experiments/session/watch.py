@@ -1,0 +1,105 @@
+"""The watch over a fabric: a thread that notices processes that end by themselves."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+from dataclasses import dataclass
+
+from experiments.events.base import Notify
+from experiments.events.session import ProcessEnded, ProgramEnded, ShellRenewed
+from experiments.live_fabric import LiveFabric
+
+_LOOK_EVERY_S = 0.1
+_CONTROLLER = "the controller"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that a node runs in the background; `handle` is an open file that stands for its process."""
+
+    node: str
+    command: str
+    pid: int
+    handle: int
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended."""
+        return bool(select.select([self.handle], [], [], 0)[0])
+
+
+class Watch:
+    """The watch over one fabric; a context manager."""
+
+    def __init__(self, fabric: LiveFabric, notify: Notify, busy: threading.RLock) -> None:
+        """Prepares the watch.
+
+        Args:
+            fabric: the fabric.
+            notify: takes the events, in the watch's thread.
+            busy: held by those who use the nodes' shells; shells are renewed only while it is free.
+        """
+        self._fabric, self._notify, self._busy = fabric, notify, busy
+        self._known: set[str] = set()
+        self._programs: dict[int, Program] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        for program in self._programs.values():
+            os.close(program.handle)
+
+    def add_program(self, node: str, command: str, pid: int) -> None:
+        """Adds a program that a node runs in the background; one that has ended already is told as well."""
+        if pid not in self._programs:
+            with contextlib.suppress(ProcessLookupError):
+                self._programs[pid] = Program(node, command, pid, os.pidfd_open(pid))
+                return
+            self._notify(ProgramEnded(node, command, pid))
+
+    def renew_shells(self) -> tuple[str, ...]:
+        """Starts the shells again that have ended, and returns their nodes; the caller holds `busy`."""
+        nodes = self._fabric.network.nodes_without_shell()
+        for node in nodes:
+            node.renew_shell()
+        return tuple(node.name for node in nodes)
+
+    def _run(self) -> None:
+        while not self._stop.wait(_LOOK_EVERY_S):
+            self._look()
+
+    def _look(self) -> None:
+        ended = set(self._fabric.network.ended_programs())
+        controller = self._fabric.controller
+        if not controller.running and not controller.stopped:
+            ended.add(_CONTROLLER)
+        for process in sorted(ended - self._known):
+            self._notify(ProcessEnded(process, _remedy(process)))
+        self._known = ended
+        for program in [program for program in list(self._programs.values()) if program.ended]:
+            del self._programs[program.pid]
+            os.close(program.handle)
+            self._notify(ProgramEnded(program.node, program.command, program.pid))
+        if self._busy.acquire(blocking=False):
+            try:
+                renewed = self.renew_shells()
+            finally:
+                self._busy.release()
+            for name in renewed:
+                self._notify(ShellRenewed(name))
+
+
+def _remedy(process: str) -> str:
+    """Returns the command that starts a process again."""
+    if process == _CONTROLLER:
+        return "rules stay, and nothing is planned again until `controller start`"
+    return f"`switch {process.rpartition(' ')[2]} start` starts it again"

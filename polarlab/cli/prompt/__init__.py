@@ -1,0 +1,1 @@
+"""The prompt of a fabric: Mininet's command line with the verbs of a session."""

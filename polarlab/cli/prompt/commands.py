@@ -1,0 +1,212 @@
+"""The prompt's commands: those of Mininet, and the verbs of a session."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from typing import IO, Any
+
+from emulation.node_shell import LastingNode
+from emulation.prompt.mininet_commands import FabricCLI
+from experiments.session.fabric_session import FabricSession
+from experiments.spec.traffic import DEFAULT_LOAD, DEFAULT_PATTERN
+from polarlab.cli.console import print_table
+from polarlab.cli.prompt import text
+from polarlab.cli.prompt.announcer import Announcer
+from topology.errors import UsageError
+
+_OWN = (
+    "fail",
+    "restore",
+    "hang",
+    "controller",
+    "drops",
+    "loads",
+    "path",
+    "traffic",
+    "iperf",
+    "switch",
+    "exit",
+)
+_HELP = """
+A line that begins with the name of a node runs there, with addresses for the names of hosts:
+  h1_1 ping -c 3 h5_1
+  s5 tcpdump -ni s5-eth3
+`help COMMAND` describes a command. Commands of PolarLab, and most used ones of Mininet:
+"""
+
+
+class SessionPrompt(FabricCLI):
+    """The prompt of a session."""
+
+    def __init__(self, session: FabricSession, announcer: Announcer, terminal: IO[str] | None = None) -> None:
+        """Prepares the prompt.
+
+        Args:
+            session: the session.
+            announcer: what prints its events.
+            terminal: the terminal on which lines are typed; None if they come from elsewhere.
+        """
+        super().__init__(session.fabric.network, terminal)
+        self._session, self._announcer = session, announcer
+        self.busy = session.busy
+
+    def read_line(self) -> str:
+        """Reads a line from the terminal.
+
+        Raises:
+            EOFError: there are no more.
+        """
+        with self._announcer.typing():
+            return super().read_line()
+
+    def program_started(self, node: LastingNode, command: str, pid: int) -> None:
+        """Has the end of a program in the background told."""
+        self._session.watch_program(node.name, command, pid)
+
+    def getLocals(self) -> dict[str, Any]:  # noqa: N802  # Mininet's name
+        """Returns the names that `py` and `px` know: nodes, `net` and `session`."""
+        names: dict[str, Any] = {**super().getLocals(), "session": self._session}
+        return names
+
+    # ---- failures ----
+
+    def do_fail(self, line: str) -> None:
+        """Makes elements fail: fail ELEMENT[,ELEMENT...].
+
+        Elements are named as in fault schedules: link:s3-s8 (a cable is pulled), switch:s4 (a switch loses
+        power), hang:s4 (its program dies, its links stay up), random:2 (two links), controller.
+        `fail` alone lists what has failed.
+        """
+        if not line.strip():
+            standing = self._session.standing_failures()
+            print(text.element_line("failed", standing, "nothing has failed"))
+        else:
+            print(text.element_line("failed", self._session.fail(_joined(line)), ""))
+
+    def do_restore(self, line: str) -> None:
+        """Restores elements that have failed: restore ELEMENT[,ELEMENT...] | all.
+
+        `restore all` also starts the controller and switches that were stopped or ended by themselves.
+        """
+        if not line.strip():
+            raise UsageError("restore needs an element, as link:s3-s8, or all")
+        restored = self._session.restore(_joined(line))
+        print(text.element_line("restored", restored, "nothing was to be restored"))
+
+    def do_hang(self, line: str) -> None:
+        """Kills a switch's program while its links stay up: hang SWITCH; `restore hang:SWITCH` ends it."""
+        print(text.element_line("failed", [self._session.hang(line.strip())], ""))
+
+    def do_controller(self, line: str) -> None:
+        """Kills, starts or describes the controller: controller kill | start | restart | status."""
+        action = line.strip() or "status"
+        if action not in ("kill", "start", "restart", "status"):
+            raise UsageError(f"controller needs kill, start, restart or status, got {action!r}")
+        if action in ("kill", "restart"):
+            self._session.kill_controller()
+        if action in ("start", "restart"):
+            print(f"the controller was in charge after {self._session.start_controller():.1f} s")
+        print(text.controller_line(self._session.controller_status()))
+
+    # ---- measurements ----
+
+    def do_drops(self, _line: str) -> None:
+        """Prints the packets that were dropped since the fabric came up, by port and by host.
+
+        `queue` are packets that found a port's queue full, `lost` those that --link-loss took. Packets that
+        hosts may not send (with an address of another host, for example) are dropped at their switch's port.
+        """
+        drops = self._session.drops()
+        rows: list[dict[str, object]] = [
+            {"link": port.link, "port": port.port, "queue": port.queue_packets, "lost": port.lost_packets}
+            for port in drops.ports
+        ]
+        if rows:
+            print_table(rows, ("link", "port", "queue", "lost"))
+        for host, packets in drops.ingress.items():
+            print(f"{packets} packets of {host} that it may not send were dropped at its switch's port")
+        if not rows and not drops.ingress:
+            print("nothing was dropped")
+
+    def do_loads(self, line: str) -> None:
+        """Measures the loads of links, each direction by itself: loads [SECONDS].
+
+        Prints the 16 highest loads of the next second (or SECONDS), as fractions of the links' rate.
+        """
+        rows = text.load_rows(self._session.loads(_number("seconds", line.strip() or "1")))
+        if rows:
+            print_table(rows, tuple(rows[0]))
+        else:
+            print("no link carried anything")
+
+    def do_path(self, line: str) -> None:
+        """Prints the paths between two places: path PLACE PLACE, as `path s3 s17` or `path h3_1 h17_1`.
+
+        A switch stands for its first host. The paths are those of the plan's rules under the failures of
+        `fail`; 16 probes of different flows, sent now, tell how many hops real packets take.
+        """
+        words = line.split()
+        if len(words) != 2:
+            raise UsageError(f"path needs two switches or hosts, got {line.strip() or 'none'}")
+        print("\n".join(text.path_report_lines(self._session.path(*words))))
+
+    def do_traffic(self, line: str) -> None:
+        """Starts or stops background traffic: traffic start [PATTERN] [LOAD] | stop | status.
+
+        All hosts send by a pattern (`polarlab patterns`; default uniform) at a load, as a fraction of their
+        links' rate (default 0.3), until `traffic stop`, which prints what it came to.
+        """
+        action, *words = line.split() or ["status"]
+        if action == "start" and len(words) <= 2:
+            loads = [word for word in words if _is_number(word)]
+            patterns = [word for word in words if not _is_number(word)]
+            if len(loads) > 1 or len(patterns) > 1:
+                raise UsageError(f"traffic start takes a pattern and a load, got {' '.join(words)!r}")
+            load = float(loads[0]) if loads else DEFAULT_LOAD
+            pattern = patterns[0] if patterns else DEFAULT_PATTERN
+            self._session.start_traffic(pattern, load)
+            print(f"{pattern} traffic flows at {load:g} of the hosts' capacity, until `traffic stop`")
+            return
+        if action == "stop" and not words:
+            print(text.outcome_line(self._session.stop_traffic()))
+            return
+        if action != "status" or words:
+            raise UsageError(f"traffic needs start [PATTERN] [LOAD], stop or status, got {line.strip()!r}")
+        print(text.traffic_line(self._session.traffic_status()))
+
+    # ---- help, completion ----
+
+    def do_help(self, line: str) -> None:
+        """Lists the commands; `help COMMAND` describes one."""
+        if line.strip():
+            super().do_help(line)
+            return
+        print(_HELP)
+        for name in _OWN:
+            summary = inspect.cleandoc(getattr(self, f"do_{name}").__doc__ or "").split("\n")[0]
+            print(f"  {name:<11}{summary}")
+        others = sorted({name[3:] for name in dir(self) if name.startswith("do_")} - {*_OWN, "EOF"})
+        print("\nOther commands of Mininet: " + ", ".join(others))
+
+    def do_exit(self, _line: str) -> bool:
+        """Leaves the prompt and takes the fabric down."""
+        return True
+
+
+def _joined(line: str) -> str:
+    """Returns elements with blanks or commas between them as one list."""
+    return ",".join(line.replace(",", " ").split())
+
+
+def _number(name: str, word: str) -> float:
+    if not _is_number(word):
+        raise UsageError(f"{name} must be a number, got {word!r}")
+    return float(word)
+
+
+def _is_number(word: str) -> bool:
+    with contextlib.suppress(ValueError):
+        float(word)
+        return True
+    return False

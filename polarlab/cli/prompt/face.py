@@ -1,0 +1,40 @@
+"""The prompt on a terminal, and lines from a file, a pipe or the command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from emulation.prompt.line_input import private_input, run_lines, run_stream, type_lines
+from experiments.events.outcomes import CommandFailed, PromptOpened
+from experiments.session.fabric_session import FabricSession
+from polarlab.cli.prompt.announcer import Announcer
+from polarlab.cli.prompt.commands import SessionPrompt
+
+
+def serve(session: FabricSession, announcer: Announcer, lines: Sequence[str] | None) -> bool:
+    """Runs lines until one fails; without any, those of standard input, or those that a user types.
+
+    Args:
+        session: the session.
+        announcer: what prints events.
+        lines: lines to run; None for standard input.
+
+    Returns:
+        Whether a line failed that no user has typed.
+    """
+    failed = False
+    if lines:
+        failure = run_lines(SessionPrompt(session, announcer), lines)
+        if failure:
+            announcer(CommandFailed(*failure))
+            failed = True
+    elif sys.stdin.isatty() and sys.stdout.isatty():
+        announcer(PromptOpened())
+        type_lines(SessionPrompt(session, announcer, sys.stdin))
+    else:
+        with private_input() as stream:
+            for failure in run_stream(SessionPrompt(session, announcer), stream):
+                announcer(CommandFailed(*failure))
+                failed = True
+    return failed

@@ -1,0 +1,206 @@
+"""The prompt on nodes with real shells and without switches: lines that fail, end shells, or never end."""
+
+import contextlib
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from emulation.nodes import FabricSwitch
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="nodes have namespaces of their own, by root")
+
+NETWORK = """
+import sys
+from emulation.node_shell import LastingNode
+from emulation.prompt.line_input import private_input, run_lines, run_stream, type_lines
+from emulation.prompt.mininet_commands import FabricCLI
+
+
+class Network(dict):
+    hosts, switches, controllers = (), (), ()
+
+
+network = Network({name: LastingNode(name) for name in ("h1", "h2")})
+try:
+    if sys.stdin.isatty():
+        type_lines(FabricCLI(network, sys.stdin))
+    elif len(sys.argv) > 1:
+        print("failed", run_lines(FabricCLI(network), sys.argv[1:]))
+    else:
+        with private_input() as lines:
+            for failed in run_stream(FabricCLI(network), lines):
+                print("failed", failed, flush=True)
+    print("left", flush=True)
+finally:
+    for node in network.values():
+        node.terminate()
+"""
+
+
+def answers(tmp_path, lines):
+    """Returns the prompt's answers to the lines of a file, standard error among them."""
+    file = tmp_path / "lines.txt"
+    file.write_text(lines)
+    with file.open() as stdin:
+        done = subprocess.run(
+            [sys.executable, "-c", NETWORK],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=30,
+            cwd=tmp_path,
+        )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith("left\n")
+    assert "Traceback" not in done.stdout
+    return done.stdout
+
+
+def test_all_lines_of_a_file_are_run_and_no_program_reads_them(tmp_path):
+    output = answers(tmp_path, "h1 echo one\nh1 cat\nsh cat\npy input()\nh2 echo two\n")
+    assert "one\n" in output
+    assert "two\n" in output
+    assert "echo two" not in output
+
+
+FAILING = (
+    *("h1 exit", "h1 kill -9 $$", "h1 false", "h1 echo 'half", "h1 (", "h1 nosuchprogram", "h1", "h99 true"),
+    *("py 1/0", "py exit()", "py quit()", "px raise SystemExit", "px exit()", "px import nosuchmodule"),
+    *("source nowhere", "source /dev/zero", "source .", "source", "x nowhere", "xterm h99", "link h1"),
+    *("switch h1 start", "iperf h1", "iperfudp 1 h1 h2", "EOF", "help nosuch", "h1 echo \x07", "h1 \x03"),
+    *("\x04", "h1 echo " + "x" * 5000, "?nosuch", "!ls", "sh exit 3"),
+)
+
+
+def test_a_line_that_fails_is_told_in_a_line_and_all_others_are_run(tmp_path):
+    output = answers(tmp_path, "".join(f"{line}\nh1 echo la''ter\n" for line in FAILING))
+    told = re.findall(r"failed FailedLine\(line='?\"?(.*?)['\"], status=(\d+)", output)
+    assert len(told) == len(FAILING)
+    assert output.count("later\n") == len(FAILING)
+    # Beside these two lines a shell or a program may say a line of its own.
+    assert output.count("\n") <= 3 * len(FAILING) + 2
+
+
+def test_a_shell_that_ends_is_started_again_in_its_own_namespace(tmp_path):
+    lines = ("h1 ip address add 10.9.9.9/32 dev lo", "h1 exit", "h1 ip -br address show lo", "h1 pwd")
+    output = answers(tmp_path, "\n".join(lines))
+    assert "the shell of h1 has ended and was started again" in output
+    assert "10.9.9.9/32" in output
+    assert str(tmp_path) in output
+
+
+@pytest.mark.parametrize(
+    "noise",
+    ["printf '\\177'", "printf '\\001'", "PS1=x; echo", "head -c 20000 /dev/urandom", "printf '\\177\\177x'"],
+)
+def test_what_a_program_prints_does_not_confuse_the_end_of_a_command(tmp_path, noise):
+    output = answers(tmp_path, f"h1 {noise}\nh1 false\nh1 echo la''ter\n")
+    assert "later\n" in output
+    assert output.count("failed FailedLine(line='h1 false', status=1,") == 1
+
+
+def test_files_of_lines_may_read_others_but_not_without_end(tmp_path):
+    (tmp_path / "again").write_text("h1 echo ro''und\nsource again\n")
+    output = answers(tmp_path, "source again\nh1 echo la''ter\n")
+    assert output.count("round") == 10
+    assert "later\n" in output
+
+
+def test_a_failure_can_be_tolerated(tmp_path):
+    output = answers(tmp_path, "h1 false || true\npy 1/0 || true\n")
+    assert "failed" not in output
+    assert "ZeroDivisionError" in output
+
+
+def test_single_lines_end_with_the_first_that_fails():
+    command = [sys.executable, "-c", NETWORK, "h1 true", "h1 exit 3", "h1 echo la''ter"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert "failed FailedLine(line='h1 exit 3', status=1," in done.stdout
+    assert "later" not in done.stdout
+
+
+class Terminal:
+    """The prompt on a terminal of its own."""
+
+    def __init__(self):
+        self.pid, self.descriptor = pty.fork()
+        if self.pid == 0:
+            os.execv(sys.executable, [sys.executable, "-c", NETWORK])
+        self.shown = ""
+
+    def type(self, keys):
+        os.write(self.descriptor, keys.encode())
+
+    def expect(self, pattern):
+        """Returns when text that matches a pattern was shown, and forgets it."""
+        end_s = time.monotonic() + 20
+        while not (found := re.search(pattern, self.shown)):
+            assert time.monotonic() < end_s, self.shown
+            if select.select([self.descriptor], [], [], 0.1)[0]:
+                with contextlib.suppress(OSError):  # the terminal has ended
+                    self.shown += os.read(self.descriptor, 4096).decode()
+        self.shown = self.shown[found.end() :]
+
+    def close(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        os.close(self.descriptor)
+        os.waitpid(self.pid, 0)
+
+
+@pytest.fixture
+def terminal():
+    opened = Terminal()
+    opened.expect("polarlab> ")
+    yield opened
+    opened.close()
+
+
+def test_keys_on_a_terminal_reach_the_running_command(terminal):
+    terminal.type("h1 read word; echo got $word\n")
+    terminal.expect("got \\$word")
+    terminal.type("key\n")
+    terminal.expect("got key")
+    terminal.expect("polarlab> ")
+    terminal.type("exit\n")
+    terminal.expect("left")
+
+
+@pytest.mark.parametrize("line", ["h1 sleep 100", "py __import__('time').sleep(100)", "sh sleep 100"])
+def test_ctrl_c_ends_a_line_and_not_the_prompt(terminal, line):
+    terminal.type(f"{line}\n")
+    terminal.expect("100")
+    time.sleep(0.3)
+    terminal.type("\x03")
+    terminal.expect("polarlab> ")
+    terminal.type("h1 echo la''ter\n")
+    terminal.expect("later\r")
+
+
+@pytest.mark.parametrize("line", ["h1 kill -STOP $$", "h1 trap '' INT; sleep 100", "h1 exec 2>/dev/null"])
+def test_ctrl_c_twice_ends_a_command_that_does_not_answer(terminal, line):
+    terminal.type(f"{line}\n")
+    time.sleep(0.5)
+    terminal.type("\x03")
+    time.sleep(0.5)
+    terminal.type("\x03")
+    terminal.expect("started again")
+    terminal.expect("polarlab> ")
+    terminal.type("h1 echo la''ter\n")
+    terminal.expect("later\r")
+
+
+def test_a_switch_name_in_a_command_stands_for_an_interface():
+    """Mininet's own commands ask for the address of a node's first interface."""
+    switch = FabricSwitch.__new__(FabricSwitch)
+    switch.name, switch.intfs = "s1", {2: "s1-eth2", 1: "s1-eth1"}
+    assert switch.defaultIntf() == "s1-eth1"
