@@ -75,7 +75,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         """Reads a line from the terminal.
 
         Raises:
-            EOFError: there are no more.
+            EOFError: the input has ended.
         """
         return input(self.prompt)
 

@@ -124,7 +124,7 @@ class BackgroundTraffic:
         )
 
     def stop(self) -> TrafficOutcome:
-        """Ends the traffic, waits for packets on their way, and returns what it came to.
+        """Ends the traffic, waits for packets on their way, and returns its outcome.
 
         Raises:
             PolarLabError: it had failed.

@@ -121,7 +121,7 @@ class FabricSession:
         """Kills a switch's program while its links stay up, as `fail("hang:s4")`, and returns the element.
 
         Raises:
-            UsageError: there is no such switch.
+            UsageError: the fabric does not have that switch.
         """
         router = switch_router(switch, self.fabric.options.topology.routers)
         element = Element(ElementKind.HANG, (router,))
@@ -191,8 +191,8 @@ class FabricSession:
             destination: the same of another router.
 
         Raises:
-            UsageError: there is no such place, or both are at one switch.
-            NegativeResult: there is no plan for the present failures.
+            UsageError: the fabric does not have a place, or both are at one switch.
+            NegativeResult: no plan exists for the present failures.
         """
         self.controller_status()
         failed = [element for element in self._faults.standing if element.kind is not ElementKind.CONTROLLER]
@@ -214,7 +214,7 @@ class FabricSession:
         self._traffic = BackgroundTraffic(self.fabric, pattern, load, seed, self._notify)
 
     def stop_traffic(self) -> TrafficOutcome:
-        """Stops the background traffic and returns what it came to.
+        """Stops the background traffic and returns its outcome.
 
         Raises:
             UsageError: none flows.

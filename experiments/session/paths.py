@@ -63,8 +63,8 @@ def report_paths(fabric: LiveFabric, source: str, destination: str, failed: Sequ
         failed: the elements that have failed.
 
     Raises:
-        ParameterError: there is no such place, or both are at one switch.
-        NegativeResult: there is no plan for these failures.
+        ParameterError: the fabric does not have a place, or both are at one switch.
+        NegativeResult: no plan exists for these failures.
     """
     ends = _host(fabric, source), _host(fabric, destination)
     if ends[0].router == ends[1].router:

@@ -13,7 +13,6 @@ EXAMPLES = (
     'sudo polarlab up polarfly --q 3 --exec "h1_1 ping -c 3 h5_1"',
     "sudo polarlab up polarfly --q 3",
     'sudo polarlab up polarfly --q 3 --exec "fail link:s3-s8" --exec "path s3 s8"',
-    "sudo polarlab up polarfly --q 3 < lines.txt",
     "sudo polarlab up polarstar --q 2 --supernode iq --degree 3 --link-rate 10Mbit",
     'sudo polarlab up polarfly --q 3 --link-delay 5 --link-loss 0.01 --exec "h1_1 ping -c 9 h5_1"',
 )

@@ -44,7 +44,7 @@ class Announcer:
 
 
 def _show_line_again() -> None:
-    """Has readline show its prompt and what was typed so far; Python's own module cannot ask for this."""
+    """Shows readline's prompt and the typed text again, by functions that Python's module does not offer."""
     import readline
 
     with contextlib.suppress(OSError, AttributeError):  # another library than GNU readline

@@ -55,7 +55,7 @@ class SessionPrompt(FabricCLI):
         """Reads a line from the terminal.
 
         Raises:
-            EOFError: there are no more.
+            EOFError: the input has ended.
         """
         with self._announcer.typing():
             return super().read_line()
