@@ -17,7 +17,8 @@ PACKAGES += ("ca-certificates", "procps")
 FOLDER = Path("opt/polarlab")
 IMAGE_SIZE = "6G"  # sparse
 
-_LEFT_OUT = (".git", ".venv", "build", "results", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+_LEFT_OUT = ("*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+_LEFT_OUT_AT_THE_TOP = (".git", ".venv", "build", "results")
 # In namespaces of its own, so that what is mounted and started ends with the script.
 _IN_ROOT = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc"]
 _MOUNT_AND_RUN = """
@@ -93,7 +94,12 @@ def _copy_project(project: Path, folder: Path) -> None:
         else:
             path.unlink()
     left_out = shutil.ignore_patterns(*_LEFT_OUT)
-    shutil.copytree(project, folder, dirs_exist_ok=True, symlinks=True, ignore=left_out)
+    left_out_at_the_top = shutil.ignore_patterns(*_LEFT_OUT, *_LEFT_OUT_AT_THE_TOP)
+
+    def ignored(directory: str, names: list[str]) -> set[str]:
+        return (left_out_at_the_top if Path(directory) == project else left_out)(directory, names)
+
+    shutil.copytree(project, folder, dirs_exist_ok=True, symlinks=True, ignore=ignored)
 
 
 def _trust_what_this_machine_trusts(root: Path, log: Path) -> None:
