@@ -56,6 +56,30 @@ class FailoverStarted(Event):
 
 
 @dataclass(frozen=True)
+class FailoverRepeated(Event):
+    """The next failover of a series begins."""
+
+    seed: int
+    number: int
+    failovers: int
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}, failover {self.number} of {self.failovers}"
+
+
+@dataclass(frozen=True)
+class FailoverEnded(Event):
+    """A failover of a series has ended, and the fabric is whole again."""
+
+    failed: str
+    gap_ms: float
+    lost: int
+
+    def __str__(self) -> str:
+        return f"{self.failed}: longest silence {self.gap_ms:g} ms, {self.lost} probes lost"
+
+
+@dataclass(frozen=True)
 class ProbesSent(Ongoing):
     """Time for which probes have been sent so far, of all the time."""
 

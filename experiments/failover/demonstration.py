@@ -88,8 +88,8 @@ def run_failover(
     with kept_directory(folder) as directory, live_fabric(fabric_options, notify) as fabric:
         check_all_pairs(fabric, notify)
         observed = observe_failure(fabric, options, notify)
-        directory.write_record(MANIFEST, run_manifest(fabric, options.settings(), 0))
-        _write(directory, observed, notify)
+        directory.write_record(MANIFEST, run_manifest(fabric, options.settings(), options.seed))
+        write_observation(directory, observed, notify)
     notify(ResultsWritten(folder, interrupted=observed.summary.interrupted))
     if observed.summary.interrupted:
         raise KeyboardInterrupt
@@ -197,7 +197,17 @@ def _probe_schedule(
     return ProbeSchedule(count, streams, round(options.end_s * 1e9)), affected_pairs
 
 
-def _write(directory: RunDirectory, observed: Observation, notify: Notify) -> None:
+def write_observation(directory: RunDirectory, observed: Observation, notify: Notify) -> None:
+    """Writes the result of a demonstration, its probes and its events.
+
+    Args:
+        directory: the folder.
+        observed: the observations.
+        notify: takes the result where the disk does not.
+
+    Raises:
+        OSError: the disk does not take them.
+    """
     try:
         directory.write_record(SUMMARY, observed.summary)
         directory.write_csv(PROBES, PROBE_COLUMNS, observed.series)

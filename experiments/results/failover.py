@@ -1,12 +1,16 @@
-"""Typed results of failover demonstrations, key by key: `summary.json` is FailoverSummary as JSON."""
+"""Typed results of failover demonstrations, key by key.
+
+`summary.json` is FailoverSummary as JSON, or FailoverSeries of several failovers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from experiments.codec import FORMAT
 from experiments.results.parts.faults import FaultRecord
+from experiments.results.parts.replications import Interval
 
 # From so much stolen processor time on, losses may be the machine's: on ER_5, runs with 80 ms and 1,870 ms
 # lost probes, and none with less.
@@ -128,3 +132,118 @@ class FailoverSummary:
         if self.cpu_stolen_ms >= DISTURBED_FROM_MS:
             text += f"; {self.cpu_stolen_ms} ms of this virtual machine's processor time were stolen then"
         return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution(Interval):
+    """Distribution of a value over failovers.
+
+    Attributes:
+        missing: failovers without the value, because what it measures never happened.
+        p50, p90, p99: quantiles of 50, 90 and 99 %, between two values by linear interpolation.
+        p50_ci95: limits of the 95 % confidence interval of the median, which are two of the values, whatever
+            the distribution is; None of fewer than six values.
+        max: the greatest value.
+    """
+
+    missing: int
+    p50: float
+    p50_ci95: tuple[float, float] | None
+    p90: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repetition:
+    """One failover of a series, a row of `failovers.csv`; None is an empty cell.
+
+    Attributes:
+        seed: seed of the failover, which names its folder.
+        failed: names of the elements that failed, with commas between them.
+        gap_ms, packets_sent, packets_lost, lost_at_restore: as in FailoverSummary.
+        silence_before_ms: longest silence of a watched pair before the failure, which shows the noise.
+        repaired_by, repaired_ms, controller_converged_ms, pairs_watched: as in FailoverSummary.
+        pairs_affected, cpu_stolen_ms, restored, negative: as in FailoverSummary.
+    """
+
+    seed: int
+    failed: str
+    gap_ms: float
+    packets_sent: int
+    packets_lost: int
+    lost_at_restore: int
+    silence_before_ms: float
+    repaired_by: str
+    repaired_ms: float | None
+    controller_converged_ms: float | None
+    pairs_watched: int
+    pairs_affected: int
+    cpu_stolen_ms: int
+    restored: bool | None
+    negative: str | None
+
+    def cells(self) -> dict[str, str]:
+        """Returns the row's cells as text, by column."""
+        words = {None: "", True: "yes", False: "no"}
+        return {n: words[v] if v is None or isinstance(v, bool) else str(v) for n, v in vars(self).items()}
+
+
+FAILOVERS = "failovers.csv"
+FAILOVER_COLUMNS = tuple(field.name for field in fields(Repetition))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailoverSeries:
+    """Result of several failovers on one fabric, one after another.
+
+    Attributes:
+        name, params: topology.
+        routing: name of the routing.
+        hosts: hosts attached to each router.
+        local_repair: whether switches have backup paths.
+        fail: elements that fail, as asked for; None for the link that most minimal paths cross.
+        kill_controller: whether the controller was killed in every failover.
+        asked: number of failovers that were asked for.
+        seeds: seeds of those that were measured completely.
+        probe_interval_ms: time between two probes of a watched pair.
+        gap_ms: longest silence of a watched pair while a failure stood.
+        silence_before_ms: the same before the failure, which shows the noise.
+        packets_lost: probes lost in a whole failover.
+        lost_at_restore: probes lost after the repair.
+        repaired_ms: time from the failure until all watched pairs were heard again.
+        controller_converged_ms: time from the failure until the controller's new plan was in place.
+        packets_sent: probes of all failovers.
+        repaired_by: number of failovers by the part of the fabric that repaired them.
+        failovers: the failovers one by one.
+        interrupted: whether the series was ended early.
+        negative: what should not have happened, a sentence; None if all went well.
+        format: version of this record's meaning.
+    """
+
+    name: str
+    params: Mapping[str, int | str]
+    routing: str
+    hosts: int
+    local_repair: bool
+    fail: str | None
+    kill_controller: bool
+    asked: int
+    seeds: tuple[int, ...]
+    probe_interval_ms: float
+    gap_ms: Distribution
+    silence_before_ms: Distribution
+    packets_lost: Distribution
+    lost_at_restore: Distribution
+    repaired_ms: Distribution | None
+    controller_converged_ms: Distribution | None
+    packets_sent: int
+    repaired_by: Mapping[str, int]
+    failovers: tuple[Repetition, ...]
+    interrupted: bool = False
+    negative: str | None = None
+    format: int = FORMAT
+
+    def distributions(self) -> dict[str, Distribution]:
+        """Returns the distributions by their keys, without those that have no value."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, Distribution)}

@@ -1,4 +1,4 @@
-"""Opened results: a folder as a Run, a Sweep or a Failover, whose typed content is read when asked for."""
+"""Opened results: a folder as a Run, Sweep, Failover or Failovers; typed content is read when asked for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from experiments.codec import read_record
-from experiments.results.failover import FailoverSummary
+from experiments.results.failover import FAILOVERS, FailoverSeries, FailoverSummary
 from experiments.results.link_loads import LINK_LOADS, LinkLoadRow, read_link_loads
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.model import Summary
@@ -140,7 +140,26 @@ class Failover(_Results):
         return read_record(self.folder / MANIFEST, RunManifest)
 
 
-Results = Run | Sweep | Failover
+class Failovers(_Results):
+    """Results of a series of failovers."""
+
+    @cached_property
+    def summary(self) -> FailoverSeries:
+        """The result of all; raises ParameterError where it is missing or damaged."""
+        return read_record(self.folder / SUMMARY, FailoverSeries)
+
+    @cached_property
+    def manifest(self) -> RunManifest:
+        """Everything that the result depends on; raises ParameterError where it is missing or damaged."""
+        return read_record(self.folder / MANIFEST, RunManifest)
+
+    @property
+    def replications(self) -> tuple[Failover, ...]:
+        """The failovers one by one."""
+        return tuple(Failover(self.folder / seed_folder(seed)) for seed in self.summary.seeds)
+
+
+Results = Run | Sweep | Failover | Failovers
 
 
 def open_results(folder: Path | str) -> Results:
@@ -157,6 +176,8 @@ def open_results(folder: Path | str) -> Results:
         raise ParameterError(f"{path} is not a directory of results")
     if (path / POINTS).exists():
         return Sweep(path)
+    if (path / FAILOVERS).exists():
+        return Failovers(path)
     if (path / PROBES).exists():
         return Failover(path)
     if (path / SUMMARY).exists():

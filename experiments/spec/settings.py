@@ -58,6 +58,7 @@ class TrafficSettings:
         kill_controller: of a failover, whether the controller is killed before.
         fail_s, restore_s, end_s: of a failover, times of failure, restoration and end in seconds.
         faults_asked: random failures from which the fault schedule was drawn.
+        fail, repeat: elements of a series of failovers as asked for, and the number of failovers.
     """
 
     pattern: str | None = omitted()
@@ -82,3 +83,5 @@ class TrafficSettings:
     restore_s: float | None = omitted()
     end_s: float | None = omitted()
     faults_asked: str | None = omitted()
+    fail: str | None = omitted()
+    repeat: int | None = omitted()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polarlab.cli.console import print_result, print_table
@@ -12,16 +12,27 @@ from topology.errors import UsageError
 from topology.exit_status import Status
 
 if TYPE_CHECKING:
-    from experiments.results.failover import FailoverSummary
+    from experiments.events.base import Notify
+    from experiments.results.failover import FailoverSeries, FailoverSummary
     from experiments.spec.fabric import FabricOptions
-    from experiments.spec.failover import FailoverOptions
-    from topology.faults import Element
+    from experiments.spec.failover import FailoverSeriesOptions
 
 SUMMARY = "failover: link and switch failures under probe traffic, measured (root)"
 EXAMPLES = (
     "sudo polarlab demo failover polarfly --q 5 --fail link:s1-s28",
     "sudo polarlab demo failover polarfly --q 3 --fail switch:s4",
     "sudo polarlab demo failover polarfly --q 3 --kill-controller",
+    "sudo polarlab demo failover polarfly --q 5 --repeat 20 --fail random-link",
+)
+# Columns of a series' tables, and the distributions' rows.
+_FAILOVER_COLUMNS = (
+    *("seed", "failed", "gap_ms", "packets_lost", "lost_at_restore", "repaired_by", "repaired_ms"),
+    *("controller_converged_ms", "cpu_stolen_ms", "restored"),
+)
+_DISTRIBUTION_COLUMNS = ("", "mean", "ci95", "p50", "p50_ci95", "p90", "p99", "max", "missing")
+_CONTROLLER_NOTE = (
+    "controller_converged_ms includes the start of the new controller and the 1 to 4 s until switches call "
+    "it again (docs/failovers.md)"
 )
 # The fabric where none is asked for.
 _NAME, _Q, _LINK_RATE = "polarfly", 5, "20Mbit"
@@ -41,12 +52,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fail",
         metavar="ELEMENTS",
         help="failing elements, with commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its links "
-        "stay up), random:3 (links) (default the link that most minimal paths cross)",
+        "stay up), random:3 (links), random-link, random-switch (default the link that most minimal paths "
+        "cross)",
     )
     parser.add_argument(
         "--kill-controller",
         action="store_true",
         help="controller killed before the failure, and started again before the restoration",
+    )
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of failovers on the same fabric, a seed each, and their distribution (default 1)",
     )
     add_seed_option(parser)
     add_out_option(parser)
@@ -54,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Runs a failover and prints its losses and gaps; returns NEGATIVE for losses that should not be."""
+    """Runs failovers and prints their losses and gaps; returns NEGATIVE for losses that should not be."""
     from emulation.requirements import require_emulation
     from polarlab.cli.options.fabric import read_fabric
     from polarlab.cli.options.output import dated_directory
@@ -62,63 +81,98 @@ def run(arguments: argparse.Namespace) -> Status:
     if arguments.name == _NAME and not hasattr(arguments, "q"):
         arguments.q = _Q
     fabric = read_fabric(arguments, arguments.routing)
-    options = _read_failover(arguments, fabric)
+    options = _read_failovers(arguments, fabric)
     require_emulation()
     from experiments.events.outcomes import FiguresDrawn, ResultNegative
-    from experiments.failover.demonstration import run_failover
-    from experiments.figures.failover import plot_failover
+    from experiments.figures.plot import plot_results
 
     words = ("failover", fabric.name, *fabric.params.values(), fabric.routing)
     out = arguments.out or dated_directory(*words)
     with ConsoleProgress() as progress:
-        summary = run_failover(fabric, options, out, progress)
+        result = _measured(fabric, options, out, progress)
         progress.begin(DRAWING)
-        progress(FiguresDrawn(tuple(plot_failover(out))))
+        progress(FiguresDrawn(tuple(plot_results(out))))
         progress.rest()
-        _print_summary(arguments, summary)
-        if summary.negative:
-            progress(ResultNegative(summary.negative))
+        _print(arguments, result)
+        if result.negative:
+            progress(ResultNegative(result.negative))
             return Status.NEGATIVE
     return Status.DONE
 
 
-def _read_failover(arguments: argparse.Namespace, fabric: FabricOptions) -> FailoverOptions:
-    """Returns the specification of a failover on a fabric; raises UsageError."""
-    from experiments.spec.failover import FailoverOptions
-    from experiments.spec.values import check_seed
+def _measured(
+    fabric: FabricOptions, options: FailoverSeriesOptions, out: Path, notify: Notify
+) -> FailoverSummary | FailoverSeries:
+    """Returns the result of the failovers, which are a series where there are several."""
+    if len(options.repetitions) > 1:
+        from experiments.failover.series import run_failover_series
+
+        return run_failover_series(fabric, options, out, notify)
+    from experiments.failover.demonstration import run_failover
+
+    return run_failover(fabric, options.repetitions[0], out, notify)
+
+
+def _read_failovers(arguments: argparse.Namespace, fabric: FabricOptions) -> FailoverSeriesOptions:
+    """Returns the specification of one failover or more on a fabric; raises UsageError."""
+    from experiments.spec.failover import (
+        FailoverOptions,
+        FailoverSeriesOptions,
+        check_repeat,
+        with_time_for_repair,
+    )
     from topology.faults import CONTROLLER, parse_elements
 
-    check_seed(arguments.seed)
+    fail, repeat, kill = arguments.fail, arguments.repeat, arguments.kill_controller
+    check_repeat(repeat, arguments.seed)
     if fabric.calibrate:
         raise UsageError("--link-rate auto needs a run's traffic, which a demo does not have; give a rate")
-    fail = arguments.fail
-    elements = () if fail is None else parse_elements(fail, fabric.topology, arguments.seed)
-    if CONTROLLER in elements:
-        raise UsageError("--fail must be links and switches, got controller; --kill-controller kills it")
-    options = FailoverOptions(elements, arguments.kill_controller)
-    return _with_time_for_a_controller(options, elements) if elements else options
+    repetitions = []
+    for seed in range(arguments.seed, arguments.seed + repeat):
+        elements = () if fail is None else parse_elements(fail, fabric.topology, seed)
+        if CONTROLLER in elements:
+            raise UsageError("--fail must be links and switches, got controller; --kill-controller kills it")
+        options = FailoverOptions(elements, kill, seed=seed)
+        repetitions.append(with_time_for_repair(options, repeated=repeat > 1))
+    return FailoverSeriesOptions(fail, tuple(repetitions))
 
 
-def _with_time_for_a_controller(options: FailoverOptions, elements: tuple[Element, ...]) -> FailoverOptions:
-    """Returns options in which a new controller has taken over before anything is restored."""
-    from topology.faults import ElementKind
+def _print(arguments: argparse.Namespace, result: FailoverSummary | FailoverSeries) -> None:
+    """Prints a result; without --json, its parts with several rows as tables."""
+    from experiments.codec import plain
+    from experiments.results.failover import FailoverSeries
 
-    if not options.kill_controller:
-        return options
-    # It waits for a switch that its neighbours see up, and then plans without it.
-    hung_s = 4.0 if any(element.kind is ElementKind.HANG for element in elements) else 0.0
-    return replace(options, restore_s=8.0 + hung_s, end_s=12.0 + hung_s)
+    if arguments.json:
+        print_result(arguments, plain(result))
+        return
+    if isinstance(result, FailoverSeries):
+        _print_series(arguments, result)
+    else:
+        _print_summary(arguments, result)
+    if arguments.kill_controller and arguments.fail is not None:
+        print(f"\n{_CONTROLLER_NOTE}")
 
 
 def _print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> None:
-    """Prints a failover's summary; without --json, its phases as a table."""
+    """Prints the result of one failover, its phases as a table."""
     from experiments.codec import plain
 
     result = plain(summary)
-    if arguments.json:
-        print_result(arguments, result)
-        return
     rows = [{"phase": name, **phase} for name, phase in result["phases"].items()]
     print_result(arguments, {n: v for n, v in result.items() if n not in ("faults", "phases")})
     print()
     print_table(rows, tuple(rows[0]))
+
+
+def _print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:
+    """Prints the result of several failovers: each, and the distributions of their values."""
+    from experiments.codec import plain
+    from experiments.results.text import readable
+
+    result, tables = plain(series), series.distributions()
+    print_result(arguments, {n: v for n, v in result.items() if n not in ("failovers", "format", *tables)})
+    print()
+    print_table([{n: readable(v) for n, v in row.items()} for row in result["failovers"]], _FAILOVER_COLUMNS)
+    print()
+    rows = [{n: readable(v) for n, v in {"": name, **result[name]}.items()} for name in tables]
+    print_table(rows, _DISTRIBUTION_COLUMNS)

@@ -1,0 +1,228 @@
+"""Series of failovers on one standing fabric, one after another, and the distribution of their results."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from emulation.requirements import require_emulation
+from experiments.events.base import Event, Notify, Ongoing
+from experiments.events.outcomes import FailoverEnded, FailoverRepeated, ResultsWritten
+from experiments.events.traffic import Interrupted
+from experiments.failover.demonstration import Observation, observe_failure, write_observation
+from experiments.live_fabric import LiveFabric, live_fabric
+from experiments.pair_check import check_all_pairs
+from experiments.results.failover import (
+    FAILOVER_COLUMNS,
+    FAILOVERS,
+    Distribution,
+    FailoverSeries,
+    FailoverSummary,
+    Repetition,
+)
+from experiments.results.manifest import run_manifest
+from experiments.results.replications import interval
+from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions
+
+
+def run_failover_series(
+    fabric_options: FabricOptions, options: FailoverSeriesOptions, folder: Path, notify: Notify
+) -> FailoverSeries:
+    """Runs failovers one after another and returns the result of all; the folder then holds it.
+
+    Each failover has a folder of its own, named by its seed. The next one begins when all pairs reach each
+    other by their first paths; where they do not any more, the series ends early.
+
+    Args:
+        fabric_options: specification of the fabric.
+        options: specification of the failovers.
+        folder: output directory, new or empty.
+        notify: takes the events.
+
+    Raises:
+        MachineError: the machine lacks something.
+        NegativeResult: a proof failed, or not all pairs reached each other at the start.
+        KeyboardInterrupt: Ctrl-C; the folder holds the failovers until then.
+    """
+    require_emulation()
+    with kept_directory(folder) as directory, live_fabric(fabric_options, notify) as fabric:
+        check_all_pairs(fabric, notify)
+        settings = options.settings()
+        directory.write_record(MANIFEST, run_manifest(fabric, settings, options.repetitions[0].seed))
+        series = _measure(fabric, options, directory, notify)
+    notify(ResultsWritten(folder, interrupted=series.interrupted))
+    if series.interrupted:
+        raise KeyboardInterrupt
+    return series
+
+
+def _measure(
+    fabric: LiveFabric, options: FailoverSeriesOptions, directory: RunDirectory, notify: Notify
+) -> FailoverSeries:
+    """Runs the failovers and writes each, and the result so far, as it ends; returns the last result."""
+    measured: list[tuple[int, FailoverSummary]] = []
+    for number, repetition in enumerate(options.repetitions, start=1):
+        notify(FailoverRepeated(repetition.seed, number, len(options.repetitions)))
+        try:
+            observed = observe_failure(fabric, repetition, _only_progress(notify))
+        except KeyboardInterrupt:
+            if not measured:
+                raise
+            series = replace(combine_failovers(fabric.options, options, measured), interrupted=True)
+            directory.write_record(SUMMARY, series)
+            notify(Interrupted())
+            return series
+        summary = observed.summary
+        measured.append((repetition.seed, summary))
+        series = combine_failovers(fabric.options, options, measured)
+        _write(fabric, repetition, observed, series, directory, notify)
+        notify(FailoverEnded(", ".join(summary.failed), summary.gap_ms, summary.packets_lost))
+        if summary.interrupted or summary.restored is False:
+            break
+    return series
+
+
+def _only_progress(notify: Notify) -> Notify:
+    """Returns what passes on only events of what goes on: of many failovers, the others are too many."""
+
+    def pass_on(event: Event) -> None:
+        if isinstance(event, Ongoing | Interrupted):
+            notify(event)
+
+    return pass_on
+
+
+def _write(
+    fabric: LiveFabric,
+    repetition: FailoverOptions,
+    observed: Observation,
+    series: FailoverSeries,
+    directory: RunDirectory,
+    notify: Notify,
+) -> None:
+    """Writes a failover into a folder of its own, its row, and the result of all until now."""
+    own = RunDirectory(directory.path / seed_folder(repetition.seed))
+    own.write_record(MANIFEST, run_manifest(fabric, repetition.settings(), repetition.seed))
+    write_observation(own, observed, notify)
+    if repetition.seed in series.seeds:
+        row = repetition_of(repetition.seed, observed.summary)
+        directory.append_row(FAILOVERS, FAILOVER_COLUMNS, row.cells())
+    directory.write_record(SUMMARY, series)
+
+
+def repetition_of(seed: int, summary: FailoverSummary) -> Repetition:
+    """Returns the row of a failover.
+
+    Args:
+        seed: its seed.
+        summary: its result.
+    """
+    return Repetition(
+        seed=seed,
+        failed=", ".join(summary.failed),
+        gap_ms=summary.gap_ms,
+        packets_sent=summary.packets_sent,
+        packets_lost=summary.packets_lost,
+        lost_at_restore=summary.lost_at_restore,
+        silence_before_ms=summary.phases.before.longest_silence_ms,
+        repaired_by=summary.repaired_by,
+        repaired_ms=summary.repaired_ms,
+        controller_converged_ms=summary.controller_converged_ms,
+        pairs_watched=summary.pairs_watched,
+        pairs_affected=summary.pairs_affected,
+        cpu_stolen_ms=summary.cpu_stolen_ms,
+        restored=summary.restored,
+        negative=summary.negative,
+    )
+
+
+def combine_failovers(
+    fabric: FabricOptions, options: FailoverSeriesOptions, measured: Sequence[tuple[int, FailoverSummary]]
+) -> FailoverSeries:
+    """Returns the result of several failovers as one; interrupted ones do not count beside others.
+
+    Args:
+        fabric: specification of the fabric.
+        options: specification of the failovers.
+        measured: seed and result of each failover that was measured; at least one.
+    """
+    complete = [entry for entry in measured if not entry[1].interrupted] or list(measured)
+    rows = [repetition_of(seed, summary) for seed, summary in complete]
+    bad = [f"seed {row.seed}, {row.failed}: {row.negative}" for row in rows if row.negative]
+    return FailoverSeries(
+        name=fabric.name,
+        params=dict(fabric.params),
+        routing=fabric.routing,
+        hosts=fabric.hosts,
+        local_repair=fabric.local_repair,
+        fail=options.fail,
+        kill_controller=options.repetitions[0].kill_controller,
+        asked=len(options.repetitions),
+        seeds=tuple(row.seed for row in rows),
+        probe_interval_ms=complete[0][1].probe_interval_ms,
+        gap_ms=_known(row.gap_ms for row in rows),
+        silence_before_ms=_known(row.silence_before_ms for row in rows),
+        packets_lost=_known(row.packets_lost for row in rows),
+        lost_at_restore=_known(row.lost_at_restore for row in rows),
+        repaired_ms=distribution(row.repaired_ms for row in rows),
+        controller_converged_ms=distribution(row.controller_converged_ms for row in rows),
+        packets_sent=sum(row.packets_sent for row in rows),
+        repaired_by=dict(Counter(row.repaired_by for row in rows)),
+        failovers=tuple(rows),
+        interrupted=any(summary.interrupted for _, summary in measured),
+        negative=f"{len(bad)} of {len(rows)} failovers: {bad[0]}" if bad else None,
+    )
+
+
+def _known(values: Iterable[float]) -> Distribution:
+    known = distribution(values)
+    assert known
+    return known
+
+
+def distribution(values: Iterable[float | None]) -> Distribution | None:
+    """Returns the distribution of those values that are known; None if there is none."""
+    given = list(values)
+    known = tuple(value for value in given if value is not None)
+    if not known:
+        return None
+    mean, half = interval(known)
+    limits = median_limits(known)
+    p50, p90, p99 = (round(float(value), 3) for value in np.quantile(known, (0.5, 0.9, 0.99)))
+    return Distribution(
+        mean=round(mean, 3),
+        ci95=None if half is None else round(half, 3),
+        values=known,
+        missing=len(given) - len(known),
+        p50=p50,
+        p50_ci95=limits,
+        p90=p90,
+        p99=p99,
+        max=max(known),
+    )
+
+
+def median_limits(values: Sequence[float]) -> tuple[float, float] | None:
+    """Returns the narrowest pair of order statistics that holds the median with at least 95 %.
+
+    The number of values below the median is binomial (n, 1/2), whatever the distribution of the values is.
+
+    Args:
+        values: independent values of one distribution.
+
+    Returns:
+        The k-th least and the k-th greatest value; None of fewer than six values, of which no pair will do.
+    """
+    ordered, count = sorted(values), len(values)
+    beyond, rank = 0, 0  # ways of `rank` values or fewer below the median, of 2^count
+    while 40 * (beyond + math.comb(count, rank)) <= 2**count:  # 2.5 % on each side
+        beyond += math.comb(count, rank)
+        rank += 1
+    return (ordered[rank - 1], ordered[count - rank]) if rank else None

@@ -1,0 +1,86 @@
+"""Figure of a series of failovers: cumulative distributions of silences and of losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.figures.style import DARK, new_figure, number_text, printable, save_figure
+from experiments.results.failover import Distribution, FailoverSeries
+from experiments.results.open import Failovers
+from experiments.results.tables import damage_named
+from experiments.results.text import parameters
+
+_FAILED, _NOISE, _RESTORED = "#c2571a", "0.55", DARK
+
+
+def plot_failovers(folder: Path) -> list[Path]:
+    """Draws `failovers`, the distributions of a series of failovers, and returns the files.
+
+    Args:
+        folder: folder of the series.
+
+    Raises:
+        ParameterError: the folder does not hold a series, or a damaged one.
+        OSError: the figures cannot be written.
+    """
+    summary = Failovers(folder).summary
+    with damage_named(folder):
+        return save_figure(draw_failovers(summary), folder, "failovers")
+
+
+def draw_failovers(series: FailoverSeries) -> Figure:
+    """Returns the figure of a series.
+
+    Args:
+        series: the result of a series.
+    """
+    figure = new_figure((11, 5))
+    silence, losses = figure.subplots(1, 2, sharey=True)
+    _curve(silence, series.silence_before_ms, "before the failure", _NOISE, ":")
+    _curve(silence, series.gap_ms, "while the failure stood", _FAILED, "-")
+    silence.set_xlabel("longest silence of a watched pair [ms]")
+    silence.set_xlim(left=0)
+    _curve(losses, series.lost_at_restore, "after the repair", _RESTORED, "--")
+    _curve(losses, series.packets_lost, "in all", _FAILED, "-")
+    losses.set_xlabel(f"probes lost, of some {series.packets_sent // len(series.seeds):,} each")
+    silence.set_ylabel("fraction of the failovers")
+    silence.set_ylim(0, 1.02)
+    for axes in (silence, losses):
+        axes.grid(color="0.9", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8, frameon=False)
+    figure.suptitle(_title(series))
+    return figure
+
+
+def _curve(axes: Axes, values: Distribution, name: str, color: str, style: str) -> None:
+    """Draws the empirical cumulative distribution function of some values, and a point at its median."""
+    steps, fractions = steps_of(values.values)
+    label = f"{name}: median {number_text(values.p50)}, greatest {number_text(values.max)}"
+    axes.plot(steps, fractions, drawstyle="steps-post", color=color, linestyle=style, label=label)
+    axes.plot([values.p50], [0.5], marker="o", markersize=4, color=color)
+
+
+def steps_of(values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Returns the steps of an empirical cumulative distribution function: values, and fractions from 0 to 1.
+
+    Args:
+        values: at least one value.
+    """
+    ordered, counts = np.unique(np.array(values, float), return_counts=True)
+    fractions = np.concatenate([[0.0], np.cumsum(counts) / len(values)])
+    return [float(ordered[0]), *ordered.tolist()], fractions.tolist()
+
+
+def _title(series: FailoverSeries) -> str:
+    failing = series.fail or "the busiest link"
+    if series.kill_controller:
+        failing += " and the controller"
+    fabric = f"{series.name} ({parameters(series.params)}), {series.routing}"
+    repairs = ", ".join(f"{who} {count}" for who, count in series.repaired_by.items())
+    return printable(f"{fabric}: {len(series.seeds)} failovers of {failing}, repaired by: {repairs}")

@@ -1,0 +1,193 @@
+"""Series of failovers: distributions, files, figures and options; on made-up failovers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_failover import SUMMARY
+
+from experiments.failover.series import combine_failovers, distribution, median_limits, repetition_of
+from experiments.figures.failovers import draw_failovers, steps_of
+from experiments.figures.plot import plot_results
+from experiments.results.failover import FAILOVER_COLUMNS, FAILOVERS
+from experiments.results.open import Failovers, open_results
+from experiments.results.run_directory import RunDirectory
+from experiments.results.tables import read_csv
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions, with_time_for_repair
+from polarlab.cli.commands.demo import _print_series, _read_failovers
+from polarlab.cli.options.fabric import read_fabric
+from polarlab.cli.parser import make_parser
+from topology.errors import ParameterError
+from topology.families.polarfly import PolarFly
+from topology.faults import parse_elements
+from topology.links import LinkSpec
+
+FABRIC = FabricOptions("polarfly", {"q": 3}, PolarFly(3), 1, LinkSpec(20_000_000, 32), "min", "auto")
+
+
+def specified(words):
+    """The failovers of `polarlab demo failover` on ER_3 with some options."""
+    arguments = make_parser().parse_args(["demo", "failover", "polarfly", "--q", "3", *words.split()])
+    return _read_failovers(arguments, read_fabric(arguments, arguments.routing))
+
+
+def series(gaps=(9.0, 12.5, 30.0), **changes):
+    """A series with these silences in ms, and one lost probe for each ms."""
+    measured = [
+        (
+            seed,
+            replace(
+                SUMMARY,
+                failed=(f"link:s1-s{seed}",),
+                gap_ms=gap,
+                packets_lost=round(gap),
+                repaired_ms=gap,
+                repaired_by="switches",
+                **changes,
+            ),
+        )
+        for seed, gap in enumerate(gaps, start=1)
+    ]
+    options = FailoverSeriesOptions("random-link", (FailoverOptions(),) * len(gaps))
+    return combine_failovers(FABRIC, options, measured)
+
+
+def test_each_repetition_draws_an_element_from_a_seed_of_its_own():
+    options = specified("--repeat 5 --fail random-link --seed 11")
+    assert [repetition.seed for repetition in options.repetitions] == [11, 12, 13, 14, 15]
+    for repetition in options.repetitions:
+        assert repetition.elements == parse_elements("random-link", PolarFly(3), repetition.seed)
+    assert len({repetition.elements for repetition in options.repetitions}) > 1
+    assert options.settings().fail == "random-link"
+    assert (options.settings().repeat, options.settings().seed, options.settings().elements) == (5, 11, None)
+
+
+def test_a_named_element_is_repeated():
+    options = specified("--repeat 3 --fail switch:s4,hang:s2")
+    assert {repetition.elements for repetition in options.repetitions} == {
+        parse_elements("switch:s4,hang:s2", PolarFly(3), 1)
+    }
+
+
+def test_one_failover_has_the_times_that_it_always_had():
+    (one,) = specified("--fail random-switch").repetitions
+    assert (one.fail_s, one.restore_s, one.end_s) == (2.0, 5.0, 9.0)
+    (killed,) = specified("--fail hang:s1 --kill-controller").repetitions
+    assert (killed.restore_s, killed.end_s) == (12.0, 16.0)
+
+
+def test_links_of_a_series_take_less_time_than_switches():
+    link, switch = (
+        specified(f"--repeat 2 --fail random-{kind}").repetitions[0] for kind in ("link", "switch")
+    )
+    assert link.end_s < switch.end_s
+    alone = FailoverOptions(kill_controller=True)
+    assert with_time_for_repair(alone, repeated=True) == alone
+
+
+@pytest.mark.parametrize("words", ["--repeat 0", "--repeat 1001", "--repeat 2 --seed 9223372036854775807"])
+def test_numbers_of_failovers_that_cannot_be_are_refused(words):
+    with pytest.raises(ParameterError, match="must be"):
+        specified(words)
+
+
+def test_the_distribution_of_known_values():
+    values = distribution([4.0, 1.0, None, 3.0, 2.0])
+    assert (values.mean, values.p50, values.max, values.missing) == (2.5, 2.5, 4.0, 1)
+    assert values.values == (4.0, 1.0, 3.0, 2.0)
+    assert (values.p90, values.p99) == (3.7, 3.97)
+    assert values.ci95 == pytest.approx(2.054, abs=1e-3)  # 3.182 x 1.291 / 2, a table of Student's t
+    assert values.p50_ci95 is None
+    assert distribution([None, None]) is None
+    assert distribution([7]).ci95 is None
+
+
+def test_limits_of_the_median_are_those_of_the_tables():
+    """Order statistics of a table of the sign test: 1 and 6 of 6, 6 and 15 of 20, 40 and 61 of 100."""
+    assert median_limits(range(1, 7)) == (1, 6)
+    assert median_limits(range(20, 0, -1)) == (6, 15)
+    assert median_limits(range(1, 101)) == (40, 61)
+    assert median_limits(range(5)) is None
+
+
+def test_limits_hold_the_median_as_often_as_they_say():
+    generator = np.random.default_rng(1)
+    inside = [
+        low <= np.log(2) <= high
+        for low, high in (median_limits(generator.exponential(size=20).tolist()) for _ in range(2000))
+    ]
+    assert 0.95 <= np.mean(inside) <= 0.975  # 0.9586 in theory
+
+
+def test_a_series_is_the_sum_of_its_failovers():
+    result = series()
+    assert result.seeds == (1, 2, 3)
+    assert result.gap_ms.values == (9.0, 12.5, 30.0)
+    assert result.packets_sent == 3 * SUMMARY.packets_sent
+    assert result.repaired_by == {"switches": 3}
+    assert result.negative is None
+    assert result.controller_converged_ms is None
+
+
+def test_the_first_bad_failover_is_named_with_its_seed():
+    result = series(negative="6 pairs were silent")
+    assert result.negative == "3 of 3 failovers: seed 1, link:s1-s1: 6 pairs were silent"
+
+
+def test_an_interrupted_failover_does_not_count_beside_others():
+    measured = [(1, SUMMARY), (2, replace(SUMMARY, interrupted=True, packets_lost=900))]
+    options = FailoverSeriesOptions(None, (FailoverOptions(),) * 5)
+    result = combine_failovers(FABRIC, options, measured)
+    assert (result.seeds, result.asked, result.interrupted) == ((1,), 5, True)
+    assert result.packets_lost.values == (SUMMARY.packets_lost,)
+
+
+def written(folder, result):
+    """Writes a series as it is left on the disk, without the folders of its failovers."""
+    directory = RunDirectory(folder)
+    for row in result.failovers:
+        directory.append_row(FAILOVERS, FAILOVER_COLUMNS, row.cells())
+    directory.write_record("summary.json", result)
+    return folder
+
+
+def test_a_series_is_read_back_as_it_was_written(tmp_path):
+    folder = written(tmp_path / "series", series(restored=True))
+    results = open_results(folder)
+    assert isinstance(results, Failovers)
+    assert results.summary == series(restored=True)
+    assert [failover.folder.name for failover in results.replications] == ["seed-1", "seed-2", "seed-3"]
+    table = read_csv(folder / FAILOVERS, FAILOVER_COLUMNS)
+    assert table["failed"] == ["link:s1-s1", "link:s1-s2", "link:s1-s3"]
+    assert table["restored"] == ["yes"] * 3
+    assert table["controller_converged_ms"] == [""] * 3
+
+
+def test_a_row_has_what_the_failover_has():
+    row = repetition_of(4, SUMMARY)
+    shared = set(vars(row)) & set(vars(SUMMARY)) - {"failed"}
+    assert len(shared) == 12
+    assert all(getattr(row, name) == getattr(SUMMARY, name) for name in shared)
+    assert (row.seed, row.failed, row.silence_before_ms) == (4, "controller", 1.0)
+
+
+def test_a_series_is_drawn_by_its_folder(tmp_path):
+    paths = plot_results(written(tmp_path / "series", series()))
+    assert [path.name for path in paths] == ["failovers.png", "failovers.svg"]
+
+
+def test_the_curve_rises_at_each_value_from_nothing_to_one():
+    assert steps_of([3.0, 1.0, 1.0, 2.0]) == ([1.0, 1.0, 2.0, 3.0], [0.0, 0.5, 0.75, 1.0])
+    silence, losses = draw_failovers(series()).axes
+    curves = {line.get_label().split(":")[0]: line for line in silence.lines + losses.lines}
+    assert curves["while the failure stood"].get_xdata().tolist() == [9.0, 9.0, 12.5, 30.0]
+    assert curves["in all"].get_ydata().tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1])
+
+
+def test_the_printed_tables_have_each_failover_and_each_distribution(capsys):
+    arguments = make_parser().parse_args(["demo", "failover", "--repeat", "3"])
+    _print_series(arguments, series())
+    out = capsys.readouterr().out
+    assert "link:s1-s3" in out
+    assert any(line.startswith("gap_ms") and "12.5" in line for line in out.splitlines())
