@@ -113,6 +113,11 @@ class ControllerProcess:
         """Starts the controller, also after `stop`; the reports of the one before are kept."""
         self.planned_failure = "none"  # the name of the failure that the present plan is for
         self._in_charge = False
+        # Of this start, on the clock of time.monotonic: when it listened, when the last switch had connected
+        # before it took charge, and when all switches that were there held its plan.
+        self.listening_s: float | None = None
+        self.connected_s: float | None = None
+        self.in_charge_s: float | None = None
         self._modified_before = self.groups_modified
         self.refusals: list[str] = []  # rules and groups that switches refused
         self._latest: dict[type[Report], Report] = {}
@@ -309,8 +314,13 @@ class ControllerProcess:
     def _keep(self, report: Report) -> None:
         self._latest[type(report)] = report
         match report:
+            case Listening():
+                self.listening_s = report.monotonic_s
+            case Connected() if not self._in_charge:
+                self.connected_s = report.monotonic_s
             case Installed() | Incomplete():
                 self._in_charge = True
+                self.in_charge_s = self.in_charge_s or report.monotonic_s
             case Adapted(groups_modified):
                 self.groups_modified = self._modified_before + groups_modified
             case Replanned(failed):

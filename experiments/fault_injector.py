@@ -152,6 +152,24 @@ class FaultSchedule:
         times_s = self._fabric.controller.ports_set_s[self._ports_set_known :]
         return [time_s - clock.monotonic_ns / 1e9 for time_s in times_s]
 
+    def restart(self, clock: Clock) -> tuple[float | None, float | None, float | None]:
+        """Returns the course of the controller's last start, in seconds since the start of the traffic.
+
+        Args:
+            clock: start of the traffic.
+
+        Returns:
+            When it listened, when the last switch had called it, and when it was in charge; None of what has
+            not happened.
+        """
+        self._fabric.controller.catch_up()
+        controller, start_s = self._fabric.controller, clock.monotonic_ns / 1e9
+        listening_s, connected_s, in_charge_s = (
+            None if time_s is None else time_s - start_s
+            for time_s in (controller.listening_s, controller.connected_s, controller.in_charge_s)
+        )
+        return listening_s, connected_s, in_charge_s
+
     def record(self, clock: Clock) -> FaultRecord:
         """Returns the faults that were injected and the controller's plans for them.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from controller.reports import Replanned
 from experiments.failover.probes import Probes, milliseconds
 from experiments.fault_injector import FaultSchedule
-from experiments.results.failover import FailoverSummary, Phases
+from experiments.results.failover import ControllerRestart, FailoverSummary, Phases
 from experiments.results.parts.faults import replan_text
 from experiments.results.record import FabricRecord
 from experiments.spec.failover import FailoverOptions
@@ -23,6 +23,7 @@ class Course:
         self._replans = faults.replans(clock)
         self._ports_set_s = faults.ports_set(clock)
         self._faults = faults.record(clock)
+        self._restarted = faults.restart(clock)
         broken = [entry for entry in self._started if entry.fault.element != CONTROLLER]
         self._fails = [entry for entry in broken if not entry.fault.restores]
         restores = [entry for entry in broken if entry.fault.restores]
@@ -65,7 +66,17 @@ class Course:
             lost_at_restore=phases.restored.lost,
             phases=phases,
             pairs_affected=affected,
+            controller_restart=self._controller_restart(),
         )
+
+    def _controller_restart(self) -> ControllerRestart | None:
+        """Returns the course of the new controller's start; None if none was started."""
+        restarts = [e.began_s for e in self._started if e.fault.element == CONTROLLER and e.fault.restores]
+        if not restarts:
+            return None
+        began_s = restarts[-1]
+        after = (None if time_s is None else milliseconds(time_s - began_s) for time_s in self._restarted)
+        return ControllerRestart(milliseconds(began_s - self._fail_s), *after)
 
     def _phases(self) -> Phases:
         return Phases(
@@ -86,6 +97,9 @@ class Course:
         if self._heard_s is not None:
             events.append((self._heard_s, "all watched pairs heard again"))
         events += [(time_s, replan_text(report.failed)) for time_s, report in self._replans]
+        if self._controller_restart():
+            words = ("the new controller listens", "the last switch has called it", "it is in charge")
+            events += [(t, text) for t, text in zip(self._restarted, words, strict=True) if t is not None]
         return tuple(sorted(events))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from experiments.codec import FORMAT
+from experiments.codec import FORMAT, omitted
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.replications import Interval
 
@@ -51,6 +51,23 @@ class Phases:
     restored: Phase
 
 
+@dataclass(frozen=True)
+class ControllerRestart:
+    """Course of a new controller's start, in ms since its start; None of what did not happen.
+
+    Attributes:
+        began_ms: its start in ms since the failure.
+        listening_ms: time until it listened, its plan proven.
+        connected_ms: time until the last switch that works had called it; switches call every 1 to 4 s.
+        in_charge_ms: time until all switches held its plan, or it went on without those that did not call.
+    """
+
+    began_ms: float
+    listening_ms: float | None
+    connected_ms: float | None
+    in_charge_ms: float | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class FailoverSummary:
     """Result of a failover demonstration.
@@ -72,7 +89,8 @@ class FailoverSummary:
             lost, None if never.
         controller_converged_ms: time in ms from the failure until the controller's new plan was in place;
             None if there was none. A controller that was killed starts 800 ms after the failure, and
-            switches call it again 1 to 4 s later, as Open vSwitch waits longer after each call in vain.
+            switches call it again after 1 to 4 s.
+        controller_restart: course of that start; absent if the controller was not killed.
         cut_off_pairs: ordered pairs of routers without any path while the failure stood.
         silent_pairs: watched pairs that were still silent at the end of the failure.
         faults: faults injected, and the controller's plans.
@@ -114,6 +132,7 @@ class FailoverSummary:
     restored: bool | None = None
     negative: str | None = None
     format: int = FORMAT
+    controller_restart: ControllerRestart | None = omitted()
 
     def reason(self, troubles: tuple[str, ...]) -> str | None:
         """Returns the reason why the result is negative, a sentence; None if it is not.

@@ -45,6 +45,7 @@ MAKERS: dict[str, RowMaker] = {
     "adaptive-polarstar": adaptation.polarstar,
     "adaptive-loop": adaptation.control_loop,
     "failover-silence": failover.silence,
+    "failover-repeat": failover.repeated,
     "failover-replan": failover.replanning,
     "failover-soak": failover.soak,
     "largest-er11": fabrics.largest_er11,

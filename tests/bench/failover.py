@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,15 +18,24 @@ from emulation.cleanup import marked_processes
 from emulation.fault_injection import FaultInjector
 from experiments.events.base import ignore
 from experiments.failover.demonstration import Observation, observe_failure
+from experiments.failover.series import run_failover_series
 from experiments.fault_injector import FaultSchedule
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.pair_check import check_all_pairs
 from experiments.results.failover import DISTURBED_FROM_MS
 from experiments.spec.fabric import FabricOptions
-from experiments.spec.failover import FailoverOptions
+from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions, with_time_for_repair
 from experiments.traffic_jobs import make_job
 from topology.families.polarfly import PolarFly
-from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
+from topology.faults import (
+    CONTROLLER,
+    RANDOM_LINK,
+    Element,
+    ElementKind,
+    Fault,
+    link_element,
+    parse_elements,
+)
 from topology.links import LinkSpec
 from traffic.engine.engine import run_traffic
 from traffic.wire.layout import HEADER_BYTES
@@ -105,6 +115,34 @@ def _silence_row(
         goal,
         median < goal_ms and (goal_p99_ms is None or p99 < goal_p99_ms),
     )
+
+
+def repeated() -> list[Row]:
+    """The distribution that `polarlab demo failover --repeat 20 --fail random-link` gives on ER_5."""
+    topology = PolarFly(5)
+    fabric = FabricOptions("polarfly", {"q": 5}, topology, 1, LinkSpec(20_000_000, 32), "min", "auto")
+    cuts = [
+        FailoverOptions(parse_elements(RANDOM_LINK, topology, seed), seed=seed)
+        for seed in range(1, TRIALS + 1)
+    ]
+    options = FailoverSeriesOptions(
+        RANDOM_LINK, tuple(with_time_for_repair(cut, repeated=True) for cut in cuts)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        series = run_failover_series(fabric, options, Path(folder, "series"), _QUIET)
+    gap, lost, restored = series.gap_ms, series.packets_lost, series.lost_at_restore
+    low, high = gap.p50_ci95 or (gap.p50, gap.p50)
+    return [
+        Row(
+            f"longest silence of a flow, {len(series.seeds)} random links of ER_5 on one fabric",
+            "-",
+            f"median {gap.p50:.1f} ms (95 %: {low:.1f} to {high:.1f}), p99 {gap.p99:.1f} ms, longest "
+            f"{gap.max:.1f} ms; {lost.p50:g} probes lost in the median, {sum(restored.values):g} in all when "
+            "links returned",
+            "median under 15 ms, p99 under 50 ms, none lost when links return",
+            gap.p50 < 15 and gap.p99 < 50 and not any(restored.values) and len(series.seeds) == TRIALS,
+        )
+    ]
 
 
 def replanning() -> list[Row]:

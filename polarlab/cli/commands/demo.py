@@ -30,10 +30,6 @@ _FAILOVER_COLUMNS = (
     *("controller_converged_ms", "cpu_stolen_ms", "restored"),
 )
 _DISTRIBUTION_COLUMNS = ("", "mean", "ci95", "p50", "p50_ci95", "p90", "p99", "max", "missing")
-_CONTROLLER_NOTE = (
-    "controller_converged_ms includes the start of the new controller and the 1 to 4 s until switches call "
-    "it again (docs/failovers.md)"
-)
 # The fabric where none is asked for.
 _NAME, _Q, _LINK_RATE = "polarfly", 5, "20Mbit"
 
@@ -149,8 +145,6 @@ def _print(arguments: argparse.Namespace, result: FailoverSummary | FailoverSeri
         _print_series(arguments, result)
     else:
         _print_summary(arguments, result)
-    if arguments.kill_controller and arguments.fail is not None:
-        print(f"\n{_CONTROLLER_NOTE}")
 
 
 def _print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> None:
@@ -162,6 +156,23 @@ def _print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> N
     print_result(arguments, {n: v for n, v in result.items() if n not in ("faults", "phases")})
     print()
     print_table(rows, tuple(rows[0]))
+    note = _controller_note(summary)
+    if note:
+        print(f"\n{note}")
+
+
+def _controller_note(summary: FailoverSummary) -> str | None:
+    """Returns what the time until a new controller's plan was in place consists of; None without one."""
+    restart, converged_ms = summary.controller_restart, summary.controller_converged_ms
+    if not (restart and converged_ms and restart.listening_ms and restart.connected_ms):
+        return None
+    calling_ms = restart.connected_ms - restart.listening_ms
+    planning_ms = converged_ms - restart.began_ms - restart.connected_ms
+    return (
+        f"controller_converged_ms {converged_ms:.0f}: {restart.began_ms:.0f} until a new controller was "
+        f"started, {restart.listening_ms:.0f} until it listened, {calling_ms:.0f} until the last switch had "
+        f"called it (switches call again after 1 to 4 s), {planning_ms:.0f} until its plan was in place"
+    )
 
 
 def _print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:

@@ -10,12 +10,14 @@ from experiments.failover.course import repaired_by
 from experiments.failover.demonstration import busiest_link
 from experiments.failover.probes import Probes
 from experiments.figures.failover import plot_failover
-from experiments.results.failover import FailoverSummary, Phase, Phases
+from experiments.results.failover import ControllerRestart, FailoverSummary, Phase, Phases
 from experiments.results.open import Failover
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.spec.failover import FailoverOptions
+from polarlab.cli.commands.demo import _print_summary
+from polarlab.cli.parser import make_parser
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
 from topology.faults import ElementKind
@@ -152,3 +154,16 @@ def test_a_controller_that_fails_alone_is_gone_in_the_very_phase_that_is_told_of
         (options.fail_s, "fail"),
         (options.restore_s, "restore"),
     ]
+
+
+def test_the_time_until_a_new_controllers_plan_is_told_in_its_parts(capsys):
+    """TRIAL: 4030 ms stood there without comment."""
+    arguments = make_parser().parse_args(["demo", "failover"])
+    restart = ControllerRestart(800.0, 900.0, 2100.0, 3000.0)
+    summary = replace(SUMMARY, controller_converged_ms=4030.0, controller_restart=restart)
+    _print_summary(arguments, summary)
+    note = capsys.readouterr().out.splitlines()[-1]
+    assert note.startswith("controller_converged_ms 4030: 800 until a new controller was started, 900 until")
+    assert "1200 until the last switch had called it (switches call again after 1 to 4 s), 1130 until" in note
+    _print_summary(arguments, replace(summary, controller_restart=None))
+    assert "switches call" not in capsys.readouterr().out
