@@ -30,6 +30,7 @@ from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import deaths_named, run_collective_traffic, run_measured_traffic
 from routing.registry import routing
 from topology.errors import NegativeResult, PolarLabError
+from topology.exit_status import Terminated
 from traffic.engine.engine import TrafficInterrupted
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
 from traffic.metrics.measurements import TrafficResult
@@ -99,7 +100,7 @@ def measure(
             troubles += faults.mended()
             with contextlib.suppress(PolarLabError):  # if it ended, that is among the troubles
                 fabric.controller.catch_up()
-        except KeyboardInterrupt:  # the measurements are complete, and kept
+        except (KeyboardInterrupt, Terminated):  # the measurements are complete, and kept
             result = replace(result, interrupted=True)
     if result.outcome:  # a rank that died says more than the end of its shell
         troubles = collective_troubles(result.outcome) + troubles

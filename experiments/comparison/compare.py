@@ -1,4 +1,4 @@
-"""Comparison of folders of results of one kind: runs, sweeps or failovers."""
+"""Comparison of folders of results of one kind: runs, sweeps, failovers or series of failovers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.comparison.failovers import compare_failovers
+from experiments.comparison.failovers import compare_failovers, compare_series
 from experiments.comparison.model import Comparison
 from experiments.comparison.runs import compare_runs
 from experiments.comparison.sweeps import compare_sweeps
-from experiments.results.open import Failover, Run, Sweep, open_results
+from experiments.results.open import Failover, Failovers, Run, Sweep, open_results
 from topology.errors import ParameterError
 
 # Each kind of results: its name, and the function that compares some of them under given names.
@@ -18,6 +18,7 @@ _KINDS: Mapping[type, tuple[str, Callable[[Sequence[str], Sequence[Any]], Compar
     Run: ("run", compare_runs),
     Sweep: ("sweep", compare_sweeps),
     Failover: ("failover", compare_failovers),
+    Failovers: ("series of failovers", compare_series),
 }
 
 
@@ -25,7 +26,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
     """Returns the results of some folders side by side.
 
     Args:
-        folders: at least two folders of runs, of sweeps, or of failovers.
+        folders: at least two folders of runs, of sweeps, of failovers, or of series of failovers.
 
     Raises:
         ParameterError: there are fewer than two, one is named twice, one does not hold complete results, or

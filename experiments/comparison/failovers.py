@@ -1,14 +1,16 @@
-"""Failovers side by side."""
+"""Failovers side by side, single ones and series."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from experiments.codec import plain
-from experiments.comparison.model import Comparison
+from experiments.comparison.model import Comparison, Row
 from experiments.comparison.settings import flat_settings, side_by_side
-from experiments.results.open import Failover
+from experiments.results.open import Failover, Failovers
 
+SERIES = "series of failovers"
+_QUANTILES = ("p50", "p90", "p99", "max")
 # Entries of a summary that are settings, or have a table of their own.
 _NO_RESULTS = ("name", "params", "routing", "hosts", "local_repair", "faults", "phases", "format")
 
@@ -43,4 +45,36 @@ def compare_failovers(names: Sequence[str], failovers: Sequence[Failover]) -> Co
         same=sides.same,
         differing=sides.differing,
         results={name: [value.get(name) for value in values] for name in values[0]},
+    )
+
+
+def compare_series(names: Sequence[str], series: Sequence[Failovers]) -> Comparison:
+    """Returns series of failovers side by side: means with their intervals, and quantiles.
+
+    Args:
+        names: a name for each series.
+        series: the series.
+
+    Raises:
+        ParameterError: one is damaged.
+    """
+    sides = side_by_side([flat_settings(one.manifest) for one in series])
+    summaries = [one.summary for one in series]
+    tables = [summary.distributions() for summary in summaries]
+    known = dict.fromkeys(name for table in tables for name in table)
+    results: dict[str, Row] = {
+        "failovers": [len(summary.seeds) for summary in summaries],
+        "repaired_by": [dict(summary.repaired_by) for summary in summaries],
+    }
+    for name in known:
+        results[name] = [getattr(table.get(name), "mean", None) for table in tables]
+        for quantile in _QUANTILES:
+            results[f"{name}.{quantile}"] = [getattr(table.get(name), quantile, None) for table in tables]
+    return Comparison(
+        kind=SERIES,
+        runs=tuple(names),
+        same=sides.same,
+        differing=sides.differing,
+        results=results,
+        intervals={name: [getattr(table.get(name), "ci95", None) for table in tables] for name in known},
     )

@@ -30,6 +30,7 @@ from experiments.results.replications import interval
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions
+from topology.exit_status import Terminated
 
 
 def run_failover_series(
@@ -68,29 +69,29 @@ def _measure(
 ) -> FailoverSeries:
     """Runs the failovers and writes each, and the result so far, as it ends; returns the last result."""
     measured: list[tuple[int, FailoverSummary]] = []
-    for number, repetition in enumerate(options.repetitions, start=1):
-        notify(FailoverRepeated(repetition.seed, number, len(options.repetitions)))
-        try:
+    try:
+        for number, repetition in enumerate(options.repetitions, start=1):
+            notify(FailoverRepeated(repetition.seed, number, len(options.repetitions)))
             observed = observe_failure(fabric, repetition, _only_progress(notify))
-        except KeyboardInterrupt:
-            if not measured:
-                raise
-            series = replace(combine_failovers(fabric.options, options, measured), interrupted=True)
-            directory.write_record(SUMMARY, series)
-            notify(Interrupted())
-            return series
-        summary = observed.summary
-        measured.append((repetition.seed, summary))
-        series = combine_failovers(fabric.options, options, measured)
-        _write(fabric, repetition, observed, series, directory, notify)
-        notify(FailoverEnded(", ".join(summary.failed), summary.gap_ms, summary.packets_lost))
-        if summary.interrupted or summary.restored is False:
-            break
+            summary = observed.summary
+            entry = (repetition.seed, summary)
+            series = combine_failovers(fabric.options, options, [*measured, entry])
+            _write(fabric, repetition, observed, series, directory, notify)
+            measured.append(entry)
+            notify(FailoverEnded(", ".join(summary.failed), summary.gap_ms, summary.packets_lost))
+            if summary.interrupted or summary.restored is False:
+                break
+    except (KeyboardInterrupt, Terminated):
+        if not measured:
+            raise
+        notify(Interrupted())
+        series = replace(combine_failovers(fabric.options, options, measured), interrupted=True)
+        directory.write_record(SUMMARY, series)
     return series
 
 
 def _only_progress(notify: Notify) -> Notify:
-    """Returns what passes on only events of what goes on: of many failovers, the others are too many."""
+    """Returns a callable that passes on progress only: the lines of many failovers would be too many."""
 
     def pass_on(event: Event) -> None:
         if isinstance(event, Ongoing | Interrupted):

@@ -63,7 +63,7 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
     elif comparison.collectives and all(comparison.collectives):
         figure = _collectives(comparison)
     else:
-        figure = _bars(comparison, _FAILOVERS if comparison.kind == "failovers" else _RUNS)
+        figure = _bars(comparison, _RUNS if comparison.kind == "runs" else _FAILOVERS)
     set_title(figure, _title(comparison))
     save_new_figure(figure, path, format_)
 

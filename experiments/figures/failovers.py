@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.figures.style import DARK, new_figure, number_text, printable, save_figure
+from experiments.figures.style import DARK, legend_above, new_figure, number_text, save_figure, set_title
 from experiments.results.failover import Distribution, FailoverSeries
 from experiments.results.open import Failovers
 from experiments.results.tables import damage_named
@@ -53,8 +53,8 @@ def draw_failovers(series: FailoverSeries) -> Figure:
     for axes in (silence, losses):
         axes.grid(color="0.9", linewidth=0.6)
         axes.set_axisbelow(True)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8, frameon=False)
-    figure.suptitle(_title(series))
+        legend_above(axes)
+    set_title(figure, _title(series))
     return figure
 
 
@@ -83,4 +83,4 @@ def _title(series: FailoverSeries) -> str:
         failing += " and the controller"
     fabric = f"{series.name} ({parameters(series.params)}), {series.routing}"
     repairs = ", ".join(f"{who} {count}" for who, count in series.repaired_by.items())
-    return printable(f"{fabric}: {len(series.seeds)} failovers of {failing}, repaired by: {repairs}")
+    return f"{fabric}: {len(series.seeds)} failovers of {failing}, repaired by: {repairs}"

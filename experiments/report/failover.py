@@ -1,13 +1,17 @@
-"""Reports of failover demonstrations."""
+"""Reports of failover demonstrations, and of series of them."""
 
 from __future__ import annotations
 
 from experiments.codec import plain
 from experiments.figures.failover import plot_failover
+from experiments.figures.failovers import plot_failovers
 from experiments.report.events import event_section
 from experiments.report.model import Page, Section, fabric_name, figures_of, manifest_sections, table_of
-from experiments.results.open import Failover
+from experiments.results.open import Failover, Failovers
 from experiments.results.text import readable
+
+# Columns of words in the table of a series.
+_WORDS = ("failed", "repaired_by", "restored", "negative")
 
 
 def failover_page(results: Failover) -> Page:
@@ -34,6 +38,41 @@ def failover_page(results: Failover) -> Page:
             Section("Phases", table=table_of(phases, ("phase",))),
             *event_section(results.events),
             Section("Result", values=values),
+            *manifest_sections(results.manifest),
+        ),
+    )
+
+
+def failovers_page(results: Failovers) -> Page:
+    """Returns the page of a series of failovers, whose figure is drawn anew.
+
+    Args:
+        results: the series.
+
+    Raises:
+        ParameterError: its files are damaged.
+        OSError: the figure cannot be written.
+    """
+    series = results.summary
+    seeds = ", ".join(map(str, series.seeds))
+    note = (
+        f"{len(series.seeds)} of {series.asked} failovers, with the seeds {seeds}. Means are followed by "
+        "half the width of their 95 % confidence intervals (Student's t), medians by the limits of theirs."
+    )
+    if series.negative:
+        note += f" The result is negative: {series.negative}."
+    distributions = [
+        {"value": name, **{key: readable(value) for key, value in plain(values).items() if key != "values"}}
+        for name, values in series.distributions().items()
+    ]
+    failovers = [{key: readable(value) for key, value in row.items()} for row in plain(series.failovers)]
+    figures = figures_of(plot_failovers(results.folder))
+    return Page(
+        f"{fabric_name(results.manifest)}: {series.asked} failovers of {series.fail or 'the busiest link'} "
+        f"under {series.routing}",
+        (
+            Section("Distributions", note, table_of(distributions, ("value", "p50_ci95")), figures),
+            Section("Failovers", table=table_of(failovers, _WORDS)),
             *manifest_sections(results.manifest),
         ),
     )

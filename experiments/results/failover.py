@@ -53,7 +53,7 @@ class Phases:
 
 @dataclass(frozen=True)
 class ControllerRestart:
-    """Course of a new controller's start, in ms since its start; None of what did not happen.
+    """Course of a new controller's start, in ms since its start; a step that did not happen is None.
 
     Attributes:
         began_ms: its start in ms since the failure.

@@ -256,6 +256,13 @@ def wait_for_event(process, name):
     raise AssertionError(f"the controller ended without {name!r}")
 
 
+def test_switches_wait_a_second_at_most_before_they_call_their_controller_again(er3):
+    for switch in er3.network.switches:
+        database = f"unix:{er3.network.run_dir}/{switch.name}.sock"
+        said = switch.cmd(f"ovs-vsctl --db={database} get controller {switch.name} max_backoff")
+        assert int(said) == 1000
+
+
 def test_a_switch_that_lost_its_rules_gets_them_back_when_it_connects_again(er3):
     network = er3.network
     switch = network["s4"]

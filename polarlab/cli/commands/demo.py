@@ -162,7 +162,7 @@ def _print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> N
 
 
 def _controller_note(summary: FailoverSummary) -> str | None:
-    """Returns what the time until a new controller's plan was in place consists of; None without one."""
+    """Returns the parts of the time until a new controller's plan was in place; None without one."""
     restart, converged_ms = summary.controller_restart, summary.controller_converged_ms
     if not (restart and converged_ms and restart.listening_ms and restart.connected_ms):
         return None

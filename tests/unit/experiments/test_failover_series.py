@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import records
 from test_failover import SUMMARY
 
+from experiments.comparison.compare import compare
 from experiments.failover.series import combine_failovers, distribution, median_limits, repetition_of
 from experiments.figures.failovers import draw_failovers, steps_of
 from experiments.figures.plot import plot_results
+from experiments.report.page import write_report
 from experiments.results.failover import FAILOVER_COLUMNS, FAILOVERS
 from experiments.results.open import Failovers, open_results
 from experiments.results.run_directory import RunDirectory
@@ -16,6 +19,7 @@ from experiments.results.tables import read_csv
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions, with_time_for_repair
 from polarlab.cli.commands.demo import _print_series, _read_failovers
+from polarlab.cli.main import main
 from polarlab.cli.options.fabric import read_fabric
 from polarlab.cli.parser import make_parser
 from topology.errors import ParameterError
@@ -148,6 +152,7 @@ def written(folder, result):
     directory = RunDirectory(folder)
     for row in result.failovers:
         directory.append_row(FAILOVERS, FAILOVER_COLUMNS, row.cells())
+    directory.write_record("manifest.json", records.run_manifest())
     directory.write_record("summary.json", result)
     return folder
 
@@ -185,9 +190,31 @@ def test_the_curve_rises_at_each_value_from_nothing_to_one():
     assert curves["in all"].get_ydata().tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1])
 
 
-def test_the_printed_tables_have_each_failover_and_each_distribution(capsys):
+def test_the_printed_tables_have_each_failover_and_each_distribution(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     arguments = make_parser().parse_args(["demo", "failover", "--repeat", "3"])
     _print_series(arguments, series())
     out = capsys.readouterr().out
     assert "link:s1-s3" in out
     assert any(line.startswith("gap_ms") and "12.5" in line for line in out.splitlines())
+
+
+def test_the_report_of_a_series_has_distributions_and_failovers(tmp_path):
+    page = write_report(written(tmp_path / "series", series(restored=True))).read_text()
+    assert "with the seeds 1, 2, 3" in page
+    assert "link:s1-s3" in page
+    assert page.count("data:image/svg+xml;base64,") == 1
+    assert page.index("gap_ms") < page.index("link:s1-s1") < page.index("Settings")
+
+
+def test_series_are_compared_with_means_intervals_and_quantiles(tmp_path, capsys):
+    with_repair = written(tmp_path / "with", series())
+    without = written(tmp_path / "without", series((100.0, 110.0, 120.0)))
+    comparison = compare([with_repair, without])
+    assert comparison.results["gap_ms"] == [pytest.approx(17.167, abs=1e-3), 110.0]
+    assert comparison.results["gap_ms.max"] == [30.0, 120.0]
+    assert comparison.intervals["gap_ms"][1] == pytest.approx(24.841, abs=1e-3)  # 4.303 x 10 / sqrt 3
+    figure = tmp_path / "both.png"
+    assert main(["compare", str(with_repair), str(without), "--figure", str(figure)]) == 0
+    assert figure.exists()
+    assert any("gap_ms.p90" in line for line in capsys.readouterr().out.splitlines())
