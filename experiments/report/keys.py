@@ -15,7 +15,14 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from experiments.codec import is_omitted
 from experiments.results import collective, tables
-from experiments.results.failover import FailoverSummary, Phase
+from experiments.results.failover import (
+    FAILOVERS,
+    Distribution,
+    FailoverSeries,
+    FailoverSummary,
+    Phase,
+    Repetition,
+)
 from experiments.results.link_loads import LINK_LOADS, LinkLoadRow
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.model import Summary
@@ -37,7 +44,7 @@ fractions from 0 to 1. `a.b` is the key `b` of the object `a`, `a[].b` that of e
 and `a.*.b` that of each object in `a` by name. The measured window is the time after the warm-up."""
 
 # Records that occur in several places have a table of their own.
-_SHARED = (FaultRecord, Interval, Phase)
+_SHARED = (FaultRecord, Interval, Phase, Distribution)
 
 
 class _Record(NamedTuple):
@@ -51,10 +58,16 @@ class _Record(NamedTuple):
 _RECORDS = (
     _Record("Summary of a run", Summary, "`summary.json`, `points/*.json` of a sweep, `polarlab run --json`"),
     _Record("Summary of a failover", FailoverSummary, "`summary.json`, `polarlab demo failover --json`"),
+    _Record(
+        "Summary of a series of failovers",
+        FailoverSeries,
+        "`summary.json`, `polarlab demo failover --repeat N --json`",
+    ),
     _Record("Manifest of a run or a failover", RunManifest, "`manifest.json`"),
     _Record("Manifest of a sweep", SweepManifest, "`manifest.json`"),
     _Record("Faults", FaultRecord, "`faults` in summaries"),
     _Record("Interval", Interval, "`repeat` in the summary of a run"),
+    _Record("Distribution", Distribution, "the summary of a series of failovers"),
     _Record("Phase of a failover", Phase, "`phases` in the summary of a failover"),
 )
 
@@ -80,6 +93,7 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
         collective.RANKS: ("rank and iteration of a collective", collective.RANK_COLUMNS),
         tables.PROBES: ("stream of probes of a failover and interval of time", tables.PROBE_COLUMNS),
         tables.EVENTS: ("event of a failover", tables.EVENT_COLUMNS),
+        FAILOVERS: ("failover of a series; an empty cell does not apply", descriptions(Repetition)),
     }
 
 

@@ -57,9 +57,9 @@ class ControllerRestart:
 
     Attributes:
         began_ms: its start in ms since the failure.
-        listening_ms: time until it listened, its plan proven.
-        connected_ms: time until the last switch that works had called it; switches call every 1 to 4 s.
-        in_charge_ms: time until all switches held its plan, or it went on without those that did not call.
+        listening_ms: time in ms until it listened, its plan proven.
+        connected_ms: time in ms until the last switch that works had called it; switches call every 1 to 4 s.
+        in_charge_ms: time in ms until all switches held its plan, or it went on without those that were late.
     """
 
     began_ms: float
@@ -159,7 +159,9 @@ class Distribution(Interval):
 
     Attributes:
         missing: failovers without the value, because what it measures never happened.
-        p50, p90, p99: quantiles of 50, 90 and 99 %, between two values by linear interpolation.
+        p50: median, between two values by linear interpolation.
+        p90: quantile of 90 %, by linear interpolation.
+        p99: quantile of 99 %, by linear interpolation; of few values it is near the greatest.
         p50_ci95: limits of the 95 % confidence interval of the median, which are two of the values, whatever
             the distribution is; None of fewer than six values.
         max: the greatest value.
@@ -179,11 +181,21 @@ class Repetition:
 
     Attributes:
         seed: seed of the failover, which names its folder.
-        failed: names of the elements that failed, with commas between them.
-        gap_ms, packets_sent, packets_lost, lost_at_restore: as in FailoverSummary.
-        silence_before_ms: longest silence of a watched pair before the failure, which shows the noise.
-        repaired_by, repaired_ms, controller_converged_ms, pairs_watched: as in FailoverSummary.
-        pairs_affected, cpu_stolen_ms, restored, negative: as in FailoverSummary.
+        failed: names of the elements that failed, the controller among them, with commas between them.
+        gap_ms: longest time in ms between two arrivals of a watched pair while the failure stood.
+        packets_sent: probes that were sent in the failover.
+        packets_lost: probes that never arrived.
+        lost_at_restore: probes sent after the restoration that never arrived.
+        silence_before_ms: longest time in ms between two arrivals of a watched pair before the failure, which
+            shows the noise.
+        repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`.
+        repaired_ms: time in ms from the failure until all watched pairs were heard again; None if never.
+        controller_converged_ms: time in ms from the failure until the controller's new plan was in place.
+        pairs_watched: pairs of hosts that were probed every `probe_interval_ms`.
+        pairs_affected: pairs whose minimal path crosses a failed element and that are not cut off.
+        cpu_stolen_ms: processor time in ms that this virtual machine wanted and did not get.
+        restored: whether all pairs took their first paths again at the end.
+        negative: what should not have happened, a sentence; None if all went well.
     """
 
     seed: int
@@ -217,7 +229,8 @@ class FailoverSeries:
     """Result of several failovers on one fabric, one after another.
 
     Attributes:
-        name, params: topology.
+        name: family of the topology, as on the command line.
+        params: parameters of the topology.
         routing: name of the routing.
         hosts: hosts attached to each router.
         local_repair: whether switches have backup paths.
@@ -225,14 +238,16 @@ class FailoverSeries:
         kill_controller: whether the controller was killed in every failover.
         asked: number of failovers that were asked for.
         seeds: seeds of those that were measured completely.
-        probe_interval_ms: time between two probes of a watched pair.
-        gap_ms: longest silence of a watched pair while a failure stood.
+        probe_interval_ms: time between two probes of a watched pair in ms.
+        gap_ms: of each failover, the longest time in ms between two arrivals of a watched pair while the
+            failure stood.
         silence_before_ms: the same before the failure, which shows the noise.
-        packets_lost: probes lost in a whole failover.
-        lost_at_restore: probes lost after the repair.
-        repaired_ms: time from the failure until all watched pairs were heard again.
-        controller_converged_ms: time from the failure until the controller's new plan was in place.
-        packets_sent: probes of all failovers.
+        packets_lost: probes of each failover that never arrived.
+        lost_at_restore: of these, probes that were sent after the restoration.
+        repaired_ms: time in ms from the failure until all watched pairs were heard again; None if never in
+            any failover.
+        controller_converged_ms: time in ms from the failure until the controller's new plan was in place.
+        packets_sent: probes that were sent in all failovers.
         repaired_by: number of failovers by the part of the fabric that repaired them.
         failovers: the failovers one by one.
         interrupted: whether the series was ended early.

@@ -71,7 +71,8 @@ STREAMS = ("watched", "all")
 EVENTS = "events.csv"
 EVENT_COLUMNS: Columns = {
     "time_s": "time of the event",
-    "event": "a fault, a restoration, a plan that is in place, or the time when all were heard again",
+    "event": "a fault, a restoration, a plan that is in place, a step of a new controller's start, or the "
+    "time when all were heard again",
 }
 
 

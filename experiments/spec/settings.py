@@ -58,7 +58,8 @@ class TrafficSettings:
         kill_controller: of a failover, whether the controller is killed before.
         fail_s, restore_s, end_s: of a failover, times of failure, restoration and end in seconds.
         faults_asked: random failures from which the fault schedule was drawn.
-        fail, repeat: elements of a series of failovers as asked for, and the number of failovers.
+        fail: elements of a series of failovers, as asked for.
+        repeat: failovers of a series.
     """
 
     pattern: str | None = omitted()
