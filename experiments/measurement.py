@@ -15,6 +15,7 @@ from experiments.events.traffic import (
     FaultsNotReached,
     Interrupted,
     ReplicationStarted,
+    TrafficDraining,
     TrafficProgress,
     TrafficStarted,
 )
@@ -153,9 +154,12 @@ def _pattern(
     capacity_bps = len(fabric.hosts) * fabric.options.links.rate_bps
 
     def report(live: TrafficSnapshot) -> None:
-        if live.seconds >= 1:  # before, packets on their way would count as lost
+        if live.draining:
+            notify(TrafficDraining(live.seconds, live.under_way, live.p99_ms))
+        elif live.seconds >= 1:  # before, packets on their way would count as lost
             offered, accepted = live.offered_bps / capacity_bps, live.accepted_bps / capacity_bps
-            notify(TrafficProgress(live.seconds, total_s, offered, accepted, live.loss, live.p99_ms))
+            shares = (live.seconds, total_s, offered, accepted)
+            notify(TrafficProgress(*shares, live.loss, live.p99_ms, live.under_way))
 
     return run_measured_traffic(fabric, options, report, faults.start)
 

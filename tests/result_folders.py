@@ -24,13 +24,13 @@ from topology.families.polarfly import PolarFly
 
 FAULTS = FaultRecord(
     (
-        InjectedFault(1.0001, "fail link:s1-s2"),
+        InjectedFault(1.0001, "fail link:s1-s10"),
         InjectedFault(2.5, "fail controller"),
         InjectedFault(4.0, "restore controller"),
-        InjectedFault(6.5, "restore link:s1-s2"),
+        InjectedFault(6.5, "restore link:s1-s10"),
     ),
     (
-        ReplanRecord(1.04, "link:s1-s2", 24, 0, 0.02, 0.03),
+        ReplanRecord(1.04, "link:s1-s10", 24, 0, 0.02, 0.03),
         ReplanRecord(6.53, "none", 24, 0, 0.02, 0.03),
     ),
 )
@@ -104,7 +104,9 @@ def write_sweep(
     directory = RunDirectory(folder, go_on=True)
     loads = (0.2, 0.6, 1.0)
     asked = {"routings": tuple(routings), "patterns": tuple(patterns), "loads": loads, **settings}
-    directory.write_record("manifest.json", records.sweep_manifest(params={"q": 3}, hosts=2, **asked))
+    directory.write_record(
+        "manifest.json", records.sweep_manifest(**{"params": {"q": 3}, "hosts": 2, **asked})
+    )
     for number, routing in enumerate(routings):
         for pattern in patterns:
             for load in loads:

@@ -86,7 +86,14 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "graph": Family(
         GraphFile,
-        (Parameter("from", str, "graph file: GraphML (.graphml), adjacency list (.adjlist) or edge list"),),
+        (
+            Parameter(
+                "from",
+                str,
+                "graph file: GraphML (.graphml), adjacency list (.adjlist) or edge list (two names "
+                "a line, no weights)",
+            ),
+        ),
         "any connected graph from a file",
         "graph --from examples/torus-3x3.edges",
     ),

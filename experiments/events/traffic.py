@@ -57,7 +57,16 @@ class TrafficStarted(Event):
 
 @dataclass(frozen=True)
 class TrafficProgress(Ongoing):
-    """Traffic so far: offered and accepted lately, as fractions of the injection capacity."""
+    """Traffic so far: offered and accepted in the last second, as fractions of the injection capacity.
+
+    Attributes:
+        seconds: seconds since the start of the traffic, of `total_s`.
+        total_s: length of the traffic in s, an upper bound where the warm-up ends by itself.
+        offered, accepted: traffic of the last second.
+        loss: fraction of those packets that had time to arrive, and did not.
+        latency_p99_ms: 99th percentile of the latest latencies.
+        under_way: packets in queues and on links, or lost.
+    """
 
     seconds: float
     total_s: float
@@ -65,6 +74,7 @@ class TrafficProgress(Ongoing):
     accepted: float
     loss: float | None
     latency_p99_ms: float | None
+    under_way: int = 0
 
     @property
     def fraction(self) -> float:
@@ -74,8 +84,24 @@ class TrafficProgress(Ongoing):
     def __str__(self) -> str:
         loss = "-" if self.loss is None else f"{self.loss:.2%}"
         return (
-            f"{self.seconds:.1f} s: offered {self.offered:.3f}, accepted {self.accepted:.3f}, loss {loss}, "
+            f"{self.seconds:.1f} s: last second offered {self.offered:.3f}, accepted {self.accepted:.3f}; "
+            f"{self.under_way} packets not arrived, loss {loss} of those overdue, "
             f"p99 {_milliseconds(self.latency_p99_ms)}"
+        )
+
+
+@dataclass(frozen=True)
+class TrafficDraining(Ongoing):
+    """The measured window has ended, and packets that are still under way are awaited."""
+
+    seconds: float
+    under_way: int
+    latency_p99_ms: float | None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.seconds:.1f} s: sending has ended; waiting for those of about {self.under_way} packets "
+            f"that are not lost, p99 {_milliseconds(self.latency_p99_ms)}"
         )
 
 

@@ -6,7 +6,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.figures.style import DARK, LIGHT, heading, new_figure, plain_log_labels
+from experiments.figures.style import (
+    DARK,
+    LIGHT,
+    heading,
+    legend_above,
+    new_figure,
+    plain_log_labels,
+    set_title,
+)
 from experiments.results.collective import COLLECTIVE_SERIES, ITERATION_COLUMNS
 from experiments.results.open import Run
 
@@ -37,7 +45,7 @@ def draw_collective(run: Run) -> Figure:
     left.axhline(rate, color="0.5", linestyle=":", label="a link's rate")
     highest = max([rate, *((size.algorithm_bandwidth_bps or 0) / 1e6 for size in sizes)])
     left.set(ylabel="Mbit/s", ylim=(0, highest * 1.15))
-    left.legend(loc="best")
+    legend_above(left, columns=3)
     table = run.table(COLLECTIVE_SERIES, ITERATION_COLUMNS)
     counted = np.array(table["iteration"], int) >= 0
     right.plot(
@@ -51,13 +59,11 @@ def draw_collective(run: Run) -> Figure:
     )
     right.set(ylabel="completion time in ms", yscale="log")
     plain_log_labels(right.yaxis)
-    right.legend(loc="best")
+    legend_above(right, columns=2)
     for axes in (left, right):
         size_axis(axes, places)
-    figure.suptitle(
-        f"{heading(run.summary)}\n{collective.ranks} ranks, {run.summary.placement} placement",
-        parse_math=False,
-    )
+    placement = f"{collective.ranks} ranks, {run.summary.placement} placement"
+    set_title(figure, f"{heading(run.summary)}\n{placement}")
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,8 @@ from topology.errors import ParameterError
 
 # Results that are drawn as bars: their name, and the unit of the axis.
 _RUNS = (
-    ("accepted", "fraction of the injection capacity"),
-    ("loss", "fraction of what was sent"),
+    ("accepted", "of the injection capacity"),
+    ("loss", "of what was sent"),
     ("latency_p99_ms", "ms, 99th percentile"),
 )
 _FAILOVERS = (
@@ -44,6 +45,7 @@ _FAILOVERS = (
     ("gap_ms", "longest silence in ms"),
     ("repaired_ms", "ms until all were heard"),
 )
+_MOST_LABEL = 28  # characters of a line
 _LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
 
 
@@ -87,7 +89,7 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]]) -> Figure:
     count = len(comparison.runs)
     figure = new_figure((11, 2.3 + 0.45 * count))
     places = np.arange(count)[::-1]
-    labels = [printable(run) for run in comparison.runs]
+    labels = [textwrap.fill(printable(run), _MOST_LABEL) for run in comparison.runs]
     invalid = [valid is False for valid in comparison.results.get("valid", [True] * count)]
     handles: list[Any] = []
     for axes, (name, unit) in zip(figure.subplots(1, len(panels), sharey=True), panels, strict=True):

@@ -6,18 +6,23 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from experiments.figures.fabric import HEAT, draw_fabric
+from experiments.figures.fabric import HEAT, draw_fabric, link_lines
 from experiments.figures.style import DARK, heading, legend_above, legend_below, new_figure, set_title
 from experiments.results.link_loads import LINK_LOADS, directed_links, jain
 from experiments.results.model import Summary
 from experiments.results.open import Run
+from experiments.results.parts.faults import FaultRecord
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
+from topology.faults import CONTROLLER, parse_elements
+from topology.layout import Layout
 from topology.registry import make_topology
 
+_FAILED = "#2a7f8f"
 _MOST_DRAWN = 4000  # links; more would be a black disc
 
 
@@ -41,7 +46,7 @@ def draw_links(run: Run) -> Figure:
     figure = new_figure((12.5, 5.6) if topology else (7, 4.5))
     if topology:
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-        _map(figure, left, topology, loads)
+        _map(figure, left, topology, loads, run.summary.faults)
     else:
         right = figure.subplots()
     _bars(right, loads)
@@ -58,7 +63,13 @@ def _topology(summary: Summary, names: list[str]) -> Topology | None:
     return topology if same and topology.links <= _MOST_DRAWN else None
 
 
-def _map(figure: Figure, axes: Axes, topology: Topology, loads: npt.NDArray[np.float64]) -> None:
+def _map(
+    figure: Figure,
+    axes: Axes,
+    topology: Topology,
+    loads: npt.NDArray[np.float64],
+    faults: FaultRecord | None,
+) -> None:
     place = {(link.source, link.port): number for number, link in enumerate(directed_links(topology))}
     busier = np.array(
         [
@@ -67,7 +78,9 @@ def _map(figure: Figure, axes: Axes, topology: Topology, loads: npt.NDArray[np.f
         ]
     )
     top = max(1.0, float(busier.max()))
-    draw_fabric(axes, topology, topology.layout(), np.clip(busier / top, 0, 1))
+    layout = topology.layout()
+    draw_fabric(axes, topology, layout, np.clip(busier / top, 0, 1))
+    _mark_failed(axes, topology, layout, faults)
     scale = ScalarMappable(Normalize(0, top), HEAT)
     figure.colorbar(
         scale,
@@ -78,6 +91,23 @@ def _map(figure: Figure, axes: Axes, topology: Topology, loads: npt.NDArray[np.f
         label="load of the busier direction, of the link's capacity",
     )
     legend_below(figure, axes.get_legend_handles_labels()[0], most=5, small=True)
+
+
+def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: FaultRecord | None) -> None:
+    """Draws dashed lines over the links that failed during the run, by themselves or with a switch."""
+    words = [entry.fault.split() for entry in faults.done] if faults else []
+    names = ",".join(name for verb, name in words if verb == "fail" and name != CONTROLLER.name)
+    if not names:
+        return
+    elements = parse_elements(names, topology, 0)
+    failed = [
+        line
+        for link, line in zip(topology.link_list, link_lines(topology, layout), strict=True)
+        if any(element.covers(link) for element in elements)
+    ]
+    label = f"{len(failed)} links failed during the run"
+    axes.add_collection(LineCollection(failed, colors=_FAILED, linewidths=2, linestyles="--", zorder=2.5))
+    axes.plot([], [], color=_FAILED, linewidth=2, linestyle="--", label=label)
 
 
 def _bars(axes: Axes, loads: npt.NDArray[np.float64]) -> None:

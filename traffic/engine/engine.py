@@ -63,7 +63,7 @@ def run_traffic(
 
             def look(seconds: float) -> None:
                 window.look(seconds)
-                progress(TrafficSnapshot.of(seconds, sender.counts, collector.counts))
+                progress(TrafficSnapshot.of(seconds, sender.counts, collector.counts, window.end_s))
 
             latest_s = (schedule_from_dict(job.schedule).end_ns + job.quiet_ns + MAX_DRAIN_NS) / _NS
             interrupted, clock = run_until_done(processes, latest_s, starts, look)
@@ -142,6 +142,11 @@ class _Window:
         self.steady: bool | None = None
         self._criterion, self._processes, self._ends = steady, processes, ends
         self._ended = False
+
+    @property
+    def end_s(self) -> float:
+        """Its end in s since the schedule's start; inf where it is not known yet."""
+        return math.inf if self.window_ns is None else self.window_ns[1] / _NS
 
     def look(self, seconds: float) -> None:
         """Begins the window once the criterion is reached; `seconds` have passed since the start."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from bisect import bisect_right
 from collections.abc import Callable
@@ -106,6 +107,8 @@ class TrafficSnapshot(NamedTuple):
         offered_bps, accepted_bps: rates over about the last second.
         loss: share of the packets that had time to arrive and did not; None before the first.
         p99_ms: 99th percentile of the latencies since the last report.
+        under_way: packets that were sent and have not arrived, lost ones among them.
+        draining: whether the measured window has ended, so that only packets under way are awaited.
     """
 
     seconds: float
@@ -113,12 +116,31 @@ class TrafficSnapshot(NamedTuple):
     accepted_bps: float
     loss: float | None
     p99_ms: float | None
+    under_way: int = 0
+    draining: bool = False
 
     @classmethod
-    def of(cls, seconds: float, sender: LiveCounts, collector: LiveCounts) -> TrafficSnapshot:
-        """Returns the snapshot `seconds` after the start, from the counts of sender and collector."""
+    def of(
+        cls, seconds: float, sender: LiveCounts, collector: LiveCounts, end_s: float = math.inf
+    ) -> TrafficSnapshot:
+        """Returns the snapshot `seconds` after the start, from the counts of sender and collector.
+
+        Args:
+            seconds: seconds since the schedule's start.
+            sender: counts of the process that sends.
+            collector: counts of the process that collects.
+            end_s: end of the measured window, inf where it is not known yet.
+        """
         # Packets in flight are not lost; but a collector that fell silent does not put its losses off.
         arrived_by_s = max(collector.until_s, sender.until_s - 2 * _EVERY_S)
         sent = sender.packets_until(arrived_by_s - (collector.p99_ms or 0.0) / 1e3)
         loss = max(0.0, 1 - collector.packets / sent) if sent else None
-        return cls(seconds, sender.rate_bps(), collector.rate_bps(), loss, collector.p99_ms)
+        return cls(
+            seconds,
+            sender.rate_bps(),
+            collector.rate_bps(),
+            loss,
+            collector.p99_ms,
+            max(0, sender.packets - collector.packets),
+            seconds >= end_s,
+        )

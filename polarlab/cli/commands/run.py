@@ -92,7 +92,9 @@ def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
     collective, repeat = dict(result.get("collective", {})), dict(result.get("repeat", {}))
     tables = [collective.pop("sizes", [])]
     tables.append([{"mean over seeds": n, **v} for n, v in repeat.items() if isinstance(v, dict)])
-    others = {n: v for n, v in result.items() if n not in ("collective", "repeat")}
+    events = summary.faults.events if summary.faults else ()
+    tables.append([{"time_s": f"{time_s:.3f}", "fault or plan": text} for time_s, text in events])
+    others = {n: v for n, v in result.items() if n not in ("collective", "repeat", "faults")}
     if collective:
         kept = ("name", "algorithm", "ranks", "wrong_results", "resent", "acknowledgements")
         others["collective"] = {name: collective[name] for name in kept}

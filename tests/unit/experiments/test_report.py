@@ -116,7 +116,7 @@ def test_the_report_of_a_run_with_faults_says_when_they_happened(tmp_path):
     summary = records.summary(faults=result_folders.FAULTS)
     page = write_report(result_folders.write_run(tmp_path / "run", summary)).read_text()
     assert column(page, "time_s") == ["1", "1.04", "2.5", "4", "6.5", "6.53"]
-    assert column(page, "event")[1] == "the controller&#39;s plan without link:s1-s2 is in place"
+    assert column(page, "event")[1] == "the controller&#39;s plan without link:s1-s10 is in place"
 
 
 def test_a_sweeps_report_has_validity_in_sight_and_the_worst_links_of_each_point(tmp_path):

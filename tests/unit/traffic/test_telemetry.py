@@ -62,3 +62,11 @@ def test_byte_totals_have_a_row_for_every_report():
     times_s, total_bytes = counts_of([100] * 5, packet_bytes=10).byte_totals()
     assert times_s.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert total_bytes.tolist() == [0, 250, 500, 750, 1000]
+
+
+def test_after_the_windows_end_packets_are_awaited_and_none_is_offered():
+    sender, collector = counts_of([100] * 9), counts_of([100] * 5 + [50] * 4)
+    assert not TrafficSnapshot.of(2.0, sender, collector, end_s=2.1).draining
+    snapshot = TrafficSnapshot.of(2.2, sender, collector, end_s=2.1)
+    assert snapshot.draining
+    assert snapshot.under_way == sender.packets - collector.packets > 0

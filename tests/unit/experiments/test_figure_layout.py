@@ -1,0 +1,237 @@
+"""Drawn figures, measured: titles and legends are whole and cover nothing, and what happened is marked."""
+
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import records
+import result_folders
+from matplotlib.figure import Figure
+
+from experiments.comparison.compare import compare
+from experiments.figures.comparison import draw_comparison
+from experiments.figures.fabric import draw_topology
+from experiments.figures.plot import plot_results
+from experiments.results.model import Fidelity
+from experiments.results.parts.collective import CollectiveSize, CollectiveSummary
+from experiments.results.parts.faults import FaultRecord, InjectedFault
+from polarlab.cli import main as entry
+from topology.exit_status import Status
+from topology.registry import make_topology
+
+ROUTINGS = ("min", "valiant", "ugal-pf")
+PATTERNS = ("tornado", "perm2hop")
+MANY_FAULTS = FaultRecord(
+    tuple(InjectedFault(2 + 0.02 * n, f"{'restore' if n % 2 else 'fail'} link:s1-s10") for n in range(30)), ()
+)
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that are saved, as they were drawn."""
+    saved = {}
+    draw = Figure.savefig
+
+    def savefig(self, path, **options):
+        if not str(path).endswith(".svg"):
+            draw(self, path, **options)
+            saved.setdefault(str(path), self)
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
+    return saved
+
+
+def boxes(figure):
+    """Returns the places of titles, labels and legends, and those of the axes, in pixels."""
+    figure.draw_without_rendering()
+    texts = {"title": figure._suptitle, "events": figure._supxlabel}
+    for number, axes in enumerate(figure.axes):
+        texts |= {f"title {number}": axes.title, f"legend {number}": axes.get_legend()}
+        if axes.axison:
+            texts |= {f"x label {number}": axes.xaxis.label, f"y label {number}": axes.yaxis.label}
+    texts |= {f"figure's legend {number}": legend for number, legend in enumerate(figure.legends)}
+    shown = {name: artist for name, artist in texts.items() if artist is not None}
+    shown = {name: a for name, a in shown.items() if not (hasattr(a, "get_text") and not a.get_text())}
+    extents = {name: artist.get_window_extent() for name, artist in shown.items()}
+    return extents, {f"axes {number}": axes.bbox for number, axes in enumerate(figure.axes)}
+
+
+def overlap(a, b):
+    """Returns whether two boxes have more than a pixel in common in both directions."""
+    width = min(a.x1, b.x1) - max(a.x0, b.x0)
+    height = min(a.y1, b.y1) - max(a.y0, b.y0)
+    return width > 1 and height > 1
+
+
+def check(figure):
+    texts, axes = boxes(figure)
+    for name, box in texts.items():
+        inside = (
+            box.x0 >= -1 and box.y0 >= -1 and box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
+        )
+        assert inside, f"{name} is cut off: {box}"
+        for other, place in axes.items():
+            assert not overlap(box, place), f"{name} covers {other}"
+    for (name, box), (other, place) in combinations(texts.items(), 2):
+        assert not overlap(box, place), f"{name} covers {other}"
+
+
+def run(folder):
+    summary = records.summary(faults=result_folders.FAULTS, fidelity=result_folders.SILENT)
+    return [result_folders.write_run(folder, summary)]
+
+
+def run_with_many_faults(folder):
+    return [result_folders.write_run(folder, records.summary(faults=MANY_FAULTS))]
+
+
+def run_of_a_collective(folder):
+    sizes = tuple(CollectiveSize(size, 2, 1.0, 1.0, 1.0, 500_000, 900_000) for size in (1024, 65536))
+    result = CollectiveSummary(
+        name="allreduce", algorithm="ring", ranks=4, message_bytes=65536, iterations=2, sizes=sizes
+    )
+    result_folders.write_run(folder, records.summary(collective=result, pattern="allreduce:ring", ranks=4))
+    rows = "65536,-1,0.1,40,0\n65536,0,0.2,33,0\n1024,0,0.3,34,0\n"
+    (folder / "collective.csv").write_text(
+        "message_bytes,iteration,start_s,completion_ms,wrong_ranks\n" + rows
+    )
+    return [folder]
+
+
+def replications(folder):
+    return [result_folders.write_replications(folder, invalid=2)]
+
+
+def small_sweep(folder):
+    return [result_folders.write_sweep(folder, ROUTINGS, PATTERNS, (1.0,))]
+
+
+def simulated_sweep(folder):
+    return [
+        result_folders.write_sweep(folder, ("min", "ugal-pf"), ("tornado",), (0.2,), params={"q": 5}, hosts=3)
+    ]
+
+
+def failover(folder):
+    return [result_folders.write_failover(folder)]
+
+
+KINDS = [
+    *(run, run_with_many_faults, run_of_a_collective, replications),
+    *(small_sweep, simulated_sweep, failover),
+]
+
+
+@pytest.mark.parametrize("write", KINDS, ids=lambda write: write.__name__)
+def test_titles_and_legends_are_whole_and_cover_nothing(write, tmp_path, figures):
+    (folder,) = write(tmp_path / "results")
+    assert plot_results(folder)
+    assert figures
+    for figure in figures.values():
+        check(figure)
+
+
+def long_named(folder, write, **changes):
+    return write(folder / ("a-folder-with-a-name-that-is-rather-long-" * 2 + str(len(changes))), **changes)
+
+
+def runs_of_long_names(folder):
+    bad = records.summary(fidelity=Fidelity(False, ("slow",)), accepted=0.1)
+    several = result_folders.write_replications(folder / "several")
+    return [
+        several,
+        long_named(folder, result_folders.write_run),
+        result_folders.write_run(folder / "bad", bad),
+    ]
+
+
+def two_sweeps(folder):
+    write = result_folders.write_sweep
+    return [write(folder / "one", ROUTINGS, PATTERNS, (1.0,)), write(folder / "two", ROUTINGS, PATTERNS)]
+
+
+def two_failovers(folder):
+    changed = replace(result_folders.FAILOVER, gap_ms=0.0, repaired_ms=None)
+    return [
+        long_named(folder, result_folders.write_failover),
+        result_folders.write_failover(folder / "two", changed),
+    ]
+
+
+@pytest.mark.parametrize("write", [runs_of_long_names, two_sweeps, two_failovers], ids=lambda f: f.__name__)
+def test_comparisons_are_whole_and_cover_nothing(write, tmp_path, figures):
+    draw_comparison(compare(write(tmp_path)), tmp_path / "both.png")
+    for figure in figures.values():
+        check(figure)
+        assert figure._suptitle.get_text().startswith(("2 ", "3 "))
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("slimfly", {"q": 5}),
+        ("polarfly", {"q": 7}),
+        ("polarstar", {"q": 2, "supernode": "iq", "degree": 3}),
+        ("graph", {"from": str(Path(__file__).parents[3] / "examples" / "torus-3x3.edges")}),
+    ],
+)
+def test_drawings_of_fabrics_are_whole(name, params, tmp_path, figures):
+    """Also with a title that is longer than the figure is wide."""
+    draw_topology(make_topology(name, params), f"{name}: " + "many words " * 20, tmp_path / "fabric.png")
+    for figure in figures.values():
+        check(figure)
+
+
+def test_a_title_has_no_path_of_a_file(tmp_path, figures):
+    graph = Path(__file__).parents[3] / "examples" / "torus-3x3.edges"
+    words = ["topology", "graph", "--from", str(graph), "--figure", str(tmp_path / "torus.png")]
+    assert entry.main(words) == Status.DONE
+    (figure,) = figures.values()
+    assert figure._suptitle.get_text().startswith("graph (from = torus-3x3.edges): 9 routers")
+
+
+def texts_of(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def crosses(figure):
+    return [
+        tuple(point)
+        for a in figure.axes
+        for line in a.lines
+        if line.get_marker() == "x"
+        for point in line.get_xydata()
+    ]
+
+
+def test_points_that_are_not_valid_are_crossed_out(tmp_path, figures):
+    folder = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), invalid=(0.6,))
+    plot_results(folder)
+    (figure,) = figures.values()
+    assert crosses(figure) == [(0.6, 0.3), (0.6, 10.0)]
+    (legend,) = figure.legends
+    assert "crossed out: result not valid" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_faults_are_numbered_lines_over_time_with_a_list(tmp_path, figures):
+    plot_results(run(tmp_path / "run")[0])
+    throughput = next(figure for path, figure in figures.items() if "throughput" in path)
+    numbers = [text for text in texts_of(throughput.axes[0]) if text.isdecimal()]
+    assert numbers == ["1", "2", "3", "4", "5", "6"]
+    assert "2.500 s  fail controller" in throughput._supxlabel.get_text()
+    links = next(figure for path, figure in figures.items() if "links" in path)
+    (legend,) = links.legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert "1 links failed during the run" in labels
+    assert any("starter quadric" in label for label in labels)
+    assert "s5" in texts_of(links.axes[0])
+
+
+def test_all_pairs_of_a_failover_are_averaged_over_whole_rounds(tmp_path, figures):
+    """Within a round the hops of all pairs rise from 1.6 to 2.05: no network did that."""
+    plot_results(result_folders.write_failover(tmp_path / "demo"))
+    (figure,) = figures.values()
+    dashed = next(line for line in figure.axes[2].lines if line.get_linestyle() == "--")
+    assert len(dashed.get_xdata()) == 90
+    assert dashed.get_ydata() == pytest.approx([1.825] * 90)
