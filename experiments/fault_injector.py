@@ -16,6 +16,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
 from experiments.results.record import RunOptions
 from experiments.results.run_directory import FAULTS, RunDirectory
+from experiments.spec.flows import FlowOptions
 from experiments.spec.traffic import TrafficOptions
 from topology.errors import NegativeResult, PolarLabError
 from topology.faults import CONTROLLER, Fault
@@ -41,7 +42,7 @@ def write_schedule(directory: RunDirectory, traffic: RunOptions, notify: Notify)
         traffic: specification of the traffic.
         notify: takes the event that tells of a drawn schedule.
     """
-    asked = traffic.faults_asked if isinstance(traffic, TrafficOptions) else None
+    asked = traffic.faults_asked if isinstance(traffic, TrafficOptions | FlowOptions) else None
     if asked is None and not traffic.faults:
         return
     lines = [fault.line for fault in traffic.faults]

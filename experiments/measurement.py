@@ -13,6 +13,8 @@ from experiments.events.traffic import (
     CollectiveStarted,
     ControllerWarning,
     FaultsNotReached,
+    FlowProgress,
+    FlowsStarted,
     Interrupted,
     ReplicationStarted,
     TrafficDraining,
@@ -20,13 +22,16 @@ from experiments.events.traffic import (
     TrafficStarted,
 )
 from experiments.fault_injector import FaultSchedule
+from experiments.flows.runs import base_times_ms, run_flow_traffic
 from experiments.link_monitor import LinkMonitor
 from experiments.live_fabric import LiveFabric
 from experiments.results.collective import collective_troubles
+from experiments.results.flows.statistics import flow_troubles
 from experiments.results.model import Adaptation, PairCheck, Summary
 from experiments.results.record import RunOptions, RunRecord
 from experiments.results.summary import summarise
 from experiments.spec.collective import CollectiveOptions
+from experiments.spec.flows import REPLAY, FlowOptions, list_flows
 from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import deaths_named, run_collective_traffic, run_measured_traffic
 from routing.registry import routing
@@ -88,6 +93,7 @@ def measure(
     """
     fabric.controller.catch_up()
     modified, warned = fabric.controller.groups_modified, len(fabric.controller.warnings)
+    base_ms = _base_times_ms(fabric, options)
     with FaultSchedule(fabric, options.faults, notify) as faults:
         with CpuMonitor() as cpu, LinkMonitor(fabric, options.frame_bytes) as links:
             with deaths_named(fabric):
@@ -105,6 +111,8 @@ def measure(
             result = replace(result, interrupted=True)
     if result.outcome:  # a rank that died says more than the end of its shell
         troubles = collective_troubles(result.outcome) + troubles
+    if result.flows and not options.faults:
+        troubles += flow_troubles(result.flows)
     warnings = tuple(fabric.controller.warnings[warned:])
     for text in warnings:
         notify(ControllerWarning(text))
@@ -118,14 +126,25 @@ def measure(
         adaptation=Adaptation(fabric.occupancy, fabric.controller.groups_modified - modified, warnings),
         faults=faults.record(result.clock) if options.faults else None,
         troubles=tuple(troubles),
+        flow_base_ms=base_ms,
     )
     return Measurement(record, summarise(record))
+
+
+def _base_times_ms(fabric: LiveFabric, options: RunOptions) -> dict[int, float]:
+    """Returns the times of the empty fabric that slowdowns of flows need; none for other traffic."""
+    if not isinstance(options, FlowOptions):
+        return {}
+    with deaths_named(fabric):
+        return base_times_ms(fabric, options)
 
 
 def _traffic(fabric: LiveFabric, options: RunOptions, notify: Notify, faults: FaultSchedule) -> TrafficResult:
     try:
         if isinstance(options, CollectiveOptions):
             return _collective(fabric, options, notify, faults)
+        if isinstance(options, FlowOptions):
+            return _flows(fabric, options, notify, faults)
         return _pattern(fabric, options, notify, faults)
     except TrafficInterrupted as interruption:
         notify(Interrupted())
@@ -144,6 +163,21 @@ def _collective(
             notify(CollectiveProgress(seconds, counts.packets, accepted, counts.p99_ms))
 
     return run_collective_traffic(fabric, options, report, faults.start)
+
+
+def _flows(fabric: LiveFabric, options: FlowOptions, notify: Notify, faults: FaultSchedule) -> TrafficResult:
+    listed = list_flows(options, fabric.options)
+    total_s, sizes = options.end_s, options.flow_sizes or options.flow_file or REPLAY
+    notify(FlowsStarted(options.pattern, len(listed.bytes), sizes, options.tcp, total_s))
+    capacity_bps = len(fabric.hosts) * fabric.options.links.rate_bps
+
+    def report(seconds: float, counts: LiveCounts) -> None:
+        if seconds > 0:
+            accepted = counts.rate_bps() / capacity_bps
+            done = counts.packets  # a flow that is completed is one
+            notify(FlowProgress(seconds, total_s, done, len(listed.bytes), accepted, counts.p99_ms))
+
+    return run_flow_traffic(fabric, options, listed, report, faults.start)
 
 
 def _pattern(

@@ -26,6 +26,7 @@ from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, k
 from experiments.results.series import write_series
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.flows import FlowOptions
 from topology.addressing import hosts_of
 from topology.errors import ParameterError
 
@@ -127,6 +128,6 @@ def _write(directory: RunDirectory, run: Measurement, notify: Notify) -> None:
 def _settled(
     network: FabricNetwork, fabric: FabricOptions, traffic: RunOptions, notify: Notify
 ) -> FabricOptions:
-    if isinstance(traffic, CollectiveOptions):  # its rate is never looked for
+    if isinstance(traffic, CollectiveOptions | FlowOptions):  # its rate is never looked for
         return fabric
     return with_settled_rate(network, fabric, traffic, notify)

@@ -110,7 +110,7 @@ def make_job(
     spec = fabric.options.links
     full_queue_ns = _NS * (spec.queue_packets + 1) * frame_bytes * 8 // spec.rate_bps
     return TrafficJob(
-        hosts=_host_sockets(fabric),
+        hosts=host_sockets(fabric),
         schedule=schedule.to_dict(),
         template=build_probe(fabric.hosts[0], fabric.hosts[1], frame_bytes=frame_bytes, run=run),
         run=run,
@@ -155,7 +155,7 @@ def run_collective_traffic(
     packet_ns = _NS * options.frame_bytes * 8 // spec.rate_bps
     full_queue_ns = (spec.queue_packets + 1) * packet_ns
     job = CollectiveJob(
-        hosts=_host_sockets(fabric),
+        hosts=host_sockets(fabric),
         ranks=place_ranks(options.placement, options.ranks, topology, hosts, options.seed),
         name=name,
         algorithm=algorithm,
@@ -177,7 +177,8 @@ def run_collective_traffic(
     return run_collective(job, marked_environment(), fabric.network.run_dir, progress, starts)
 
 
-def _host_sockets(fabric: LiveFabric) -> tuple[HostSocket, ...]:
+def host_sockets(fabric: LiveFabric) -> tuple[HostSocket, ...]:
+    """Returns the places of all hosts' sockets."""
     pids = fabric.network.namespace_pids()
     return tuple(
         HostSocket(host.name, host.ip, f"{host.name}-eth0", pids[host.name]) for host in fabric.hosts

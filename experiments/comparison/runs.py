@@ -8,6 +8,7 @@ from experiments.comparison.model import Comparison, Value
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.model import Summary
 from experiments.results.open import Run
+from experiments.results.parts.flows import flow_results
 from experiments.results.parts.replications import Interval
 
 
@@ -35,6 +36,7 @@ def compare_runs(names: Sequence[str], runs: Sequence[Run]) -> Comparison:
         results={
             **_by_size(summaries),
             **({"resent": [_resent(summary) for summary in summaries]} if any(collectives) else {}),
+            **_by_class(summaries),
             **{name: [result[name] for result in results] for name in results[0]},
         },
         intervals=_intervals(summaries),
@@ -72,6 +74,13 @@ def _by_size(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
         for size in sizes
         for name in ("completion_ms", "bus_bandwidth_bps")
     }
+
+
+def _by_class(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
+    """Returns slowdowns and completion times of TCP flows, of all and by class of sizes."""
+    tables = [flow_results(summary.flows) if summary.flows else {} for summary in summaries]
+    names = dict.fromkeys(name for table in tables for name in table)
+    return {name: [table.get(name) for table in tables] for name in names}
 
 
 def _resent(summary: Summary) -> int | None:

@@ -149,6 +149,43 @@ class FaultsDrawn(Event):
 
 
 @dataclass(frozen=True)
+class FlowsStarted(Event):
+    """TCP flows begin: their number, and the longest time that they have."""
+
+    pattern: str
+    flows: int
+    sizes: str
+    tcp: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.flows} flows ({self.sizes}, {self.pattern}, {self.tcp}), at most {self.seconds:g} s"
+
+
+@dataclass(frozen=True)
+class FlowProgress(Ongoing):
+    """TCP flows so far: those completed, and their bytes lately as a fraction of the injection capacity."""
+
+    seconds: float
+    total_s: float
+    completed: int
+    flows: int
+    accepted: float
+    fct_p99_ms: float | None
+
+    @property
+    def fraction(self) -> float:
+        """The part of the time."""
+        return min(1.0, self.seconds / self.total_s)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.seconds:.1f} s: {self.completed} of {self.flows} flows completed, accepted "
+            f"{self.accepted:.3f}, p99 {_milliseconds(self.fct_p99_ms)}"
+        )
+
+
+@dataclass(frozen=True)
 class FaultsNotReached(Event):
     """Faults of the schedule that were to come after the traffic's end."""
 

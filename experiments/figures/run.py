@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from experiments.figures.collective import draw_collective
 from experiments.figures.events import list_events, mark_events
+from experiments.figures.flows import draw_flows
 from experiments.figures.links import draw_links
 from experiments.figures.replications import plot_replications
 from experiments.figures.style import (
@@ -44,9 +45,10 @@ _MOST_HOPS = 255  # the range of a TTL
 def plot_run(folder: Path) -> list[Path]:
     """Draws the figures of a run into its folder and returns the files.
 
-    `throughput` (over time, and packets by hops); `latency` (its distribution); `links` (their loads on the
-    fabric's drawing, and sorted); of a collective also `collective` (bandwidth over message size). Of
-    several replications, the figures of each, and `replications` (means with their intervals).
+    `throughput` (over time, and packets by hops); `latency` (its distribution), of TCP flows `slowdown` (over
+    their sizes) instead; `links` (their loads on the fabric's drawing, and sorted); of a collective also
+    `collective` (bandwidth over message size). Of several replications, the figures of each, and
+    `replications` (means with their intervals).
 
     Args:
         folder: folder of the run.
@@ -75,7 +77,11 @@ def plot_single(run: Run) -> list[Path]:
         OSError: the figures cannot be written.
     """
     with damage_named(run.folder):
-        figures = {"throughput": _draw(run), "latency": _latency(run)}
+        figures = {"throughput": _draw(run)}
+        if run.summary.flows is None:
+            figures["latency"] = _latency(run)
+        else:
+            figures["slowdown"] = draw_flows(run)
         if (run.folder / LINK_LOADS).exists():
             figures["links"] = draw_links(run)
         if run.summary.collective is not None:

@@ -23,6 +23,7 @@ from experiments.results.failover import (
     Phase,
     Repetition,
 )
+from experiments.results.flows.statistics import FLOW_COLUMNS, FLOWS
 from experiments.results.link_loads import LINK_LOADS, LinkLoadRow
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.model import Summary
@@ -91,6 +92,7 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
         POINTS: ("point of a sweep; an empty cell does not apply", descriptions(PointRow)),
         collective.COLLECTIVE_SERIES: ("iteration of a collective", collective.ITERATION_COLUMNS),
         collective.RANKS: ("rank and iteration of a collective", collective.RANK_COLUMNS),
+        FLOWS: ("TCP flow that started, the warm-up's included", FLOW_COLUMNS),
         tables.PROBES: ("stream of probes of a failover and interval of time", tables.PROBE_COLUMNS),
         tables.EVENTS: ("event of a failover", tables.EVENT_COLUMNS),
         FAILOVERS: ("failover of a series; an empty cell does not apply", descriptions(Repetition)),

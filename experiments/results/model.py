@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from experiments.codec import FORMAT, omitted
 from experiments.results.parts.collective import CollectiveSummary
 from experiments.results.parts.faults import FaultRecord
+from experiments.results.parts.flows import FlowSummary
 from experiments.results.parts.replications import Replications
 from experiments.spec.settings import FabricSettings
 
@@ -176,9 +177,9 @@ class Summary(FabricSettings):
 
     Attributes:
         routing: name of the routing.
-        pattern: traffic pattern, or collective with its algorithm.
+        pattern: traffic pattern, or collective with its algorithm; `flow-file` for flows from a file.
         endpoints: number of hosts of the fabric.
-        frame_bytes: length of a frame in bytes, without FCS; of a collective the longest.
+        frame_bytes: length of a frame in bytes, without FCS; of a collective and of TCP flows the longest.
         load: load that hosts were asked to send, 0 to 1 of the injection capacity (patterns only).
         duration_s: measured seconds that were asked for (patterns only).
         arrivals: arrival process: poisson, bernoulli or constant (patterns only).
@@ -207,6 +208,9 @@ class Summary(FabricSettings):
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
         collective: result of a collective.
+        flows: result of TCP flows. With these, `offered` and `accepted` are of the frames that carry the
+            flows' bytes once; `packets`, `loss` and `hops` are of the whole run, acknowledgements included,
+            `hops` estimated from a random eighth of the frames; latencies are not measured (docs/flows.md).
         predicted: prediction of the fluid model, for oblivious routings.
         adaptation: work of the controller, for adaptive routings.
         steady: whether the throughput was steady when the window began, for `--warmup steady`.
@@ -245,6 +249,7 @@ class Summary(FabricSettings):
     seed: int
     versions: Mapping[str, str]
     collective: CollectiveSummary | None = omitted()
+    flows: FlowSummary | None = omitted()
     predicted: Predicted | None = omitted()
     adaptation: Adaptation | None = omitted()
     steady: bool | None = omitted()

@@ -7,7 +7,7 @@ and need nothing that runs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,13 @@ from experiments.results.parts.faults import FaultRecord
 from experiments.results.validity import CpuSamples
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.flows import FlowOptions
 from experiments.spec.traffic import TrafficOptions
 from routing.plan.model import RoutePlan
 from topology.addressing import Host
 from traffic.metrics.measurements import TrafficResult
 
-RunOptions = TrafficOptions | CollectiveOptions
+RunOptions = TrafficOptions | CollectiveOptions | FlowOptions
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class RunRecord:
         cpu: idle share of the CPU, second by second.
         links: readings of the links' queues; None where they could not be read.
         adaptation: work of the controller.
+        flow_base_ms: hops -> time of a flow of one byte in the empty fabric, in ms; empty without TCP flows.
         faults: faults that were injected, if any were asked for.
         troubles: reasons why the run did not end as it should, a sentence each.
     """
@@ -79,6 +81,7 @@ class RunRecord:
     adaptation: Adaptation
     faults: FaultRecord | None = None
     troubles: tuple[str, ...] = ()
+    flow_base_ms: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def start_s(self) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from experiments.results.flows.replications import combine_flows
 from experiments.results.model import (
     Adaptation,
     Fidelity,
@@ -29,6 +30,10 @@ METRICS: Mapping[str, Callable[[Summary], float | None]] = {
     "latency_p50_ms": lambda summary: summary.latency_ms.p50,
     "latency_p99_ms": lambda summary: summary.latency_ms.p99,
     "latency_p99_9_ms": lambda summary: summary.latency_ms.p99_9,
+    "fct_mean_ms": lambda summary: summary.flows.fct_ms.mean if summary.flows else None,
+    "slowdown_mean": lambda summary: summary.flows.slowdown.mean if summary.flows else None,
+    "slowdown_p50": lambda summary: summary.flows.slowdown.p50 if summary.flows else None,
+    "slowdown_p99": lambda summary: summary.flows.slowdown.p99 if summary.flows else None,
 }
 
 
@@ -79,6 +84,7 @@ def combine(summaries: Sequence[Summary], asked: int) -> Summary:
         out_of_order=sum(summary.out_of_order for summary in complete),
         fidelity=_fidelity(complete).doubted(*doubts),
         repeat=Replications(asked=asked, seeds=tuple(s.seed for s in complete), **intervals),
+        flows=combine_flows([s.flows for s in complete if s.flows]),
         predicted=_predicted([s.predicted for s in complete if s.predicted]),
         links=_links([s.links for s in complete if s.links]),
         adaptation=_adaptation([s.adaptation for s in complete if s.adaptation]),

@@ -8,6 +8,7 @@ from dataclasses import astuple
 import numpy as np
 
 from experiments.results.collective import write_collective
+from experiments.results.flows.statistics import write_flows
 from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, directed_links, load_rows
 from experiments.results.record import RunRecord
 from experiments.results.run_directory import RunDirectory
@@ -46,6 +47,8 @@ def write_series(directory: RunDirectory, record: RunRecord) -> None:
     _write_distributions(directory, record)
     if record.result.outcome:
         write_collective(directory, record.result.outcome, [host.name for host in record.fabric.hosts])
+    if record.result.flows:
+        write_flows(directory, record)
     samples = zip(record.cpu.times_s, record.cpu.idle, strict=True)
     rows = ((round(time_s - record.start_s, 3), round(idle, 4)) for time_s, idle in samples)
     directory.write_csv(CPU, CPU_COLUMNS, rows)
@@ -122,9 +125,9 @@ def _write_pairs(directory: RunDirectory, record: RunRecord) -> None:
                 distances[s, d],
                 sent[s, d],
                 frames[s, d],
-                round(mean_ms[s, d], 6) if frames[s, d] else "",
-                received.hops_min[s, d] if frames[s, d] else "",
-                received.hops_max[s, d] if frames[s, d] else "",
+                round(mean_ms[s, d], 6) if mean_ms[s, d] else "",
+                received.hops_min[s, d] if received.hops_max[s, d] else "",
+                received.hops_max[s, d] if received.hops_max[s, d] else "",
                 received.out_of_order[s, d],
             )
             for s, d in np.argwhere(sent > 0).tolist()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.results.collective import collective_summary
+from experiments.results.flows.statistics import flow_fractions, flow_summary
 from experiments.results.link_loads import jain
 from experiments.results.manifest import versions
 from experiments.results.model import Latencies, LinkSummary, PacketCounts, Predicted, Summary
@@ -15,6 +16,7 @@ from experiments.results.record import RunOptions, RunRecord
 from experiments.results.replications import INTERRUPTED
 from experiments.results.validity import Evidence, judge
 from experiments.spec.collective import CollectiveOptions
+from experiments.spec.flows import FlowOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
 from routing.registry import routing
@@ -59,6 +61,8 @@ def _asked(options: RunOptions) -> dict[str, Any]:
     """Returns the settings of one kind of traffic only."""
     if isinstance(options, CollectiveOptions):
         return {"ranks": options.ranks, "placement": options.placement, "slices": options.slices}
+    if isinstance(options, FlowOptions):
+        return {"load": options.load, "duration_s": options.duration_s}
     return {"load": options.load, "duration_s": options.duration_s, "arrivals": options.arrivals}
 
 
@@ -68,6 +72,10 @@ def _fractions(record: RunRecord) -> dict[str, Any]:
     begin_s, end_s = record.window_s
     capacity_bits = len(record.fabric.hosts) * record.fabric.options.links.rate_bps * (end_s - begin_s)
     frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
+    if record.result.flows:
+        packets = _packets(record)
+        lost = max(0, packets.sent - packets.received)
+        return {**flow_fractions(record), "loss": _share(lost, packets.sent)}
     # A collective's frames differ in length.
     sent_bytes = int(sent.bytes.sum()) if record.result.outcome else frames_sent * record.traffic.frame_bytes
     return {
@@ -79,9 +87,13 @@ def _fractions(record: RunRecord) -> dict[str, Any]:
 
 def _packets(record: RunRecord) -> PacketCounts:
     sent, received = record.result.sent, record.result.received
+    frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
+    if record.result.flows:  # of the whole run
+        frames_sent, frames_received = _frames(record)
+        frames_sent += sent.refused
     return PacketCounts(
-        sent=int(sent.frames.sum()),
-        received=int(received.frames.sum()),
+        sent=frames_sent,
+        received=frames_received,
         refused_by_host_queue=sent.refused,
         misdelivered=received.misdelivered,
         damaged=received.damaged,
@@ -125,6 +137,8 @@ def _where_they_apply(record: RunRecord) -> dict[str, Any]:
     if isinstance(options, CollectiveOptions):
         assert result.outcome
         parts["collective"] = collective_summary(options, result.outcome)
+    elif isinstance(options, FlowOptions):
+        parts["flows"] = flow_summary(record)
     elif oblivious and not fabric.options.links.loss:
         parts["predicted"] = _predicted(record, options)
     return parts
@@ -143,6 +157,8 @@ def _frames(record: RunRecord) -> tuple[int, int]:
     if outcome:
         sent = int(outcome.sent.frames.sum()) + outcome.acknowledgements_sent
         return sent, int(outcome.received.frames.sum()) + outcome.acknowledgements_received
+    if result.flows:
+        return int(result.flows.tx_frames.sum()), int(result.flows.rx_frames.sum())
     sent_bytes, received_bytes = int(result.sent.bytes.sum()), int(result.received.bytes.sum())
     # A packet that the host's own queue refused was sent, and lost at once.
     sent = sent_bytes // record.traffic.frame_bytes - result.sent.refused

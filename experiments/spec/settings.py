@@ -53,6 +53,11 @@ class TrafficSettings:
         message_bytes: of a collective, the message sizes in bytes.
         iterations, warmup_iterations: of a collective, measured iterations of each size, and those before.
         slices: of a collective, the slices of a vector that are worked on side by side.
+        flow_sizes: of TCP flows, the distribution of their sizes; absent where a file is replayed.
+        flow_size_limit: of TCP flows, the size in bytes that larger ones are cut to.
+        flow_file: of TCP flows, the file that is replayed.
+        tcp: of TCP flows, the congestion control algorithm.
+        drain_s: of TCP flows, seconds after the last start in which flows may be completed.
         elements: of a failover, the elements that were asked to fail; none for the link that most minimal
             paths cross.
         kill_controller: of a failover, whether the controller is killed before.
@@ -78,6 +83,11 @@ class TrafficSettings:
     iterations: int | None = omitted()
     warmup_iterations: int | None = omitted()
     slices: int | None = omitted()
+    flow_sizes: str | None = omitted()
+    flow_size_limit: int | None = omitted()
+    flow_file: str | None = omitted()
+    tcp: str | None = omitted()
+    drain_s: float | None = omitted()
     elements: tuple[str, ...] | None = omitted()
     kill_controller: bool | None = omitted()
     fail_s: float | None = omitted()

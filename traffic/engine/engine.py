@@ -1,4 +1,4 @@
-"""Runs of traffic jobs, each in processes of its own: a sender and a collector, or one for a collective."""
+"""Runs of traffic jobs, in processes of their own: a sender and a collector, or one for all hosts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from traffic.engine.collector import MAX_DRAIN_NS
-from traffic.engine.jobs import CollectiveJob, TrafficJob
-from traffic.engine.measurement_files import load_outcome, load_received, load_sent
+from traffic.engine.jobs import CollectiveJob, FlowJob, TrafficJob
+from traffic.engine.measurement_files import load_flows, load_outcome, load_received, load_sent
 from traffic.engine.processes import TrafficProcess, run_until_done, started
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
 from traffic.metrics.measurements import Clock, TrafficResult
@@ -122,6 +122,54 @@ def run_collective(
         window_ns=(0, round(outcome.sent.seconds * _NS)),
         interrupted=interrupted,
         outcome=outcome,
+    )
+    if interrupted:
+        raise TrafficInterrupted(result)
+    return result
+
+
+def run_flows(
+    job: FlowJob,
+    environment: Mapping[str, str],
+    folder: Path,
+    progress: Callable[[float, LiveCounts], None] = lambda _seconds, _counts: None,
+    starts: Callable[[Clock], None] = lambda _clock: None,
+) -> TrafficResult:
+    """Runs TCP flows to their end, by one process that has the sockets of all hosts.
+
+    Args:
+        job: the flows.
+        environment: of the process.
+        folder: the place of its temporary file.
+        progress: called several times a second with the seconds since the start and the counts so far, of
+            completed flows and of their bytes that arrived.
+        starts: called once, just before the start, with its clock.
+
+    Returns:
+        The measurements, `flows` among them.
+
+    Raises:
+        TrafficError: the process failed.
+        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+    """
+    with tempfile.TemporaryDirectory(prefix="flows-", dir=folder) as temporary:
+        path = Path(temporary, "flows.npz")
+        with started([TrafficProcess("flows", job.to_dict(), path, environment)]) as processes:
+            (process,) = processes
+
+            def look(seconds: float) -> None:
+                progress(seconds, process.counts)
+
+            interrupted, clock = run_until_done(processes, job.end_ns / _NS, starts, look)
+        outcome = load_flows(path)
+    result = TrafficResult(
+        outcome.sent(),
+        outcome.received(),
+        clock,
+        job.interval_ns,
+        window_ns=job.window_ns,
+        interrupted=interrupted,
+        flows=outcome,
     )
     if interrupted:
         raise TrafficInterrupted(result)

@@ -99,6 +99,41 @@ class CollectiveJob:
         return {**asdict(self), "template": self.template.hex()}
 
 
+@dataclass(frozen=True)
+class FlowJob:
+    """TCP flows between hosts.
+
+    Attributes:
+        hosts: all hosts of the fabric, in order.
+        time_ns, source, destination, bytes: of each flow, in the order of the starts (`FlowList`).
+        congestion_control: the kernel's algorithm for all flows.
+        window_ns: begin and end of the measured window, since the start of the traffic.
+        end_ns: time at which flows that are not complete are given up.
+        interval_ns: the time step of the series.
+    """
+
+    hosts: tuple[HostSocket, ...]
+    time_ns: tuple[int, ...]
+    source: tuple[int, ...]
+    destination: tuple[int, ...]
+    bytes: tuple[int, ...]
+    congestion_control: str
+    window_ns: tuple[int, int]
+    end_ns: int
+    interval_ns: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the job in a form that JSON can carry."""
+        return asdict(self)
+
+
+def flow_job_from_dict(settings: dict[str, Any]) -> FlowJob:
+    """Returns the job that `FlowJob.to_dict` described."""
+    lists = ("time_ns", "source", "destination", "bytes", "window_ns")
+    arguments = {**settings, **{name: tuple(settings[name]) for name in lists}}
+    return FlowJob(**{**arguments, "hosts": _hosts(settings)})
+
+
 def job_from_dict(settings: dict[str, Any]) -> TrafficJob:
     """Returns the job that `TrafficJob.to_dict` described."""
     arguments = _common_arguments(settings)
@@ -116,5 +151,8 @@ def collective_job_from_dict(settings: dict[str, Any]) -> CollectiveJob:
 
 
 def _common_arguments(settings: dict[str, Any]) -> dict[str, Any]:
-    hosts = tuple(HostSocket(**host) for host in settings["hosts"])
-    return {**settings, "hosts": hosts, "template": bytes.fromhex(settings["template"])}
+    return {**settings, "hosts": _hosts(settings), "template": bytes.fromhex(settings["template"])}
+
+
+def _hosts(settings: dict[str, Any]) -> tuple[HostSocket, ...]:
+    return tuple(HostSocket(**host) for host in settings["hosts"])

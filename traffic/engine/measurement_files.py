@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from traffic.metrics.histogram import LogHistogram, histogram_from_counts
-from traffic.metrics.measurements import CollectiveOutcome, Received, Sent
+from traffic.metrics.measurements import CollectiveOutcome, FlowOutcome, Received, Sent
 
 _NESTED = {"sent": Sent, "received": Received}
 
 
-def store(measurement: Sent | Received, path: Path) -> None:
-    """Writes a sender's or a collector's measurement to `path`."""
+def store(measurement: Sent | Received | FlowOutcome, path: Path) -> None:
+    """Writes the measurement of a sender, of a collector or of TCP flows to `path`."""
     np.savez(path, **_arrays_of(measurement))
 
 
@@ -26,6 +26,11 @@ def load_sent(path: Path) -> Sent:
 def load_received(path: Path) -> Received:
     """Returns the measurement that a collector stored."""
     return Received(**_values_of(_load_arrays(path)))
+
+
+def load_flows(path: Path) -> FlowOutcome:
+    """Returns the outcome of TCP flows that was stored."""
+    return FlowOutcome(**_values_of(_load_arrays(path)))
 
 
 def store_outcome(outcome: CollectiveOutcome, path: Path) -> None:
@@ -50,7 +55,7 @@ def load_outcome(path: Path) -> CollectiveOutcome:
     return CollectiveOutcome(**values, **_values_of(flat))
 
 
-def _arrays_of(measurement: Sent | Received) -> dict[str, Any]:
+def _arrays_of(measurement: Sent | Received | FlowOutcome) -> dict[str, Any]:
     """Returns a measurement as arrays by name."""
     arrays: dict[str, Any] = {}
     for name, value in vars(measurement).items():

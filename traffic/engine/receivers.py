@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import select
-from collections.abc import Iterable
+import socket
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class Receivers:
         *,
         magic: int = MAGIC,
         frame_bytes: int = HEADER_BYTES,
+        opener: Callable[[str], socket.socket] | None = None,
     ) -> None:
         """Opens the sockets.
 
@@ -36,12 +38,14 @@ class Receivers:
             slots: most frames that one `receive` reads.
             magic: the magic number of the frames, MAGIC or SEGMENT_MAGIC.
             frame_bytes: bytes that are kept of a frame.
+            opener: opens the socket of an interface; None for the frames of that run and magic number.
         """
         self.buffer = sockets.ReceiveBuffer(slots, frame_bytes)
         self.owners = np.zeros(slots, np.int64)
         self._slots = slots
         words = signature(run, magic)
-        self._sockets = sockets.open_all(places, lambda name: sockets.open_receiver(name, words))
+        opener = opener or (lambda name: sockets.open_receiver(name, words))
+        self._sockets = sockets.open_all(places, opener)
         self._owner_of = {receiver.fileno(): index for index, receiver in enumerate(self._sockets)}
         self._poll = select.epoll()
         for descriptor in self._owner_of:

@@ -28,6 +28,7 @@ _SO_RCVBUFFORCE = 33
 _SO_TIMESTAMPNS = 35
 _MSG_DONTWAIT, _MSG_TRUNC = 0x40, 0x20
 _PR_SET_TIMERSLACK = 29
+_LOAD_WORD, _GIVE_BACK = 0x20, 0x06  # of classic BPF
 # Room for the frames in a host's own queue, and for those that arrive between two readings.
 _SEND_BUFFER_BYTES = 8 << 20
 _RECEIVE_BUFFER_BYTES = 8 << 20
@@ -78,6 +79,26 @@ def enter(pid: int) -> None:
         ) from error
 
 
+class HostNamespaces:
+    """Namespaces of hosts, held open so that one is entered by a single call."""
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        """Opens the namespaces of some processes; raises MachineError if one has ended."""
+        try:
+            self._descriptors = [os.open(f"/proc/{pid}/ns/net", os.O_RDONLY) for pid in pids]
+        except OSError as error:
+            raise MachineError(f"cannot open the namespaces of all hosts ({error.strerror})") from error
+
+    def enter(self, index: int) -> None:
+        """Moves this thread to the namespace of the process with that index."""
+        _set_namespace(self._descriptors[index])
+
+    def close(self) -> None:
+        """Closes them."""
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+
+
 def _set_namespace(descriptor: int) -> None:
     if _libc.setns(descriptor, _CLONE_NEWNET):
         number = ctypes.get_errno()
@@ -112,17 +133,26 @@ def open_sender(interface: str) -> socket.socket:
 def open_receiver(interface: str, words: Words) -> socket.socket:
     """Returns a socket that gets the frames with these words that arrive, with their times of arrival."""
     # Frames that the host itself sends are not among those of one protocol.
-    return _listening(interface, ETH_P_IP, words)
+    return _listening(interface, ETH_P_IP, _filter(words))
+
+
+def open_sampler(interface: str, every: int) -> socket.socket:
+    """Returns a socket that gets a random sample of the IPv4 frames that arrive: one in `every`, on average.
+
+    Args:
+        interface: the interface.
+        every: a power of two.
+    """
+    return _listening(interface, ETH_P_IP, _sampling_filter(every))
 
 
 def open_tap(interface: str, words: Words) -> socket.socket:
     """Returns a socket that gets the frames with these words that leave a host or arrive at it."""
-    return _listening(interface, _ETH_P_ALL, words)
+    return _listening(interface, _ETH_P_ALL, _filter(words))
 
 
-def _listening(interface: str, protocol: int, words: Words) -> socket.socket:
+def _listening(interface: str, protocol: int, program: bytes) -> socket.socket:
     receiver = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    program = _filter(words)
     buffer = ctypes.create_string_buffer(program)
     descriptor = struct.pack("HL", len(program) // 8, ctypes.addressof(buffer))
     receiver.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, descriptor)
@@ -134,12 +164,20 @@ def _listening(interface: str, protocol: int, words: Words) -> socket.socket:
 
 def _filter(words: Words) -> bytes:
     """Returns the classic BPF program that accepts frames with these words and no others."""
-    load_word, jump_if_equal, give_back = 0x20, 0x15, 0x06
+    load_word, jump_if_equal, give_back = _LOAD_WORD, 0x15, _GIVE_BACK
     instructions = []
     for number, (offset, value) in enumerate(words):
         to_rejection = 2 * (len(words) - number) - 1
         instructions += [(load_word, 0, 0, offset), (jump_if_equal, 0, to_rejection, value)]
     instructions += [(give_back, 0, 0, 0xFFFF), (give_back, 0, 0, 0)]
+    return b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
+
+
+def _sampling_filter(every: int) -> bytes:
+    """Returns the classic BPF program that accepts a frame where a random number's last bits are all 0."""
+    jump_if_any_bit, random_number = 0x45, 0xFFFFF000 + 56  # SKF_AD_OFF + SKF_AD_RANDOM
+    instructions = [(_LOAD_WORD, 0, 0, random_number), (jump_if_any_bit, 1, 0, every - 1)]
+    instructions += [(_GIVE_BACK, 0, 0, 0xFFFF), (_GIVE_BACK, 0, 0, 0)]
     return b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
 
 

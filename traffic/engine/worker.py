@@ -19,7 +19,8 @@ from typing import Any
 from topology.errors import PolarLabError
 from traffic.engine.collective_worker import CollectiveWorker
 from traffic.engine.collector import Collector
-from traffic.engine.jobs import collective_job_from_dict, job_from_dict
+from traffic.engine.flows.worker import FlowWorker
+from traffic.engine.jobs import collective_job_from_dict, flow_job_from_dict, job_from_dict
 from traffic.engine.measurement_files import store, store_outcome
 from traffic.engine.sender import Sender
 from traffic.engine.telemetry import CountReporter
@@ -54,10 +55,21 @@ def _collective(settings: dict[str, Any]) -> Work:
     return work
 
 
+def _flows(settings: dict[str, Any]) -> Work:
+    worker = FlowWorker(flow_job_from_dict(settings), CountReporter(_write_line))
+
+    def work(clock: Clock, stopped: Stopped) -> Callable[[Path], None]:
+        outcome = worker.run(clock, stopped)
+        return lambda path: store(outcome, path)
+
+    return work
+
+
 ROLES: Mapping[str, Callable[[dict[str, Any]], Work]] = {
     "send": lambda settings: _sender_or_collector(Sender, settings),
     "collect": lambda settings: _sender_or_collector(Collector, settings),
     "collective": _collective,
+    "flows": _flows,
 }
 
 

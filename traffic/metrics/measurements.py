@@ -1,4 +1,4 @@
-"""Measurements of one run: packets sent, packets received, and the iterations of a collective."""
+"""Measurements of one run: packets sent and received, the iterations of a collective, TCP flows."""
 
 from __future__ import annotations
 
@@ -32,6 +32,30 @@ ITERATION = np.dtype(
         ("start_ns", "i8"),
         ("completion_ns", "i8"),
         ("wrong_ranks", "i4"),
+    ]
+)
+
+# One TCP flow: its start as asked for and its real one since the traffic's start (-1 if it did not start),
+# its source and destination (hosts' indices), its bytes, the arrival of the last of them (-1 if it did not
+# come), and the bytes that arrived. Then the kernel's counts (TCP_INFO): payload bytes that the source sent
+# and sent again, segments that the source sent and the destination received, and back; segments out of order.
+FLOW = np.dtype(
+    [
+        ("time_ns", "i8"),
+        ("started_ns", "i8"),
+        ("source", "u4"),
+        ("destination", "u4"),
+        ("bytes", "i8"),
+        ("finished_ns", "i8"),
+        ("received_bytes", "i8"),
+        ("sent_bytes", "i8"),
+        ("resent_bytes", "i8"),
+        ("sent_segments", "i8"),
+        ("received_segments", "i8"),
+        ("answer_segments", "i8"),
+        ("received_answers", "i8"),
+        ("out_of_order", "i8"),
+        ("failed", "?"),
     ]
 )
 
@@ -116,6 +140,75 @@ class CollectiveOutcome:
 
 
 @dataclass(frozen=True)
+class FlowOutcome:
+    """TCP flows and the frames that they took.
+
+    Attributes:
+        flows: FLOW records of all flows, in the order of their starts.
+        tx_frames, rx_frames: int64, hosts: frames that each host's interface sent and received.
+        bytes_sent, bytes_received: int64, intervals x hosts: their bytes, without FCS.
+        window_bytes: int64, hosts: payload that each host received in the measured window.
+        hop_bytes: float64, hosts x hosts: sum over frames of a sample of their bytes times their hops, by
+            source and destination.
+        sampled_bytes: int64, hosts x hosts: bytes of these frames.
+        hops: int64, 256: frames by their number of hops, estimated from the sample.
+        hops_min, hops_max: uint8, hosts x hosts: fewest and most hops in the sample; 255 and 0 without one.
+        lag: delays of the flows' starts behind their times.
+        seconds: time from the start of the traffic to its end.
+    """
+
+    flows: npt.NDArray[np.void]
+    tx_frames: npt.NDArray[np.int64]
+    rx_frames: npt.NDArray[np.int64]
+    bytes_sent: npt.NDArray[np.int64]
+    bytes_received: npt.NDArray[np.int64]
+    window_bytes: npt.NDArray[np.int64]
+    hop_bytes: npt.NDArray[np.float64]
+    sampled_bytes: npt.NDArray[np.int64]
+    hops: npt.NDArray[np.int64]
+    hops_min: npt.NDArray[np.uint8]
+    hops_max: npt.NDArray[np.uint8]
+    lag: LogHistogram
+    seconds: float
+
+    def sent(self) -> Sent:
+        """Returns the frames of the whole run as other traffic has them; pairs by the kernel's counts."""
+        frames = self._by_pair("sent_segments", "answer_segments")
+        refused = max(0, int(frames.sum() - self.tx_frames.sum()))
+        return Sent(frames, self.bytes_sent, refused, self.lag, self.seconds)
+
+    def received(self) -> Received:
+        """Returns the frames that arrived as other traffic has them; latencies are not known."""
+        frames = self._by_pair("received_segments", "received_answers")
+        hosts = len(self.window_bytes)
+        out_of_order = np.zeros((hosts, hosts), np.int64)
+        flows = self.flows
+        np.add.at(out_of_order, (flows["source"], flows["destination"]), flows["out_of_order"])
+        return Received(
+            frames=frames,
+            latency_sum_ns=np.zeros((hosts, hosts)),
+            out_of_order=out_of_order,
+            hops_min=self.hops_min,
+            hops_max=self.hops_max,
+            hops=self.hops,
+            bytes=self.bytes_received,
+            window_bytes=self.window_bytes,
+            latency=LogHistogram(),
+            misdelivered=0,
+            damaged=0,
+            log=np.zeros(0, ARRIVAL),
+        )
+
+    def _by_pair(self, there: str, back: str) -> npt.NDArray[np.int64]:
+        """Returns the sums of a flow's counts from its source and from its destination, by pair."""
+        hosts, flows = len(self.window_bytes), self.flows
+        sums = np.zeros((hosts, hosts), np.int64)
+        np.add.at(sums, (flows["source"], flows["destination"]), flows[there])
+        np.add.at(sums, (flows["destination"], flows["source"]), flows[back])
+        return sums
+
+
+@dataclass(frozen=True)
 class Clock:
     """The instant at which a schedule starts, on two clocks.
 
@@ -140,6 +233,7 @@ class TrafficResult:
         steady: whether throughput was steady when the window began; None if the job set the window.
         interrupted: whether the job was ended early.
         outcome: a collective's outcome; None for other traffic.
+        flows: the outcome of TCP flows; None for other traffic.
     """
 
     sent: Sent
@@ -150,3 +244,4 @@ class TrafficResult:
     steady: bool | None = None
     interrupted: bool = False
     outcome: CollectiveOutcome | None = None
+    flows: FlowOutcome | None = None

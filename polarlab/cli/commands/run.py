@@ -19,6 +19,7 @@ EXAMPLES = (
     "sudo polarlab run polarfly --q 5 --hosts 2 --link-rate 500kbit --load 0.3 --duration 10",
     "sudo polarlab run polarfly --q 3 --link-rate auto --pattern tornado --warmup steady",
     "sudo polarlab run polarfly --q 3 --load 0.5 --repeat 5",
+    "sudo polarlab run polarfly --q 3 --link-rate 10Mbit --flow-sizes web-search --load 0.4",
     "sudo polarlab run polarfly --q 3 --pattern allreduce:ring --ranks 8 --message-bytes 64KiB,1MiB",
 )
 
@@ -27,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab run`."""
     from polarlab.cli.options.collective import add_collective_options
     from polarlab.cli.options.fabric import add_fabric_options, add_impairment_options, add_routing_option
+    from polarlab.cli.options.flows import add_flow_options
     from polarlab.cli.options.output import add_json_option, add_out_option, add_strict_option
     from polarlab.cli.options.traffic import add_faults_option, add_packet_options, add_pattern_options
 
@@ -35,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_routing_option(parser)
     add_pattern_options(parser)
     add_packet_options(parser)
+    add_flow_options(parser)
     add_collective_options(parser)
     add_faults_option(parser)
     parser.add_argument("--pcap", metavar="HOST", help="host to capture packets at, as h1_1 (default none)")
@@ -69,9 +72,14 @@ def run(arguments: argparse.Namespace) -> Status:
 def _read_traffic(arguments: argparse.Namespace, fabric: FabricOptions) -> tuple[RunOptions, str, int]:
     """Returns the specification of a run's traffic, its volume in words, and the number of replications."""
     from polarlab.cli.options.collective import read_collective, refuse_collective_options
+    from polarlab.cli.options.flows import asks_for_flows, read_flow_options
     from polarlab.cli.options.traffic import read_repeat, read_traffic
     from traffic.workload.collectives.operations import is_collective
 
+    if asks_for_flows(arguments):
+        flows = read_flow_options(arguments, fabric)
+        words = f"{flows.load:g}" if flows.load else "flows"
+        return flows, words, read_repeat(arguments, flows)
     if is_collective(arguments.pattern):
         collective = read_collective(arguments, fabric)
         return collective, f"{collective.ranks}", 1
@@ -83,6 +91,7 @@ def _read_traffic(arguments: argparse.Namespace, fabric: FabricOptions) -> tuple
 def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
     """Prints a run's summary; without --json, parts with several rows as tables."""
     from experiments.codec import plain
+    from experiments.results.parts.flows import class_rows
     from experiments.results.text import readable
 
     result = plain(summary)
@@ -91,6 +100,9 @@ def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
         return
     collective, repeat = dict(result.get("collective", {})), dict(result.get("repeat", {}))
     tables = [collective.pop("sizes", [])]
+    if summary.flows:
+        tables.append(class_rows(summary.flows.classes))
+        result["flows"] = {name: value for name, value in result["flows"].items() if name != "classes"}
     tables.append([{"mean over seeds": n, **v} for n, v in repeat.items() if isinstance(v, dict)])
     events = summary.faults.events if summary.faults else ()
     tables.append([{"time_s": f"{time_s:.3f}", "fault or plan": text} for time_s, text in events])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.flows import FlowOptions
 from experiments.spec.sweep import MAX_REPEAT
 from experiments.spec.traffic import (
     DEFAULT_ARRIVALS,
@@ -131,7 +132,7 @@ def read_traffic(
         read_faults(arguments, fabric.topology, warmup_s + duration_s),
         value_or(arguments.arrivals, DEFAULT_ARRIVALS),
         steady,
-        arguments.faults if _drawn(arguments.faults) else None,
+        faults_asked(arguments),
     )
     check_traffic(traffic, fabric)
     return traffic
@@ -146,12 +147,17 @@ def read_faults(arguments: argparse.Namespace, topology: Topology, end_s: float)
     return read_schedule(Path(arguments.faults), topology, arguments.seed, end_s)
 
 
+def faults_asked(arguments: argparse.Namespace) -> str | None:
+    """Returns --faults where it has random failures, None where it has a file or nothing."""
+    return arguments.faults if _drawn(arguments.faults) else None
+
+
 def _drawn(faults: str | None) -> bool:
     """Returns whether --faults has random failures, and not the name of a file."""
     return faults is not None and faults.startswith(PREFIX)
 
 
-def read_repeat(arguments: argparse.Namespace, traffic: TrafficOptions) -> int:
+def read_repeat(arguments: argparse.Namespace, traffic: TrafficOptions | FlowOptions) -> int:
     """Returns the number of replications of traffic; raises UsageError."""
     repeat: int = value_or(arguments.repeat, 1)
     check_range("repeat", repeat, 1, MAX_REPEAT)

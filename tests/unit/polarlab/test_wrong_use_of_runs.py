@@ -49,3 +49,33 @@ def test_options_of_a_run(capsys, words, named):
 )
 def test_failures_switches_and_calibration_that_cannot_be(capsys, words, named):
     assert named in fails(capsys, words, Status.USAGE)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("--flow-sizes web", "web-search, data-mining, fixed:BYTES or a CSV file, got 'web'"),
+        ("--flow-sizes fixed:0", "1 to 1000000000000 bytes, as in fixed:100000, got '0'"),
+        ("--flow-file /nowhere", "/nowhere cannot be read"),
+        ("--flow-sizes web-search --flow-file FILE", "exclude each other"),
+        ("--flow-sizes web-search --load 2", "load must be over 0 and at most 1, got 2"),
+        ("--flow-sizes web-search --pattern allreduce", "got allreduce"),
+        ("--flow-sizes web-search --arrivals constant", "--arrivals is not for TCP flows"),
+        ("--flow-sizes web-search --warmup steady", "warmup of flows must be seconds, got 'steady'"),
+        ("--flow-sizes web-search --link-rate auto", "--link-rate auto is not for flows"),
+        ("--flow-sizes web-search --tcp carrier-pigeon", "on this kernel, got 'carrier-pigeon'"),
+        ("--flow-sizes web-search --drain -1", "drain must be 0 to 3600 s, got -1"),
+        ("--flow-sizes fixed:1 --load 1 --link-rate 100Mbit", "flows of a run must be at most 200,000"),
+        ("--flow-sizes data-mining --duration 0.1 --warmup 0 --load 0.001", "got none in 0.1 s"),
+        ("--tcp cubic", "--tcp is for TCP flows; give --flow-sizes or --flow-file, too"),
+        ("--flow-size-limit 5", "--flow-size-limit is for TCP flows"),
+    ],
+)
+def test_options_of_flows(capsys, words, named):
+    assert named in fails(capsys, f"run polarfly --q 2 {words}", Status.USAGE)
+
+
+def test_a_congestion_control_that_the_kernel_lacks_is_the_machines_lack(capsys, monkeypatch):
+    monkeypatch.setattr("experiments.spec.flows.available_congestion_controls", lambda: ["reno", "cubic"])
+    words = "run polarfly --q 2 --flow-sizes web-search --tcp dctcp"
+    assert "one of cubic, reno on this kernel, got 'dctcp'" in fails(capsys, words, Status.MACHINE)

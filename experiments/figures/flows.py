@@ -1,0 +1,68 @@
+"""Figure of TCP flows: slowdown over flow size."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.figures.style import DARK, LIGHT, heading, new_figure, plain_log_labels
+from experiments.results.flows.statistics import FLOW_COLUMNS, FLOWS
+from experiments.results.open import Run
+
+_BINS_PER_DECADE = 2
+_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B"))
+
+Values = npt.NDArray[np.float64]
+
+
+def draw_flows(run: Run) -> Figure:
+    """Draws the slowdown of every measured flow, and its quantiles by size.
+
+    Args:
+        run: run of TCP flows.
+
+    Raises:
+        ParameterError: its table is missing or damaged.
+    """
+    flows, summary = run.summary.flows, run.summary
+    assert flows is not None
+    table = run.table(FLOWS, FLOW_COLUMNS)
+    begin_s, end_s = summary.warmup_s, summary.warmup_s + summary.measured_s
+    times, sizes = np.array(table["time_s"], float), np.array(table["bytes"], float)
+    slowdowns = np.array([value or "nan" for value in table["slowdown"]], float)
+    kept = (begin_s <= times) & (times < end_s) & ~np.isnan(slowdowns)
+    sizes, slowdowns = sizes[kept], slowdowns[kept]
+    figure = new_figure((8.5, 4.6))
+    axes = figure.subplots()
+    axes.plot(sizes, slowdowns, linestyle="none", marker=".", color=LIGHT, markersize=3, label="a flow")
+    _quantiles(axes, sizes, slowdowns)
+    axes.axhline(1, color="0.5", linewidth=0.8, linestyle=":")
+    axes.set(xscale="log", yscale="log", xlabel="flow size", ylabel="slowdown")
+    axes.xaxis.set_major_formatter(lambda size, _position: _size_text(size))
+    plain_log_labels(axes.yaxis)
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    of_sizes = flows.flow_sizes or flows.flow_file
+    load = "" if summary.load is None else f" at load {summary.load:g}"
+    figure.suptitle(
+        f"{heading(summary)}\n{of_sizes} flows{load}, {flows.tcp}: {flows.completed} of {flows.started} "
+        "completed",
+        parse_math=False,
+    )
+    return figure
+
+
+def _quantiles(axes: Axes, sizes: Values, slowdowns: Values) -> None:
+    """Draws the quantiles of each bin of sizes at the geometric mean of its sizes."""
+    bins = np.floor(np.log10(sizes) * _BINS_PER_DECADE)
+    parts = [bins == number for number in np.unique(bins)]
+    places = [np.exp(np.log(sizes[part]).mean()) for part in parts]
+    for fraction, marker, style in ((0.5, "o", "-"), (0.99, "^", "--")):
+        values = [np.quantile(slowdowns[part], fraction, method="inverted_cdf") for part in parts]
+        axes.plot(places, values, color=DARK, marker=marker, linestyle=style, label=f"p{fraction * 100:g}")
+
+
+def _size_text(size: float) -> str:
+    unit, name = next(((unit, name) for unit, name in _UNITS if size >= unit), _UNITS[-1])
+    return f"{size / unit:g} {name}"

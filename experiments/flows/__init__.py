@@ -1,0 +1,1 @@
+"""TCP flows on a live fabric."""

@@ -1,0 +1,97 @@
+"""Runs of TCP flows on a live fabric, and the times of an empty one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from emulation.subprocesses import marked_environment
+from experiments.live_fabric import LiveFabric
+from experiments.spec.flows import FlowOptions
+from experiments.traffic_jobs import host_sockets
+from traffic.engine.engine import run_flows
+from traffic.engine.jobs import FlowJob
+from traffic.engine.telemetry import LiveCounts
+from traffic.metrics.measurements import Clock, TrafficResult
+from traffic.workload.flows.flow_list import FlowList
+
+_NS = 1_000_000_000
+_INTERVALS = 240
+_LEAST_INTERVAL_NS = 250_000_000
+# Flows of one byte in the empty fabric, one after another.
+_TRIALS = 11
+_LEAST_TRIAL_NS = 20_000_000
+
+
+def run_flow_traffic(
+    fabric: LiveFabric,
+    options: FlowOptions,
+    listed: FlowList,
+    progress: Callable[[float, LiveCounts], None],
+    starts: Callable[[Clock], None],
+) -> TrafficResult:
+    """Runs TCP flows.
+
+    Args:
+        fabric: the fabric, up.
+        options: specification of the flows.
+        listed: the flows.
+        progress: takes the seconds since the start and the counts so far, several times a second.
+        starts: called once with the clock, just before the first flow.
+
+    Raises:
+        TrafficError: the traffic process failed.
+        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+    """
+    begin_ns = round(options.warmup_s * _NS)
+    window_ns = begin_ns, begin_ns + round(options.duration_s * _NS)
+    job = _job(fabric, listed, options.tcp, window_ns, round(options.end_s * _NS))
+    return run_flows(job, marked_environment(), fabric.network.run_dir, progress, starts)
+
+
+def base_times_ms(fabric: LiveFabric, options: FlowOptions) -> dict[int, float]:
+    """Returns the times of flows of one byte in the empty fabric: handshake and first frame.
+
+    Args:
+        fabric: the fabric, up and without traffic.
+        options: specification of the flows.
+
+    Returns:
+        Hops between two hosts -> the median time in ms, for all distances that there are.
+
+    Raises:
+        TrafficError: the traffic process failed.
+    """
+    distances = fabric.host_distances()
+    everyone = np.arange(len(distances))
+    pairs = []
+    for hops in np.unique(distances[everyone[:, None] != everyone]).tolist():
+        chosen = np.argwhere((distances == hops) & (everyone[:, None] != everyone))
+        places = np.linspace(0, len(chosen) - 1, _TRIALS).astype(int)
+        pairs += [chosen[place] for place in places]
+    gap_ns = _LEAST_TRIAL_NS + round(8 * fabric.options.links.delay_ms * int(distances.max()) * 1e6)
+    source, destination = np.array(pairs, np.int64).T
+    listed = FlowList(np.arange(len(pairs)) * gap_ns, source, destination, np.ones(len(pairs), np.int64))
+    end_ns = len(pairs) * gap_ns + _NS
+    job = _job(fabric, listed, options.tcp, (0, end_ns), end_ns)
+    outcome = run_flows(job, marked_environment(), fabric.network.run_dir).flows
+    assert outcome is not None
+    flows = outcome.flows[outcome.flows["finished_ns"] >= 0]
+    hops_of = distances[flows["source"], flows["destination"]]
+    times_ms = (flows["finished_ns"] - flows["started_ns"]) / 1e6
+    return {int(hops): float(np.median(times_ms[hops_of == hops])) for hops in np.unique(hops_of)}
+
+
+def _job(fabric: LiveFabric, listed: FlowList, tcp: str, window_ns: tuple[int, int], end_ns: int) -> FlowJob:
+    return FlowJob(
+        hosts=host_sockets(fabric),
+        time_ns=tuple(listed.time_ns.tolist()),
+        source=tuple(listed.source.tolist()),
+        destination=tuple(listed.destination.tolist()),
+        bytes=tuple(listed.bytes.tolist()),
+        congestion_control=tcp,
+        window_ns=window_ns,
+        end_ns=end_ns,
+        interval_ns=max(_LEAST_INTERVAL_NS, end_ns // _INTERVALS),
+    )

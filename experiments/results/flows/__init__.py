@@ -1,0 +1,1 @@
+"""Results of TCP flows: completion times, slowdowns, and bytes on links."""

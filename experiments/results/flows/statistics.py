@@ -1,0 +1,256 @@
+"""Statistics of TCP flows: completion times and slowdowns by class of sizes, and the bytes of the links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from emulation.shaping import burst_bytes
+from experiments.results.link_loads import LinkLog, directed_links
+from experiments.results.parts.flows import FlowBytes, FlowClass, FlowSummary, Quantiles
+from experiments.results.record import RunRecord
+from experiments.results.run_directory import RunDirectory
+from experiments.results.tables import Columns
+from experiments.spec.flows import FlowOptions
+from topology.base import Topology
+from traffic.metrics.measurements import FlowOutcome
+from traffic.workload.flows.frames import FRAME_HEADER_BYTES, SYN_EXTRA_BYTES, ideal_ns, wire_bytes
+
+FLOWS = "flows.csv"
+FLOW_COLUMNS: Columns = {
+    "time_s": "start of the flow, its source's connect()",
+    "source": "sending host",
+    "destination": "receiving host",
+    "bytes": "payload of the flow in bytes",
+    "fct_ms": "flow completion time in ms, until the last byte arrived; empty if it was not completed",
+    "ideal_ms": "time of the same flow in the empty fabric in ms (docs/flows.md)",
+    "slowdown": "`fct_ms` / `ideal_ms`; empty if the flow was not completed",
+    "hops": "links between routers on a shortest path",
+    "received_bytes": "payload that arrived",
+    "resent_bytes": "payload that was sent again",
+}
+# Upper ends of the classes of sizes in bytes.
+CLASSES = ((10_000, "< 10 KB"), (100_000, "< 100 KB"), (1_000_000, "< 1 MB"), (None, ">= 1 MB"))
+
+Booleans = npt.NDArray[np.bool_]
+Times = npt.NDArray[np.float64]
+
+
+def flow_summary(record: RunRecord) -> FlowSummary:
+    """Returns the result of a run's TCP flows.
+
+    Args:
+        record: observations of the run.
+    """
+    options, outcome = record.traffic, _outcome(record)
+    assert isinstance(options, FlowOptions)
+    flows = outcome.flows
+    measured = _measured(record)
+    fct_ms, ideal_ms = flow_times_ms(record)
+    slowdown, completed = fct_ms / ideal_ms, measured & (flows["finished_ns"] >= 0)
+    return FlowSummary(
+        tcp=options.tcp,
+        started=int(measured.sum()),
+        completed=int(completed.sum()),
+        unfinished=int((measured & ~completed).sum()),
+        failed=int((measured & flows["failed"]).sum()),
+        warmup=int((flows["started_ns"] >= 0).sum() - measured.sum()),
+        fct_ms=_quantiles(fct_ms[completed]),
+        slowdown=_quantiles(slowdown[completed]),
+        classes=_classes(flows["bytes"], measured, completed, fct_ms, slowdown),
+        base_ms={hops: round(base_ms, 3) for hops, base_ms in sorted(record.flow_base_ms.items())},
+        bytes=_bytes(record, outcome),
+        flow_sizes=options.flow_sizes,
+        flow_size_limit=options.flow_size_limit,
+        flow_file=options.flow_file,
+        drain_s=options.drain_s,
+    )
+
+
+def flow_fractions(record: RunRecord) -> dict[str, Any]:
+    """Returns offered and accepted traffic: frames that carry the flows' bytes once, in the measured window.
+
+    Args:
+        record: observations of the run.
+    """
+    outcome, rate_bps = _outcome(record), record.fabric.options.links.rate_bps
+    begin_s, end_s = record.window_s
+    capacity_bits = len(record.fabric.hosts) * rate_bps * (end_s - begin_s)
+    mtu, payload = record.fabric.options.links.mtu, outcome.flows["bytes"]
+    frames = wire_bytes(payload, mtu)
+    asked = int(frames[_asked_in_window(record)].sum())
+    accepted = outcome.window_bytes.sum() * (frames.sum() / payload.sum())
+    if not capacity_bits:
+        return {"offered": None, "accepted": None}
+    return {
+        "offered": round(asked * 8 / capacity_bits, 6),
+        "accepted": round(float(accepted) * 8 / capacity_bits, 6),
+    }
+
+
+def flow_troubles(outcome: FlowOutcome) -> list[str]:
+    """Returns the reasons why flows did not end as they should, a sentence each."""
+    failed = int(outcome.flows["failed"].sum())
+    return [f"connections of {failed} flows failed"] if failed else []
+
+
+def flow_times_ms(record: RunRecord) -> tuple[Times, Times]:
+    """Returns every flow's completion time, NaN where it was not completed, and its ideal time, in ms.
+
+    Args:
+        record: observations of the run.
+    """
+    flows, links = _outcome(record).flows, record.fabric.options.links
+    done = flows["finished_ns"] >= 0
+    fct_ms = np.where(done, (flows["finished_ns"] - flows["started_ns"]) / 1e6, np.nan)
+    base_ns = {hops: base_ms * 1e6 for hops, base_ms in record.flow_base_ms.items()}
+    hops = _distances(record)[flows["source"], flows["destination"]]
+    ideal = ideal_ns(
+        flows["bytes"], hops.astype(np.int64), base_ns, links.rate_bps, links.mtu, burst_bytes(links)
+    )
+    return fct_ms, ideal / 1e6
+
+
+def write_flows(directory: RunDirectory, record: RunRecord) -> None:
+    """Writes a row for each flow that started; those that were not completed have no time.
+
+    Args:
+        directory: folder of the run.
+        record: observations of the run.
+
+    Raises:
+        OSError: the disk is full, or went away.
+    """
+    names = [host.name for host in record.fabric.hosts]
+    flows, distances = _outcome(record).flows, _distances(record)
+    fct_ms, ideal_ms = flow_times_ms(record)
+
+    def row(flow: int) -> tuple[object, ...]:
+        one, done = flows[flow], not np.isnan(fct_ms[flow])
+        return (
+            round(int(one["started_ns"]) / 1e9, 6),
+            names[one["source"]],
+            names[one["destination"]],
+            one["bytes"],
+            round(float(fct_ms[flow]), 4) if done else "",
+            round(float(ideal_ms[flow]), 4),
+            round(float(fct_ms[flow] / ideal_ms[flow]), 4) if done else "",
+            distances[one["source"], one["destination"]],
+            one["received_bytes"],
+            one["resent_bytes"],
+        )
+
+    started = np.flatnonzero(flows["started_ns"] >= 0).tolist()
+    directory.write_csv(FLOWS, FLOW_COLUMNS, map(row, started))
+
+
+def _outcome(record: RunRecord) -> FlowOutcome:
+    assert record.result.flows is not None
+    return record.result.flows
+
+
+def _distances(record: RunRecord) -> npt.NDArray[np.int16]:
+    return record.fabric.host_distances()
+
+
+def _asked_in_window(record: RunRecord) -> Booleans:
+    """Returns which flows have their times in the measured window."""
+    begin_s, end_s = record.window_s
+    time_s = _outcome(record).flows["time_ns"] / 1e9
+    return np.asarray((begin_s <= time_s) & (time_s < end_s))
+
+
+def _measured(record: RunRecord) -> Booleans:
+    """Returns which flows count: those that started and have their times in the measured window."""
+    return np.asarray(_asked_in_window(record) & (_outcome(record).flows["started_ns"] >= 0))
+
+
+def _classes(
+    sizes: npt.NDArray[np.int64], measured: Booleans, completed: Booleans, fct_ms: Times, slowdown: Times
+) -> tuple[FlowClass, ...]:
+    """Returns the result of each class of sizes that has a flow."""
+    classes, least = [], 0
+    for below, name in CLASSES:
+        inside = measured & (sizes >= least) & (sizes < (below or np.inf))
+        least = below or 0
+        done = inside & completed
+        if inside.any():
+            times = _quantiles(fct_ms[done]), _quantiles(slowdown[done])
+            counts = int(inside.sum()), int(done.sum()), int(sizes[inside].sum())
+            classes.append(FlowClass(name, *counts, *times))
+    return tuple(classes)
+
+
+def _quantiles(values: Times) -> Quantiles:
+    if not len(values):
+        return Quantiles(None, None, None)
+    p50, p99 = np.quantile(values, (0.5, 0.99), method="inverted_cdf")
+    return Quantiles(*(round(float(value), 4) for value in (values.mean(), p50, p99)))
+
+
+def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
+    """Returns the bytes of all flows, and those of the links by the flows and by the links' own counters."""
+    flows, there, back = outcome.flows, *_wire_bytes(outcome)
+    hops = _mean_hops(record, outcome)
+    source, destination = flows["source"], flows["destination"]
+    wire = int(there.sum() + back.sum())
+    by_flows = float((there * hops[source, destination] + back * hops[destination, source]).sum())
+    mean_hops = by_flows / wire if wire else 0.0
+    refused = max(0.0, wire - float(outcome.bytes_sent.sum()))
+    by_flows -= refused * mean_hops
+    counted = None
+    if record.links is not None:
+        topology = record.fabric.options.topology
+        frame_bytes = there.sum() / max(1, flows["sent_segments"].sum())
+        dropped = _router_drops(record.links, topology)
+        # On a path of n links, a queue at a link's begin drops frames after 0 to n - 1 links.
+        by_flows -= dropped * frame_bytes * (mean_hops + 1) / 2
+        counted = _link_bytes(record.links, topology)
+    return FlowBytes(
+        payload=int(flows["received_bytes"].sum()),
+        resent=int(flows["resent_bytes"].sum()),
+        wire=wire,
+        links_by_flows=round(by_flows),
+        links_counted=counted,
+        links_error=round(by_flows / counted - 1, 5) if counted else None,
+    )
+
+
+def _wire_bytes(outcome: FlowOutcome) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns the bytes of all frames that each flow's source and destination sent, by TCP_INFO."""
+    flows = outcome.flows
+    there = flows["sent_bytes"] + FRAME_HEADER_BYTES * flows["sent_segments"]
+    back = FRAME_HEADER_BYTES * flows["answer_segments"]
+    return (
+        there + SYN_EXTRA_BYTES * (flows["sent_segments"] > 0),
+        back + SYN_EXTRA_BYTES * (flows["answer_segments"] > 0),
+    )
+
+
+def _mean_hops(record: RunRecord, outcome: FlowOutcome) -> Times:
+    """Returns the mean hops of each pair's bytes: of the sampled frames, else the distance."""
+    sampled = outcome.sampled_bytes
+    measured = outcome.hop_bytes / np.maximum(sampled, 1)
+    return np.asarray(np.where(sampled > 0, measured, _distances(record)), np.float64)
+
+
+def _link_bytes(log: LinkLog, topology: Topology) -> int:
+    """Returns the bytes that all links between routers sent while they were observed."""
+    total = 0.0
+    for link in directed_links(topology):
+        _, amounts = log.history.series(link.source + 1, link.port)
+        if len(amounts):
+            total += amounts[-1, 0] - amounts[0, 0]
+    return round(total)
+
+
+def _router_drops(log: LinkLog, topology: Topology) -> float:
+    """Returns the frames that the queues of links between routers dropped."""
+    total = 0.0
+    for link in directed_links(topology):
+        _, amounts = log.history.series(link.source + 1, link.port)
+        if len(amounts):
+            total += amounts[-1, 1] - amounts[0, 1]
+    return total

@@ -1,0 +1,121 @@
+"""Typed results of TCP flows, parts of a run's summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.codec import omitted
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Mean and quantiles of completed flows; None if none was completed.
+
+    Attributes:
+        mean: arithmetic mean.
+        p50, p99: quantiles of 50 and 99 %, values of flows (rank ceil(fraction x flows)).
+    """
+
+    mean: float | None
+    p50: float | None
+    p99: float | None
+
+
+@dataclass(frozen=True)
+class FlowClass:
+    """Measured flows of one class of sizes.
+
+    Attributes:
+        name: class, as `< 10 KB`; 1 KB is 1,000 bytes.
+        flows: flows that started in the measured window.
+        completed: of these, flows whose last byte arrived before the run's end.
+        bytes: payload of these flows in bytes, complete or not.
+        fct_ms: flow completion time in ms, from the source's connect() to the last byte's arrival.
+        slowdown: flow completion time over the ideal time of the same flow in the empty fabric.
+    """
+
+    name: str
+    flows: int
+    completed: int
+    bytes: int
+    fct_ms: Quantiles
+    slowdown: Quantiles
+
+
+@dataclass(frozen=True)
+class FlowBytes:
+    """Bytes of all flows, the warm-up's included, in the whole run.
+
+    Attributes:
+        payload: payload that arrived.
+        resent: payload that was sent again.
+        wire: frames without FCS that sources and destinations sent, by the kernel's counts (TCP_INFO).
+        links_by_flows: sum over flows of these bytes times their hops, less what lost frames did not reach.
+        links_counted: bytes that the queues of the links between routers counted; None if not observed.
+        links_error: links_by_flows over links_counted, less one.
+    """
+
+    payload: int
+    resent: int
+    wire: int
+    links_by_flows: int
+    links_counted: int | None = None
+    links_error: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowSummary:
+    """Result of TCP flows.
+
+    Attributes:
+        tcp: congestion control algorithm.
+        started: flows that started in the measured window.
+        completed: of these, flows that were completed.
+        unfinished: of these, flows that were not; they are in no time and no slowdown.
+        failed: of the unfinished flows, those whose connection failed.
+        warmup: flows that started before the measured window.
+        fct_ms, slowdown: of all classes together, as in FlowClass.
+        classes: the result by size of the flows.
+        base_ms: hops -> time of a flow of one byte in the empty fabric in ms, measured before the run.
+        bytes: bytes of the flows, and of the links.
+        flow_sizes, flow_size_limit, flow_file, drain_s: as asked for.
+    """
+
+    tcp: str
+    started: int
+    completed: int
+    unfinished: int
+    failed: int
+    warmup: int
+    fct_ms: Quantiles
+    slowdown: Quantiles
+    classes: tuple[FlowClass, ...]
+    base_ms: Mapping[int, float]
+    bytes: FlowBytes
+    flow_sizes: str | None = omitted()
+    flow_size_limit: int | None = omitted()
+    flow_file: str | None = omitted()
+    drain_s: float = 0.0
+
+
+def class_rows(classes: Sequence[FlowClass]) -> list[dict[str, Any]]:
+    """Returns the rows of a table of classes of sizes, for people."""
+    rows = []
+    for entry in classes:
+        row: dict[str, Any] = {"flow size": entry.name, "flows": entry.flows, "completed": entry.completed}
+        for name, values in (("slowdown", entry.slowdown), ("fct_ms", entry.fct_ms)):
+            row |= {f"{name}_{key}": value for key, value in vars(values).items()}
+        rows.append(row)
+    return rows
+
+
+def flow_results(flows: FlowSummary) -> dict[str, float | None]:
+    """Returns counts, slowdowns and times by name, as comparisons show them."""
+    results: dict[str, float | None] = {name: getattr(flows, name) for name in ("started", "unfinished")}
+    parts = [("all", flows.slowdown, flows.fct_ms)]
+    parts += [(entry.name, entry.slowdown, entry.fct_ms) for entry in flows.classes]
+    for name, slowdown, _ in parts:
+        results |= {f"slowdown_{key}, {name}": value for key, value in vars(slowdown).items()}
+    return results | {f"fct_mean_ms, {name}": fct_ms.mean for name, _, fct_ms in parts}

@@ -1,0 +1,158 @@
+"""Specification of TCP flows: sizes, starts, congestion control and duration, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.settings import TrafficSettings
+from experiments.spec.values import check_range, check_seed
+from topology.errors import MachineError, ParameterError, UsageError
+from topology.faults import Fault
+from traffic.engine.flows.tcp import available_congestion_controls
+from traffic.wire.layout import ETHERNET_BYTES
+from traffic.workload.flows.flow_list import FlowList, draw_flows, read_flows
+from traffic.workload.flows.frames import FRAME_HEADER_BYTES
+from traffic.workload.flows.sizes import MAX_FLOW_BYTES, FlowSizes, make_sizes
+from traffic.workload.patterns import check_load, make_pattern, split_name
+
+DEFAULT_DRAIN_S = 10.0
+REPLAY = "flow-file"  # in the place of a pattern
+# Algorithms that Linux has, though not every kernel.
+_OF_LINUX = (
+    *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno"),
+    *("scalable", "vegas", "veno", "westwood", "yeah"),
+)
+
+
+@dataclass(frozen=True)
+class FlowOptions:
+    """The TCP flows to run.
+
+    Attributes:
+        pattern: name of a registered pattern, or REPLAY.
+        load: frames that carry the flows' bytes once, as a fraction of the hosts' injection capacity, over 0
+            and at most 1; None for a file of flows.
+        flow_sizes: name of the distribution of sizes; None for a file of flows.
+        flow_size_limit: size that larger flows are cut to; None for no limit.
+        flow_file: file of flows, which are replayed; None for random flows.
+        tcp: congestion control algorithm of the kernel.
+        warmup_s, duration_s: seconds before the measured window, and in it; flows start in both.
+        drain_s: seconds after that in which no flow starts.
+        frame_bytes: length of the longest frame, without FCS.
+        seed: seed of the random generator.
+        faults: failures and restorations during the traffic.
+        faults_asked: random failures from which `faults` was drawn, as asked for; None if it was not drawn.
+
+    Raises:
+        UsageError: a value is outside its domain.
+        MachineError: the kernel does not have the congestion control.
+    """
+
+    pattern: str
+    load: float | None
+    flow_sizes: str | None
+    flow_size_limit: int | None
+    flow_file: str | None
+    tcp: str
+    warmup_s: float
+    duration_s: float
+    drain_s: float
+    frame_bytes: int
+    seed: int
+    faults: tuple[Fault, ...] = ()
+    faults_asked: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.flow_file is None:
+            split_name(self.pattern)
+            assert self.load is not None
+            check_load(self.load)
+        check_range("duration", self.duration_s, 0.1, 86_400, "s")
+        check_range("warmup", self.warmup_s, 0, 3_600, "s")
+        check_range("drain", self.drain_s, 0, 3_600, "s")
+        if self.flow_size_limit is not None:
+            check_range("flow-size-limit", self.flow_size_limit, 1, MAX_FLOW_BYTES, "bytes")
+        check_seed(self.seed)
+        _check_congestion_control(self.tcp)
+
+    @property
+    def end_s(self) -> float:
+        """The time at which flows that are not complete are given up, in s since the start."""
+        return self.warmup_s + self.duration_s + self.drain_s
+
+    def settings(self) -> TrafficSettings:
+        """Returns the specification as results name it."""
+        return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
+
+
+def _check_congestion_control(name: str) -> None:
+    available = available_congestion_controls()
+    if name in available:
+        return
+    text = f"congestion control must be one of {', '.join(sorted(available))} on this kernel, got {name!r}"
+    if name in _OF_LINUX:
+        raise MachineError(f"{text}; modprobe tcp_{name} loads it if the kernel has it as a module")
+    raise UsageError(text)
+
+
+def flow_frame_bytes(fabric: FabricOptions) -> int:
+    """Returns the length of the longest frame of a flow on a fabric, without FCS."""
+    return fabric.links.mtu + ETHERNET_BYTES
+
+
+def check_flows(flows: FlowOptions, fabric: FabricOptions) -> None:
+    """Raises UsageError unless the flows can run on the fabric."""
+    if fabric.calibrate:
+        raise UsageError("--link-rate auto is not for flows; give a rate")
+    list_flows(flows, fabric)
+
+
+def list_flows(flows: FlowOptions, fabric: FabricOptions) -> FlowList:
+    """Returns all flows of a run, in the order of their starts.
+
+    Args:
+        flows: specification of the flows.
+        fabric: specification of the fabric.
+
+    Raises:
+        UsageError: the sizes, the pattern or the file are not as they must be, or there are too many flows.
+    """
+    topology, hosts = fabric.topology, fabric.hosts
+    if flows.flow_file is not None:
+        return _limited(read_flows(flows.flow_file, topology, hosts), flows.flow_size_limit)
+    assert flows.flow_sizes is not None
+    sizes = make_sizes(flows.flow_sizes)
+    if flows.flow_size_limit is not None:
+        sizes = sizes.limited(flows.flow_size_limit)
+    duration_ns = round((flows.warmup_s + flows.duration_s) * 1e9)
+    pattern = make_pattern(flows.pattern, topology, hosts, flows.seed)
+    listed = draw_flows(pattern, sizes, flows_per_s(flows, fabric, sizes), duration_ns, flows.seed)
+    if not len(listed.bytes):
+        raise ParameterError(
+            f"flows must be at least 1, got none in {duration_ns / 1e9:g} s at load {flows.load:g}; choose a "
+            "longer --duration"
+        )
+    return listed
+
+
+def flows_per_s(flows: FlowOptions, fabric: FabricOptions, sizes: FlowSizes) -> float:
+    """Returns the mean rate at which a host starts flows, so that their frames offer the load.
+
+    Args:
+        flows: specification of the flows.
+        fabric: specification of the fabric.
+        sizes: distribution of the sizes.
+
+    Returns:
+        load x link rate / (8 x mean bytes of a flow's frames, each with 66 bytes of headers).
+    """
+    assert flows.load is not None
+    frames_bytes = sizes.mean_bytes() + FRAME_HEADER_BYTES * sizes.mean_segments(fabric.links.mtu)
+    return flows.load * fabric.links.rate_bps / (8 * frames_bytes)
+
+
+def _limited(listed: FlowList, most_bytes: int | None) -> FlowList:
+    if most_bytes is None:
+        return listed
+    return FlowList(listed.time_ns, listed.source, listed.destination, listed.bytes.clip(max=most_bytes))

@@ -1,0 +1,196 @@
+"""Results of TCP flows from a record: slowdowns by class, bytes on links, replications, comparisons."""
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from controller.occupancy.queues import QueueState
+from experiments.comparison.compare import compare
+from experiments.figures.plot import plot_results
+from experiments.results.link_loads import LinkLog, directed_links
+from experiments.results.manifest import run_manifest
+from experiments.results.model import Adaptation, PairCheck, RuleCounts
+from experiments.results.open import Run
+from experiments.results.parts.flows import class_rows
+from experiments.results.record import FabricRecord, RunRecord
+from experiments.results.replications import combine
+from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
+from experiments.results.series import write_series
+from experiments.results.summary import summarise
+from experiments.results.validity import CpuSamples
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.flows import FlowOptions
+from routing.registry import make_plan
+from topology.addressing import hosts_of
+from topology.families.polarfly import PolarFly
+from topology.links import LinkSpec
+from traffic.metrics.histogram import LogHistogram
+from traffic.metrics.measurements import FLOW, Clock, FlowOutcome, TrafficResult
+
+RATE_BPS, BASE_MS = 1_000_000, 1.0
+# (start in s, source, destination, bytes, slowdown or None)
+FLOWS = [
+    (0.1, 0, 1, 5_000, 1.0),  # of the warm-up
+    (1.0, 0, 1, 5_000, 2.0),
+    (1.5, 2, 4, 9_999, 4.0),
+    (2.0, 0, 1, 50_000, 1.5),
+    (2.5, 3, 5, 2_000_000, None),
+]
+
+
+def ideal_ms(size):
+    burst = 2 * 1518
+    frames = size + 66 * -(-size // 1448)
+    return BASE_MS + max(0, frames - burst) * 8 / RATE_BPS * 1e3
+
+
+def outcome(fabric):
+    flows = np.zeros(len(FLOWS), FLOW)
+    for record, (start_s, source, destination, size, slowdown) in zip(flows, FLOWS, strict=True):
+        record["time_ns"] = record["started_ns"] = start_s * 1e9
+        record["source"], record["destination"], record["bytes"] = source, destination, size
+        done = slowdown is not None
+        record["finished_ns"] = (start_s * 1e9 + slowdown * ideal_ms(size) * 1e6) if done else -1
+        record["received_bytes"] = record["sent_bytes"] = size if done else size // 2
+        record["sent_segments"] = record["received_segments"] = -(-size // 1448) + 4
+        record["answer_segments"] = record["received_answers"] = 10
+    hosts = len(fabric.hosts)
+    segments = int(flows["sent_segments"].sum() + flows["answer_segments"].sum())
+    wire = int(flows["sent_bytes"].sum() + 66 * segments + 16 * len(flows))
+    hops = np.where(np.eye(hosts, dtype=bool), 255, fabric.host_distances()).astype(np.uint8)
+    tx = np.zeros((20, hosts), np.int64)
+    tx[0, 0] = wire
+    counts = np.zeros(hosts, np.int64)
+    counts[0] = segments
+    return FlowOutcome(
+        flows=flows,
+        tx_frames=counts,
+        rx_frames=counts,
+        bytes_sent=tx,
+        bytes_received=tx,
+        window_bytes=np.full(hosts, 1000),
+        hop_bytes=np.zeros((hosts, hosts)),
+        sampled_bytes=np.zeros((hosts, hosts), np.int64),
+        hops=np.bincount([1, 2], minlength=256),
+        hops_min=hops,
+        hops_max=np.where(hops == 255, 0, hops).astype(np.uint8),
+        lag=LogHistogram(),
+        seconds=5.0,
+    )
+
+
+@pytest.fixture
+def record():
+    topology = PolarFly(2)
+    options = FabricOptions("polarfly", {"q": 2}, topology, 1, LinkSpec(RATE_BPS, 32), "min", "user")
+    fabric = FabricRecord(
+        options=options,
+        datapath="user",
+        occupancy=None,
+        plan=make_plan(topology, 1, "min"),
+        hosts=hosts_of(topology, 1),
+        rules=RuleCounts(100, 20),
+        bringup_s={"build": 1.0},
+    )
+    flows = FlowOptions("uniform", 0.4, "web-search", None, None, "cubic", 1.0, 3.0, 1.0, 1514, seed=1)
+    measured = outcome(fabric)
+    result = TrafficResult(
+        measured.sent(), measured.received(), Clock(0, 0), 250_000_000, (10**9, 4 * 10**9), flows=measured
+    )
+    return RunRecord(
+        fabric=fabric,
+        traffic=flows,
+        check=PairCheck(42, 42, 0, 0, 2, seconds=0.5),
+        result=result,
+        cpu=CpuSamples([2.5, 3.5], [0.9, 0.9]),
+        links=None,
+        adaptation=Adaptation(None, 0),
+        flow_base_ms={1: BASE_MS, 2: BASE_MS},
+    )
+
+
+def test_flows_of_the_window_count_by_class_and_none_is_dropped(record):
+    flows = summarise(record).flows
+    assert (flows.started, flows.completed, flows.unfinished, flows.warmup) == (4, 3, 1, 1)
+    assert [(entry.name, entry.flows, entry.completed) for entry in flows.classes] == [
+        ("< 10 KB", 2, 2),
+        ("< 100 KB", 1, 1),
+        (">= 1 MB", 1, 0),
+    ]
+    small, _, large = flows.classes
+    assert (small.slowdown.mean, small.slowdown.p50, small.slowdown.p99) == pytest.approx((3, 2, 4), abs=1e-3)
+    assert small.bytes == 14_999
+    assert large.slowdown.mean is None
+    assert flows.fct_ms.p99 == pytest.approx(1.5 * ideal_ms(50_000), abs=1e-3)
+    assert class_rows(flows.classes)[0]["slowdown_p99"] == small.slowdown.p99
+
+
+def test_offered_is_what_the_flows_frames_are_of_the_capacity_in_the_window(record):
+    summary = summarise(record)
+    frames = sum(size + 66 * -(-size // 1448) for _, _, _, size, _ in FLOWS[1:])
+    assert summary.offered == pytest.approx(frames * 8 / (7 * RATE_BPS * 3), abs=1e-6)
+    assert summary.latency_ms.mean is None
+    assert summary.predicted is None
+
+
+def test_bytes_of_links_agree_with_those_of_flows_times_hops(record):
+    measured, topology = record.result.flows, record.fabric.options.topology
+    distances = record.fabric.host_distances()
+    flows = measured.flows
+    wire = flows["sent_bytes"] + 66 * (flows["sent_segments"] + flows["answer_segments"]) + 16
+    carried = int((wire * distances[flows["source"], flows["destination"]]).sum())
+    log = LinkLog()
+    first, *_ = directed_links(topology)
+    for time_s, sent in ((0.0, 500), (5.0, 500 + carried)):
+        for router in range(topology.routers):
+            ports = range(1, 1 + len(topology.neighbours(router)))
+            states = {
+                port: QueueState(0, 0, sent if (router, port) == (first.source, first.port) else 0, 0)
+                for port in ports
+            }
+            log.history.note(router + 1, time_s, states)
+    told = summarise(replace(record, links=log)).flows.bytes
+    assert told.links_counted == carried
+    assert told.links_by_flows == pytest.approx(carried, abs=1)
+    assert told.links_error == pytest.approx(0, abs=1e-5)
+    assert told.wire == wire.sum()
+
+
+def written(folder, record):
+    directory = RunDirectory(folder)
+    directory.write_record(MANIFEST, run_manifest(record.fabric, record.traffic.settings(), 1))
+    directory.write_record(SUMMARY, summarise(record))
+    write_series(directory, record)
+    return folder
+
+
+def test_a_run_of_flows_is_written_read_and_drawn(tmp_path, record):
+    folder = written(tmp_path / "run", record)
+    with (folder / "flows.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(FLOWS)
+    assert (rows[1]["source"], rows[1]["bytes"], float(rows[1]["slowdown"])) == ("h1_1", "5000", 2.0)
+    assert (rows[-1]["fct_ms"], rows[-1]["slowdown"]) == ("", "")  # kept, though not complete
+    assert Run(folder).summary == summarise(record)
+    assert Run(folder).manifest.traffic.tcp == "cubic"
+    drawn = {path.name for path in plot_results(folder)}
+    assert "slowdown.png" in drawn
+    assert "latency.png" not in drawn
+
+
+def test_routings_stand_side_by_side(tmp_path, record):
+    folders = [written(tmp_path / name, record) for name in ("one", "two")]
+    results = compare(folders).results
+    assert results["slowdown_p99, < 10 KB"] == pytest.approx([4.0, 4.0], abs=1e-3)
+    assert results["started"] == [4, 4]
+
+
+def test_replications_add_flows_up_and_average_slowdowns(record):
+    one = summarise(record)
+    both = combine([one, replace(one, seed=2)], 2)
+    assert both.flows.started == 8
+    assert both.flows.classes[0].flows == 4
+    assert both.flows.slowdown == one.flows.slowdown
+    assert both.repeat.slowdown_p99.mean == one.flows.slowdown.p99

@@ -1,0 +1,1 @@
+"""TCP flows between hosts: their sockets, and observations of the hosts' interfaces."""

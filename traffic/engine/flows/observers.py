@@ -1,0 +1,115 @@
+"""Observers of hosts' interfaces while TCP flows pass: counters of frames and bytes, a sample of hops."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.addressing import INITIAL_TTL
+from traffic.engine import sockets
+from traffic.engine.jobs import HostSocket
+from traffic.engine.receivers import Receivers
+
+SAMPLE_EVERY = 8
+_SLOTS = 1024
+_HEADER_BYTES = 54
+_READ_BYTES = 8192
+
+Numbers = npt.NDArray[np.int64]
+
+
+class InterfaceCounters:
+    """Counters of all hosts' interfaces, from /proc/PID/net/dev."""
+
+    def __init__(self, hosts: Sequence[HostSocket]) -> None:
+        self._names = [f"{host.interface}:".encode() for host in hosts]
+        self._files = [os.open(f"/proc/{host.namespace_pid}/net/dev", os.O_RDONLY) for host in hosts]
+        self._last = self._read(np.zeros((len(hosts), 4), np.int64))
+        self._first = self._last
+        self._steps: list[Numbers] = []
+
+    def sample(self) -> None:
+        """Takes a reading, which ends an interval of the series."""
+        now = self._read(self._last)
+        self._steps.append(now - self._last)
+        self._last = now
+
+    def totals(self) -> Numbers:
+        """Returns the counts since the beginning: hosts x (rx bytes, rx frames, tx bytes, tx frames)."""
+        return self._last - self._first
+
+    def series(self) -> tuple[Numbers, Numbers]:
+        """Returns the bytes sent and received in each interval: int64, intervals x hosts, two of them."""
+        steps = np.array(self._steps, np.int64).reshape(-1, *self._last.shape)
+        return steps[:, :, 2], steps[:, :, 0]
+
+    def close(self) -> None:
+        """Closes the files."""
+        for descriptor in self._files:
+            os.close(descriptor)
+
+    def _read(self, before: Numbers) -> Numbers:
+        """Returns the present counts; those before for a host that has ended."""
+        counts = before.copy()
+        for index, (descriptor, name) in enumerate(zip(self._files, self._names, strict=True)):
+            try:
+                _, found, rest = os.pread(descriptor, _READ_BYTES, 0).partition(name)
+            except OSError:
+                continue
+            if found:
+                words = rest.split(maxsplit=10)
+                counts[index] = [int(words[place]) for place in (0, 1, 8, 9)]
+        return counts
+
+
+class HopSampler:
+    """Sample of the frames that arrive at all hosts: their hops, by source and destination.
+
+    Attributes:
+        hop_bytes, sampled_bytes, hops, hops_min, hops_max: see FlowOutcome.
+    """
+
+    def __init__(self, hosts: Sequence[HostSocket]) -> None:
+        count = len(hosts)
+        self.hop_bytes = np.zeros((count, count))
+        self.sampled_bytes = np.zeros((count, count), np.int64)
+        self.hops = np.zeros(256, np.int64)
+        self.hops_min = np.full((count, count), 255, np.uint8)
+        self.hops_max = np.zeros((count, count), np.uint8)
+        ips = np.array([host.ip for host in hosts], np.int64)
+        self._order = np.argsort(ips)
+        self._ips = ips[self._order]
+        self._receivers = Receivers(
+            [host.place for host in hosts],
+            0,
+            _SLOTS,
+            frame_bytes=_HEADER_BYTES,
+            opener=lambda name: sockets.open_sampler(name, SAMPLE_EVERY),
+        )
+
+    def look(self) -> None:
+        """Counts the frames that wait."""
+        while count := self._receivers.receive():
+            self._count(count)
+
+    def close(self) -> None:
+        """Closes the sockets."""
+        self._receivers.close()
+
+    def _count(self, count: int) -> None:
+        buffer = self._receivers.buffer
+        frames, lengths = buffer.frames[:count], buffer.lengths(count)
+        source_ip = frames[:, 26:30].copy().view(">u4")[:, 0].astype(np.int64)
+        place = np.minimum(np.searchsorted(self._ips, source_ip), len(self._ips) - 1)
+        known = (self._ips[place] == source_ip) & (frames[:, 23] == 6)  # TCP
+        source, destination = self._order[place[known]], self._receivers.owners[:count][known]
+        hops = (INITIAL_TTL - frames[known, 22].astype(np.int64)) & 0xFF
+        np.add.at(self.hop_bytes, (source, destination), hops * lengths[known])
+        np.add.at(self.sampled_bytes, (source, destination), lengths[known])
+        np.minimum.at(self.hops_min, (source, destination), hops.astype(np.uint8))
+        np.maximum.at(self.hops_max, (source, destination), hops.astype(np.uint8))
+        self.hops += np.bincount(hops, minlength=256) * SAMPLE_EVERY
+        buffer.reset(count)

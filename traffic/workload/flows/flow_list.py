@@ -1,0 +1,132 @@
+"""Lists of flows: starts, ends and sizes, drawn from a pattern and a distribution or read from a file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.addressing import hosts_of
+from topology.base import Topology
+from topology.errors import ParameterError
+from traffic.workload.arrivals import InjectionSettings, poisson
+from traffic.workload.flows.sizes import MAX_FLOW_BYTES, FlowSizes, csv_lines
+from traffic.workload.patterns import Pattern
+
+COLUMNS = ["time_s", "source", "destination", "bytes"]
+MAX_FLOWS = 200_000  # of a run
+MAX_TIME_S = 86_400.0
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FlowList:
+    """Flows in the order of their starts; int64 arrays of one length.
+
+    Attributes:
+        time_ns: starts, in ns since the start of the traffic, ascending.
+        source, destination: hosts' indices.
+        bytes: payload in bytes, at least 1.
+    """
+
+    time_ns: Numbers
+    source: Numbers
+    destination: Numbers
+    bytes: Numbers
+
+
+def draw_flows(
+    pattern: Pattern, sizes: FlowSizes, flows_per_s: float, duration_ns: int, seed: int
+) -> FlowList:
+    """Returns random flows: Poisson arrivals, ends by a pattern, sizes from a distribution.
+
+    Args:
+        pattern: the destinations of each host's flows.
+        sizes: distribution of the sizes.
+        flows_per_s: mean rate of the flows of one host that sends.
+        duration_ns: all flows start before that time, in ns.
+        seed: seed of the random generator.
+
+    Returns:
+        The flows; the same for the same arguments.
+
+    Raises:
+        ParameterError: these are more than MAX_FLOWS flows.
+    """
+    expected = flows_per_s * len(pattern.senders) * duration_ns / 1e9
+    if expected > MAX_FLOWS:
+        raise ParameterError(
+            f"flows of a run must be at most {MAX_FLOWS:,}, got {expected:,.0f} at this load, link rate and "
+            "duration; choose a shorter --duration"
+        )
+    generator = np.random.default_rng(seed)
+    settings = InjectionSettings(pattern.senders, flows_per_s, 0.0, duration_ns)
+    times, sources = [np.zeros(0)], [np.zeros(0, np.int64)]
+    for chunk_ns, chunk_sources in poisson(settings, generator):
+        due = int(np.searchsorted(chunk_ns, duration_ns))
+        times.append(chunk_ns[:due])
+        sources.append(chunk_sources[:due])
+        if due < len(chunk_ns):
+            break
+    source = np.concatenate(sources)
+    return FlowList(
+        np.concatenate(times).astype(np.int64),
+        source,
+        pattern.destinations(source, generator),
+        sizes.quantiles(generator.random(len(source))),
+    )
+
+
+def read_flows(path: str, topology: Topology, concentration: int) -> FlowList:
+    """Returns the flows in a CSV file with the columns COLUMNS; lines that begin with # are comments.
+
+    Args:
+        path: of the file (UTF-8, with or without a byte order mark).
+        topology: the graph of routers; its `host_counts` says which of them have hosts.
+        concentration: p, the number of hosts at each router that has any.
+
+    Returns:
+        The flows, in the order of the file.
+
+    Raises:
+        ParameterError: the file cannot be read, names an unknown host, or has times that go back or sizes
+            below 1; the text names the line.
+    """
+    indices = {host.name: index for index, host in enumerate(hosts_of(topology, concentration))}
+    rows: list[tuple[int, int, int, int]] = []
+    for number, words in csv_lines(path, COLUMNS, "flow file"):
+        row = _row(words, f"{path}, line {number}", indices)
+        if rows and row[0] < rows[-1][0]:
+            raise ParameterError(
+                f"{path}, line {number}: time_s must not go back, got {words[0]} after {rows[-1][0] / 1e9:g}"
+            )
+        rows.append(row)
+        if len(rows) > MAX_FLOWS:
+            raise ParameterError(f"{path}: flows of a run must be at most {MAX_FLOWS:,}, got more")
+    if not rows:
+        raise ParameterError(f"{path}: flows must be at least 1, got none")
+    return FlowList(*np.array(rows, np.int64).T)
+
+
+def _row(words: list[str], place: str, indices: dict[str, int]) -> tuple[int, int, int, int]:
+    """Returns start in ns, source, destination and bytes of a line."""
+    for column, name in zip(COLUMNS[1:3], words[1:3], strict=True):
+        if name not in indices:
+            first, *_, last = indices
+            raise ParameterError(f"{place}: {column} must be a host from {first} to {last}, got {name!r}")
+    if words[1] == words[2]:
+        raise ParameterError(f"{place}: destination must differ from the source, got {words[1]} twice")
+    try:
+        time_s = float(words[0])
+    except ValueError:
+        time_s = math.nan
+    if not 0 <= time_s <= MAX_TIME_S:
+        raise ParameterError(f"{place}: time_s must be 0 to {MAX_TIME_S:g} s, got {words[0]!r}")
+    if not words[3].isdecimal() or not 1 <= int(words[3]) <= MAX_FLOW_BYTES:
+        raise ParameterError(
+            f"{place}: bytes must be a whole number, 1 to {MAX_FLOW_BYTES}, got {words[3]!r}"
+        )
+    return round(time_s * 1e9), indices[words[1]], indices[words[2]], int(words[3])

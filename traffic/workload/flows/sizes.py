@@ -1,0 +1,200 @@
+"""Distributions of flow sizes: published ones, a fixed size, or the points of a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.errors import ParameterError, UsageError
+from traffic.workload.flows.frames import segments
+
+# Published distributions: names of data files beside this module.
+PUBLISHED = ("web-search", "data-mining")
+FIXED = "fixed"
+COLUMNS = ["bytes", "cumulative_probability"]
+MAX_FLOW_BYTES = 10**12
+_QUANTILES = 100_000
+
+
+@dataclass(frozen=True)
+class FlowSizes:
+    """Distribution of flow sizes: points of the cumulative distribution, with straight lines between them.
+
+    Attributes:
+        bytes: sizes, ascending, at least 1.
+        probability: probability of a flow of at most that size, ascending, the last 1. A first one over 0
+            is the probability of exactly the first size.
+    """
+
+    bytes: tuple[float, ...]
+    probability: tuple[float, ...]
+
+    def quantiles(self, fractions: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Returns the sizes below which given fractions of all flows are.
+
+        Args:
+            fractions: fractions of the flows, 0 to 1; any shape.
+
+        Returns:
+            Sizes in bytes, at least 1; int64 array of the same shape.
+        """
+        sizes = np.interp(fractions, self.probability, self.bytes)
+        return np.maximum(1, np.rint(sizes)).astype(np.int64)
+
+    def mean_bytes(self) -> float:
+        """Returns the mean size in bytes."""
+        sizes, steps = np.array(self.bytes), np.diff(self.probability)
+        return float(self.probability[0] * sizes[0] + (steps * (sizes[1:] + sizes[:-1]) / 2).sum())
+
+    def mean_segments(self, mtu: int) -> float:
+        """Returns the mean number of frames that a flow's bytes need.
+
+        Args:
+            mtu: longest packet of the links in bytes.
+
+        Returns:
+            The mean over evenly spaced quantiles.
+        """
+        middles = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+        return float(segments(self.quantiles(middles), mtu).mean())
+
+    def limited(self, most_bytes: int) -> FlowSizes:
+        """Returns the distribution in which larger flows have the size of a limit.
+
+        Args:
+            most_bytes: the limit in bytes, at least 1.
+
+        Returns:
+            The same distribution below the limit; all larger flows have exactly that size.
+        """
+        if most_bytes >= self.bytes[-1]:
+            return self
+        if most_bytes <= self.bytes[0]:
+            return FlowSizes((float(most_bytes),), (1.0,))
+        reached = float(np.interp(most_bytes, self.bytes, self.probability))
+        kept = [point for point in zip(self.bytes, self.probability, strict=True) if point[0] < most_bytes]
+        sizes, probability = zip(*kept, (float(most_bytes), reached), (float(most_bytes), 1.0), strict=True)
+        return FlowSizes(tuple(sizes), tuple(probability))
+
+
+def make_sizes(name: str) -> FlowSizes:
+    """Returns the distribution of flow sizes that a name on the command line stands for.
+
+    Args:
+        name: one of PUBLISHED, `fixed:BYTES`, or the path of a CSV file with the columns COLUMNS.
+
+    Returns:
+        The distribution.
+
+    Raises:
+        UsageError: the name is none of these.
+        ParameterError: the file cannot be read, or its points are not a distribution; the text names the
+            line.
+    """
+    kind, _, argument = name.partition(":")
+    if kind == FIXED:
+        if not argument.isdecimal() or not 1 <= int(argument) <= MAX_FLOW_BYTES:
+            raise UsageError(
+                f"flow size must be 1 to {MAX_FLOW_BYTES} bytes, as in fixed:100000, got {argument!r}"
+            )
+        return FlowSizes((float(argument),), (1.0,))
+    if name in PUBLISHED:
+        return read_sizes(str(Path(__file__).with_name(f"{name}.csv")))
+    if not Path(name).is_file():
+        raise UsageError(
+            f"flow sizes must be {', '.join(PUBLISHED)}, fixed:BYTES or a CSV file, got {name!r}"
+        )
+    return read_sizes(name)
+
+
+def read_sizes(path: str) -> FlowSizes:
+    """Returns the distribution in a CSV file with the columns COLUMNS; lines that begin with # are comments.
+
+    Args:
+        path: of the file (UTF-8, with or without a byte order mark).
+
+    Returns:
+        The distribution.
+
+    Raises:
+        ParameterError: the file cannot be read, or its points are not a distribution; the text names the
+            line.
+    """
+    points: list[tuple[float, float]] = []
+    for number, words in csv_lines(path, COLUMNS, "distribution"):
+        point = _point(words, f"{path}, line {number}")
+        if points and point[0] < points[-1][0]:
+            raise ParameterError(f"{path}, line {number}: bytes must not fall, got {words[0]}")
+        if points and point[1] < points[-1][1]:
+            raise ParameterError(f"{path}, line {number}: cumulative probability must rise, got {words[1]}")
+        points.append(point)
+    if not points or points[-1][1] != 1:
+        last = f"{points[-1][1]:g}" if points else "no line"
+        raise ParameterError(f"{path}: last cumulative probability must be 1, got {last}")
+    return FlowSizes(tuple(size for size, _ in points), tuple(probability for _, probability in points))
+
+
+def _point(words: list[str], place: str) -> tuple[float, float]:
+    """Returns size and probability of a line."""
+    size, probability = map(_number, words)
+    if not 1 <= size <= MAX_FLOW_BYTES:
+        raise ParameterError(f"{place}: bytes must be 1 to {MAX_FLOW_BYTES}, got {words[0]!r}")
+    if not 0 <= probability <= 1:
+        raise ParameterError(f"{place}: cumulative probability must be 0 to 1, got {words[1]!r}")
+    return size, probability
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def csv_lines(path: str, columns: list[str], what: str) -> Iterator[tuple[int, list[str]]]:
+    """Yields the lines of a CSV file behind its line of columns; comments (#) and empty lines are left out.
+
+    Args:
+        path: of the file (UTF-8, with or without a byte order mark).
+        columns: the columns that it must have.
+        what: a noun for the file, for errors.
+
+    Yields:
+        The line's number, from 1, and its fields without spaces around them; as many as columns.
+
+    Raises:
+        ParameterError: the file cannot be read, or has other columns; the text names the line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ParameterError(f"{what} {path} cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise ParameterError(f"{what} {path} must be a CSV file ({error})") from None
+    headed = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            words = [word.strip() for word in next(csv.reader([line]))]
+        except csv.Error as error:
+            raise ParameterError(f"{path}, line {number}: line must be CSV ({error})") from None
+        if headed and len(words) != len(columns):
+            raise ParameterError(
+                f"{path}, line {number}: number of columns must be {len(columns)}, got {len(words)}"
+            )
+        if headed:
+            yield number, words
+        elif words != columns:
+            raise ParameterError(
+                f"{path}, line {number}: columns must be {','.join(columns)}, got {line.strip()!r}"
+            )
+        headed = True
+    if not headed:
+        raise ParameterError(f"{path}: columns must be {','.join(columns)}, got an empty file")
