@@ -1,11 +1,12 @@
-"""Packet captures at a host's interface, by tcpdump."""
+"""Packet captures at interfaces of hosts and switches, by tcpdump."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,64 @@ from emulation.subprocesses import (
 _END_TIMEOUT_S = 10.0
 
 
-class Capture:
-    """A running capture; it has no process if no host is captured."""
+@dataclass(frozen=True)
+class CapturePoint:
+    """Place at which packets are captured.
 
-    def __init__(self, process: subprocess.Popen[str] | None = None) -> None:
-        self._process = process
+    Attributes:
+        node: name of the host or switch.
+        interface: name of its interface.
+        file: name of the file, which Wireshark opens.
+    """
+
+    node: str
+    interface: str
+    file: str
+
+
+class Capture:
+    """Captures that run, by the places of their interfaces."""
+
+    def __init__(self) -> None:
+        self._processes: dict[CapturePoint, subprocess.Popen[str]] = {}
+
+    def start(self, network: Any, point: CapturePoint, folder: Path) -> None:
+        """Starts a capture, which `wait_until_listening` waits for."""
+        file = folder / point.file
+        argv = ["tcpdump", "-i", point.interface, "-U", "-w", str(file.resolve()), "-Z", "root"]
+        self._processes[point] = subprocess.Popen(
+            in_namespaces_of(network[point.node].pid, argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=marked_environment(),
+            start_new_session=True,
+        )
+
+    def wait_until_listening(self) -> None:
+        """Returns when all captures see packets.
+
+        Raises:
+            CommandError: tcpdump cannot capture at one of the places.
+        """
+        for point, process in self._processes.items():
+            _wait_until_listening(point, process)
 
     def ended_processes(self) -> list[str]:
-        """Returns the name of the capture's program if it has ended before its time."""
-        return ["tcpdump"] if self._process and self._process.poll() is not None else []
+        """Returns the names of the captures' programs that have ended before their time."""
+        return [
+            f"tcpdump at {p.interface}"
+            for p, process in self._processes.items()
+            if process.poll() is not None
+        ]
+
+    def end(self) -> None:
+        """Ends all captures; their files are complete then."""
+        for process in self._processes.values():
+            process.send_signal(signal.SIGINT)  # tcpdump then writes out its buffer
+        for process in self._processes.values():
+            process.communicate(timeout=_END_TIMEOUT_S)
 
 
 def require_capture() -> None:
@@ -36,45 +86,32 @@ def require_capture() -> None:
 
 
 @contextlib.contextmanager
-def capture(network: Any, host: str | None, folder: Path) -> Iterator[Capture]:
-    """Captures the packets of a host's interface during the block.
+def capture(network: Any, points: Sequence[CapturePoint], folder: Path) -> Iterator[Capture]:
+    """Captures the packets of interfaces during the block.
 
     Args:
         network: the fabric's Mininet network.
-        host: the host's name; None captures nothing.
-        folder: the place of the capture's file, `<host>.pcap`.
+        points: the interfaces; none captures nothing.
+        folder: the place of the captures' files.
 
     Raises:
         CommandError: tcpdump cannot capture there.
     """
-    if host is None:
-        yield Capture()
-        return
-    node = network[host]
-    file = folder / f"{host}.pcap"
-    argv = ["tcpdump", "-i", f"{host}-eth0", "-U", "-w", str(file.resolve()), "-Z", "root"]
-    process = subprocess.Popen(
-        in_namespaces_of(node.pid, argv),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=marked_environment(),
-        start_new_session=True,
-    )
+    captured = Capture()
     try:
-        _wait_until_listening(process)
-        yield Capture(process)
+        for point in points:
+            captured.start(network, point, folder)
+        captured.wait_until_listening()
+        yield captured
     finally:
-        process.send_signal(signal.SIGINT)  # tcpdump then writes out its buffer
-        process.communicate(timeout=_END_TIMEOUT_S)
+        captured.end()
 
 
-def _wait_until_listening(process: subprocess.Popen[str]) -> None:
+def _wait_until_listening(point: CapturePoint, process: subprocess.Popen[str]) -> None:
     assert process.stderr
     last_line = ""
     for line in process.stderr:
         if "listening on" in line:
             return
         last_line = line.strip()
-    raise CommandError(f"tcpdump cannot capture: {last_line}")
+    raise CommandError(f"tcpdump cannot capture at {point.interface}: {last_line}")

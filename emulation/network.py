@@ -19,6 +19,7 @@ from emulation import requirements
 from emulation.cleanup import exclusive_run_dir, signals_deferred
 from emulation.impairment import check_impairment
 from emulation.mininet_topo import FabricTopo
+from emulation.name_resolution import write_name_files
 from emulation.node_shell import LastingNode
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
@@ -203,7 +204,8 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def _configure_nodes(self) -> None:
         spec = self.settings.link_spec
-        self._run_in_all_nodes(lambda node: _configuration_script(node, spec))
+        names = write_name_files(self.run_dir, self.settings.topology, self.settings.concentration)
+        self._run_in_all_nodes(lambda node: names + _configuration_script(node, spec))
 
     def _check_shaping(self) -> None:
         """Reads back the shaping of all ports, as some programs that touch a port drop its queue."""

@@ -25,6 +25,8 @@ from experiments.fault_injector import FaultSchedule
 from experiments.flows.runs import base_times_ms, run_flow_traffic
 from experiments.link_monitor import LinkMonitor
 from experiments.live_fabric import LiveFabric
+from experiments.programs.running import NO_PROGRAMS, ProgramPlan, RunningPrograms
+from experiments.programs.traffic import run_program_traffic
 from experiments.results.collective import collective_troubles
 from experiments.results.flows.statistics import flow_troubles
 from experiments.results.model import Adaptation, PairCheck, Summary
@@ -32,14 +34,15 @@ from experiments.results.record import RunOptions, RunRecord
 from experiments.results.summary import summarise
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.flows import REPLAY, FlowOptions, list_flows
+from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import deaths_named, run_collective_traffic, run_measured_traffic
 from routing.registry import routing
 from topology.errors import NegativeResult, PolarLabError
 from topology.exit_status import Terminated
-from traffic.engine.engine import TrafficInterrupted
+from traffic.engine.engine import TrafficBroken, TrafficInterrupted
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
-from traffic.metrics.measurements import TrafficResult
+from traffic.metrics.measurements import Clock, TrafficResult
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def _check_paths(summary: Summary) -> None:
             f"{packets.misdelivered} packets reached a wrong host, {packets.damaged} were damaged"
         )
     detours = summary.faults is not None or not routing(summary.routing).shortest
-    if not detours and not summary.hops_as_distances:
+    if not detours and summary.hops_as_distances is False:
         raise NegativeResult(f"packets took other paths than planned: hops {dict(summary.hops)}")
 
 
@@ -81,6 +84,7 @@ def measure(
     check: PairCheck,
     notify: Notify,
     others_ended: Callable[[], list[str]] = list,
+    plan: ProgramPlan = NO_PROGRAMS,
 ) -> Measurement:
     """Runs traffic on a fabric whose pairs were checked.
 
@@ -90,19 +94,24 @@ def measure(
         check: check of all pairs of hosts.
         notify: takes the events.
         others_ended: returns the names of further processes that should run and do not.
+        plan: programs of the user that run beside the traffic.
     """
-    fabric.controller.catch_up()
-    modified, warned = fabric.controller.groups_modified, len(fabric.controller.warnings)
+    controller = _ControllerWork(fabric)
     base_ms = _base_times_ms(fabric, options)
-    with FaultSchedule(fabric, options.faults, notify) as faults:
+    with (
+        FaultSchedule(fabric, options.faults, notify) as faults,
+        RunningPrograms(fabric, plan, options.seed, notify) as programs,
+    ):
         with CpuMonitor() as cpu, LinkMonitor(fabric, options.frame_bytes) as links:
             with deaths_named(fabric):
-                result = _traffic(fabric, options, notify, faults)
+                result = _traffic(fabric, options, notify, faults, programs)
             faults.end()
             if len(faults.done) < len(options.faults):
                 notify(FaultsNotReached(len(options.faults) - len(faults.done), len(options.faults)))
             ended = fabric.ended_processes() + others_ended()
+        programs.end()
         troubles = [f"{process} ended while the traffic ran" for process in ended]
+        troubles += [result.failed] if result.failed and not result.outcome else []
         try:
             troubles += faults.mended()
             with contextlib.suppress(PolarLabError):  # if it ended, that is among the troubles
@@ -113,9 +122,6 @@ def measure(
         troubles = collective_troubles(result.outcome) + troubles
     if result.flows and not options.faults:
         troubles += flow_troubles(result.flows)
-    warnings = tuple(fabric.controller.warnings[warned:])
-    for text in warnings:
-        notify(ControllerWarning(text))
     record = RunRecord(
         fabric=fabric.record(),
         traffic=options,
@@ -123,10 +129,11 @@ def measure(
         result=result,
         cpu=cpu.samples,
         links=links.log,
-        adaptation=Adaptation(fabric.occupancy, fabric.controller.groups_modified - modified, warnings),
+        adaptation=controller.adaptation(notify),
         faults=faults.record(result.clock) if options.faults else None,
         troubles=tuple(troubles),
         flow_base_ms=base_ms,
+        programs=programs.records(),
     )
     return Measurement(record, summarise(record))
 
@@ -139,20 +146,59 @@ def _base_times_ms(fabric: LiveFabric, options: RunOptions) -> dict[int, float]:
         return base_times_ms(fabric, options)
 
 
-def _traffic(fabric: LiveFabric, options: RunOptions, notify: Notify, faults: FaultSchedule) -> TrafficResult:
+class _ControllerWork:
+    """Work of the controller from now on."""
+
+    def __init__(self, fabric: LiveFabric) -> None:
+        self._fabric, controller = fabric, fabric.controller
+        controller.catch_up()
+        self._modified, self._warned = controller.groups_modified, len(controller.warnings)
+
+    def adaptation(self, notify: Notify) -> Adaptation:
+        """Returns its changes of groups and its warnings, and tells the warnings."""
+        controller = self._fabric.controller
+        warnings = tuple(controller.warnings[self._warned :])
+        for text in warnings:
+            notify(ControllerWarning(text))
+        return Adaptation(self._fabric.occupancy, controller.groups_modified - self._modified, warnings)
+
+
+def _traffic(
+    fabric: LiveFabric,
+    options: RunOptions,
+    notify: Notify,
+    faults: FaultSchedule,
+    programs: RunningPrograms,
+) -> TrafficResult:
+    """Runs the traffic and the programs to their ends."""
+
+    def starts(clock: Clock) -> None:
+        programs.start(clock)
+        faults.start(clock)
+
     try:
-        if isinstance(options, CollectiveOptions):
-            return _collective(fabric, options, notify, faults)
-        if isinstance(options, FlowOptions):
-            return _flows(fabric, options, notify, faults)
-        return _pattern(fabric, options, notify, faults)
+        match options:
+            case ProgramTraffic():
+                result = run_program_traffic(len(fabric.hosts), programs, starts)
+            case CollectiveOptions():
+                result = _collective(fabric, options, notify, starts)
+            case FlowOptions():
+                result = _flows(fabric, options, notify, starts)
+            case _:
+                result = _pattern(fabric, options, notify, starts)
     except TrafficInterrupted as interruption:
+        result = interruption.result
+    except TrafficBroken as broken:
+        return broken.result
+    if not result.interrupted and programs.wait():
+        result = replace(result, interrupted=True)
+    if result.interrupted:
         notify(Interrupted())
-        return interruption.result
+    return result
 
 
 def _collective(
-    fabric: LiveFabric, options: CollectiveOptions, notify: Notify, faults: FaultSchedule
+    fabric: LiveFabric, options: CollectiveOptions, notify: Notify, starts: Callable[[Clock], None]
 ) -> TrafficResult:
     notify(CollectiveStarted(options.pattern, options.ranks, options.placement))
     capacity_bps = options.ranks * fabric.options.links.rate_bps
@@ -162,10 +208,12 @@ def _collective(
             accepted = counts.rate_bps() / capacity_bps
             notify(CollectiveProgress(seconds, counts.packets, accepted, counts.p99_ms))
 
-    return run_collective_traffic(fabric, options, report, faults.start)
+    return run_collective_traffic(fabric, options, report, starts)
 
 
-def _flows(fabric: LiveFabric, options: FlowOptions, notify: Notify, faults: FaultSchedule) -> TrafficResult:
+def _flows(
+    fabric: LiveFabric, options: FlowOptions, notify: Notify, starts: Callable[[Clock], None]
+) -> TrafficResult:
     listed = list_flows(options, fabric.options)
     total_s, sizes = options.end_s, options.flow_sizes or options.flow_file or REPLAY
     notify(FlowsStarted(options.pattern, len(listed.bytes), sizes, options.tcp, total_s))
@@ -177,11 +225,11 @@ def _flows(fabric: LiveFabric, options: FlowOptions, notify: Notify, faults: Fau
             done = counts.packets  # a flow that is completed is one
             notify(FlowProgress(seconds, total_s, done, len(listed.bytes), accepted, counts.p99_ms))
 
-    return run_flow_traffic(fabric, options, listed, report, faults.start)
+    return run_flow_traffic(fabric, options, listed, report, starts)
 
 
 def _pattern(
-    fabric: LiveFabric, options: TrafficOptions, notify: Notify, faults: FaultSchedule
+    fabric: LiveFabric, options: TrafficOptions, notify: Notify, starts: Callable[[Clock], None]
 ) -> TrafficResult:
     total_s = options.warmup_s + options.duration_s
     notify(TrafficStarted(options.pattern, options.load, total_s, options.steady))
@@ -195,7 +243,7 @@ def _pattern(
             shares = (live.seconds, total_s, offered, accepted)
             notify(TrafficProgress(*shares, live.loss, live.p99_ms, live.under_way))
 
-    return run_measured_traffic(fabric, options, report, faults.start)
+    return run_measured_traffic(fabric, options, report, starts)
 
 
 def replications(
@@ -205,6 +253,7 @@ def replications(
     check: PairCheck,
     notify: Notify,
     others_ended: Callable[[], list[str]] = list,
+    plan: ProgramPlan = NO_PROGRAMS,
 ) -> Iterator[Measurement]:
     """Yields the runs of an experiment, each with a seed of its own, until one does not end as it should.
 
@@ -215,13 +264,14 @@ def replications(
         check: check of all pairs of hosts.
         notify: takes the events.
         others_ended: returns the names of further processes that should run and do not.
+        plan: programs of the user that run beside the traffic of each.
     """
     for seed in range(options.seed, options.seed + repeat):
         if seed > options.seed:
             fabric.begin_anew()
         if repeat > 1:
             notify(ReplicationStarted(seed, seed - options.seed + 1, repeat))
-        measured = measure(fabric, replace(options, seed=seed), check, notify, others_ended)
+        measured = measure(fabric, replace(options, seed=seed), check, notify, others_ended, plan)
         yield measured
-        if measured.record.result.interrupted or measured.record.troubles:
+        if measured.record.ended_early or measured.record.troubles:
             return

@@ -14,6 +14,7 @@ from experiments.figures.collective import draw_collective
 from experiments.figures.events import list_events, mark_events
 from experiments.figures.flows import draw_flows
 from experiments.figures.links import draw_links
+from experiments.figures.programs import draw_programs
 from experiments.figures.replications import plot_replications
 from experiments.figures.style import (
     DARK,
@@ -45,10 +46,10 @@ _MOST_HOPS = 255  # the range of a TTL
 def plot_run(folder: Path) -> list[Path]:
     """Draws the figures of a run into its folder and returns the files.
 
-    `throughput` (over time, and packets by hops); `latency` (its distribution), of TCP flows `slowdown` (over
-    their sizes) instead; `links` (their loads on the fabric's drawing, and sorted); of a collective also
-    `collective` (bandwidth over message size). Of several replications, the figures of each, and
-    `replications` (means with their intervals).
+    `throughput` (over time, and packets by hops; without generated traffic, of the links); `latency` (its
+    distribution), of TCP flows `slowdown` (over their sizes) instead; `links` (their loads on the fabric's
+    drawing, and sorted); of a collective also `collective` (bandwidth over message size). Of several
+    replications, the figures of each, and `replications` (means with their intervals).
 
     Args:
         folder: folder of the run.
@@ -77,11 +78,11 @@ def plot_single(run: Run) -> list[Path]:
         OSError: the figures cannot be written.
     """
     with damage_named(run.folder):
-        figures = {"throughput": _draw(run)}
-        if run.summary.flows is None:
-            figures["latency"] = _latency(run)
-        else:
+        figures = {"throughput": _draw(run) if run.summary.generated else draw_programs(run)}
+        if run.summary.flows is not None:
             figures["slowdown"] = draw_flows(run)
+        elif run.summary.generated:
+            figures["latency"] = _latency(run)
         if (run.folder / LINK_LOADS).exists():
             figures["links"] = draw_links(run)
         if run.summary.collective is not None:

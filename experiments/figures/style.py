@@ -229,9 +229,9 @@ def number_text(value: float) -> str:
 def heading(summary: Summary) -> str:
     """Returns the heading of a run's figures: fabric, traffic and routing in a line."""
     fabric = f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts"
+    traffic = f"{summary.pattern} traffic" if summary.generated else f"own {summary.pattern}"
     text = (
-        f"{fabric}, {summary.link_rate_bps / 1e6:g} Mbit/s links: "
-        f"{summary.pattern} traffic under {summary.routing} routing"
+        f"{fabric}, {summary.link_rate_bps / 1e6:g} Mbit/s links: {traffic} under {summary.routing} routing"
     )
     if summary.repeat:
         text += f", means over {len(summary.repeat.seeds)} seeds"

@@ -13,7 +13,9 @@ from experiments.codec import FORMAT, omitted
 from experiments.results.parts.collective import CollectiveSummary
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.flows import FlowSummary
+from experiments.results.parts.programs import ProgramRecord, PromptLine
 from experiments.results.parts.replications import Replications
+from experiments.spec.programs import NOT_GENERATED
 from experiments.spec.settings import FabricSettings
 
 
@@ -189,7 +191,8 @@ class Summary(FabricSettings):
         warmup_s: begin of the measured window, in seconds of the traffic.
         measured_s: length of the measured window in seconds.
         offered: bits of all frames sent in the window / (`endpoints` x `link_rate_bps` x `measured_s`), by
-            their time of departure, refused ones included.
+            their time of departure, refused ones included; None, as are `accepted` and `loss`,
+            where no traffic was generated.
         accepted: bits of all frames received in the window / (`endpoints` x `link_rate_bps` x `measured_s`),
             by their time of arrival, those sent in the warm-up included.
         loss: 1 - `packets.received` / `packets.sent`: the fraction of the packets sent in the window that
@@ -198,7 +201,7 @@ class Summary(FabricSettings):
         latency_ms: one-way latency.
         hops: number of links between routers -> packets of the window that took so many.
         hops_as_distances: whether every packet of the whole run took exactly as many links between routers as
-            the distance of its two routers in the graph.
+            the distance of its two routers in the graph; None where no traffic was generated.
         out_of_order: packets of the window that arrived after a later one of their flow (RFC 4737, 3).
         bringup_s: seconds of each step of the bring-up: build, connect, install, verify.
         rules: rules and groups installed.
@@ -217,6 +220,8 @@ class Summary(FabricSettings):
         interrupted: true if the run was ended early; absent otherwise.
         faults: faults injected during the run.
         dropped_at_ingress: host -> packets with addresses that it may not use, dropped at its switch's port.
+        programs: programs of the user, in their order.
+        lines: lines that ran at the prompt, of a session only.
         repeat: means and confidence intervals over replications.
         format: version of this record's meaning.
     """
@@ -239,7 +244,7 @@ class Summary(FabricSettings):
     packets: PacketCounts
     latency_ms: Latencies
     hops: Mapping[int, int]
-    hops_as_distances: bool
+    hops_as_distances: bool | None
     out_of_order: int
     bringup_s: Mapping[str, float]
     rules: RuleCounts
@@ -256,6 +261,8 @@ class Summary(FabricSettings):
     interrupted: bool | None = omitted()
     faults: FaultRecord | None = omitted()
     dropped_at_ingress: Mapping[str, int] | None = omitted()
+    programs: tuple[ProgramRecord, ...] | None = omitted()
+    lines: tuple[PromptLine, ...] | None = omitted()
     repeat: Replications | None = omitted()
     format: int = FORMAT
 
@@ -265,6 +272,11 @@ class Summary(FabricSettings):
         packets = sum(self.hops.values())
         taken = sum(hops * count for hops, count in self.hops.items())
         return round(taken / packets, 4) if packets else None
+
+    @property
+    def generated(self) -> bool:
+        """Whether packets were generated; if not, the traffic was that of programs alone."""
+        return self.pattern not in NOT_GENERATED
 
     def doubted(self, *reasons: str) -> Summary:
         """Returns the same result with further reasons not to trust it."""

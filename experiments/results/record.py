@@ -15,16 +15,18 @@ import numpy.typing as npt
 from experiments.results.link_loads import LinkLoads, LinkLog, directed_links, link_loads
 from experiments.results.model import Adaptation, PairCheck, RuleCounts
 from experiments.results.parts.faults import FaultRecord
+from experiments.results.parts.programs import ProgramRecord, PromptLine
 from experiments.results.validity import CpuSamples
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.flows import FlowOptions
+from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
 from routing.plan.model import RoutePlan
 from topology.addressing import Host
 from traffic.metrics.measurements import TrafficResult
 
-RunOptions = TrafficOptions | CollectiveOptions | FlowOptions
+RunOptions = TrafficOptions | CollectiveOptions | FlowOptions | ProgramTraffic
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class RunRecord:
         flow_base_ms: hops -> time of a flow of one byte in the empty fabric, in ms; empty without TCP flows.
         faults: faults that were injected, if any were asked for.
         troubles: reasons why the run did not end as it should, a sentence each.
+        programs: programs of the user that ran meanwhile.
+        lines: lines that ran at the prompt meanwhile; None if it was no session.
     """
 
     fabric: FabricRecord
@@ -82,6 +86,18 @@ class RunRecord:
     faults: FaultRecord | None = None
     troubles: tuple[str, ...] = ()
     flow_base_ms: Mapping[int, float] = field(default_factory=dict)
+    programs: tuple[ProgramRecord, ...] = ()
+    lines: tuple[PromptLine, ...] | None = None
+
+    @property
+    def generated(self) -> bool:
+        """Whether packets were generated; if not, the traffic was that of programs alone."""
+        return not isinstance(self.traffic, ProgramTraffic)
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether the traffic was ended before its time, by Ctrl-C or by the end of one of its processes."""
+        return self.result.interrupted or bool(self.result.failed)
 
     @property
     def start_s(self) -> float:
@@ -95,7 +111,7 @@ class RunRecord:
         if self.result.window_ns is None:
             return last_s, last_s
         begin_s, end_s = (time_ns / 1e9 for time_ns in self.result.window_ns)
-        return (min(begin_s, last_s), min(end_s, last_s)) if self.result.interrupted else (begin_s, end_s)
+        return (min(begin_s, last_s), min(end_s, last_s)) if self.ended_early else (begin_s, end_s)
 
     def link_loads(self) -> LinkLoads | None:
         """Returns the loads of all links between routers in the measured window, if they were observed."""

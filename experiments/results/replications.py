@@ -17,7 +17,9 @@ from experiments.results.model import (
     Predicted,
     Summary,
 )
+from experiments.results.parts.programs import ProgramRecord
 from experiments.results.parts.replications import Interval, Replications
+from experiments.results.run_directory import seed_folder
 
 INTERRUPTED = "it was interrupted before its end"
 _CONFIDENCE = 0.95
@@ -80,7 +82,7 @@ def combine(summaries: Sequence[Summary], asked: int) -> Summary:
         latency_ms=Latencies(*(means[f"latency_{name}_ms"] for name in ("mean", "p50", "p99", "p99_9"))),
         packets=PacketCounts(**_sums([vars(summary.packets) for summary in complete])),
         hops=dict(sorted(_sums([summary.hops for summary in complete]).items())),
-        hops_as_distances=all(summary.hops_as_distances for summary in complete),
+        hops_as_distances=_all(summary.hops_as_distances for summary in complete),
         out_of_order=sum(summary.out_of_order for summary in complete),
         fidelity=_fidelity(complete).doubted(*doubts),
         repeat=Replications(asked=asked, seeds=tuple(s.seed for s in complete), **intervals),
@@ -89,7 +91,28 @@ def combine(summaries: Sequence[Summary], asked: int) -> Summary:
         links=_links([s.links for s in complete if s.links]),
         adaptation=_adaptation([s.adaptation for s in complete if s.adaptation]),
         interrupted=True if interrupted else None,
+        programs=_programs(complete),
     )
+
+
+def _all(values: Iterable[bool | None]) -> bool | None:
+    """Returns whether all values are true; None if there are none."""
+    present = [value for value in values if value is not None]
+    return all(present) if present else None
+
+
+def _programs(summaries: Sequence[Summary]) -> tuple[ProgramRecord, ...] | None:
+    """Returns the programs of all replications, whose files are in the replications' folders."""
+    programs = [
+        replace(
+            program,
+            output=f"{seed_folder(summary.seed)}/{program.output}",
+            errors=f"{seed_folder(summary.seed)}/{program.errors}",
+        )
+        for summary in summaries
+        for program in summary.programs or ()
+    ]
+    return tuple(programs) or None
 
 
 def _interval(values: Iterable[float | None]) -> Interval | None:

@@ -42,9 +42,10 @@ def write_series(directory: RunDirectory, record: RunRecord) -> None:
         OSError: the disk is full, or went away.
     """
     _write_links(directory, record)
-    _write_throughput(directory, record)
-    _write_pairs(directory, record)
-    _write_distributions(directory, record)
+    if record.generated:
+        _write_throughput(directory, record)
+        _write_pairs(directory, record)
+        _write_distributions(directory, record)
     if record.result.outcome:
         write_collective(directory, record.result.outcome, [host.name for host in record.fabric.hosts])
     if record.result.flows:

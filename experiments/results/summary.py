@@ -17,6 +17,7 @@ from experiments.results.replications import INTERRUPTED
 from experiments.results.validity import Evidence, judge
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.flows import FlowOptions
+from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
 from routing.registry import routing
@@ -59,6 +60,8 @@ def summarise(record: RunRecord) -> Summary:
 
 def _asked(options: RunOptions) -> dict[str, Any]:
     """Returns the settings of one kind of traffic only."""
+    if isinstance(options, ProgramTraffic):
+        return {}
     if isinstance(options, CollectiveOptions):
         return {"ranks": options.ranks, "placement": options.placement, "slices": options.slices}
     if isinstance(options, FlowOptions):
@@ -68,6 +71,8 @@ def _asked(options: RunOptions) -> dict[str, Any]:
 
 def _fractions(record: RunRecord) -> dict[str, Any]:
     """Returns offered and accepted traffic and loss."""
+    if not record.generated:
+        return {"offered": None, "accepted": None, "loss": None}
     sent, received = record.result.sent, record.result.received
     begin_s, end_s = record.window_s
     capacity_bits = len(record.fabric.hosts) * record.fabric.options.links.rate_bps * (end_s - begin_s)
@@ -133,13 +138,15 @@ def _where_they_apply(record: RunRecord) -> dict[str, Any]:
         "steady": result.steady,
         "interrupted": True if result.interrupted else None,
         "faults": record.faults,
+        "programs": record.programs or None,
+        "lines": record.lines,
     }
     if isinstance(options, CollectiveOptions):
         assert result.outcome
         parts["collective"] = collective_summary(options, result.outcome)
     elif isinstance(options, FlowOptions):
         parts["flows"] = flow_summary(record)
-    elif oblivious and not fabric.options.links.loss:
+    elif isinstance(options, TrafficOptions) and oblivious and not fabric.options.links.loss:
         parts["predicted"] = _predicted(record, options)
     return parts
 
@@ -181,8 +188,9 @@ def _evidence(record: RunRecord) -> Evidence:
         packet_ms=frame_bytes * 8 / rate_bps * 1e3,
         rate_errors=rate_errors,
         sent=sent,
-        lost_elsewhere=None if record.result.interrupted else lost_elsewhere,
-        scheduled=record.result.outcome is None,
+        # Queues count the drops of programs' packets, too.
+        lost_elsewhere=None if record.ended_early or record.programs else lost_elsewhere,
+        scheduled=record.generated and record.result.outcome is None,
     )
 
 
@@ -194,8 +202,10 @@ def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted:
     return Predicted(round(prediction.accepted, 6), round(float(prediction.offered_loads.max()), 6))
 
 
-def _hops_match(record: RunRecord) -> bool:
-    """Returns whether every packet took exactly as many hops as its routers' distance in the graph."""
+def _hops_match(record: RunRecord) -> bool | None:
+    """Returns whether every packet took exactly as many hops as its routers' distance, if there were any."""
+    if not record.generated:
+        return None
     expected, received = record.fabric.host_distances(), record.result.received
     seen = received.hops_min != 255
     low, high = received.hops_min[seen], received.hops_max[seen]

@@ -48,6 +48,8 @@ class TrafficSettings:
         faults: fault schedule, a line for each fault.
         arrivals: arrival process.
         steady: whether the warm-up ends when the throughput is steady.
+        programs: programs of the user, a line for each.
+        exec_timeout_s: longest time of a program in seconds.
         ranks: of a collective, the number of ranks.
         placement: of a collective, the assignment of ranks to hosts.
         message_bytes: of a collective, the message sizes in bytes.
@@ -77,6 +79,8 @@ class TrafficSettings:
     faults: tuple[str, ...] | None = omitted()
     arrivals: str | None = omitted()
     steady: bool | None = omitted()
+    programs: tuple[str, ...] | None = omitted()
+    exec_timeout_s: float | None = omitted()
     ranks: int | None = omitted()
     placement: str | None = omitted()
     message_bytes: tuple[int, ...] | None = omitted()

@@ -40,8 +40,19 @@ class Collector:
         self._receivers = Receivers((host.place for host in job.hosts), job.run, _SLOTS)
         self._counts = ProbeCounts(job, window, self._schedule.end_ns)
 
-    def run(self, clock: Clock, stopped: Callable[[], bool]) -> Received:
-        """Collects until the traffic has ended and no probe arrives, or until `stopped` returns True."""
+    def run(
+        self,
+        clock: Clock,
+        stopped: Callable[[], bool],
+        checkpoint: Callable[[Callable[[], Received]], None] = lambda _measured: None,
+    ) -> Received:
+        """Collects until the traffic has ended and no probe arrives, or until `stopped` returns True.
+
+        Args:
+            clock: the instant of the schedule's start.
+            stopped: returns whether to end early.
+            checkpoint: called now and then with a function that returns the measurement so far.
+        """
         last_ns = 0
         while (now_ns := time.monotonic_ns()) < self._quiet_at(clock, last_ns) and not stopped():
             count = self._receivers.receive()
@@ -54,6 +65,7 @@ class Collector:
                 self._reporter.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
             else:
                 self._reporter.add(0, 0)
+            checkpoint(self._counts.result)
             if count < _SLOTS // 2:
                 time.sleep(_LOOK_EVERY_S)
         self._receivers.close()

@@ -9,10 +9,22 @@ from pathlib import Path
 
 from traffic.engine.collector import MAX_DRAIN_NS
 from traffic.engine.jobs import CollectiveJob, FlowJob, TrafficJob
-from traffic.engine.measurement_files import load_flows, load_outcome, load_received, load_sent
-from traffic.engine.processes import TrafficProcess, run_until_done, started
+from traffic.engine.measurement_files import (
+    load_flows,
+    load_outcome,
+    load_received,
+    load_sent,
+    loaded_or,
+)
+from traffic.engine.processes import TrafficError, TrafficProcess, run_until_done, started
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
-from traffic.metrics.measurements import Clock, TrafficResult
+from traffic.metrics.measurements import (
+    Clock,
+    TrafficResult,
+    no_outcome,
+    no_packets_received,
+    no_packets_sent,
+)
 from traffic.metrics.steady_state import SteadyState
 from traffic.workload.schedule import schedule_from_dict
 
@@ -26,6 +38,14 @@ class TrafficInterrupted(KeyboardInterrupt):
 
     def __init__(self, result: TrafficResult) -> None:
         super().__init__()
+        self.result = result
+
+
+class TrafficBroken(TrafficError):
+    """A traffic process failed while traffic ran; `result` has what is left of the measurements."""
+
+    def __init__(self, result: TrafficResult) -> None:
+        super().__init__(result.failed)
         self.result = result
 
 
@@ -51,6 +71,7 @@ def run_traffic(
 
     Raises:
         TrafficError: one of the two processes failed.
+        TrafficBroken: it failed while traffic ran; it carries the measurements that are left.
         TrafficInterrupted: Ctrl-C; it carries the measurements until then.
     """
     with tempfile.TemporaryDirectory(prefix="traffic-", dir=folder) as temporary:
@@ -66,19 +87,22 @@ def run_traffic(
                 progress(TrafficSnapshot.of(seconds, sender.counts, collector.counts, window.end_s))
 
             latest_s = (schedule_from_dict(job.schedule).end_ns + job.quiet_ns + MAX_DRAIN_NS) / _NS
-            interrupted, clock = run_until_done(processes, latest_s, starts, look)
+            course = run_until_done(processes, latest_s, starts, look)
+        nothing = None
+        if course.failed:
+            hosts, seconds = len(job.hosts), course.seconds
+            nothing = no_packets_sent(hosts, seconds), no_packets_received(hosts)
         result = TrafficResult(
-            load_sent(paths["send"]),
-            load_received(paths["collect"]),
-            clock,
+            loaded_or(nothing and nothing[0], load_sent, paths["send"]),
+            loaded_or(nothing and nothing[1], load_received, paths["collect"]),
+            course.clock,
             job.interval_ns,
             window.window_ns,
             window.steady,
-            interrupted,
+            course.interrupted,
+            failed=course.failed,
         )
-    if interrupted:
-        raise TrafficInterrupted(result)
-    return result
+    return _complete(result)
 
 
 def run_collective(
@@ -102,6 +126,7 @@ def run_collective(
 
     Raises:
         TrafficError: the process failed.
+        TrafficBroken: it failed while traffic ran; nothing is left of its measurements.
         TrafficInterrupted: Ctrl-C; it carries the measurements until then.
     """
     with tempfile.TemporaryDirectory(prefix="collective-", dir=folder) as temporary:
@@ -112,18 +137,27 @@ def run_collective(
             def look(seconds: float) -> None:
                 progress(seconds, process.counts)
 
-            interrupted, clock = run_until_done(processes, math.inf, starts, look)
-        outcome = load_outcome(path)
+            course = run_until_done(processes, math.inf, starts, look)
+        nothing = no_outcome(len(job.hosts), job.ranks, course.seconds, course.failed)
+        outcome = loaded_or(nothing if course.failed else None, load_outcome, path)
     result = TrafficResult(
         outcome.sent,
         outcome.received,
-        clock,
+        course.clock,
         job.interval_ns,
         window_ns=(0, round(outcome.sent.seconds * _NS)),
-        interrupted=interrupted,
+        interrupted=course.interrupted,
         outcome=outcome,
+        failed=course.failed,
     )
-    if interrupted:
+    return _complete(result)
+
+
+def _complete(result: TrafficResult) -> TrafficResult:
+    """Returns the result of a run that came to its end; raises TrafficBroken or TrafficInterrupted."""
+    if result.failed:
+        raise TrafficBroken(result)
+    if result.interrupted:
         raise TrafficInterrupted(result)
     return result
 
@@ -160,20 +194,20 @@ def run_flows(
             def look(seconds: float) -> None:
                 progress(seconds, process.counts)
 
-            interrupted, clock = run_until_done(processes, job.end_ns / _NS, starts, look)
+            course = run_until_done(processes, job.end_ns / _NS, starts, look)
+        if course.failed:  # nothing is left
+            raise TrafficError(course.failed)
         outcome = load_flows(path)
     result = TrafficResult(
         outcome.sent(),
         outcome.received(),
-        clock,
+        course.clock,
         job.interval_ns,
         window_ns=job.window_ns,
-        interrupted=interrupted,
+        interrupted=course.interrupted,
         flows=outcome,
     )
-    if interrupted:
-        raise TrafficInterrupted(result)
-    return result
+    return _complete(result)
 
 
 class _Window:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,11 +14,57 @@ from traffic.metrics.histogram import LogHistogram, histogram_from_counts
 from traffic.metrics.measurements import CollectiveOutcome, FlowOutcome, Received, Sent
 
 _NESTED = {"sent": Sent, "received": Received}
+Measurement = TypeVar("Measurement")
+
+# A checkpoint is stored about so often, and in at most this share of the time.
+_CHECKPOINT_EVERY_S, _MOST_SHARE = 1.0, 1 / 200
+# Counts of more pairs of hosts take too long to be stored while packets arrive.
+_MOST_PAIRS = 250_000
+
+
+class Checkpoints:
+    """Measurements so far in a file, so that something is left of them if the process is killed."""
+
+    def __init__(self, path: Path, pairs: int) -> None:
+        """Begins with the first checkpoint due a moment later.
+
+        Args:
+            path: the file.
+            pairs: the number of pairs of hosts.
+        """
+        self._path = path
+        self._next_s = time.monotonic() + _CHECKPOINT_EVERY_S if pairs <= _MOST_PAIRS else float("inf")
+
+    def keep(self, measured: Callable[[], Received]) -> None:
+        """Stores the measurement so far if the next checkpoint is due."""
+        started_s = time.monotonic()
+        if started_s >= self._next_s:
+            store(measured(), self._path)
+            ended_s = time.monotonic()
+            self._next_s = ended_s + max(_CHECKPOINT_EVERY_S, (ended_s - started_s) / _MOST_SHARE)
+
+
+def loaded_or(instead: Measurement | None, load: Callable[[Path], Measurement], path: Path) -> Measurement:
+    """Returns the measurement that a process stored.
+
+    Args:
+        instead: the measurement where the process stored none before it failed; None if it did not fail.
+        load: reads a file.
+        path: the file.
+    """
+    try:
+        return load(path)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        if instead is None:
+            raise
+        return instead
 
 
 def store(measurement: Sent | Received | FlowOutcome, path: Path) -> None:
-    """Writes the measurement of a sender, of a collector or of TCP flows to `path`."""
-    np.savez(path, **_arrays_of(measurement))
+    """Writes the measurement of a sender, of a collector or of TCP flows to `path`, all of it or nothing."""
+    partial = path.with_name(f"partial-{path.name}")
+    np.savez(partial, **_arrays_of(measurement))
+    partial.replace(path)
 
 
 def load_sent(path: Path) -> Sent:

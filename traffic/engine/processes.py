@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,23 @@ _LOOK_EVERY_S = 0.05
 
 class TrafficError(PolarLabError):
     """A traffic process failed; the text has its last line of error."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """Course of a run of traffic processes.
+
+    Attributes:
+        clock: the instant of its start.
+        interrupted: whether Ctrl-C ended it early.
+        failed: reason why it was ended early, a sentence; empty if all processes did their work.
+        seconds: time from the start to its end.
+    """
+
+    clock: Clock
+    interrupted: bool
+    failed: str
+    seconds: float
 
 
 class TrafficProcess:
@@ -95,6 +113,13 @@ class TrafficProcess:
         if self._process.returncode:
             raise self._failure()
 
+    def wait_or_kill(self) -> None:
+        """Returns when it has ended, however that came; one that does not end is killed."""
+        try:
+            self._process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
     def kill(self) -> None:
         """Ends it at once."""
         self._process.kill()
@@ -111,8 +136,12 @@ class TrafficProcess:
             self.counts.read(line)
 
     def _failure(self) -> TrafficError:
-        self._process.kill()
         assert self._process.stderr
+        status = self._process.poll()
+        if status is not None and status < 0:
+            name = signal.Signals(-status).name
+            return TrafficError(f"the process to {self._role} was ended by {name}")
+        self._process.kill()
         lines = [line for line in self._process.stderr.read().splitlines() if line.strip()]
         return TrafficError(f"the process to {self._role} failed: {lines[-1] if lines else 'no output'}")
 
@@ -143,8 +172,8 @@ def run_until_done(
     latest_s: float,
     starts: Callable[[Clock], None],
     look: Callable[[float], None],
-) -> tuple[bool, Clock]:
-    """Starts the clock and waits for all processes to end.
+) -> Course:
+    """Starts the clock and waits for all processes to end; if one fails, the others are asked to end.
 
     Args:
         processes: processes that are ready.
@@ -152,16 +181,13 @@ def run_until_done(
         starts: called once, just before the start, with its clock.
         look: called several times a second with the seconds since the start.
 
-    Returns:
-        Whether Ctrl-C ended them early, and the clock.
-
     Raises:
-        TrafficError: a process failed, or has not ended in time.
+        TrafficError: a process failed before the start.
     """
     clock = Clock(time.monotonic_ns() + _LEAD_NS, time.time_ns() + _LEAD_NS)
     for process in processes:
         process.send(asdict(clock))
-    interrupted = False
+    interrupted, failed = False, ""
     starts(clock)
     try:
         while sum(process.running for process in processes):  # every one is polled
@@ -172,8 +198,12 @@ def run_until_done(
             time.sleep(_LOOK_EVERY_S)
     except (KeyboardInterrupt, SystemExit):
         interrupted = True
+    except TrafficError as error:
+        failed = str(error)
+    seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
+    if interrupted or failed:
         for process in reversed(processes):
             process.request_end()
     for process in processes:
-        process.wait()
-    return interrupted, clock
+        process.wait_or_kill() if failed else process.wait()
+    return Course(clock, interrupted, failed, seconds)

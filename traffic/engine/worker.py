@@ -2,7 +2,8 @@
 
 It reads two lines: the job, upon which it opens its sockets and answers `ready`; and the clock, at whose time
 it begins to work. Meanwhile it reports its counts (`traffic.engine.telemetry`), and may read the measured
-window as a third line. On SIGTERM it ends early and stores its measurement so far in the file RESULT.
+window as a third line. On SIGTERM it ends early and stores its measurement so far in the file RESULT. A
+collector also stores it about once a second, so that little is lost if it is killed.
 """
 
 from __future__ import annotations
@@ -21,26 +22,38 @@ from traffic.engine.collective_worker import CollectiveWorker
 from traffic.engine.collector import Collector
 from traffic.engine.flows.worker import FlowWorker
 from traffic.engine.jobs import collective_job_from_dict, flow_job_from_dict, job_from_dict
-from traffic.engine.measurement_files import store, store_outcome
+from traffic.engine.measurement_files import Checkpoints, store, store_outcome
 from traffic.engine.sender import Sender
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.measurements import Clock
 from traffic.metrics.window import Window
 
 Stopped = Callable[[], bool]
-# Works from a clock's time until it is stopped, and returns the function that writes its result to a path.
-Work = Callable[[Clock, Stopped], Callable[[Path], None]]
+# Works from a clock's time until it is stopped, and writes its result to a path.
+Work = Callable[[Clock, Stopped, Path], None]
 
 
-def _sender_or_collector(kind: type[Sender] | type[Collector], settings: dict[str, Any]) -> Work:
+def _sender(settings: dict[str, Any]) -> Work:
     job = job_from_dict(settings)
     window = Window(job.window_ns)
-    worker = kind(job, window, CountReporter(_write_line))
+    sender = Sender(job, window, CountReporter(_write_line))
 
-    def work(clock: Clock, stopped: Stopped) -> Callable[[Path], None]:
+    def work(clock: Clock, stopped: Stopped, path: Path) -> None:
         threading.Thread(target=_read_window, args=(window,), daemon=True).start()
-        result = worker.run(clock, stopped)
-        return lambda path: store(result, path)
+        store(sender.run(clock, stopped), path)
+
+    return work
+
+
+def _collector(settings: dict[str, Any]) -> Work:
+    job = job_from_dict(settings)
+    window = Window(job.window_ns)
+    collector = Collector(job, window, CountReporter(_write_line))
+
+    def work(clock: Clock, stopped: Stopped, path: Path) -> None:
+        threading.Thread(target=_read_window, args=(window,), daemon=True).start()
+        checkpoints = Checkpoints(path, len(job.hosts) ** 2)
+        store(collector.run(clock, stopped, checkpoints.keep), path)
 
     return work
 
@@ -48,9 +61,8 @@ def _sender_or_collector(kind: type[Sender] | type[Collector], settings: dict[st
 def _collective(settings: dict[str, Any]) -> Work:
     worker = CollectiveWorker(collective_job_from_dict(settings), CountReporter(_write_line))
 
-    def work(clock: Clock, stopped: Stopped) -> Callable[[Path], None]:
-        outcome = worker.run(clock, stopped)
-        return lambda path: store_outcome(outcome, path)
+    def work(clock: Clock, stopped: Stopped, path: Path) -> None:
+        store_outcome(worker.run(clock, stopped), path)
 
     return work
 
@@ -58,16 +70,15 @@ def _collective(settings: dict[str, Any]) -> Work:
 def _flows(settings: dict[str, Any]) -> Work:
     worker = FlowWorker(flow_job_from_dict(settings), CountReporter(_write_line))
 
-    def work(clock: Clock, stopped: Stopped) -> Callable[[Path], None]:
-        outcome = worker.run(clock, stopped)
-        return lambda path: store(outcome, path)
+    def work(clock: Clock, stopped: Stopped, path: Path) -> None:
+        store(worker.run(clock, stopped), path)
 
     return work
 
 
 ROLES: Mapping[str, Callable[[dict[str, Any]], Work]] = {
-    "send": lambda settings: _sender_or_collector(Sender, settings),
-    "collect": lambda settings: _sender_or_collector(Collector, settings),
+    "send": _sender,
+    "collect": _collector,
     "collective": _collective,
     "flows": _flows,
 }
@@ -84,8 +95,7 @@ def main() -> int:
         _write_line("ready")
         line = sys.stdin.readline()
         if line:
-            write = work(Clock(**json.loads(line)), stop.is_set)
-            write(Path(result_path))
+            work(Clock(**json.loads(line)), stop.is_set, Path(result_path))
     except (PolarLabError, OSError) as error:
         print(f"{role}: {error}", file=sys.stderr)
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -234,6 +235,7 @@ class TrafficResult:
         interrupted: whether the job was ended early.
         outcome: a collective's outcome; None for other traffic.
         flows: the outcome of TCP flows; None for other traffic.
+        failed: reason why the job was ended early, a sentence; empty if it was not, or by Ctrl-C.
     """
 
     sent: Sent
@@ -245,3 +247,69 @@ class TrafficResult:
     interrupted: bool = False
     outcome: CollectiveOutcome | None = None
     flows: FlowOutcome | None = None
+    failed: str = ""
+
+
+def no_packets_sent(hosts: int, seconds: float) -> Sent:
+    """Returns the measurement of a time in which hosts sent nothing, or of which nothing is left.
+
+    Args:
+        hosts: the number of hosts.
+        seconds: the length of the time in seconds.
+
+    Returns:
+        Counts of 0.
+    """
+    pairs, one_interval = np.zeros((hosts, hosts), np.int64), np.zeros((1, hosts), np.int64)
+    return Sent(pairs, one_interval, 0, LogHistogram(), seconds)
+
+
+def no_outcome(hosts: int, ranks: Sequence[int], seconds: float, failed: str) -> CollectiveOutcome:
+    """Returns the outcome of a collective of which nothing is left.
+
+    Args:
+        hosts: the number of hosts.
+        ranks: the index of each rank's host.
+        seconds: the length of its time in seconds.
+        failed: the reason.
+
+    Returns:
+        An outcome without iterations and packets.
+    """
+    return CollectiveOutcome(
+        sent=no_packets_sent(hosts, seconds),
+        received=no_packets_received(hosts),
+        hosts=np.array(ranks, np.int64),
+        iterations=np.zeros(0, ITERATION),
+        finished_ns=np.zeros((0, len(ranks)), np.int64),
+        resent=0,
+        acknowledgements_sent=0,
+        acknowledgements_received=0,
+        failed=failed,
+    )
+
+
+def no_packets_received(hosts: int) -> Received:
+    """Returns the measurement of a time in which no packets arrived, or of which nothing is left.
+
+    Args:
+        hosts: the number of hosts.
+
+    Returns:
+        Counts of 0.
+    """
+    shape = (hosts, hosts)
+    return Received(
+        frames=np.zeros(shape, np.int64),
+        latency_sum_ns=np.zeros(shape),
+        out_of_order=np.zeros(shape, np.int64),
+        hops_min=np.full(shape, 255, np.uint8),
+        hops_max=np.zeros(shape, np.uint8),
+        hops=np.zeros(256, np.int64),
+        bytes=np.zeros((1, hosts), np.int64),
+        window_bytes=np.zeros(hosts, np.int64),
+        latency=LogHistogram(),
+        misdelivered=0,
+        damaged=0,
+        log=np.zeros(0, ARRIVAL),
+    )

@@ -23,7 +23,7 @@ EXAMPLES = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab predict`."""
-    from experiments.spec.traffic import DEFAULT_LOAD
+    from experiments.spec.traffic import DEFAULT_LOAD, DEFAULT_PATTERN
     from polarlab.cli.options.fabric import add_routing_option
     from polarlab.cli.options.output import add_json_option
     from polarlab.cli.options.topology import add_hosts_option, add_topology_options
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_hosts_option(parser)
     add_routing_option(parser)
     add_pattern_options(parser)
-    parser.set_defaults(load=DEFAULT_LOAD)
+    parser.set_defaults(pattern=DEFAULT_PATTERN, load=DEFAULT_LOAD)
     add_json_option(parser)
 
 

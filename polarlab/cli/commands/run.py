@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import DRAWING, ConsoleProgress
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from experiments.results.model import Summary
     from experiments.results.record import RunOptions
     from experiments.spec.fabric import FabricOptions
+    from experiments.spec.programs import ProgramOptions
 
 SUMMARY = "one experiment: traffic over a fabric, measured (root)"
 EXAMPLES = (
@@ -21,6 +23,8 @@ EXAMPLES = (
     "sudo polarlab run polarfly --q 3 --load 0.5 --repeat 5",
     "sudo polarlab run polarfly --q 3 --link-rate 10Mbit --flow-sizes web-search --load 0.4",
     "sudo polarlab run polarfly --q 3 --pattern allreduce:ring --ranks 8 --message-bytes 64KiB,1MiB",
+    'sudo polarlab run polarfly --q 3 --exec "h5_1 iperf3 -s &" --exec "h1_1 iperf3 -c h5_1 -t 5"',
+    'sudo polarlab run polarfly --q 3 --load 0.3 --exec "h1_1 ping -c 10 h5_1" --pcap h1_1,link:s1-s3',
 )
 
 
@@ -30,6 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from polarlab.cli.options.fabric import add_fabric_options, add_impairment_options, add_routing_option
     from polarlab.cli.options.flows import add_flow_options
     from polarlab.cli.options.output import add_json_option, add_out_option, add_strict_option
+    from polarlab.cli.options.programs import add_program_options
     from polarlab.cli.options.traffic import add_faults_option, add_packet_options, add_pattern_options
 
     add_fabric_options(parser)
@@ -39,21 +44,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_packet_options(parser)
     add_flow_options(parser)
     add_collective_options(parser)
+    add_program_options(parser)
     add_faults_option(parser)
-    parser.add_argument("--pcap", metavar="HOST", help="host to capture packets at, as h1_1 (default none)")
+    parser.add_argument(
+        "--pcap",
+        action="append",
+        default=[],
+        metavar="LIST",
+        help="places to capture packets at: hosts as h1_1, ports of switches as s5-eth3 or s5:3, both ends "
+        "of links as link:s1-s7 (default none)",
+    )
     add_out_option(parser)
     add_strict_option(parser)
     add_json_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Runs one experiment and prints its summary; returns NEGATIVE under --strict if it is not valid."""
+    """Runs one experiment and prints its summary.
+
+    Returns:
+        NEGATIVE if a program of the user failed, or under --strict if the result is not valid.
+    """
     from emulation.requirements import require_emulation
+    from experiments.spec.captures import parse_captures
     from polarlab.cli.options.fabric import read_fabric
     from polarlab.cli.options.output import dated_directory, strict_status
+    from polarlab.cli.options.programs import read_program_options
 
     fabric = read_fabric(arguments, arguments.routing)
-    traffic, volume, repeat = _read_traffic(arguments, fabric)
+    programs = read_program_options(arguments, fabric)
+    traffic, volume, repeat = _read_traffic(arguments, fabric, programs)
+    captures = parse_captures(arguments.pcap, fabric.topology, fabric.hosts)
     require_emulation()
     from experiments.events.outcomes import FiguresDrawn
     from experiments.figures.run import plot_run
@@ -62,20 +83,32 @@ def run(arguments: argparse.Namespace) -> Status:
     words = (fabric.name, *fabric.params.values(), fabric.routing, traffic.pattern, volume)
     out = arguments.out or dated_directory(*words)
     with ConsoleProgress() as progress:
-        summary = run_experiment(fabric, traffic, Output(out, arguments.pcap, repeat), progress)
+        summary = run_experiment(fabric, traffic, Output(out, captures, repeat), progress, programs)
         progress.begin(DRAWING)
         progress(FiguresDrawn(tuple(plot_run(out))))
     _print_summary(arguments, summary)
+    if any(program.failed for program in summary.programs or ()):
+        return Status.NEGATIVE
     return strict_status(arguments, summary.fidelity.valid)
 
 
-def _read_traffic(arguments: argparse.Namespace, fabric: FabricOptions) -> tuple[RunOptions, str, int]:
+def _read_traffic(
+    arguments: argparse.Namespace, fabric: FabricOptions, programs: ProgramOptions
+) -> tuple[RunOptions, str, int]:
     """Returns the specification of a run's traffic, its volume in words, and the number of replications."""
+    from experiments.spec.traffic import DEFAULT_PATTERN
     from polarlab.cli.options.collective import read_collective, refuse_collective_options
     from polarlab.cli.options.flows import asks_for_flows, read_flow_options
-    from polarlab.cli.options.traffic import read_repeat, read_traffic
+    from polarlab.cli.options.programs import is_program_traffic, read_program_traffic
+    from polarlab.cli.options.traffic import read_repeat, read_traffic, value_or
     from traffic.workload.collectives.operations import is_collective
 
+    alone = is_program_traffic(arguments, programs) and not asks_for_flows(arguments)
+    if alone:
+        refuse_collective_options(arguments)
+        own = read_program_traffic(arguments, fabric, programs)
+        return own, f"{len(programs.programs)}", read_repeat(arguments, own)
+    arguments.pattern = value_or(arguments.pattern, DEFAULT_PATTERN)
     if asks_for_flows(arguments):
         flows = read_flow_options(arguments, fabric)
         words = f"{flows.load:g}" if flows.load else "flows"
@@ -106,7 +139,8 @@ def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
     tables.append([{"mean over seeds": n, **v} for n, v in repeat.items() if isinstance(v, dict)])
     events = summary.faults.events if summary.faults else ()
     tables.append([{"time_s": f"{time_s:.3f}", "fault or plan": text} for time_s, text in events])
-    others = {n: v for n, v in result.items() if n not in ("collective", "repeat", "faults")}
+    tables.append([_program_row(program) for program in result.get("programs", [])])
+    others = {n: v for n, v in result.items() if n not in ("collective", "repeat", "faults", "programs")}
     if collective:
         kept = ("name", "algorithm", "ranks", "wrong_results", "resent", "acknowledgements")
         others["collective"] = {name: collective[name] for name in kept}
@@ -114,3 +148,13 @@ def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
     for rows in filter(None, tables):
         print()
         print_table([{n: readable(v) for n, v in row.items()} for row in rows], tuple(rows[0]))
+
+
+def _program_row(program: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a program of the user as a row of a table."""
+    end = "timed out" if program["timed_out"] else "ended by PolarLab"
+    return {
+        "program": f"{program['host']} {program['command']}" + (" &" if program["server"] else ""),
+        "status": end if program["status"] is None else program["status"],
+        **{name: program[name] for name in ("started_s", "ended_s", "output")},
+    }

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.flows import FlowOptions
+from experiments.spec.programs import ProgramTraffic
 from experiments.spec.sweep import MAX_REPEAT
 from experiments.spec.traffic import (
     DEFAULT_ARRIVALS,
@@ -42,7 +43,6 @@ def add_pattern_options(parser: argparse.ArgumentParser) -> None:
     """Adds the pattern, the load and the seed."""
     parser.add_argument(
         "--pattern",
-        default=DEFAULT_PATTERN,
         help=f"traffic pattern, one of `polarlab patterns` (default {DEFAULT_PATTERN})",
     )
     parser.add_argument(
@@ -110,7 +110,7 @@ def add_faults_option(parser: argparse.ArgumentParser) -> None:
 
 
 def read_traffic(
-    arguments: argparse.Namespace, fabric: FabricOptions, pattern: str, load: float | None
+    arguments: argparse.Namespace, fabric: FabricOptions, pattern: str | None, load: float | None
 ) -> TrafficOptions:
     """Returns the specification of a pattern's traffic on a fabric.
 
@@ -122,7 +122,7 @@ def read_traffic(
         raise UsageError("--faults needs a known end of the traffic; give --warmup in seconds")
     duration_s = value_or(arguments.duration, DEFAULT_DURATION_S)
     traffic = TrafficOptions(
-        pattern,
+        value_or(pattern, DEFAULT_PATTERN),
         value_or(load, DEFAULT_LOAD),
         value_or(arguments.frame_bytes, default_frame_bytes(fabric.links.mtu)),
         arguments.flows,
@@ -157,7 +157,7 @@ def _drawn(faults: str | None) -> bool:
     return faults is not None and faults.startswith(PREFIX)
 
 
-def read_repeat(arguments: argparse.Namespace, traffic: TrafficOptions | FlowOptions) -> int:
+def read_repeat(arguments: argparse.Namespace, traffic: TrafficOptions | FlowOptions | ProgramTraffic) -> int:
     """Returns the number of replications of traffic; raises UsageError."""
     repeat: int = value_or(arguments.repeat, 1)
     check_range("repeat", repeat, 1, MAX_REPEAT)

@@ -1,5 +1,7 @@
 """Records of runs: stored, opened and drawn without anything that runs, as any backend would give them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from experiments.results.link_loads import LinkLog
 from experiments.results.manifest import run_manifest
 from experiments.results.model import Adaptation, PairCheck, RuleCounts
 from experiments.results.open import Failover, Run, Sweep, open_results
+from experiments.results.parts.programs import ProgramRecord
 from experiments.results.record import FabricRecord, RunRecord
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
 from experiments.results.series import write_series
@@ -15,6 +18,7 @@ from experiments.results.summary import summarise
 from experiments.results.tables import PROBES
 from experiments.results.validity import CpuSamples
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
 from routing.registry import make_plan
 from topology.addressing import hosts_of
@@ -22,7 +26,15 @@ from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
 from topology.links import LinkSpec
 from traffic.metrics.histogram import LogHistogram
-from traffic.metrics.measurements import ARRIVAL, Clock, Received, Sent, TrafficResult
+from traffic.metrics.measurements import (
+    ARRIVAL,
+    Clock,
+    Received,
+    Sent,
+    TrafficResult,
+    no_packets_received,
+    no_packets_sent,
+)
 
 FRAMES = 10  # that every host sends to every other
 FRAME_BYTES = 1000
@@ -101,6 +113,42 @@ def test_a_run_of_any_backend_is_stored_opened_and_drawn(record, tmp_path):
     assert run.manifest == manifest
     assert run.replications == (run,)
     assert {path.stem for path in plot_results(tmp_path / "run")} == {"throughput", "latency"}
+
+
+def test_a_run_of_programs_alone_has_no_figures_of_packets(record, tmp_path):
+    seconds = 3.0
+    nothing = TrafficResult(
+        no_packets_sent(7, seconds), no_packets_received(7), Clock(0, 0), 1, (0, 3_000_000_000)
+    )
+    program = ProgramRecord(
+        host="h1_1", command="true", status=0, started_s=0.0, ended_s=3.0, output="o", errors="e"
+    )
+    alone = replace(
+        record,
+        traffic=ProgramTraffic(1514, 1),
+        result=nothing,
+        cpu=CpuSamples([1.0, 2.0], [0.9, 0.8]),
+        programs=(program,),
+    )
+    summary = summarise(alone)
+    assert (summary.offered, summary.accepted, summary.loss, summary.load) == (None, None, None, None)
+    assert (summary.hops_as_distances, summary.latency_ms.mean, summary.predicted) == (None, None, None)
+    assert (summary.pattern, summary.measured_s, summary.programs) == ("programs", seconds, (program,))
+    assert summary.fidelity.valid
+    assert summary.fidelity.cpu_idle == 0.8
+    directory = RunDirectory(tmp_path / "run")
+    directory.write_record(SUMMARY, summary)
+    write_series(directory, alone)
+    assert open_results(tmp_path / "run").summary == summary
+    assert not (tmp_path / "run" / "throughput.csv").exists()
+
+
+def test_what_is_left_of_a_broken_run_is_kept_and_not_valid(record, tmp_path):
+    text = "the process to collect was ended by SIGKILL"
+    broken = replace(record.result, received=no_packets_received(7), failed=text)
+    summary = summarise(replace(record, result=broken, troubles=(text,)))
+    assert summary.fidelity.reasons == (text,)
+    assert (summary.packets.sent, summary.packets.received, summary.offered) == (420, 0, 0.48)
 
 
 def test_what_links_did_is_drawn_where_it_was_observed(record, tmp_path):

@@ -1,5 +1,7 @@
 """Wrong use of commands that would run traffic or faults: refused before anything is launched."""
 
+import shlex
+
 import pytest
 from command_line import fails
 
@@ -22,6 +24,17 @@ from topology.exit_status import Status
         ("--pattern tornado --ranks 4", "--ranks is for collectives"),
         ("--mtu 100", "576 to 9216 bytes, got 100"),
         ("--faults /nowhere", "/nowhere"),
+        ("--exec 'h8_1 true'", "h1_1 to h7_1, or a switch, s1 to s7, got 'h8_1 true'"),
+        ("--exec h1_1", "a host and a command, as `h1_1 hostname`, got 'h1_1'"),
+        ("--exec 'h1_1 nc -l 1 &'", "more than servers"),
+        ("--exec-file /nowhere", "/nowhere cannot be read"),
+        ("--exec-timeout 5", "--exec-timeout is for programs"),
+        ("--exec 'h1_1 true' --exec-timeout 0", "exec-timeout must be 0.1 to 86400 s, got 0"),
+        ("--exec 'h1_1 true' --duration 5", "--duration is for generated traffic"),
+        ("--exec 'h1_1 true' --link-rate auto", "--link-rate auto needs generated traffic"),
+        ("--exec 'h1_1 true' --ranks 5", "--ranks is for collectives"),
+        ("--pcap h1_1,s3-eth9", "port of s3 must be 1 to"),
+        ("--pcap link:s1-s99", "s99"),
         ("--faults mtbf:links=30s", "mttr"),
         ("--faults mtbf:links=30,mttr=1s", "links must be a time"),
         ("--faults mtbf:links=1ms,mttr=1s --duration 100", "10000 at most"),
@@ -32,7 +45,7 @@ from topology.exit_status import Status
     ],
 )
 def test_options_of_a_run(capsys, words, named):
-    assert named in fails(capsys, f"run polarfly --q 2 {words}", Status.USAGE)
+    assert named in fails(capsys, shlex.split(f"run polarfly --q 2 {words}"), Status.USAGE)
 
 
 @pytest.mark.parametrize(

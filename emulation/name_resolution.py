@@ -1,0 +1,53 @@
+"""Names of hosts inside the nodes of a fabric: files /etc/hosts and /etc/resolv.conf of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from topology.addressing import format_ip, hosts_of, switch_name
+from topology.base import Topology
+
+_HOSTS_FILE, _RESOLVER_FILE = Path("/etc/hosts"), Path("/etc/resolv.conf")
+# No name server can be reached from a node. Programs would wait 10 s for one that is named here, even for
+# names of hosts: `getent hosts` asks for an IPv6 address first, which no host has.
+_RESOLVER = "# nodes of a fabric have no name server\n"
+
+
+def write_name_files(folder: Path, topology: Topology, concentration: int) -> str:
+    """Writes the files into a folder, and returns the shell commands that put them in place in a node.
+
+    Args:
+        folder: the folder, which lasts as long as the nodes.
+        topology: the graph of routers.
+        concentration: p, the number of hosts at each router that has any.
+    """
+    contents = {_HOSTS_FILE: hosts_text(topology, concentration, _machine_names()), _RESOLVER_FILE: _RESOLVER}
+    commands = []
+    for place, content in contents.items():
+        file = folder / place.name
+        file.write_text(content)
+        file.chmod(0o644)
+        # The mount namespaces of nodes are their own: the machine keeps its files.
+        commands.append(f"if [ -e {place} ]; then mount --bind '{file}' {place}; fi\n")
+    return "".join(commands)
+
+
+def hosts_text(topology: Topology, concentration: int, machine: str) -> str:
+    """Returns the content of the nodes' /etc/hosts: names of the fabric's hosts, then those of the machine.
+
+    Args:
+        topology: the graph of routers.
+        concentration: p, the number of hosts at each router that has any.
+        machine: content of the machine's own file.
+    """
+    hosts = [f"{format_ip(host.ip)} {host.name}" for host in hosts_of(topology, concentration)]
+    switches = f"# {switch_name(0)} to {switch_name(topology.routers - 1)} are switches, without an address"
+    return "\n".join(["# hosts of the fabric", *hosts, switches, "# names of the machine", machine])
+
+
+def _machine_names() -> str:
+    """Returns the content of the machine's /etc/hosts; empty where it has none."""
+    try:
+        return _HOSTS_FILE.read_text(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,223 @@
+"""Programs of users in the namespaces of a fabric's nodes: started, watched, ended, their output in files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO
+
+from emulation.listening import listening_sessions
+from emulation.subprocesses import in_namespaces_of, marked_environment
+
+# Bytes of a program's standard output, and of its standard error, that are kept.
+OUTPUT_BYTES = 4 << 20
+# Time in which a server has to wait for packets; then the others start without it.
+LISTEN_TIMEOUT_S = 5.0
+_LOOK_EVERY_S = 0.02
+_END_GRACE_S = 2.0
+_READ_BYTES = 1 << 16
+# Between two readings of all pipes: a program that writes without end takes no more of the machine than this.
+_READ_EVERY_S = 0.002
+_SHELL = "bash"  # as at the prompt
+
+
+class OutputFile:
+    """A file that takes the beginning of what a program writes into a pipe.
+
+    Attributes:
+        path: the file.
+        total_bytes: bytes that the program has written so far.
+    """
+
+    def __init__(self, path: Path, pipe: IO[bytes]) -> None:
+        self.path, self.pipe = path, pipe
+        self.total_bytes = self._kept_bytes = 0
+        self._file: IO[bytes] | None = path.open("wb")
+        os.set_blocking(pipe.fileno(), False)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the file lacks the rest of what the program wrote."""
+        return self.total_bytes > self._kept_bytes
+
+    def take(self) -> bool:
+        """Takes what is in the pipe; returns False at its end."""
+        try:
+            content = os.read(self.pipe.fileno(), _READ_BYTES)
+        except BlockingIOError:
+            return True
+        self.total_bytes += len(content)
+        kept = content[: OUTPUT_BYTES - self._kept_bytes]
+        if kept and self._file:
+            try:
+                self._file.write(kept)
+                self._file.flush()
+                self._kept_bytes += len(kept)
+            except OSError:  # the disk is full
+                self._close()
+        return bool(content)
+
+    def finish(self) -> None:
+        """Takes the rest that is in the pipe, and says at the file's end if it is not all."""
+        for _ in range(OUTPUT_BYTES // _READ_BYTES):
+            before = self.total_bytes
+            if not self.take() or self.total_bytes == before:
+                break
+        if self.cut_off and self._file:
+            text = (
+                f"\n[polarlab: {self._kept_bytes} bytes are kept of {self.total_bytes} that were written]\n"
+            )
+            with contextlib.suppress(OSError):
+                self._file.write(text.encode())
+        self._close()
+        self.pipe.close()
+
+    def _close(self) -> None:
+        if self._file:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._file = None
+
+
+class NodeProgram:
+    """A program in a node's namespaces.
+
+    Attributes:
+        started_s, ended_s: times on time.monotonic's clock; `ended_s` is None while it runs.
+        status: exit status, or minus the number of the signal that ended it; None while it runs.
+        output, errors: files of its standard output and standard error.
+    """
+
+    def __init__(self, node_pid: int, command: str, output: Path, errors: Path) -> None:
+        """Starts a command line of the shell, with an empty standard input, in the working directory.
+
+        Args:
+            node_pid: process in the node's namespaces.
+            command: the command line.
+            output: file for its standard output.
+            errors: file for its standard error.
+        """
+        self.started_s = time.monotonic()
+        self.ended_s: float | None = None
+        self.status: int | None = None
+        self._process = subprocess.Popen(
+            in_namespaces_of(node_pid, [_SHELL, "-c", command]),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=marked_environment(),
+            start_new_session=True,
+        )
+        assert self._process.stdout
+        assert self._process.stderr
+        self.output = OutputFile(output, self._process.stdout)
+        self.errors = OutputFile(errors, self._process.stderr)
+        self.descriptor = os.pidfd_open(self.pid)
+
+    @property
+    def pid(self) -> int:
+        """The process, which is the leader of a session of its own."""
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether its end has not been noted yet."""
+        return self.ended_s is None
+
+    def note_end(self) -> bool:
+        """Notes the time and the status if it has ended; returns whether it has."""
+        # It is not reaped before `close`, so that its number still is its session's.
+        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended and self.running:
+            self.status = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+            self.ended_s = time.monotonic()
+        return ended is not None
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Sends a signal to it and to what it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def close(self) -> None:
+        """Kills what is left of it, and completes its files."""
+        self.send_signal(signal.SIGKILL)
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        self.note_end()
+        self.output.finish()
+        self.errors.finish()
+        self._process.wait()
+        os.close(self.descriptor)
+
+
+class ProgramSupervisor:
+    """Supervisor of programs; a context manager, at whose end all have ended.
+
+    A thread keeps their output and notes their ends.
+    """
+
+    def __init__(self) -> None:
+        self._programs: list[NodeProgram] = []
+        self._selector = selectors.DefaultSelector()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> ProgramSupervisor:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        for program in self._programs:
+            program.close()
+        self._selector.close()
+
+    def start(self, node_pid: int, command: str, output: Path, errors: Path) -> NodeProgram:
+        """Starts a program; see NodeProgram."""
+        program = NodeProgram(node_pid, command, output, errors)
+        self._programs.append(program)
+        for file in (program.output, program.errors):
+            self._selector.register(file.pipe, selectors.EVENT_READ, file.take)
+        self._selector.register(program.descriptor, selectors.EVENT_READ, lambda: not program.note_end())
+        return program
+
+    def end(self, programs: Iterable[NodeProgram]) -> None:
+        """Asks programs to end, kills those that do not, and returns when all have ended."""
+        remaining = [program for program in programs if program.running]
+        for number, patience_s in ((signal.SIGTERM, _END_GRACE_S), (signal.SIGKILL, _END_GRACE_S)):
+            for program in remaining:
+                program.send_signal(number)
+            deadline_s = time.monotonic() + patience_s
+            while any(program.running for program in remaining) and time.monotonic() < deadline_s:
+                time.sleep(_LOOK_EVERY_S)
+            remaining = [program for program in remaining if program.running]
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            for key, _ in self._selector.select(_LOOK_EVERY_S):
+                go_on: Callable[[], bool] = key.data
+                if not go_on():
+                    self._selector.unregister(key.fileobj)
+            self._stop.wait(_READ_EVERY_S)
+
+
+def wait_until_listening(servers: Iterable[NodeProgram]) -> list[NodeProgram]:
+    """Returns when all servers wait for packets or have ended, after LISTEN_TIMEOUT_S at the latest.
+
+    Returns:
+        The servers that run and do not wait for packets.
+    """
+    waiting = list(servers)
+    deadline_s = time.monotonic() + LISTEN_TIMEOUT_S
+    while waiting and time.monotonic() < deadline_s:
+        listening = listening_sessions({server.pid for server in waiting})
+        waiting = [server for server in waiting if server.running and server.pid not in listening]
+        time.sleep(_LOOK_EVERY_S if waiting else 0)
+    return waiting

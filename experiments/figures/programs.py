@@ -1,0 +1,104 @@
+"""Figure of a run without generated traffic: throughput of the links, and times of the programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.figures.style import DARK, LIGHT, heading, new_figure, printable
+from experiments.results.open import Run
+from experiments.results.parts.programs import ProgramRecord
+from experiments.results.tables import LINK_COLUMNS, LINKS
+
+_MOST_NAMED = 5  # links with a curve of their own
+_STYLES = ("-", "--", "-.", ":", (0, (1, 3)))
+_MOST_BARS = 40
+_LONGEST_LABEL = 60
+
+
+def draw_programs(run: Run) -> Figure:
+    """Draws the throughput of the busiest links over time, and below it when each program ran.
+
+    Args:
+        run: the run.
+
+    Raises:
+        ParameterError: a table is damaged.
+    """
+    programs = (run.summary.programs or ())[:_MOST_BARS]
+    height = 0.6 + 0.28 * len(programs)
+    figure = new_figure((9.5, 4.2 + height))
+    if programs and (run.folder / LINKS).exists():
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=(4.2, height))
+        _throughput(above, run)
+        _bars(below, programs)
+    elif programs:  # the links were not observed
+        _bars(figure.subplots(), programs)
+    else:
+        axes = figure.subplots()
+        _throughput(axes, run)
+        axes.set_xlabel("time in s")
+    figure.suptitle(heading(run.summary), parse_math=False)
+    return figure
+
+
+def _throughput(axes: Axes, run: Run) -> None:
+    table = run.table(LINKS, LINK_COLUMNS)
+    times_s, sent_bytes = np.array(table["time_s"], float), np.array(table["tx_bytes"], float)
+    names, place = np.unique(
+        [f"{link} (port {port})" for link, port in zip(table["link"], table["port"], strict=True)],
+        return_inverse=True,
+    )
+    totals = np.bincount(place, sent_bytes, len(names)) if len(names) else np.zeros(0)
+    busiest = np.argsort(-totals, kind="stable")
+    for number, index in reversed(list(enumerate(busiest.tolist()))):
+        if not totals[index]:
+            continue
+        chosen = place == index
+        named = number < _MOST_NAMED
+        edges, rates = _rates(times_s[chosen], sent_bytes[chosen])
+        axes.stairs(
+            rates,
+            edges,
+            baseline=None,
+            color=DARK if named else LIGHT,
+            linestyle=_STYLES[number] if named else "-",
+            linewidth=1.4 if named else 0.6,
+            label=str(names[index]).removesuffix(")").replace(" (", ", ") if named else None,
+        )
+    rate = run.summary.link_rate_bps / 1e6
+    axes.axhline(rate, color="0.5", linewidth=0.8, linestyle=":", label="rate of a link")
+    axes.set(ylabel="throughput of links, Mbit/s", ylim=(0, rate * 1.1))
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
+
+
+def _rates(
+    times_s: npt.NDArray[np.float64], sent_bytes: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Returns the edges in s of a link's readings, and its rate in Mbit/s between each two.
+
+    Rows hold the bytes since the row before; of the first, which has none, only the end is known.
+    """
+    edges = times_s
+    if len(edges) < 2:
+        return np.array([0.0, 1.0]), np.zeros(1)
+    return edges, sent_bytes[1:] * 8 / 1e6 / np.maximum(np.diff(edges), 1e-9)
+
+
+def _bars(axes: Axes, programs: tuple[ProgramRecord, ...]) -> None:
+    for row, program in enumerate(programs):
+        if program.ended_s is not None:
+            color = "#b5523b" if program.failed else LIGHT if program.server else DARK
+            hatch = "//" if program.failed else None
+            axes.barh(
+                row, program.ended_s - program.started_s, left=program.started_s, color=color, hatch=hatch
+            )
+    labels = [printable(program.line) for program in programs]
+    shortened = [
+        text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..." for text in labels
+    ]
+    axes.set_yticks(range(len(programs)), [text.replace("$", r"\$") for text in shortened], fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlabel("time in s; servers are light, failed programs hatched")

@@ -1,0 +1,42 @@
+"""Failures of a user's programs in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.results.parts.programs import ProgramRecord
+
+_MOST_CHARACTERS = 200
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+
+
+def failure_text(record: ProgramRecord, folder: Path) -> str:
+    """Returns a sentence on a program that failed, with its last word.
+
+    Args:
+        record: the program.
+        folder: the folder of the run.
+    """
+    line = f"`{record.line}`"
+    if record.timed_out:
+        lasted_s = (record.ended_s or 0.0) - record.started_s
+        return f"{line} had not ended after {lasted_s:.1f} s and was ended; --exec-timeout gives it longer"
+    last = last_line(folder / record.errors)
+    if record.status in (_NOT_EXECUTABLE, _NOT_FOUND):
+        return f"{line} could not be run (status {record.status}){last}"
+    if record.status is not None and record.status < 0:
+        return f"{line} was ended by signal {-record.status}{last}"
+    return f"{line} ended with status {record.status}{last}"
+
+
+def last_line(path: Path) -> str:
+    """Returns the last line of a file of output behind a colon; nothing if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 4096))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    text = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    printable = "".join(character if character.isprintable() else "?" for character in text)
+    return f": {printable[:_MOST_CHARACTERS]}" if printable else ""

@@ -1,0 +1,154 @@
+"""Programs of a user while traffic runs: servers first, the others together, all ended at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation.programs import NodeProgram, ProgramSupervisor, wait_until_listening
+from experiments.events.base import Notify
+from experiments.events.programs import ProgramFailed, ProgramsProgress, ProgramsStarted, ServerNotListening
+from experiments.live_fabric import LiveFabric
+from experiments.programs.failures import failure_text
+from experiments.results.parts.programs import ProgramRecord
+from experiments.spec.programs import NO_OPTIONS, Program, ProgramOptions
+from traffic.metrics.measurements import Clock
+
+FOLDER = "programs"
+_LOOK_EVERY_S = 0.05
+
+
+@dataclass(frozen=True)
+class ProgramPlan:
+    """Programs of the runs of an experiment.
+
+    Attributes:
+        options: the programs.
+        folder_of: returns the folder of the results of the run with a seed.
+    """
+
+    options: ProgramOptions = NO_OPTIONS
+    folder_of: Callable[[int], Path] = lambda _seed: Path()
+
+
+NO_PROGRAMS = ProgramPlan()
+
+
+class RunningPrograms:
+    """Programs of one run; a context manager: servers start at its begin, all have ended at its end."""
+
+    def __init__(self, fabric: LiveFabric, plan: ProgramPlan, seed: int, notify: Notify) -> None:
+        self._fabric, self._options, self._notify = fabric, plan.options, notify
+        self._folder = plan.folder_of(seed)
+        self._opened = contextlib.ExitStack()
+        self._running: dict[int, NodeProgram] = {}  # by the program's place among all
+        self._timed_out: set[int] = set()
+        self._stopped: set[int] = set()
+        self._start_s = time.monotonic()
+
+    def __enter__(self) -> RunningPrograms:
+        if self._options.programs:
+            (self._folder / FOLDER).mkdir(parents=True, exist_ok=True)
+            self._supervisor = self._opened.enter_context(ProgramSupervisor())
+            try:
+                self._start_servers()
+            except BaseException:
+                self._opened.close()
+                raise
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._opened.close()
+
+    def start(self, clock: Clock) -> None:
+        """Starts all programs but the servers; `clock` has the start of the traffic."""
+        self._start_s = clock.monotonic_ns / 1e9
+        for place, program in enumerate(self._options.programs):
+            if not program.server:
+                self._start(place, program)
+        if self._options.programs:
+            self._notify(ProgramsStarted(len(self._options.programs)))
+
+    def wait(self) -> bool:
+        """Returns when all programs but servers have ended, those that never end after their longest time.
+
+        Returns:
+            Whether Ctrl-C ended them early.
+        """
+        latest_s = self._start_s + self._options.timeout_s
+        try:
+            while waiting := self._waiting():
+                now_s = time.monotonic()
+                if now_s >= latest_s:
+                    self._timed_out |= waiting.keys()
+                    self._supervisor.end(waiting.values())
+                    break
+                self._notify(ProgramsProgress(now_s - self._start_s, len(waiting), self._options.timeout_s))
+                time.sleep(min(_LOOK_EVERY_S, latest_s - now_s))
+        except (KeyboardInterrupt, SystemExit):
+            return True
+        return False
+
+    def end(self) -> None:
+        """Ends all programs that still run, servers among them, and tells of those that failed."""
+        left = {place: program for place, program in self._running.items() if program.running}
+        self._stopped |= left.keys() - self._timed_out
+        if left:
+            self._supervisor.end(left.values())
+        self._opened.close()
+        for record in self.records():
+            if record.failed:
+                self._notify(ProgramFailed(failure_text(record, self._folder)))
+
+    @property
+    def ended_s(self) -> float:
+        """Seconds from the start of the traffic until the last program that is waited for ended."""
+        ends = [p.ended_s for n, p in self._running.items() if not self._options.programs[n].server]
+        return max((end - self._start_s for end in ends if end is not None), default=0.0)
+
+    def records(self) -> tuple[ProgramRecord, ...]:
+        """Returns the programs that were started, in the order in which they were given."""
+        return tuple(self._record(place) for place in sorted(self._running))
+
+    def _record(self, place: int) -> ProgramRecord:
+        program, running = self._options.programs[place], self._running[place]
+        ended_by_us = place in self._timed_out or place in self._stopped
+        output, errors = running.output, running.errors
+        return ProgramRecord(
+            host=program.host,
+            command=program.command,
+            server=program.server,
+            status=None if ended_by_us else running.status,
+            started_s=round(running.started_s - self._start_s, 4),
+            ended_s=None if running.ended_s is None else round(running.ended_s - self._start_s, 4),
+            output=f"{FOLDER}/{output.path.name}",
+            errors=f"{FOLDER}/{errors.path.name}",
+            cut_off=output.cut_off or errors.cut_off,
+            timed_out=place in self._timed_out,
+        )
+
+    def _start_servers(self) -> None:
+        servers = {place: p for place, p in enumerate(self._options.programs) if p.server}
+        for place, program in servers.items():
+            self._start(place, program)
+        silent = wait_until_listening(self._running.values())
+        for place, running in self._running.items():
+            if running in silent:
+                self._notify(ServerNotListening(servers[place].line))
+
+    def _start(self, place: int, program: Program) -> None:
+        name = f"{place + 1}-{program.host}"
+        self._running[place] = self._supervisor.start(
+            self._fabric.network[program.host].pid,
+            program.command,
+            self._folder / FOLDER / f"{name}.out",
+            self._folder / FOLDER / f"{name}.err",
+        )
+
+    def _waiting(self) -> dict[int, NodeProgram]:
+        """Returns the programs that run and are waited for."""
+        programs = self._options.programs
+        return {n: p for n, p in self._running.items() if p.running and not programs[n].server}

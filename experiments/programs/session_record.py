@@ -1,0 +1,123 @@
+"""Record of a session at the prompt: link loads, drops, faults and lines, written as results of a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from experiments.cpu_monitor import CpuMonitor
+from experiments.link_monitor import LinkMonitor
+from experiments.live_fabric import LiveFabric
+from experiments.results.manifest import run_manifest
+from experiments.results.model import Adaptation, PairCheck
+from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
+from experiments.results.parts.programs import PromptLine
+from experiments.results.record import RunRecord
+from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
+from experiments.results.series import write_series
+from experiments.results.summary import summarise
+from experiments.spec.programs import SESSION, ProgramTraffic
+from topology.exit_status import Terminated
+from traffic.metrics.measurements import Clock, TrafficResult, no_packets_received, no_packets_sent
+from traffic.wire.layout import ETHERNET_BYTES
+
+_NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
+# First words of lines that break or mend something, at the prompt.
+_FAULTS = ("fail", "restore", "hang", "controller", "switch", "link")
+_INTERVAL_NS = 250_000_000
+
+
+class SessionRecorder:
+    """Observer of a session; a context manager, at whose end the results are written, whatever ended it."""
+
+    def __init__(self, fabric: LiveFabric, directory: RunDirectory) -> None:
+        """Begins to observe.
+
+        Args:
+            fabric: the fabric.
+            directory: folder of the results.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        self._fabric, self._directory = fabric, directory
+        self._traffic = ProgramTraffic(fabric.options.links.mtu + ETHERNET_BYTES, 1, pattern=SESSION)
+        self._opened = ExitStack()
+        self._clock = Clock(time.monotonic_ns(), time.time_ns())
+        fabric.controller.catch_up()
+        self._replans_known = len(fabric.controller.replans)
+        self._modified = fabric.controller.groups_modified
+        self._lines: list[PromptLine] = []
+        directory.write_record(MANIFEST, run_manifest(fabric, self._traffic.settings(), self._traffic.seed))
+
+    def __enter__(self) -> SessionRecorder:
+        self._cpu = self._opened.enter_context(CpuMonitor())
+        self._links = self._opened.enter_context(LinkMonitor(self._fabric, self._traffic.frame_bytes))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt | Terminated)
+        seconds = self._now_s
+        self._opened.close()
+        self._write(seconds, interrupted=interrupted)
+
+    @contextmanager
+    def line(self, text: str) -> Iterator[list[int]]:
+        """Records a line that runs during the block, which puts its exit status into the given list."""
+        began_s = self._now_s
+        statuses: list[int] = []
+        try:
+            yield statuses
+        finally:
+            status = statuses[-1] if statuses else None
+            self._lines.append(PromptLine(text, status, round(began_s, 4), round(self._now_s, 4)))
+
+    @property
+    def _now_s(self) -> float:
+        return (time.monotonic_ns() - self._clock.monotonic_ns) / 1e9
+
+    def _write(self, seconds: float, *, interrupted: bool) -> None:
+        hosts = len(self._fabric.hosts)
+        modified = self._fabric.controller.groups_modified - self._modified
+        record = RunRecord(
+            fabric=self._fabric.record(),
+            traffic=self._traffic,
+            check=_NOT_CHECKED,
+            result=TrafficResult(
+                sent=no_packets_sent(hosts, seconds),
+                received=no_packets_received(hosts),
+                clock=self._clock,
+                interval_ns=_INTERVAL_NS,
+                window_ns=(0, round(seconds * 1e9)),
+                interrupted=interrupted,
+            ),
+            cpu=self._cpu.samples,
+            links=self._links.log,
+            adaptation=Adaptation(self._fabric.occupancy, modified),
+            faults=self._faults(),
+            lines=tuple(self._lines),
+        )
+        self._directory.write_record(SUMMARY, summarise(record))
+        write_series(self._directory, record)
+
+    def _faults(self) -> FaultRecord | None:
+        """Returns the lines that broke or mended something, and the controller's plans; None without any."""
+        done = [
+            InjectedFault(line.started_s, line.line)
+            for line in self._lines
+            if line.status in (0, None) and line.line.split(maxsplit=1)[:1] in ([word] for word in _FAULTS)
+        ]
+        start_s = self._clock.monotonic_ns / 1e9
+        replanned = tuple(
+            ReplanRecord(
+                time_s=round(report.monotonic_s - start_s, 4),
+                failed=report.failed,
+                rules=report.rules,
+                cut_off_pairs=report.cut_off_pairs,
+                planning_s=round(report.planning_s, 4),
+                seconds=round(report.seconds, 4),
+            )
+            for report in self._fabric.controller.replans[self._replans_known :]
+        )
+        return FaultRecord(tuple(done), replanned) if done or replanned else None

@@ -1,0 +1,169 @@
+"""Specification of a user's own programs: their hosts and command lines, and runs without other traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.spec.settings import TrafficSettings
+from experiments.spec.values import check_range, check_seed
+from topology.addressing import hosts_of, switch_name
+from topology.base import Topology
+from topology.errors import ParameterError
+from topology.faults import Fault
+
+DEFAULT_TIMEOUT_S = 300.0
+# Names of the pattern of runs whose traffic is that of programs alone, and of sessions at the prompt.
+OWN_PROGRAMS, SESSION = "programs", "session"
+# Patterns without generated packets.
+NOT_GENERATED = (OWN_PROGRAMS, SESSION)
+_SERVER = "&"
+
+
+@dataclass(frozen=True)
+class Program:
+    """Program of a user.
+
+    Attributes:
+        host: the host, or the switch, that it runs on.
+        command: command line of the shell.
+        server: whether it starts before all others, is not waited for, and is ended at the end.
+    """
+
+    host: str
+    command: str
+    server: bool = False
+
+    @property
+    def line(self) -> str:
+        """The program as on the command line."""
+        return f"{self.host} {self.command}" + (f" {_SERVER}" if self.server else "")
+
+
+@dataclass(frozen=True)
+class ProgramOptions:
+    """The programs of a user that run beside or instead of generated traffic.
+
+    Attributes:
+        programs: the programs.
+        timeout_s: longest time of each in seconds since the start of the traffic.
+
+    Raises:
+        ParameterError: the time is outside its domain.
+    """
+
+    programs: tuple[Program, ...] = ()
+    timeout_s: float = DEFAULT_TIMEOUT_S
+
+    def __post_init__(self) -> None:
+        check_range("exec-timeout", self.timeout_s, 0.1, 86_400, "s")
+
+    def settings(self) -> dict[str, Any]:
+        """Returns the settings that programs add to those of the traffic; none without programs."""
+        if not self.programs:
+            return {}
+        lines = tuple(program.line for program in self.programs)
+        return {"programs": lines, "exec_timeout_s": self.timeout_s}
+
+
+NO_OPTIONS = ProgramOptions()
+
+
+@dataclass(frozen=True)
+class ProgramTraffic:
+    """Traffic of programs alone: nothing is generated.
+
+    Attributes:
+        frame_bytes: length of the longest frame, without FCS.
+        seed: seed of the random generator; of random faults.
+        faults: failures and restorations while the programs run.
+        pattern: its name in results, one of NOT_GENERATED.
+
+    Raises:
+        ParameterError: a value is outside its domain.
+    """
+
+    frame_bytes: int
+    seed: int
+    faults: tuple[Fault, ...] = ()
+    pattern: str = OWN_PROGRAMS
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+
+    def settings(self) -> TrafficSettings:
+        """Returns the specification as results name it."""
+        return TrafficSettings(
+            pattern=self.pattern, seed=self.seed, faults=tuple(fault.line for fault in self.faults)
+        )
+
+
+def parse_program(line: str, topology: Topology, concentration: int) -> Program:
+    """Returns the program that a line `HOST COMMAND...` names; one that ends with `&` is a server.
+
+    Args:
+        line: the line.
+        topology: the graph of routers.
+        concentration: hosts attached to each router that has any.
+
+    Raises:
+        ParameterError: the fabric has no such host or switch, or there is no command.
+    """
+    words = line.split(maxsplit=1)
+    hosts = [host.name for host in hosts_of(topology, concentration)]
+    switches = [switch_name(router) for router in range(topology.routers)]
+    if not words or words[0] not in {*hosts, *switches}:
+        raise ParameterError(
+            f"program must begin with a host, {hosts[0]} to {hosts[-1]}, or a switch, {switches[0]} to "
+            f"{switches[-1]}, got {line.strip()!r}"
+        )
+    command = words[1].strip() if len(words) > 1 else ""
+    # `&&` is not the end of a command line.
+    server = command.endswith(_SERVER)
+    command = command.removesuffix(_SERVER).rstrip()
+    if not command or command.endswith(_SERVER) or "\0" in command:
+        raise ParameterError(
+            f"program must be a host and a command, as `{words[0]} hostname`, got {line.strip()!r}"
+        )
+    return Program(words[0], command, server)
+
+
+def read_programs(path: Path, topology: Topology, concentration: int) -> list[Program]:
+    """Returns the programs of a file, one a line; lines that are empty or begin with `#` are comments.
+
+    Args:
+        path: the file.
+        topology: the graph of routers.
+        concentration: hosts attached to each router that has any.
+
+    Raises:
+        ParameterError: the file cannot be read, a line is not a program, or there is none.
+    """
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text"
+        raise ParameterError(
+            f"{path} cannot be read ({reason}); --exec-file needs a file of programs"
+        ) from None
+    programs = []
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            try:
+                programs.append(parse_program(line, topology, concentration))
+            except ParameterError as error:
+                raise ParameterError(f"{path}, line {number}: {error}") from None
+    if not programs:
+        raise ParameterError(f"{path} must hold a program, as `h1_1 hostname`, got none")
+    return programs
+
+
+def check_programs(programs: Sequence[Program]) -> None:
+    """Raises ParameterError if there are servers alone, which never end by themselves."""
+    if programs and all(program.server for program in programs):
+        raise ParameterError(
+            "programs must be more than servers (lines that end with &) where no traffic is generated; "
+            "add a client, or give --pattern or --load"
+        )

@@ -1,0 +1,157 @@
+"""A user's programs: their specification, and runs whose traffic is theirs alone."""
+
+from dataclasses import replace
+
+import pytest
+from records import run_manifest, summary, write
+
+from experiments.figures.plot import plot_results
+from experiments.programs.failures import failure_text
+from experiments.report.page import write_report
+from experiments.results.parts.programs import ProgramRecord, PromptLine
+from experiments.results.replications import combine
+from experiments.results.run_directory import MANIFEST, SUMMARY
+from experiments.spec.programs import (
+    Program,
+    ProgramOptions,
+    ProgramTraffic,
+    check_programs,
+    parse_program,
+    read_programs,
+)
+from topology.errors import ParameterError
+from topology.families.polarfly import PolarFly
+
+ER2 = PolarFly(2)
+RECORD = ProgramRecord(
+    host="h1_1",
+    command="iperf3 -c h5_1",
+    status=0,
+    started_s=0.01,
+    ended_s=5.1,
+    output="programs/2-h1_1.out",
+    errors="programs/2-h1_1.err",
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "program"),
+    [
+        ("h1_1 iperf3 -c h5_1 -t 10", Program("h1_1", "iperf3 -c h5_1 -t 10")),
+        ("  h5_1   iperf3 -s  & ", Program("h5_1", "iperf3 -s", server=True)),
+        ("h5_1 iperf3 -s&", Program("h5_1", "iperf3 -s", server=True)),
+        ("s5 tcpdump -ni s5-eth3", Program("s5", "tcpdump -ni s5-eth3")),
+        ("h1_1 true && echo '&' # 1", Program("h1_1", "true && echo '&' # 1")),
+    ],
+)
+def test_a_line_names_a_host_and_a_command(line, program):
+    assert parse_program(line, ER2, 1) == program
+    assert parse_program(program.line, ER2, 1) == program
+
+
+@pytest.mark.parametrize(
+    "line", ["", "h9_1 true", "true", "h1_1", "h1_1 &", "h1_1 true &&", "h1_2 true", "S1 x"]
+)
+def test_a_line_without_host_or_command_is_refused(line):
+    with pytest.raises(ParameterError, match="program must be"):
+        parse_program(line, ER2, 1)
+
+
+def test_a_file_has_a_program_in_each_line_and_comments(tmp_path):
+    file = tmp_path / "programs.txt"
+    file.write_text(
+        "# clients\nh1_1 true\n\n  # and a server\nh1_1 nc -l 5000 &\r\nh2_1 echo '# no comment'\n"
+    )
+    programs = read_programs(file, ER2, 1)
+    assert [program.line for program in programs] == [
+        *("h1_1 true", "h1_1 nc -l 5000 &", "h2_1 echo '# no comment'")
+    ]
+    file.write_text("h1_1 true\nh8_1 true\n")
+    with pytest.raises(ParameterError, match=r"programs.txt, line 2: .*h1_1 to h7_1.*'h8_1 true'"):
+        read_programs(file, ER2, 1)
+    file.write_text("# nothing\n")
+    with pytest.raises(ParameterError, match="got none"):
+        read_programs(file, ER2, 1)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ParameterError, match="not a text"):
+        read_programs(file, ER2, 1)
+    with pytest.raises(ParameterError, match="cannot be read"):
+        read_programs(tmp_path, ER2, 1)
+
+
+def test_servers_alone_would_never_end():
+    server = Program("h1_1", "nc -l 5000", server=True)
+    with pytest.raises(ParameterError, match="servers"):
+        check_programs([server])
+    check_programs([server, Program("h2_1", "true")])
+
+
+def test_manifests_name_the_programs():
+    options = ProgramOptions((Program("h1_1", "true"),), 20.0)
+    settings = replace(ProgramTraffic(1514, 1).settings(), **options.settings())
+    assert (settings.programs, settings.exec_timeout_s) == (("h1_1 true",), 20.0)
+    assert ProgramOptions().settings() == {}
+    with pytest.raises(ParameterError, match="exec-timeout"):
+        ProgramOptions(timeout_s=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"status": 127}, "`h1_1 iperf3 -c h5_1` could not be run (status 127): line 1: not found"),
+        ({"status": 1}, "ended with status 1: line 1: not found"),
+        ({"status": -11}, "was ended by signal 11"),
+        ({"status": None, "timed_out": True}, "had not ended after 5.1 s"),
+    ],
+)
+def test_a_failure_is_told_with_the_programs_last_words(tmp_path, changes, words):
+    (tmp_path / "programs").mkdir()
+    (tmp_path / RECORD.errors).write_text("starting\nline 1: not found\n\n")
+    failed = replace(RECORD, **changes)
+    assert failed.failed
+    assert words in failure_text(failed, tmp_path)
+
+
+def test_a_program_that_polarlab_ended_has_not_failed():
+    assert not RECORD.failed
+    assert not replace(RECORD, server=True, status=None).failed
+
+
+NOTHING = {
+    "offered": None,
+    "accepted": None,
+    "loss": None,
+    "load": None,
+    "hops": {},
+    "hops_as_distances": None,
+}
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A folder of a run whose traffic was that of programs alone."""
+    write(tmp_path, SUMMARY, summary(pattern="programs", **NOTHING, programs=(RECORD,)))
+    write(tmp_path, MANIFEST, run_manifest())
+    links = "time_s,link,port,tx_bytes,dropped_packets,waiting_packets\n"
+    links += "".join(f"{t / 4},s1-s2,1,{1000 * t},0,0\n{t / 4},s2-s1,1,0,0,0\n" for t in range(1, 20))
+    (tmp_path / "links.csv").write_text(links)
+    return tmp_path
+
+
+def test_a_run_without_generated_packets_is_drawn_and_reported(run):
+    assert {path.stem for path in plot_results(run)} == {"throughput"}
+    assert "iperf3 -c h5_1" in write_report(run).read_text()
+
+
+def test_a_session_is_drawn_with_its_lines(run):
+    lines = (PromptLine("h1_1 ping -c 1 h5_1", 0, 1.0, 2.0),)
+    write(run, SUMMARY, summary(pattern="session", **NOTHING, lines=lines))
+    assert {path.stem for path in plot_results(run)} == {"throughput"}
+
+
+def test_replications_name_the_programs_of_each():
+    two = [summary(seed=seed, pattern="programs", **NOTHING, programs=(RECORD,)) for seed in (4, 5)]
+    both = combine(two, 2)
+    assert [program.output for program in both.programs] == [f"seed-{n}/{RECORD.output}" for n in (4, 5)]
+    assert both.hops_as_distances is None
+    assert both.offered is None
