@@ -118,9 +118,12 @@ class LastingNode(Node):  # type: ignore[misc]
         self.shell.wait()
 
     def ask_status(self) -> None:
-        """Asks the shell for the exit status of its last command; `read_status` has the answer."""
+        """Asks the shell for the exit status of its last command; `read_status` has the answer.
+
+        It comes where the shell's prompts come, which is open even if the command has closed standard output.
+        """
         self._question, self._answer = next(_questions), ""
-        self.write(f'printf \'\\n@%s %s %s\\n\' {self._question} "$?" "$!"\n')
+        self.write(f'printf \'\\n@%s %s %s\\n\' {self._question} "$?" "$!" >&2\n')
 
     def read_status(self) -> int | None:
         """Returns the exit status that was asked for, once output that waits has all of the answer.

@@ -21,7 +21,7 @@ from emulation.node_shell import LastingNode
 from emulation.open_vswitch import SwitchSettings, VSwitch, start_all
 from topology.links import LinkSpec
 
-_DPCTL_TIMEOUT_S = 10  # of a command that asks a switch; one that hangs does not answer
+_QUERY_TIMEOUT_S = 10  # of a command that asks a switch; one that hangs does not answer
 
 
 class FabricInterface(Intf):  # type: ignore[misc]
@@ -155,7 +155,7 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
         if not self.vswitch:
             return f"{self.name} is not running\n"
         command, *rest = arguments
-        limit = f"--timeout={_DPCTL_TIMEOUT_S}"
+        limit = f"--timeout={_QUERY_TIMEOUT_S}"
         return str(self.cmd("ovs-ofctl", limit, "-OOpenFlow13", command, self.vswitch.management, *rest))
 
     def connected(self) -> bool:
@@ -164,4 +164,4 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
 
     def _controller_query(self) -> str:
         socket = self.context.run_dir / f"{self.name}.sock"
-        return f"ovs-vsctl --db=unix:{socket} list controller"
+        return f"ovs-vsctl --timeout={_QUERY_TIMEOUT_S} --db=unix:{socket} list controller"

@@ -39,6 +39,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         reason: the error of that line, if it was not printed.
         terminal: the terminal whose keys running commands get; None if there is none.
         busy: held while a line runs.
+        interruptible: whether Ctrl-C may interrupt the program where it is now.
     """
 
     prompt = "polarlab> "
@@ -55,6 +56,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         self.locals, self.inputFile = {"net": network}, None
         self.status, self.reason = 0, ""
         self.busy: contextlib.AbstractContextManager[Any] = threading.RLock()
+        self.interruptible = False
         self._errors = _ErrorCounter()
 
     def __enter__(self) -> Self:
@@ -86,7 +88,8 @@ class NodeCLI(CLI):  # type: ignore[misc]
         left = False
         with self.busy, self._terminal_kept():
             try:
-                left = self.onecmd(line)
+                with self.interrupts():
+                    left = self.onecmd(line)
             except KeyboardInterrupt:
                 output("\n")
                 self.fail_line(Status.INTERRUPTED)
@@ -107,16 +110,17 @@ class NodeCLI(CLI):  # type: ignore[misc]
             _check_line(line)
             return bool(super().onecmd(line))
         except ShellEnded as ended:
-            self.fail_line(1)
-            ended.node.renew_shell()
-            self.shell_renewed(ended.node)
+            with self.interrupts(allowed=False):
+                self.fail_line(1)
+                ended.node.renew_shell()
+                self.shell_renewed(ended.node)
         except PolarLabError as error:
             self.complain(str(error))
-        except Terminated:
+        except (KeyboardInterrupt, Terminated):
             raise
         except SystemExit:
             self.complain("a line cannot end the fabric; `exit` leaves the prompt")
-        except Exception as error:  # a line may fail anywhere in Mininet; the fabric must outlive it
+        except BaseException as error:  # a line may fail anywhere in Mininet; the fabric must outlive it
             self.complain(f"{type(error).__name__}: {error}")
         return False
 
@@ -142,6 +146,14 @@ class NodeCLI(CLI):  # type: ignore[misc]
 
     def program_started(self, node: LastingNode, command: str, pid: int) -> None:
         """Takes a program that a line put into the background of a node."""
+
+    def completenames(self, text: str, *_ignored: Any) -> list[str]:
+        """Returns the commands and nodes that a first word may become."""
+        return [*super().completenames(text), *self.completedefault(text)]
+
+    def completedefault(self, text: str, *_ignored: Any) -> list[str]:
+        """Returns the nodes that another word may become."""
+        return [name for name in self.mn if name.startswith(text)]
 
     # ---- commands on nodes ----
 
@@ -210,11 +222,12 @@ class NodeCLI(CLI):  # type: ignore[misc]
                     elif not ready:
                         node.check_shell()
                 except KeyboardInterrupt:
-                    if interrupted:
-                        node.end_shell()
-                    else:
-                        node.sendInt()
-                    interrupted = True
+                    with self.interrupts(allowed=False):
+                        if interrupted:
+                            node.end_shell()
+                        else:
+                            node.sendInt()
+                        interrupted = True
 
     def _settle(self) -> None:
         """Interrupts the commands that nodes still run; a shell that does not answer is started again."""
@@ -249,6 +262,15 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return stripped, bool(count)
 
     # ---- the terminal ----
+
+    @contextlib.contextmanager
+    def interrupts(self, *, allowed: bool = True) -> Iterator[None]:
+        """Lets Ctrl-C interrupt the block, or keeps it from doing so."""
+        before, self.interruptible = self.interruptible, allowed
+        try:
+            yield
+        finally:
+            self.interruptible = before
 
     def isatty(self) -> bool:
         """Returns whether lines are typed on a terminal."""

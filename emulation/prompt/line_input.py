@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import readline
 import signal
 import sys
 from collections.abc import Iterable, Iterator
@@ -41,11 +42,12 @@ def run_lines(cli: FabricCLI, lines: Iterable[str]) -> FailedLine | None:
 
 def run_stream(cli: FabricCLI, lines: IO[str]) -> Iterator[FailedLine]:
     """Runs the lines of a file or a pipe to its end; yields those that fail. Ctrl-C interrupts one line."""
-    with cli, interruptible():
+    with cli, _interrupts(cli):
         while True:
             line = ""
             try:
-                line = lines.readline()
+                with cli.interrupts():
+                    line = lines.readline()
                 if not line or cli.run_line(line.rstrip("\n")):
                     return
                 if cli.status:
@@ -57,10 +59,13 @@ def run_stream(cli: FabricCLI, lines: IO[str]) -> Iterator[FailedLine]:
 def type_lines(cli: FabricCLI) -> None:
     """Gives the terminal, Ctrl-C included, to the prompt until the user leaves it."""
     cli.initReadline()
-    with cli, interruptible():
+    readline.set_completer(cli.complete)
+    readline.parse_and_bind("tab: complete")
+    with cli, _interrupts(cli):
         while True:
             try:
-                line = cli.read_line()
+                with cli.interrupts():
+                    line = cli.read_line()
                 if cli.run_line(line):
                     return
             except EOFError:
@@ -71,9 +76,14 @@ def type_lines(cli: FabricCLI) -> None:
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Has Ctrl-C interrupt a line during the block, and not end the program."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def _interrupts(cli: FabricCLI) -> Iterator[None]:
+    """Has Ctrl-C interrupt a line during the block, and not end the program; elsewhere it does nothing."""
+
+    def interrupt(*_arguments: object) -> None:
+        if cli.interruptible:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:

@@ -28,7 +28,9 @@ class Program:
     @property
     def ended(self) -> bool:
         """Whether it has ended."""
-        return bool(select.select([self.handle], [], [], 0)[0])
+        poller = select.poll()  # unlike select(), it takes any number of open files
+        poller.register(self.handle, select.POLLIN)
+        return bool(poller.poll(0))
 
 
 class Watch:

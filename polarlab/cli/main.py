@@ -6,10 +6,9 @@ import io
 import os
 import signal
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 
+from polarlab.cli.error_log import write_log
 from topology.exit_status import Status, Terminated, internal_text, known_status
 
 
@@ -73,7 +72,5 @@ def _report(error: BaseException) -> int:
         # Names that users give may have line ends.
         print(f"polarlab: {' '.join(line.splitlines())}", file=sys.stderr)
         return status
-    with tempfile.NamedTemporaryFile("w", prefix="polarlab-error-", suffix=".log", delete=False) as log:
-        traceback.print_exception(error, file=log)
-    print(f"polarlab: {internal_text(error)} (details in {log.name})", file=sys.stderr)
+    print(f"polarlab: {internal_text(error)} (details in {write_log(error)})", file=sys.stderr)
     return Status.INTERNAL

@@ -1,4 +1,4 @@
-"""`polarlab clean`: removal of the processes and files of a fabric that crashed."""
+"""`polarlab clean`: removal of the processes and files of a fabric that crashed, and of old error logs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 
 from topology.exit_status import Status
 
-SUMMARY = "removal of a crashed fabric's processes and files, and of nothing else (root)"
+SUMMARY = "removal of a crashed fabric's processes and files, and of old error logs (root)"
 EXAMPLES = ("sudo polarlab clean",)
 
 
@@ -19,20 +19,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Removes processes and files with the mark of a fabric that no longer runs, and prints them."""
+    """Removes the processes and files of a fabric that no longer runs and old error logs, and prints them."""
     from emulation.cleanup import clean
     from emulation.requirements import require_root
+    from polarlab.cli.error_log import remove_old_logs
 
     require_root()
-    removed = clean()
+    removed, logs = clean(), remove_old_logs()
     result = {
         "processes": [{"pid": p.pid, "command": p.command} for p in removed.processes],
         "run_directory": removed.run_dir,
+        "error_logs": [str(path) for path in logs],
     }
     if arguments.json:
         print(json.dumps(result))
-    elif removed.processes or removed.run_dir:
+        return Status.DONE
+    if removed.processes or removed.run_dir:
         print(f"removed {len(removed.processes)} processes of a fabric that had crashed")
-    else:
+    if logs:
+        print(f"removed {len(logs)} logs of internal errors that were older than an hour")
+    if not (removed.processes or removed.run_dir or logs):
         print("nothing to remove")
     return Status.DONE

@@ -30,7 +30,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="CMD",
         dest="lines",
-        help="line for the prompt, several in their order until one fails (default an open prompt)",
+        help="line for the prompt, several in their order until one fails (exit status 1), unless it ends in "
+        "`|| true` (default an open prompt, or the lines of standard input)",
     )
 
 
@@ -49,6 +50,7 @@ def run(arguments: argparse.Namespace) -> Status:
     from polarlab.cli.prompt.face import serve
 
     with ConsoleProgress() as progress, live_fabric(options, progress) as fabric:
+        progress.rest()  # the terminal is the prompt's
         announcer = Announcer(progress)
         with FabricSession(fabric, announcer) as session:
             failed = serve(session, announcer, arguments.lines)

@@ -1,16 +1,13 @@
 """The prompt on nodes with real shells and without switches: lines that fail, end shells, or never end."""
 
-import contextlib
 import os
-import pty
 import re
-import select
-import signal
 import subprocess
 import sys
 import time
 
 import pytest
+from terminal import Terminal
 
 from emulation.nodes import FabricSwitch
 
@@ -128,41 +125,11 @@ def test_single_lines_end_with_the_first_that_fails():
     assert "later" not in done.stdout
 
 
-class Terminal:
-    """The prompt on a terminal of its own."""
-
-    def __init__(self):
-        self.pid, self.descriptor = pty.fork()
-        if self.pid == 0:
-            os.execv(sys.executable, [sys.executable, "-c", NETWORK])
-        self.shown = ""
-
-    def type(self, keys):
-        os.write(self.descriptor, keys.encode())
-
-    def expect(self, pattern):
-        """Returns when text that matches a pattern was shown, and forgets it."""
-        end_s = time.monotonic() + 20
-        while not (found := re.search(pattern, self.shown)):
-            assert time.monotonic() < end_s, self.shown
-            if select.select([self.descriptor], [], [], 0.1)[0]:
-                with contextlib.suppress(OSError):  # the terminal has ended
-                    self.shown += os.read(self.descriptor, 4096).decode()
-        self.shown = self.shown[found.end() :]
-
-    def close(self):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        os.close(self.descriptor)
-        os.waitpid(self.pid, 0)
-
-
 @pytest.fixture
 def terminal():
-    opened = Terminal()
-    opened.expect("polarlab> ")
-    yield opened
-    opened.close()
+    with Terminal([sys.executable, "-c", NETWORK]) as opened:
+        opened.expect("polarlab> ")
+        yield opened
 
 
 def test_keys_on_a_terminal_reach_the_running_command(terminal):
@@ -173,6 +140,13 @@ def test_keys_on_a_terminal_reach_the_running_command(terminal):
     terminal.expect("polarlab> ")
     terminal.type("exit\n")
     terminal.expect("left")
+
+
+def test_the_tabulator_completes_commands_and_nodes(terminal):
+    terminal.type("iperfu\t")
+    terminal.expect("iperfudp")
+    terminal.type("\x15h2 echo 'in'side h\t\t")
+    terminal.expect("h1 +h2")
 
 
 @pytest.mark.parametrize("line", ["h1 sleep 100", "py __import__('time').sleep(100)", "sh sleep 100"])

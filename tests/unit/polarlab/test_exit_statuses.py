@@ -1,6 +1,7 @@
 """Exit statuses: each kind of error has its own, one line, and no traceback on the screen."""
 
 import errno
+import os
 import signal
 import tempfile
 
@@ -8,6 +9,7 @@ import pytest
 from command_line import fails
 
 from polarlab.cli import parser as cli
+from polarlab.cli.error_log import remove_old_logs, write_log
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.exit_status import Status, Terminated, known_status
 
@@ -76,3 +78,13 @@ def test_a_folder_in_the_place_of_a_file_is_wrong_use(tmp_path):
     status, line = known_status(caught.value)
     assert status is Status.USAGE
     assert str(tmp_path) in line
+
+
+def test_old_logs_of_internal_errors_are_removed_and_recent_ones_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    old, recent = write_log(ValueError("old")), write_log(ValueError("recent"))
+    (tmp_path / "notes.log").touch()
+    for path in (old, tmp_path / "notes.log"):
+        os.utime(path, (0, 0))
+    assert remove_old_logs() == [old]
+    assert {path.name for path in tmp_path.iterdir()} == {recent.name, "notes.log"}

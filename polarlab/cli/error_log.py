@@ -1,0 +1,34 @@
+"""Logs of internal errors among the temporary files, which `polarlab clean` removes when they are old."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+_PREFIX, _SUFFIX = "polarlab-error-", ".log"
+OLD_S = 3_600.0  # younger ones may be wanted for a report
+
+
+def write_log(error: BaseException) -> Path:
+    """Writes the traceback of an error to a new log and returns its path."""
+    with tempfile.NamedTemporaryFile("w", prefix=_PREFIX, suffix=_SUFFIX, delete=False) as log:
+        traceback.print_exception(error, file=log)
+    return Path(log.name)
+
+
+def remove_old_logs() -> list[Path]:
+    """Removes this user's logs that are older than an hour, and returns their paths."""
+    removed = []
+    for path in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*{_SUFFIX}")):
+        with contextlib.suppress(OSError):  # another user's, or gone
+            status = path.lstat()
+            ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+            if ours and status.st_mtime < time.time() - OLD_S:
+                path.unlink()
+                removed.append(path)
+    return removed
