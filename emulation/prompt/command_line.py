@@ -179,7 +179,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         node.sendCmd(f"eval {quoted}" + ("" if self.terminal else " </dev/null"))
         self.waitForNode(node)
         node.ask_status()
-        status = self._pump(node, node.read_status)
+        status = self._pump(node, node.read_status, None)
         self.fail_line(status)
         if node.new_background_pid is not None:
             self.program_started(node, command.strip(), node.new_background_pid)
@@ -196,16 +196,16 @@ class NodeCLI(CLI):  # type: ignore[misc]
             return None if node.waiting else 0
 
         if node.waiting:
-            self._pump(node, show)
+            self._pump(node, show, self.terminal)
 
-    def _pump(self, node: LastingNode, read: Callable[[], int | None]) -> int:
-        """Passes keys on to a node, and has its output read until that returns a number, which it returns.
+    def _pump(self, node: LastingNode, read: Callable[[], int | None], typed: IO[str] | None) -> int:
+        """Passes typed keys on to a node, has its output read until `read` returns a number, and returns that.
 
         The first Ctrl-C interrupts the node's command, the second one kills its shell.
         """
         poller = select.poll()
         poller.register(node.stdout, select.POLLIN)
-        keys = self.terminal.fileno() if self.terminal else None
+        keys = typed.fileno() if typed else None
         if keys is not None:
             poller.register(keys, select.POLLIN)
         interrupted = False

@@ -19,7 +19,7 @@ from conftest import (
     marked_processes,
     polarlab,
 )
-from documents import ROOT
+from documents import ROOT, blocks
 from mininet.log import lg
 from prompt_lines import generated_lines
 from terminal import Terminal
@@ -214,6 +214,7 @@ def test_what_dies_is_told_at_a_terminal_and_the_line_that_is_being_typed_stays(
         terminal.expect("polarlab> h1_1 echo unbro")
         terminal.type("ken\n")
         terminal.expect("\nunbroken\r")
+        terminal.expect("polarlab> ")
         terminal.type("h1_1 ping -i 0.2 h2_1\n")
         terminal.expect("bytes from")
         terminal.type("\x03")
@@ -224,11 +225,10 @@ def test_what_dies_is_told_at_a_terminal_and_the_line_that_is_being_typed_stays(
 
 
 def test_the_lines_of_the_page_on_the_prompt_print_what_it_shows(tmp_path):
-    page = (ROOT / "docs" / "prompt.md").read_text()
-    command, shown = re.search(
-        r"^```sh\n(.*?END\n)```\n\nprints\n\n```text\n(.*?)```", page, re.M | re.S
-    ).groups()
-    command = command.replace("sudo ", "").replace(".venv/bin/polarlab", POLARLAB)
+    page = blocks(ROOT / "docs" / "prompt.md")
+    (place,) = [number for number, block in enumerate(page) if "<<'END'" in block.text]
+    command = page[place].text.replace("sudo ", "").replace(".venv/bin/polarlab", POLARLAB)
+    shown = page[place + 1].text
     done = completed(["bash", "-c", command], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(shown)
