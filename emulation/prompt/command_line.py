@@ -199,7 +199,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
             self._pump(node, show, self.terminal)
 
     def _pump(self, node: LastingNode, read: Callable[[], int | None], typed: IO[str] | None) -> int:
-        """Passes typed keys on to a node, has its output read until `read` returns a number, and returns that.
+        """Passes typed keys on to a node, and reads its output until `read` returns a number; returns that.
 
         The first Ctrl-C interrupts the node's command, the second one kills its shell.
         """
