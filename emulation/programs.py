@@ -29,7 +29,7 @@ _SHELL = "bash"  # as at the prompt
 
 
 class OutputFile:
-    """A file that takes the beginning of what a program writes into a pipe.
+    """File of a program's output, of which it keeps the beginning.
 
     Attributes:
         path: the file.
@@ -44,11 +44,11 @@ class OutputFile:
 
     @property
     def cut_off(self) -> bool:
-        """Whether the file lacks the rest of what the program wrote."""
+        """Whether the file lacks the end of the output."""
         return self.total_bytes > self._kept_bytes
 
     def take(self) -> bool:
-        """Takes what is in the pipe; returns False at its end."""
+        """Reads the content of the pipe; returns False at its end."""
         try:
             content = os.read(self.pipe.fileno(), _READ_BYTES)
         except BlockingIOError:
@@ -141,12 +141,12 @@ class NodeProgram:
         return ended is not None
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Sends a signal to it and to what it started."""
+        """Sends a signal to the program and to its children."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)
 
     def close(self) -> None:
-        """Kills what is left of it, and completes its files."""
+        """Kills its remaining processes, and completes its files."""
         self.send_signal(signal.SIGKILL)
         os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         self.note_end()

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.figures.events import list_events, mark_events
 from experiments.figures.style import DARK, LIGHT, heading, new_figure, printable
 from experiments.results.open import Run
 from experiments.results.parts.programs import ProgramRecord
@@ -40,6 +41,9 @@ def draw_programs(run: Run) -> Figure:
         axes = figure.subplots()
         _throughput(axes, run)
         axes.set_xlabel("time in s")
+    if run.summary.faults:
+        mark_events(figure.axes[0], run.summary.faults.events)
+        list_events(figure, run.summary.faults.events)
     figure.suptitle(heading(run.summary), parse_math=False)
     return figure
 

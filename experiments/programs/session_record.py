@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
 from experiments.cpu_monitor import CpuMonitor
+from experiments.events.base import Notify
+from experiments.events.outcomes import ResultsWritten
 from experiments.link_monitor import LinkMonitor
 from experiments.live_fabric import LiveFabric
 from experiments.results.manifest import run_manifest
@@ -18,30 +20,31 @@ from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
 from experiments.results.series import write_series
 from experiments.results.summary import summarise
 from experiments.spec.programs import SESSION, ProgramTraffic
+from topology.errors import PolarLabError
 from topology.exit_status import Terminated
+from topology.faults import Element, Fault
 from traffic.metrics.measurements import Clock, TrafficResult, no_packets_received, no_packets_sent
 from traffic.wire.layout import ETHERNET_BYTES
 
 _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
-# First words of lines that break or mend something, at the prompt.
-_FAULTS = ("fail", "restore", "hang", "controller", "switch", "link")
 _INTERVAL_NS = 250_000_000
 
 
 class SessionRecorder:
-    """Observer of a session; a context manager, at whose end the results are written, whatever ended it."""
+    """Observer of a session; a context manager that writes the results at its end, interrupted or not."""
 
-    def __init__(self, fabric: LiveFabric, directory: RunDirectory) -> None:
+    def __init__(self, fabric: LiveFabric, directory: RunDirectory, notify: Notify) -> None:
         """Begins to observe.
 
         Args:
             fabric: the fabric.
             directory: folder of the results.
+            notify: takes the event of the end.
 
         Raises:
             OSError: the folder cannot be written.
         """
-        self._fabric, self._directory = fabric, directory
+        self._fabric, self._directory, self._notify = fabric, directory, notify
         self._traffic = ProgramTraffic(fabric.options.links.mtu + ETHERNET_BYTES, 1, pattern=SESSION)
         self._opened = ExitStack()
         self._clock = Clock(time.monotonic_ns(), time.time_ns())
@@ -49,6 +52,7 @@ class SessionRecorder:
         self._replans_known = len(fabric.controller.replans)
         self._modified = fabric.controller.groups_modified
         self._lines: list[PromptLine] = []
+        self._faults: list[InjectedFault] = []
         directory.write_record(MANIFEST, run_manifest(fabric, self._traffic.settings(), self._traffic.seed))
 
     def __enter__(self) -> SessionRecorder:
@@ -63,15 +67,24 @@ class SessionRecorder:
         self._write(seconds, interrupted=interrupted)
 
     @contextmanager
-    def line(self, text: str) -> Iterator[list[int]]:
-        """Records a line that runs during the block, which puts its exit status into the given list."""
-        began_s = self._now_s
+    def line(self, text: str, standing: Callable[[], Iterable[Element]]) -> Iterator[list[int]]:
+        """Records a line that runs during the block, which puts its exit status into the given list.
+
+        Args:
+            text: the line.
+            standing: returns the elements that have failed and were not restored.
+        """
+        before, began_s = set(standing()), round(self._now_s, 4)
         statuses: list[int] = []
         try:
             yield statuses
         finally:
             status = statuses[-1] if statuses else None
-            self._lines.append(PromptLine(text, status, round(began_s, 4), round(self._now_s, 4)))
+            self._lines.append(PromptLine(text, status, began_s, round(self._now_s, 4)))
+            after = set(standing())
+            changes = [Fault(began_s, element, restores=True) for element in before - after]
+            changes += [Fault(began_s, element) for element in after - before]
+            self._faults += (InjectedFault(began_s, text) for text in sorted(map(str, changes)))
 
     @property
     def _now_s(self) -> float:
@@ -95,19 +108,18 @@ class SessionRecorder:
             cpu=self._cpu.samples,
             links=self._links.log,
             adaptation=Adaptation(self._fabric.occupancy, modified),
-            faults=self._faults(),
+            faults=self._fault_record(),
+            troubles=tuple(f"{process} ended in the session" for process in self._fabric.ended_processes()),
             lines=tuple(self._lines),
         )
         self._directory.write_record(SUMMARY, summarise(record))
         write_series(self._directory, record)
+        self._notify(ResultsWritten(self._directory.path, interrupted=interrupted))
 
-    def _faults(self) -> FaultRecord | None:
-        """Returns the lines that broke or mended something, and the controller's plans; None without any."""
-        done = [
-            InjectedFault(line.started_s, line.line)
-            for line in self._lines
-            if line.status in (0, None) and line.line.split(maxsplit=1)[:1] in ([word] for word in _FAULTS)
-        ]
+    def _fault_record(self) -> FaultRecord | None:
+        """Returns failures, restorations and the controller's plans; None without any."""
+        with suppress(PolarLabError):  # the controller has ended
+            self._fabric.controller.catch_up()
         start_s = self._clock.monotonic_ns / 1e9
         replanned = tuple(
             ReplanRecord(
@@ -120,4 +132,4 @@ class SessionRecorder:
             )
             for report in self._fabric.controller.replans[self._replans_known :]
         )
-        return FaultRecord(tuple(done), replanned) if done or replanned else None
+        return FaultRecord(tuple(self._faults), replanned) if self._faults or replanned else None

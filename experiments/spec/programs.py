@@ -109,7 +109,7 @@ def parse_program(line: str, topology: Topology, concentration: int) -> Program:
         concentration: hosts attached to each router that has any.
 
     Raises:
-        ParameterError: the fabric has no such host or switch, or there is no command.
+        ParameterError: the fabric has no such host or switch, or a command is missing.
     """
     words = line.split(maxsplit=1)
     hosts = [host.name for host in hosts_of(topology, concentration)]

@@ -20,6 +20,7 @@ import fabrics
 import failover
 import mathematics
 import packets
+import programs
 import traffic_rows
 from rows import Row, RowMaker
 
@@ -38,6 +39,7 @@ MAKERS: dict[str, RowMaker] = {
     "link-loads": traffic_rows.uniform_link_loads,
     "collective-ring": traffic_rows.ring_allreduce,
     "collective-compared": traffic_rows.compared_allreduce,
+    "own-programs": programs.iperf3_er3,
     "er7": fabrics.er7_against_mininet,
     "link-rate": fabrics.link_rates,
     "adaptive-state": adaptation.state_of_ugal_pf,

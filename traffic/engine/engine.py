@@ -42,7 +42,7 @@ class TrafficInterrupted(KeyboardInterrupt):
 
 
 class TrafficBroken(TrafficError):
-    """A traffic process failed while traffic ran; `result` has what is left of the measurements."""
+    """Failure of a traffic process while traffic ran; `result` has the measurements that are left."""
 
     def __init__(self, result: TrafficResult) -> None:
         super().__init__(result.failed)

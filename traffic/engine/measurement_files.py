@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,7 +53,7 @@ def loaded_or(instead: Measurement | None, load: Callable[[Path], Measurement], 
     """
     try:
         return load(path)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except FileNotFoundError:  # files are written whole or not at all
         if instead is None:
             raise
         return instead

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 
-from polarlab.cli.progress import ConsoleProgress
+from polarlab.cli.progress import DRAWING, ConsoleProgress
 from topology.errors import UsageError
 from topology.exit_status import Status
 
@@ -13,6 +14,7 @@ EXAMPLES = (
     'sudo polarlab up polarfly --q 3 --exec "h1_1 ping -c 3 h5_1"',
     "sudo polarlab up polarfly --q 3",
     'sudo polarlab up polarfly --q 3 --exec "fail link:s3-s8" --exec "path s3 s8"',
+    'sudo polarlab up polarfly --q 3 --exec "h1_1 ping -c 9 h5_1" --out results/session',
     "sudo polarlab up polarstar --q 2 --supernode iq --degree 3 --link-rate 10Mbit",
     'sudo polarlab up polarfly --q 3 --link-delay 5 --link-loss 0.01 --exec "h1_1 ping -c 9 h5_1"',
 )
@@ -20,6 +22,7 @@ EXAMPLES = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `polarlab up`."""
+    from experiments.spec.values import output_path
     from polarlab.cli.options.fabric import add_fabric_options, add_impairment_options, add_routing_option
 
     add_fabric_options(parser)
@@ -33,6 +36,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="line for the prompt, several in their order until one fails (exit status 1), unless it ends in "
         "`|| true` (default an open prompt, or the lines of standard input)",
     )
+    parser.add_argument(
+        "--out",
+        type=output_path,
+        metavar="DIR",
+        help="output directory of the session: loads and drops of links over time, faults, and the lines "
+        "that ran (default nothing is written)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> Status:
@@ -44,15 +54,26 @@ def run(arguments: argparse.Namespace) -> Status:
     if options.calibrate:
         raise UsageError("--link-rate auto needs a run's traffic, which `up` does not have; give a rate")
     require_emulation()
+    from experiments.events.outcomes import FiguresDrawn
+    from experiments.figures.run import plot_run
     from experiments.live_fabric import live_fabric, report_ingress_drops
+    from experiments.programs.session_record import SessionRecorder
+    from experiments.results.run_directory import kept_directory
     from experiments.session.fabric_session import FabricSession
     from polarlab.cli.prompt.announcer import Announcer
     from polarlab.cli.prompt.face import serve
 
-    with ConsoleProgress() as progress, live_fabric(options, progress) as fabric:
-        progress.rest()  # the terminal is the prompt's
-        announcer = Announcer(progress)
-        with FabricSession(fabric, announcer) as session:
-            failed = serve(session, announcer, arguments.lines)
-        report_ingress_drops(fabric.network, progress)
+    with ConsoleProgress() as progress:
+        with contextlib.ExitStack() as opened:
+            directory = opened.enter_context(kept_directory(arguments.out)) if arguments.out else None
+            fabric = opened.enter_context(live_fabric(options, progress))
+            progress.rest()  # the terminal is the prompt's
+            announcer = Announcer(progress)
+            recorder = SessionRecorder(fabric, directory, progress) if directory else None
+            with recorder or contextlib.nullcontext(), FabricSession(fabric, announcer) as session:
+                failed = serve(session, announcer, arguments.lines, recorder)
+            report_ingress_drops(fabric.network, progress)
+        if arguments.out:
+            progress.begin(DRAWING)
+            progress(FiguresDrawn(tuple(plot_run(arguments.out))))
     return Status.NEGATIVE if failed else Status.DONE

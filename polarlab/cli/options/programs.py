@@ -57,7 +57,7 @@ def read_program_options(arguments: argparse.Namespace, fabric: FabricOptions) -
     """Returns the programs of the user.
 
     Raises:
-        UsageError: a line is not a program, a host does not exist, or there are no programs to time out.
+        UsageError: a line is not a program, a host does not exist, or --exec-timeout stands alone.
     """
     programs = [parse_program(line, fabric.topology, fabric.hosts) for line in arguments.programs]
     if arguments.exec_file is not None:

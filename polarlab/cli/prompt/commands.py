@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from emulation.node_shell import LastingNode
 from emulation.prompt.mininet_commands import FabricCLI
+from experiments.programs.session_record import SessionRecorder
 from experiments.session.fabric_session import FabricSession
 from experiments.spec.traffic import DEFAULT_LOAD, DEFAULT_PATTERN
 from polarlab.cli.console import print_table
@@ -39,16 +40,23 @@ A line that begins with the name of a node runs there, with addresses for the na
 class SessionPrompt(FabricCLI):
     """The prompt of a session."""
 
-    def __init__(self, session: FabricSession, announcer: Announcer, terminal: IO[str] | None = None) -> None:
+    def __init__(
+        self,
+        session: FabricSession,
+        announcer: Announcer,
+        terminal: IO[str] | None = None,
+        recorder: SessionRecorder | None = None,
+    ) -> None:
         """Prepares the prompt.
 
         Args:
             session: the session.
             announcer: what prints its events.
             terminal: the terminal on which lines are typed; None if they come from elsewhere.
+            recorder: what keeps the lines that ran; None if nothing does.
         """
         super().__init__(session.fabric.network, terminal)
-        self._session, self._announcer = session, announcer
+        self._session, self._announcer, self._recorder = session, announcer, recorder
         self.busy = session.busy
 
     def read_line(self) -> str:
@@ -59,6 +67,15 @@ class SessionPrompt(FabricCLI):
         """
         with self._announcer.typing():
             return super().read_line()
+
+    def run_line(self, line: str) -> bool:
+        """Runs a line as if typed, and sets `status`; returns whether it leaves the prompt."""
+        if self._recorder is None or not line.strip():
+            return super().run_line(line)
+        with self._recorder.line(line.strip(), self._session.standing_failures) as statuses:
+            left = super().run_line(line)
+            statuses.append(self.status)
+        return left
 
     def program_started(self, node: LastingNode, command: str, pid: int) -> None:
         """Has the end of a program in the background told."""

@@ -4,10 +4,24 @@ import json
 
 import numpy as np
 
+from traffic.engine import measurement_files
 from traffic.engine.jobs import CollectiveJob, HostSocket, collective_job_from_dict
-from traffic.engine.measurement_files import load_outcome, store_outcome
+from traffic.engine.measurement_files import (
+    Checkpoints,
+    load_outcome,
+    load_received,
+    loaded_or,
+    store_outcome,
+)
 from traffic.metrics.histogram import LogHistogram
-from traffic.metrics.measurements import ARRIVAL, ITERATION, CollectiveOutcome, Received, Sent
+from traffic.metrics.measurements import (
+    ARRIVAL,
+    ITERATION,
+    CollectiveOutcome,
+    Received,
+    Sent,
+    no_packets_received,
+)
 
 
 def histogram(*durations_ns):
@@ -77,3 +91,19 @@ def test_a_collectives_job_survives_json():
         interval_ns=10**6,
     )
     assert collective_job_from_dict(json.loads(json.dumps(job.to_dict()))) == job
+
+
+def test_a_checkpoint_is_left_of_a_collector_that_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(measurement_files, "_CHECKPOINT_EVERY_S", 0.0)
+    path = tmp_path / "collect.npz"
+    nothing = no_packets_received(3)
+    assert loaded_or(nothing, load_received, path) is nothing
+    Checkpoints(path, pairs=9).keep(lambda: outcome(0).received)
+    left = loaded_or(nothing, load_received, path)
+    assert left.frames.tolist() == np.arange(9).reshape(3, 3).tolist()
+
+
+def test_counts_of_very_many_pairs_have_no_checkpoints(tmp_path, monkeypatch):
+    monkeypatch.setattr(measurement_files, "_CHECKPOINT_EVERY_S", 0.0)
+    Checkpoints(tmp_path / "collect.npz", pairs=1_000_000).keep(lambda: 1 / 0)
+    assert not list(tmp_path.iterdir())
