@@ -78,7 +78,7 @@ def steps_of(values: Sequence[float]) -> tuple[list[float], list[float]]:
 
 
 def _title(series: FailoverSeries) -> str:
-    failing = series.fail or "the busiest link"
+    failing = series.fail.replace("random-", "a random ") if series.fail else "the busiest link"
     if series.kill_controller:
         failing += " and the controller"
     fabric = f"{series.name} ({parameters(series.params)}), {series.routing}"

@@ -157,7 +157,6 @@ def test_a_controller_that_fails_alone_is_gone_in_the_very_phase_that_is_told_of
 
 
 def test_the_time_until_a_new_controllers_plan_is_told_in_its_parts(capsys):
-    """TRIAL: 4030 ms stood there without comment."""
     arguments = make_parser().parse_args(["demo", "failover"])
     restart = ControllerRestart(800.0, 900.0, 2100.0, 3000.0)
     summary = replace(SUMMARY, controller_converged_ms=4030.0, controller_restart=restart)
@@ -166,10 +165,6 @@ def test_the_time_until_a_new_controllers_plan_is_told_in_its_parts(capsys):
     assert note.startswith("controller_converged_ms 4030: 800 until a new controller was started, 900 until")
     assert "1200 until the last switch had called it (switches call again after 1 to 4 s), 1130 until" in note
     _print_summary(arguments, replace(summary, failed=("controller", "switch:s4")))
-    assert (
-        capsys.readouterr()
-        .out.splitlines()[-1]
-        .endswith("1.5 s or more of it for the switch that does not call")
-    )
+    assert capsys.readouterr().out.rstrip().endswith("1.5 s or more of it for the switch that does not call")
     _print_summary(arguments, replace(summary, controller_restart=None))
     assert "switches call" not in capsys.readouterr().out
