@@ -31,7 +31,7 @@ from experiments.figures.style import (
     save_new_figure,
     set_title,
 )
-from experiments.results.text import parameters
+from experiments.results.text import hosts_text, parameters
 from topology.errors import ParameterError
 
 # Results that are drawn as bars: their name, and the unit of the axis.
@@ -77,7 +77,7 @@ def _title(comparison: Comparison) -> str:
     if "name" in same:
         shown = f" ({parameters(same['params'])})" if "params" in same else ""
         words.append(f"{same['name']}{shown}")
-    words += [f"{same['hosts']} hosts a router"] if "hosts" in same else []
+    words += [hosts_text(same["hosts"])] if "hosts" in same else []
     words += [f"links of {same['link_rate_bps'] / 1e6:g} Mbit/s"] if "link_rate_bps" in same else []
     words += [str(same["routing"])] if "routing" in same else []
     words += [f"{same['pattern']} traffic"] if same.get("pattern") else []

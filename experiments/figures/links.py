@@ -105,7 +105,7 @@ def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: FaultRe
         for link, line in zip(topology.link_list, link_lines(topology, layout), strict=True)
         if any(element.covers(link) for element in elements)
     ]
-    label = f"{len(failed)} links failed during the run"
+    label = f"links that failed during the run: {len(failed)}"
     axes.add_collection(LineCollection(failed, colors=_FAILED, linewidths=2, linestyles="--", zorder=2.5))
     axes.plot([], [], color=_FAILED, linewidth=2, linestyle="--", label=label)
 

@@ -23,6 +23,7 @@ from experiments.figures.style import (
 from experiments.results.open import Run
 from experiments.results.parts.replications import Interval
 
+_LEAST_SPAN = 0.1
 _PANELS = (
     ("accepted", "accepted, of the injection capacity"),
     ("loss", "loss, of what was sent"),
@@ -73,6 +74,8 @@ def _panel(axes: Axes, interval: Interval, seeds: list[str], valid: list[bool]) 
     axes.set_xticks(places, seeds if named else [""] * len(values))
     axes.set_xlim(-0.6, len(values) - 0.4)
     axes.margins(y=0.2)
+    if max(values) == min(values):  # else the axis would be of the last digits of a float
+        axes.set_ylim(interval.mean - _LEAST_SPAN, interval.mean + max(_LEAST_SPAN, abs(interval.mean)))
 
 
 def _legend(figure: Figure, valid: bool) -> None:

@@ -23,6 +23,7 @@ from experiments.figures.style import (
     legend_above,
     new_figure,
     number_text,
+    plain_log_labels,
     save_figure,
     set_title,
 )
@@ -121,8 +122,7 @@ def _throughput(axes: Axes, run: Run) -> None:
     if summary.warmup_s:
         axes.axvspan(0, summary.warmup_s, color="0.93", zorder=0, label="warm-up, not measured")
     capacity = summary.endpoints * summary.link_rate_bps / 1e6
-    axes.axhline(capacity, color="0.5", linewidth=0.8, linestyle=":")
-    axes.text(edges[-1], capacity, "all hosts' injection capacity ", va="bottom", ha="right", color="0.4")
+    axes.axhline(capacity, color="0.5", linewidth=0.8, linestyle=":", label="all hosts' injection capacity")
     axes.set(xlabel="time in s", ylabel="all hosts together, Mbit/s", xlim=(0, float(edges[-1])))
     axes.set_ylim(0, capacity * 1.1)
     legend_above(axes, columns=2)
@@ -174,6 +174,7 @@ def _latency(run: Run) -> Figure:
                 style = ("-", "--", ":")[number]
                 axes.axvline(value, color="0.5", linestyle=style, label=f"{share}: {number_text(value)} ms")
         legend_above(axes, columns=3)
+        plain_log_labels(axes.xaxis)
     axes.set(xlabel="latency in ms", ylabel="share of the packets that took longer")
     set_title(figure, heading(run.summary))
     return figure

@@ -26,7 +26,7 @@ from experiments.results.manifest import SweepSettings
 from experiments.results.open import Sweep
 from experiments.results.sweep_points import PointRow
 from experiments.results.tables import damage_named, read_csv_text
-from experiments.results.text import parameters
+from experiments.results.text import hosts_text, parameters
 
 # The bar marks a single load, through which no line goes.
 _PREDICTED: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2, "marker": "_", "markersize": 11}
@@ -89,7 +89,7 @@ def _draw(rows: Sequence[PointRow], settings: SweepSettings) -> Figure:
 
 def _title(settings: SweepSettings) -> str:
     return (
-        f"{settings.name} ({parameters(settings.params)}), {settings.hosts} hosts a router, links of "
+        f"{settings.name} ({parameters(settings.params)}), {hosts_text(settings.hosts)}, links of "
         f"{settings.link_rate_bps / 1e6:g} Mbit/s, {settings.frame_bytes}-byte frames, "
         f"{settings.queue_packets}-packet queues; fractions of the hosts' injection capacity"
     )

@@ -20,4 +20,4 @@ def event_section(events: Sequence[tuple[float, str]]) -> tuple[Section, ...]:
         for number, (time_s, text) in enumerate(events, 1)
     ]
     note = "The numbers are those of the vertical lines in the figures; times are seconds of the traffic."
-    return (Section("Faults and plans", note, table_of(rows, ("event",))),)
+    return (Section("Faults and plans", note, table_of(rows, ("time_s", "event"))),)

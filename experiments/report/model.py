@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.codec import plain
 from experiments.results.manifest import RunManifest, SweepManifest
-from experiments.results.text import parameters
+from experiments.results.text import hosts_text, parameters
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table |
 
 def fabric_name(manifest: RunManifest | SweepManifest) -> str:
     """Returns topology, parameters and hosts, for a title."""
-    return f"{manifest.name} ({parameters(manifest.params)}), {manifest.hosts} hosts a router"
+    return f"{manifest.name} ({parameters(manifest.params)}), {hosts_text(manifest.hosts)}"
 
 
 def manifest_sections(manifest: RunManifest | SweepManifest) -> tuple[Section, ...]:

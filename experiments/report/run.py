@@ -41,7 +41,7 @@ def run_page(results: Run) -> Page:
             *(_replications(results, summary.repeat) if summary.repeat else (_figures(results),)),
             *event_section(summary.faults.events if summary.faults else ()),
             *_links(results),
-            Section("Result", _doubts(summary), values=values),
+            Section("Result", values=values),
             *manifest_sections(results.manifest),
         ),
     )
@@ -70,8 +70,7 @@ def _means(repeat: Replications) -> Table | None:
 
 def _figures(run: Run, heading: str = "") -> Section:
     """Returns the figures of one run."""
-    note = _doubts(run.summary) if heading else ""
-    return Section(heading, note, figures=figures_of(plot_single(run)))
+    return Section(heading, _doubts(run.summary), figures=figures_of(plot_single(run)))
 
 
 def _links(results: Run) -> tuple[Section, ...]:

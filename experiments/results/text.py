@@ -19,6 +19,11 @@ def readable(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def hosts_text(hosts: int) -> str:
+    """Returns the number of hosts of each router for a heading."""
+    return "1 host a router" if hosts == 1 else f"{hosts} hosts a router"
+
+
 def parameters(params: Mapping[str, Any]) -> str:
     """Returns a topology's parameters for a heading, as `q = 3, degree = 3`; of files the last name only."""
     return ", ".join(f"{name} = {str(value).rpartition('/')[2]}" for name, value in params.items())

@@ -223,7 +223,7 @@ def test_faults_are_numbered_lines_over_time_with_a_list(tmp_path, figures):
     links = next(figure for path, figure in figures.items() if "links" in path)
     (legend,) = links.legends
     labels = [text.get_text() for text in legend.get_texts()]
-    assert "1 links failed during the run" in labels
+    assert "links that failed during the run: 1" in labels
     assert any("starter quadric" in label for label in labels)
     assert "s5" in texts_of(links.axes[0])
 

@@ -1,10 +1,14 @@
 """Figures from a small folder of results made by hand, and what is said of a damaged one."""
 
+import os
+import subprocess
+import sys
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
 import pytest
 import records
+from documents import ROOT
 
 from experiments.codec import plain
 from experiments.figures.run import plot_run
@@ -242,6 +246,14 @@ def test_a_damaged_replication_is_told_before_anything_is_drawn(results):
     with pytest.raises(ParameterError, match="seed-2"):
         plot_run(results)
     assert not list(results.rglob("*.png"))
+
+
+def test_a_folder_that_matplotlib_cannot_write_is_not_told_of():
+    """It warns in two long lines; its figures are the same."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": "/dev/null"}
+    words = [sys.executable, "-c", "import experiments.figures.style"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=90, check=True)
+    assert done.stdout + done.stderr == ""
 
 
 def test_every_routing_has_a_curve_of_its_own_and_an_unknown_one_has_a_style():

@@ -107,7 +107,7 @@ def test_the_report_of_a_failover_has_its_phases_and_its_events(tmp_path):
     page = write_report(result_folders.write_failover(tmp_path / "demo")).read_text()
     assert column(page, "phase") == ["before", "failed", "restored"]
     assert "Faults and plans" in headings(page)
-    assert "<td>2.045</td>" in page
+    assert "<td class=text>2.045</td>" in page
     assert "longest silence of a watched pair was 17.6 ms" in page
     assert page.count("data:image/svg+xml;base64,") == 1
 
@@ -115,7 +115,7 @@ def test_the_report_of_a_failover_has_its_phases_and_its_events(tmp_path):
 def test_the_report_of_a_run_with_faults_says_when_they_happened(tmp_path):
     summary = records.summary(faults=result_folders.FAULTS)
     page = write_report(result_folders.write_run(tmp_path / "run", summary)).read_text()
-    assert column(page, "time_s") == ["1", "1.04", "2.5", "4", "6.5", "6.53"]
+    assert column(page, "time_s") == ["1.000", "1.040", "2.500", "4.000", "6.500", "6.530"]
     assert column(page, "event")[1] == "the controller&#39;s plan without link:s1-s10 is in place"
 
 

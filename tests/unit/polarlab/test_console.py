@@ -7,8 +7,11 @@ import subprocess
 import sys
 
 import pytest
+import records
+import result_folders
 from documents import ROOT
 
+from polarlab.cli.commands.run import _print_summary
 from polarlab.cli.console import print_result, print_rows, print_table
 
 READABLE, JSON = argparse.Namespace(json=False), argparse.Namespace(json=True)
@@ -107,3 +110,13 @@ def test_headings_of_a_table_that_is_too_wide_break_at_underscores(monkeypatch, 
     assert {
         word.strip("_ ") for line in heading.splitlines() for word in re.split("[ _─]+", line)
     } <= words | {""}
+
+
+def test_faults_of_a_run_are_a_table_with_a_line_for_each(monkeypatch, capsys):
+    """A record of four faults and two plans is no line that anybody reads."""
+    monkeypatch.setenv("COLUMNS", "80")
+    _print_summary(READABLE, records.summary(faults=result_folders.FAULTS))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["2.500", "fail", "controller"] in lines
+    assert ["1.040", "the", "controller's", "plan", "without", "link:s1-s10", "is", "in", "place"] in lines
+    assert not any(words[:1] == ["faults"] for words in lines)

@@ -52,3 +52,9 @@ def test_help_of_an_option_is_a_noun_phrase_with_its_default(command, option):
             parameter.name for one in FAMILIES.values() for parameter in one.parameters
         }
         assert "default" in option.help or required
+
+
+def test_help_of_a_graphs_file_says_that_links_have_no_weights(capsys):
+    with pytest.raises(SystemExit):
+        entry.main(["topology", "graph", "--help"])
+    assert "no weights" in " ".join(capsys.readouterr().out.split())

@@ -6,7 +6,7 @@ import sys
 import time
 
 from experiments.events.bringup import PairCheckPassed, PairsDelivered
-from experiments.events.traffic import CollectiveProgress
+from experiments.events.traffic import CollectiveProgress, TrafficDraining
 from polarlab.cli import progress
 
 SHOW_CURSOR = "\x1b[?25h"
@@ -107,3 +107,9 @@ def test_a_long_computation_has_a_bar_on_a_terminal(monkeypatch):
     with progress.shown_if_long("computing"):
         eventually(terminal, "computing")
     assert SHOW_CURSOR in terminal.getvalue()
+
+
+def test_the_line_after_the_last_packet_tells_of_no_rate_that_fades():
+    assert str(TrafficDraining(12.34, 1200, 840.0)) == (
+        "12.3 s: sending has ended; waiting for those of about 1200 packets that are not lost, p99 840 ms"
+    )
