@@ -7,7 +7,15 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.figures.style import DARK, LIGHT, heading, new_figure, plain_log_labels
+from experiments.figures.style import (
+    DARK,
+    LIGHT,
+    heading,
+    legend_above,
+    new_figure,
+    plain_log_labels,
+    set_title,
+)
 from experiments.results.flows.statistics import FLOW_COLUMNS, FLOWS
 from experiments.results.open import Run
 
@@ -42,14 +50,11 @@ def draw_flows(run: Run) -> Figure:
     axes.set(xscale="log", yscale="log", xlabel="flow size", ylabel="slowdown")
     axes.xaxis.set_major_formatter(lambda size, _position: _size_text(size))
     plain_log_labels(axes.yaxis)
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    legend_above(axes, columns=3)
     of_sizes = flows.flow_sizes or flows.flow_file
     load = "" if summary.load is None else f" at load {summary.load:g}"
-    figure.suptitle(
-        f"{heading(summary)}\n{of_sizes} flows{load}, {flows.tcp}: {flows.completed} of {flows.started} "
-        "completed",
-        parse_math=False,
-    )
+    completed = f"{flows.completed} of {flows.started} completed"
+    set_title(figure, f"{heading(summary)}\n{of_sizes} flows{load}, {flows.tcp}: {completed}")
     return figure
 
 

@@ -18,7 +18,7 @@ from experiments.results.open import Run
 from experiments.results.parts.faults import FaultRecord
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
-from topology.faults import CONTROLLER, parse_elements
+from topology.faults import CONTROLLER, ElementKind, parse_elements
 from topology.layout import Layout
 from topology.registry import make_topology
 
@@ -95,11 +95,12 @@ def _map(
 
 def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: FaultRecord | None) -> None:
     """Draws dashed lines over the links that failed during the run, by themselves or with a switch."""
-    words = [entry.fault.split() for entry in faults.done] if faults else []
-    names = ",".join(name for verb, name in words if verb == "fail" and name != CONTROLLER.name)
+    words = [entry.fault.partition(" ") for entry in faults.done] if faults else []
+    names = ",".join(name for verb, _, name in words if verb == "fail" and name != CONTROLLER.name)
     if not names:
         return
-    elements = parse_elements(names, topology, 0)
+    # The links of a switch that hangs stay up.
+    elements = [e for e in parse_elements(names, topology, 0) if e.kind is not ElementKind.HANG]
     failed = [
         line
         for link, line in zip(topology.link_list, link_lines(topology, layout), strict=True)

@@ -9,6 +9,7 @@ import pytest
 from conftest import TIMEOUT_S, fabric_options, one_line, polarlab, start_polarlab, wait_for_line
 
 from experiments import calibration
+from experiments.results.open import open_results
 from experiments.run import Output, run_experiment
 from experiments.spec.traffic import TrafficOptions
 
@@ -48,6 +49,11 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path):
         assert float(row["accepted"]) == pytest.approx(float(row["offered"]), rel=0.3)
         assert (row["predicted_accepted"] != "") == (row["routing"] == "min")
     assert (out / "sweep.png").stat().st_size > 10_000
+    sweep = open_results(out)
+    for point, values in sweep.points.items():
+        loads = [link.load for link in sweep.link_loads(point)]
+        assert max(loads) == pytest.approx(values.link_load_max, abs=1e-5)
+        assert 1 <= values.hops_mean <= 4
 
     again = polarlab(*words, "--json")
     assert json.loads(again.stdout)["measured"] == 0

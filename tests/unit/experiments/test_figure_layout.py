@@ -13,9 +13,12 @@ from experiments.comparison.compare import compare
 from experiments.figures.comparison import draw_comparison
 from experiments.figures.fabric import draw_topology
 from experiments.figures.plot import plot_results
+from experiments.results.flows.statistics import FLOW_COLUMNS, FLOWS
 from experiments.results.model import Fidelity
 from experiments.results.parts.collective import CollectiveSize, CollectiveSummary
 from experiments.results.parts.faults import FaultRecord, InjectedFault
+from experiments.results.parts.flows import FlowBytes, FlowSummary, Quantiles
+from experiments.results.run_directory import RunDirectory
 from polarlab.cli import main as entry
 from topology.exit_status import Status
 from topology.registry import make_topology
@@ -99,6 +102,23 @@ def run_of_a_collective(folder):
     return [folder]
 
 
+def run_of_flows(folder):
+    times = Quantiles(2.0, 1.5, 9.0)
+    result = FlowSummary(
+        **{"tcp": "cubic", "started": 3, "completed": 3, "unfinished": 0, "failed": 0, "warmup": 0},
+        **{"fct_ms": times, "slowdown": times, "base_ms": {1: 0.5}, "bytes": FlowBytes(10, 0, 12, 12)},
+        classes=(),
+        flow_sizes="web-search",
+    )
+    result_folders.write_run(folder, records.summary(flows=result))
+    rows = [
+        dict.fromkeys(FLOW_COLUMNS, "1") | {"time_s": 3, "bytes": 900 * 40**n, "slowdown": 1.5 + n}
+        for n in range(3)
+    ]
+    RunDirectory(folder, go_on=True).write_csv(FLOWS, FLOW_COLUMNS, [tuple(row.values()) for row in rows])
+    return [folder]
+
+
 def replications(folder):
     return [result_folders.write_replications(folder, invalid=2)]
 
@@ -118,7 +138,7 @@ def failover(folder):
 
 
 KINDS = [
-    *(run, run_with_many_faults, run_of_a_collective, replications),
+    *(run, run_with_many_faults, run_of_a_collective, run_of_flows, replications),
     *(small_sweep, simulated_sweep, failover),
 ]
 
