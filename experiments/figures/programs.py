@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.events import list_events, mark_events
-from experiments.figures.style import DARK, LIGHT, heading, new_figure, printable
+from experiments.figures.style import DARK, LIGHT, heading, legend_above, new_figure, printable, set_title
 from experiments.results.open import Run
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.tables import LINK_COLUMNS, LINKS
@@ -44,7 +44,7 @@ def draw_programs(run: Run) -> Figure:
     if run.summary.faults:
         mark_events(figure.axes[0], run.summary.faults.events)
         list_events(figure, run.summary.faults.events)
-    figure.suptitle(heading(run.summary), parse_math=False)
+    set_title(figure, heading(run.summary))
     return figure
 
 
@@ -75,7 +75,7 @@ def _throughput(axes: Axes, run: Run) -> None:
     rate = run.summary.link_rate_bps / 1e6
     axes.axhline(rate, color="0.5", linewidth=0.8, linestyle=":", label="rate of a link")
     axes.set(ylabel="throughput of links, Mbit/s", ylim=(0, rate * 1.1))
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
+    legend_above(axes, columns=3)
 
 
 def _rates(

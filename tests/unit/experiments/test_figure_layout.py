@@ -18,7 +18,10 @@ from experiments.results.model import Fidelity
 from experiments.results.parts.collective import CollectiveSize, CollectiveSummary
 from experiments.results.parts.faults import FaultRecord, InjectedFault
 from experiments.results.parts.flows import FlowBytes, FlowSummary, Quantiles
+from experiments.results.parts.programs import ProgramRecord
 from experiments.results.run_directory import RunDirectory
+from experiments.results.tables import LINK_COLUMNS, LINKS
+from experiments.spec.programs import NOT_GENERATED
 from polarlab.cli import main as entry
 from topology.exit_status import Status
 from topology.registry import make_topology
@@ -119,6 +122,26 @@ def run_of_flows(folder):
     return [folder]
 
 
+def run_of_own_programs(folder):
+    programs = tuple(
+        ProgramRecord(
+            host="h1_1",
+            command=f"iperf3 -c h{number}_1 " + "--a-long-option " * number,
+            status=number % 3,
+            started_s=0.1 * number,
+            ended_s=8.0,
+            output="a",
+            errors="b",
+        )
+        for number in range(20)
+    )
+    summary = records.summary(pattern=NOT_GENERATED[0], programs=programs, faults=result_folders.FAULTS)
+    result_folders.write_run(folder, summary)
+    rows = [(0.25 * n, f"s1-s{link}", 1, 9000 * link, 0, 0) for link in range(10, 14) for n in range(20)]
+    RunDirectory(folder, go_on=True).write_csv(LINKS, LINK_COLUMNS, rows)
+    return [folder]
+
+
 def replications(folder):
     return [result_folders.write_replications(folder, invalid=2)]
 
@@ -138,7 +161,7 @@ def failover(folder):
 
 
 KINDS = [
-    *(run, run_with_many_faults, run_of_a_collective, run_of_flows, replications),
+    *(run, run_with_many_faults, run_of_a_collective, run_of_flows, run_of_own_programs, replications),
     *(small_sweep, simulated_sweep, failover),
 ]
 
