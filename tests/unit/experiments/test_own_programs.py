@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from records import run_manifest, summary, write
 
+from experiments.comparison.compare import compare
 from experiments.figures.plot import plot_results
 from experiments.programs.failures import failure_text
 from experiments.report.page import write_report
@@ -131,7 +132,8 @@ NOTHING = {
 def run(tmp_path):
     """A folder of a run whose traffic was that of programs alone."""
     write(tmp_path, SUMMARY, summary(pattern="programs", **NOTHING, programs=(RECORD,)))
-    write(tmp_path, MANIFEST, run_manifest())
+    traffic = replace(ProgramTraffic(1514, 1).settings(), programs=("h1_1 true",))
+    write(tmp_path, MANIFEST, run_manifest(traffic=traffic))
     links = "time_s,link,port,tx_bytes,dropped_packets,waiting_packets\n"
     links += "".join(f"{t / 4},s1-s2,1,{1000 * t},0,0\n{t / 4},s2-s1,1,0,0,0\n" for t in range(1, 20))
     (tmp_path / "links.csv").write_text(links)
@@ -141,6 +143,15 @@ def run(tmp_path):
 def test_a_run_without_generated_packets_is_drawn_and_reported(run):
     assert {path.stem for path in plot_results(run)} == {"throughput"}
     assert "iperf3 -c h5_1" in write_report(run).read_text()
+
+
+def test_runs_with_and_without_generated_packets_are_compared(run, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    write(other, SUMMARY, summary())
+    write(other, MANIFEST, run_manifest())
+    compared = compare([run, other])
+    assert compared.differing["programs"] == [["h1_1 true"], None]
+    assert compared.results["offered"][0] is None
 
 
 def test_a_session_is_drawn_with_its_lines(run):
