@@ -39,7 +39,8 @@ def draw_programs(run: Run) -> Figure:
         _bars(figure.subplots(), programs)
     else:
         axes = figure.subplots()
-        _throughput(axes, run)
+        if (run.folder / LINKS).exists():
+            _throughput(axes, run)
         axes.set_xlabel("time in s")
     if run.summary.faults:
         mark_events(figure.axes[0], run.summary.faults.events)
@@ -56,6 +57,7 @@ def _throughput(axes: Axes, run: Run) -> None:
         return_inverse=True,
     )
     totals = np.bincount(place, sent_bytes, len(names)) if len(names) else np.zeros(0)
+    rate, most = run.summary.link_rate_bps / 1e6, 0.0
     busiest = np.argsort(-totals, kind="stable")
     for number, index in reversed(list(enumerate(busiest.tolist()))):
         if not totals[index]:
@@ -63,6 +65,7 @@ def _throughput(axes: Axes, run: Run) -> None:
         chosen = place == index
         named = number < _MOST_NAMED
         edges, rates = _rates(times_s[chosen], sent_bytes[chosen])
+        most = max(most, float(rates.max()))
         axes.stairs(
             rates,
             edges,
@@ -72,9 +75,11 @@ def _throughput(axes: Axes, run: Run) -> None:
             linewidth=1.4 if named else 0.6,
             label=str(names[index]).removesuffix(")").replace(" (", ", ") if named else None,
         )
-    rate = run.summary.link_rate_bps / 1e6
-    axes.axhline(rate, color="0.5", linewidth=0.8, linestyle=":", label="rate of a link")
-    axes.set(ylabel="throughput of links, Mbit/s", ylim=(0, rate * 1.1))
+    if not most or most > rate / 2:  # smaller throughputs would not be seen below it
+        axes.axhline(rate, color="0.5", linewidth=0.8, linestyle=":", label="rate of a link")
+        most = max(most, rate)
+    axes.set(ylabel="throughput of links, Mbit/s", ylim=(0, most * 1.1))
+    axes.set_xlim(left=0)
     legend_above(axes, columns=3)
 
 

@@ -25,6 +25,7 @@ from matplotlib.ticker import LogFormatter
 from experiments.results.model import Summary
 from experiments.results.run_directory import check_new, give_to_caller, write_new
 from experiments.results.text import parameters
+from experiments.spec.programs import OWN_PROGRAMS, SESSION
 from routing.registry import ROUTINGS
 from topology.errors import UsageError
 
@@ -226,10 +227,18 @@ def number_text(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
+# Runs without generated traffic, by their pattern.
+_NOT_GENERATED = {OWN_PROGRAMS: "own programs", SESSION: "a session"}
+
+
 def heading(summary: Summary) -> str:
     """Returns the heading of a run's figures: fabric, traffic and routing in a line."""
     fabric = f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts"
-    traffic = f"{summary.pattern} traffic" if summary.generated else f"own {summary.pattern}"
+    traffic = (
+        f"{summary.pattern} traffic"
+        if summary.generated
+        else _NOT_GENERATED.get(summary.pattern, summary.pattern)
+    )
     text = (
         f"{fabric}, {summary.link_rate_bps / 1e6:g} Mbit/s links: {traffic} under {summary.routing} routing"
     )
