@@ -18,6 +18,7 @@ from pathlib import Path
 import adaptation
 import fabrics
 import failover
+import flows
 import mathematics
 import packets
 import programs
@@ -40,6 +41,7 @@ MAKERS: dict[str, RowMaker] = {
     "collective-ring": traffic_rows.ring_allreduce,
     "collective-compared": traffic_rows.compared_allreduce,
     "own-programs": programs.iperf3_er3,
+    "flows-er5": flows.web_search_er5,
     "er7": fabrics.er7_against_mininet,
     "link-rate": fabrics.link_rates,
     "adaptive-state": adaptation.state_of_ugal_pf,

@@ -214,7 +214,7 @@ def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
         wire=wire,
         links_by_flows=round(by_flows),
         links_counted=counted,
-        links_error=round(by_flows / counted - 1, 5) if counted else None,
+        links_error=round(float(by_flows) / counted - 1, 5) if counted else None,
     )
 
 

@@ -22,7 +22,10 @@ from traffic.workload.collectives.operations import is_collective
 from traffic.workload.flows.flow_list import read_flows
 
 # By their attributes in the parsed arguments; all are None where they were not given.
-_PACKETS_ONLY = ("frame_bytes", "arrivals", "ranks", "message_bytes", "iterations", "warmup_iterations")
+_PACKETS_ONLY = (
+    *("frame_bytes", "arrivals", "ranks", "placement", "message_bytes", "iterations", "warmup_iterations"),
+    "slices",
+)
 _NOT_OF_A_FILE = ("load", "duration", "warmup")
 _FLOWS_ONLY = ("flow_size_limit", "tcp", "drain")
 
