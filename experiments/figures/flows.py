@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from experiments.figures.style import (
     DARK,
@@ -19,7 +20,10 @@ from experiments.figures.style import (
 from experiments.results.flows.statistics import FLOW_COLUMNS, FLOWS
 from experiments.results.open import Run
 
+NONE_COMPLETED = "no flow of the measured window was completed"
 _BINS_PER_DECADE = 2
+# Least ratio of the ends of an axis to the middle of its values.
+_LEAST_SPAN = 2.0
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B"))
 
 Values = npt.NDArray[np.float64]
@@ -44,18 +48,40 @@ def draw_flows(run: Run) -> Figure:
     sizes, slowdowns = sizes[kept], slowdowns[kept]
     figure = new_figure((8.5, 4.6))
     axes = figure.subplots()
-    axes.plot(sizes, slowdowns, linestyle="none", marker=".", color=LIGHT, markersize=3, label="a flow")
-    _quantiles(axes, sizes, slowdowns)
-    axes.axhline(1, color="0.5", linewidth=0.8, linestyle=":")
-    axes.set(xscale="log", yscale="log", xlabel="flow size", ylabel="slowdown")
-    axes.xaxis.set_major_formatter(lambda size, _position: _size_text(size))
-    plain_log_labels(axes.yaxis)
-    legend_above(axes, columns=3)
+    if len(sizes):
+        _curves(axes, sizes, slowdowns)
+    else:
+        axes.text(0.5, 0.5, NONE_COMPLETED, transform=axes.transAxes, ha="center", va="center")
+        axes.set(xticks=(), yticks=())
+    axes.set(xlabel="flow size", ylabel="slowdown")
     of_sizes = flows.flow_sizes or flows.flow_file
     load = "" if summary.load is None else f" at load {summary.load:g}"
     completed = f"{flows.completed} of {flows.started} completed"
     set_title(figure, f"{heading(summary)}\n{of_sizes} flows{load}, {flows.tcp}: {completed}")
     return figure
+
+
+def _curves(axes: Axes, sizes: Values, slowdowns: Values) -> None:
+    """Draws all flows and their quantiles; both axes span a factor of four at least."""
+    # A column of flows of one size is wide enough to be seen beside the quantiles.
+    size = 3 if len(np.unique(sizes)) > 1 else 9
+    axes.plot(sizes, slowdowns, linestyle="none", marker=".", color=LIGHT, markersize=size, label="a flow")
+    _quantiles(axes, sizes, slowdowns)
+    axes.axhline(1, color="0.5", linewidth=0.8, linestyle=":")
+    axes.set(xscale="log", yscale="log", xlim=_limits(sizes), ylim=_limits(np.append(slowdowns, 1.0)))
+    axes.xaxis.set_major_formatter(lambda size, _position: _size_text(size))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    if sizes.max() < _LEAST_SPAN**2 * sizes.min():  # there may be no power of ten between the limits
+        axes.set_xticks(sorted({float(sizes.min()), float(sizes.max())}))
+    plain_log_labels(axes.yaxis)
+    legend_above(axes, columns=3)
+
+
+def _limits(values: Values) -> tuple[float, float]:
+    """Returns limits of a logarithmic axis: the values and a margin, a factor of four at least."""
+    least, most = float(values.min()), float(values.max())
+    margin = max((most / least) ** 0.05, _LEAST_SPAN / np.sqrt(most / least), 1.0)
+    return least / margin, most * margin
 
 
 def _quantiles(axes: Axes, sizes: Values, slowdowns: Values) -> None:

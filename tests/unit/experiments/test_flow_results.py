@@ -5,10 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from controller.occupancy.queues import QueueState
 from experiments.comparison.compare import compare
+from experiments.figures.flows import NONE_COMPLETED
 from experiments.figures.plot import plot_results
+from experiments.report.page import write_report
 from experiments.results.link_loads import LinkLog, directed_links
 from experiments.results.manifest import run_manifest
 from experiments.results.model import Adaptation, PairCheck, RuleCounts
@@ -79,6 +82,19 @@ def outcome(fabric):
         lag=LogHistogram(),
         seconds=5.0,
     )
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that are drawn, by their files' names."""
+    saved, draw = {}, Figure.savefig
+
+    def savefig(self, path, **options):
+        saved[getattr(path, "name", "")] = self
+        draw(self, path, **options)
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
+    return saved
 
 
 @pytest.fixture
@@ -178,6 +194,57 @@ def test_a_run_of_flows_is_written_read_and_drawn(tmp_path, record):
     drawn = {path.name for path in plot_results(folder)}
     assert "slowdown.png" in drawn
     assert "latency.png" not in drawn
+
+
+def of_flows(record, change):
+    """Returns the record with flows that were changed."""
+    flows = record.result.flows.flows.copy()
+    change(flows)
+    return replace(record, result=replace(record.result, flows=replace(record.result.flows, flows=flows)))
+
+
+def none_completed(flows):
+    flows["finished_ns"] = -1
+
+
+def none_started(flows):
+    flows["started_ns"] = flows["finished_ns"] = -1
+
+
+@pytest.mark.parametrize("change", [none_completed, none_started])
+def test_a_run_whose_flows_were_not_completed_is_drawn_reported_and_compared(
+    tmp_path, record, figures, change
+):
+    """So is one that was interrupted at its begin."""
+    folder = written(tmp_path / "run", of_flows(record, change))
+    plot_results(folder)
+    (axes,) = figures["slowdown.png"].axes
+    assert [text.get_text() for text in axes.texts] == [NONE_COMPLETED]
+    assert "table" in write_report(folder).read_text()
+    other = written(tmp_path / "other", record)
+    assert compare([folder, other]).results["slowdown_p99, all"][0] is None
+    both = combine([summarise(of_flows(record, change))] * 2, 2)
+    assert both.flows.slowdown.mean is None
+
+
+@pytest.mark.parametrize("slowdown", [1.0, 20.0])
+def test_flows_of_one_size_are_in_the_middle_of_a_figure_with_sensible_limits(
+    tmp_path, record, figures, slowdown
+):
+    def change(flows):
+        flows["bytes"] = 20_000
+        flows["finished_ns"] = flows["started_ns"] + round(slowdown * ideal_ms(20_000) * 1e6)
+
+    plot_results(written(tmp_path / "run", of_flows(record, change)))
+    (axes,) = figures["slowdown.png"].axes
+    low, high = axes.get_xlim()
+    assert low <= 10_001
+    assert high >= 39_999
+    low, high = axes.get_ylim()
+    assert low <= 0.9
+    assert slowdown * 1.1 <= high <= 100
+    axes.figure.draw_without_rendering()
+    assert [label.get_text() for label in axes.get_xticklabels() if label.get_text()] == ["20 KB"]
 
 
 def test_routings_stand_side_by_side(tmp_path, record):
