@@ -68,12 +68,12 @@ def exclusive_run_dir() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def signals_deferred() -> Iterator[None]:
-    """Defers Ctrl-C, SIGTERM and SIGHUP until the end of the block."""
+    """Defers the signals that end a command until the end of the block."""
     # Blocking them does not do: another thread would take them, and Python run the handler in this one.
     pending: list[int] = []
     before = {
         number: signal.signal(number, lambda received, _frame: pending.append(received))
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     }
     try:
         yield

@@ -24,7 +24,7 @@ class Status(enum.IntEnum):
 
 
 class Terminated(SystemExit):
-    """Request to end by SIGTERM or SIGHUP; unlike Ctrl-C, a prompt must not catch it."""
+    """Request to end by a signal; unlike Ctrl-C, a prompt must not catch it."""
 
 
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})

@@ -283,10 +283,12 @@ class NodeCLI(CLI):  # type: ignore[misc]
         try:
             yield
         finally:
-            if before and self.terminal:
-                termios.tcsetattr(self.terminal, termios.TCSADRAIN, before)
             if sys.stdin is None or sys.stdin.closed:  # Python's exit() closes it
                 sys.stdin = open(0, closefd=False)  # noqa: SIM115  # for as long as the program runs
+            if before and self.terminal:
+                if self.terminal.closed:
+                    self.terminal = self.stdin = sys.stdin
+                termios.tcsetattr(self.terminal, termios.TCSADRAIN, before)
 
     @contextlib.contextmanager
     def _key_by_key(self) -> Iterator[None]:

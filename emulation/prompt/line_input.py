@@ -77,17 +77,18 @@ def type_lines(cli: FabricCLI) -> None:
 
 @contextlib.contextmanager
 def _interrupts(cli: FabricCLI) -> Iterator[None]:
-    """Has Ctrl-C interrupt a line during the block, and not end the program; elsewhere it does nothing."""
+    """Has SIGINT and SIGQUIT, by keys, interrupt a line in the block; elsewhere they do nothing."""
 
     def interrupt(*_arguments: object) -> None:
         if cli.interruptible:
             raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(error)
 
 
-END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Ctrl-C, `kill`, a closed terminal, Ctrl-\.
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def _end(*_arguments: object) -> None:

@@ -28,6 +28,8 @@ from traffic.engine.telemetry import CountReporter
 from traffic.metrics.measurements import Clock
 from traffic.metrics.window import Window
 
+_READ_BYTES = 65_536
+
 Stopped = Callable[[], bool]
 # Works from a clock's time until it is stopped, and writes its result to a path.
 Work = Callable[[Clock, Stopped, Path], None]
@@ -84,6 +86,31 @@ ROLES: Mapping[str, Callable[[dict[str, Any]], Work]] = {
 }
 
 
+class LineReader:
+    """A reader of an open file's lines, which several threads may call in turn.
+
+    Lines that arrive together are all found, whoever reads them. It holds no lock, unlike sys.stdin, whose
+    lock a thread that still waits for a line would keep while the interpreter ends.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        """Prepares the reader; `descriptor` is the open file."""
+        self._descriptor, self._rest = descriptor, b""
+
+    def read(self) -> str:
+        """Returns the next line; an empty text if the file ends before it."""
+        while b"\n" not in self._rest:
+            read = os.read(self._descriptor, _READ_BYTES)
+            if not read:
+                return ""
+            self._rest += read
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode()
+
+
+_orders = LineReader(0)
+
+
 def main() -> int:
     """Runs one job; returns 0, or 1 after one line on standard error."""
     stop = threading.Event()
@@ -91,9 +118,9 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the parent
     role, result_path = sys.argv[1:]
     try:
-        work = ROLES[role](json.loads(sys.stdin.readline()))
+        work = ROLES[role](json.loads(_orders.read()))
         _write_line("ready")
-        line = sys.stdin.readline()
+        line = _orders.read()
         if line:
             work(Clock(**json.loads(line)), stop.is_set, Path(result_path))
     except (PolarLabError, OSError) as error:
@@ -107,8 +134,7 @@ def _write_line(line: str) -> None:
 
 
 def _read_window(window: Window) -> None:
-    # sys.stdin would hold its lock while the interpreter ends.
-    line = os.read(sys.stdin.fileno(), 4096)
+    line = _orders.read()
     if line:
         window.set(*json.loads(line)["window_ns"])
 

@@ -149,15 +149,39 @@ def test_the_tabulator_completes_commands_and_nodes(terminal):
     terminal.expect("h1 +h2")
 
 
+@pytest.mark.parametrize("key", ["\x03", "\x1c"])
 @pytest.mark.parametrize("line", ["h1 sleep 100", "py __import__('time').sleep(100)", "sh sleep 100"])
-def test_ctrl_c_ends_a_line_and_not_the_prompt(terminal, line):
+def test_ctrl_c_and_ctrl_backslash_end_a_line_and_not_the_prompt(terminal, line, key):
     terminal.type(f"{line}\n")
     terminal.expect("100")
     time.sleep(0.3)
-    terminal.type("\x03")
+    terminal.type(key)
     terminal.expect("polarlab> ")
     terminal.type("h1 echo la''ter\n")
     terminal.expect("later\r")
+
+
+@pytest.mark.parametrize("key", ["\x03", "\x1c"])
+def test_ctrl_c_and_ctrl_backslash_discard_what_is_typed(terminal, key):
+    terminal.type("h1 echo fir''st")
+    terminal.expect("st")
+    terminal.type(key)
+    terminal.expect("polarlab> ")
+    terminal.type("h1 echo la''ter\n")
+    terminal.expect("later\r")
+
+
+@pytest.mark.parametrize("line", ["py exit()", "py quit()", "px exit()", "px sys.stdin.close()"])
+def test_a_line_that_closes_standard_input_leaves_the_terminal_to_the_prompt(terminal, line):
+    terminal.type(f"{line}\n")
+    terminal.expect("polarlab> ")
+    terminal.type("h1 read word; echo got $word\n")
+    terminal.expect("got \\$word")
+    terminal.type("key\n")
+    terminal.expect("got key")
+    terminal.type("exit\n")
+    terminal.expect("left")
+    assert terminal.status() == 0
 
 
 @pytest.mark.parametrize("line", ["h1 kill -STOP $$", "h1 trap '' INT; sleep 100", "h1 exec 2>/dev/null"])

@@ -5,6 +5,7 @@ import signal
 import pytest
 
 import emulation.requirements
+from polarlab.cli.main import END_SIGNALS
 from topology.errors import MachineError
 
 
@@ -17,7 +18,7 @@ def no_fabric(monkeypatch):
 
     monkeypatch.setattr(emulation.requirements, "require_emulation", refuse)
     monkeypatch.setattr(emulation.requirements, "require_root", refuse)
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    handlers = {number: signal.getsignal(number) for number in END_SIGNALS}
     yield
     for number, handler in handlers.items():
         signal.signal(number, handler)

@@ -66,7 +66,7 @@ def test_an_unknown_error_has_no_known_status():
     assert known_status(OSError(errno.ENOENT, "No such file")) is None
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_signals_end_the_command_as_interrupted(capsys, monkeypatch, number):
     monkeypatch.setattr(cli, "run", lambda _arguments: signal.raise_signal(number))
     assert fails(capsys, "topology", Status.INTERRUPTED) == "polarlab: interrupted\n"
