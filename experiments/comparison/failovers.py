@@ -64,6 +64,8 @@ def compare_series(names: Sequence[str], series: Sequence[Failovers]) -> Compari
     known = dict.fromkeys(name for table in tables for name in table)
     results: dict[str, Row] = {
         "failovers": [len(summary.seeds) for summary in summaries],
+        "interrupted": [summary.interrupted for summary in summaries],
+        "negative": [summary.negative for summary in summaries],
         "repaired_by": [dict(summary.repaired_by) for summary in summaries],
     }
     for name in known:

@@ -42,6 +42,7 @@ class Course:
         failures = [(time_s, report) for time_s, report in self._replans if report.failed != "none"]
         converged_s = failures[0][0] - self._fail_s if failures and self._fails else None
         phases = self._phases()
+        failure_end_s = min(self._restore_s, self.probes.end_s)
         fast, slow = self.probes.streams
         return FailoverSummary(
             name=fabric.options.name,
@@ -61,7 +62,7 @@ class Course:
             controller_converged_ms=None if converged_s is None else milliseconds(converged_s),
             cut_off_pairs=failures[-1][1].cut_off_pairs if failures else 0,
             # At the very end of the failure: neither switches nor controller had helped.
-            silent_pairs=self.probes.silent_pairs(self._restore_s - 0.5, self._restore_s),
+            silent_pairs=self.probes.silent_pairs(failure_end_s - 0.5, failure_end_s),
             faults=self._faults,
             lost_at_restore=phases.restored.lost,
             phases=phases,

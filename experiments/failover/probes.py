@@ -14,6 +14,7 @@ from traffic.metrics.measurements import TrafficResult
 from traffic.workload.schedule import ProbeSchedule
 
 _STEP_S = 0.01  # of the series
+_LATEST_S = 0.1  # span of the last arrivals before an interruption, which tell how long probes were under way
 
 
 class Probes:
@@ -24,6 +25,7 @@ class Probes:
         sent_s, pair, flow: time in s, pair and flow of every probe, in order of time (arrays, probes).
         arrived: whether each probe arrived (bool array, probes).
         arrived_s, hops: time of arrival in s, inf for lost probes; hops, 0 for lost probes (arrays, probes).
+        end_s: time in s until which the probes were observed: what was sent later is not known to be lost.
     """
 
     def __init__(self, schedule: ProbeSchedule, result: TrafficResult) -> None:
@@ -41,14 +43,18 @@ class Probes:
         order = np.argsort(keys, kind="stable")
         place = np.minimum(np.searchsorted(keys[order], wanted), max(0, len(order) - 1))
         self.arrived = keys[order][place] == wanted if len(order) else np.zeros(len(wanted), bool)
-        index = order[place] if len(order) else np.zeros(len(wanted), np.int64)
-        self.arrived_s = np.where(self.arrived, log["arrived_ns"][index] / 1e9, np.inf)
-        self.hops = np.where(self.arrived, log["hops"][index], 0)
+        index = order[place[self.arrived]]
+        self.arrived_s = np.full(len(wanted), np.inf)
+        self.arrived_s[self.arrived] = log["arrived_ns"][index] / 1e9
+        self.hops = np.zeros(len(wanted), log["hops"].dtype)
+        self.hops[self.arrived] = log["hops"][index]
+        self.end_s = schedule.end_ns / 1e9
         if result.interrupted:
-            self._forget_after(result.sent.seconds)
+            self.end_s = min(result.sent.seconds, _observed_until_s(log))
+            self._forget_later()
 
-    def _forget_after(self, end_s: float) -> None:
-        kept = self.sent_s < end_s
+    def _forget_later(self) -> None:
+        kept = self.sent_s < self.end_s
         for name, values in vars(self).items():
             if isinstance(values, np.ndarray):
                 setattr(self, name, values[kept])
@@ -62,6 +68,7 @@ class Probes:
         chosen = self.within(begin_s, end_s) & (self.flow == 0)
         if not chosen.any():
             return 0.0
+        end_s = min(end_s, self.end_s)
         pairs = self.pair[chosen]
         times = np.where(self.arrived[chosen], self.arrived_s[chosen], np.nan)
         longest = 0.0
@@ -111,7 +118,7 @@ class Probes:
 
     def series(self, end_s: float) -> Iterator[tuple[Any, ...]]:
         """Yields rows of PROBE_COLUMNS, for each stream and hundredth of a second."""
-        edges = np.arange(0.0, end_s + _STEP_S / 2, _STEP_S)
+        edges = np.arange(0.0, min(end_s, self.end_s + _STEP_S) + _STEP_S / 2, _STEP_S)
         for flow, name in enumerate(STREAMS):
             chosen = self.flow == flow
             steps = np.digitize(self.sent_s[chosen], edges) - 1
@@ -122,6 +129,22 @@ class Probes:
                 mean, most = (round(float(taken.mean()), 3), int(taken.max())) if len(taken) else ("", "")
                 lost = int((here & ~arrived).sum())
                 yield round(float(edges[step]), 3), name, int(here.sum()), lost, mean, most
+
+
+def _observed_until_s(log: npt.NDArray[np.void]) -> float:
+    """Returns the time in s from which probes of an interrupted run may have been under way at its end.
+
+    Hosts stop receiving before others stop sending, so that the end of sending says nothing of arrivals.
+
+    Args:
+        log: ARRIVAL records of all probes.
+    """
+    if not len(log):
+        return 0.0
+    arrived_s, sent_s = log["arrived_ns"] / 1e9, log["sent_ns"] / 1e9
+    last_s = arrived_s.max()
+    latest = arrived_s >= last_s - _LATEST_S
+    return float(last_s - (arrived_s - sent_s)[latest].max())
 
 
 def milliseconds(seconds: float) -> float:

@@ -112,9 +112,8 @@ def _write(
     own = RunDirectory(directory.path / seed_folder(repetition.seed))
     own.write_record(MANIFEST, run_manifest(fabric, repetition.settings(), repetition.seed))
     write_observation(own, observed, notify)
-    if repetition.seed in series.seeds:
-        row = repetition_of(repetition.seed, observed.summary)
-        directory.append_row(FAILOVERS, FAILOVER_COLUMNS, row.cells())
+    row = repetition_of(repetition.seed, observed.summary)
+    directory.append_row(FAILOVERS, FAILOVER_COLUMNS, row.cells())
     directory.write_record(SUMMARY, series)
 
 
@@ -141,21 +140,22 @@ def repetition_of(seed: int, summary: FailoverSummary) -> Repetition:
         cpu_stolen_ms=summary.cpu_stolen_ms,
         restored=summary.restored,
         negative=summary.negative,
+        interrupted=summary.interrupted,
     )
 
 
 def combine_failovers(
     fabric: FabricOptions, options: FailoverSeriesOptions, measured: Sequence[tuple[int, FailoverSummary]]
 ) -> FailoverSeries:
-    """Returns the result of several failovers as one; interrupted ones do not count beside others.
+    """Returns the result of several failovers as one; interrupted ones are not counted.
 
     Args:
         fabric: specification of the fabric.
         options: specification of the failovers.
         measured: seed and result of each failover that was measured; at least one.
     """
-    complete = [entry for entry in measured if not entry[1].interrupted] or list(measured)
-    rows = [repetition_of(seed, summary) for seed, summary in complete]
+    failovers = [repetition_of(seed, summary) for seed, summary in measured]
+    rows = [row for row in failovers if not row.interrupted]
     bad = [f"seed {row.seed}, {row.failed}: {row.negative}" for row in rows if row.negative]
     return FailoverSeries(
         name=fabric.name,
@@ -167,25 +167,19 @@ def combine_failovers(
         kill_controller=options.repetitions[0].kill_controller,
         asked=len(options.repetitions),
         seeds=tuple(row.seed for row in rows),
-        probe_interval_ms=complete[0][1].probe_interval_ms,
-        gap_ms=_known(row.gap_ms for row in rows),
-        silence_before_ms=_known(row.silence_before_ms for row in rows),
-        packets_lost=_known(row.packets_lost for row in rows),
-        lost_at_restore=_known(row.lost_at_restore for row in rows),
+        probe_interval_ms=measured[0][1].probe_interval_ms,
+        gap_ms=distribution(row.gap_ms for row in rows),
+        silence_before_ms=distribution(row.silence_before_ms for row in rows),
+        packets_lost=distribution(row.packets_lost for row in rows),
+        lost_at_restore=distribution(row.lost_at_restore for row in rows),
         repaired_ms=distribution(row.repaired_ms for row in rows),
         controller_converged_ms=distribution(row.controller_converged_ms for row in rows),
         packets_sent=sum(row.packets_sent for row in rows),
         repaired_by=dict(Counter(row.repaired_by for row in rows)),
-        failovers=tuple(rows),
-        interrupted=any(summary.interrupted for _, summary in measured),
+        failovers=tuple(failovers),
+        interrupted=any(row.interrupted for row in failovers),
         negative=f"{len(bad)} of {len(rows)} failovers: {bad[0]}" if bad else None,
     )
-
-
-def _known(values: Iterable[float]) -> Distribution:
-    known = distribution(values)
-    assert known
-    return known
 
 
 def distribution(values: Iterable[float | None]) -> Distribution | None:

@@ -45,6 +45,8 @@ _FAILOVERS = (
     ("gap_ms", "longest silence in ms"),
     ("repaired_ms", "ms until all were heard"),
 )
+# What hatched bars are, of failovers and of runs.
+_DOUBT = ("result negative or interrupted", INVALID)
 _MOST_LABEL = 28  # characters of a line
 _LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
 
@@ -90,7 +92,7 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]]) -> Figure:
     figure = new_figure((11, 2.3 + 0.45 * count))
     places = np.arange(count)[::-1]
     labels = [textwrap.fill(printable(run), _MOST_LABEL) for run in comparison.runs]
-    invalid = [valid is False for valid in comparison.results.get("valid", [True] * count)]
+    invalid = _doubtful(comparison)
     handles: list[Any] = []
     for axes, (name, unit) in zip(figure.subplots(1, len(panels), sharey=True), panels, strict=True):
         if name == "accepted":
@@ -102,15 +104,32 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]]) -> Figure:
         axes.set_xlabel(unit)
         axes.set_yticks(places, labels, parse_math=False)
     if any(invalid):
-        handles.append(Patch(facecolor="white", edgecolor=DARK, hatch="////", label=f"hatched: {INVALID}"))
+        handles.append(
+            Patch(
+                facecolor="white",
+                edgecolor=DARK,
+                hatch="////",
+                label=f"hatched: {_DOUBT[comparison.kind == 'runs']}",
+            )
+        )
     if comparison.intervals:
         handles.append(Line2D([], [], color="0.45", label="95 % confidence interval over seeds"))
     legend_below(figure, handles)
     return figure
 
 
+def _doubtful(comparison: Comparison) -> list[bool]:
+    """Returns, for each result, whether its bar is hatched: not valid, negative, or interrupted."""
+    none: list[Any] = [None] * len(comparison.runs)
+    rows = [comparison.results.get(name, none) for name in ("valid", "negative", "interrupted")]
+    return [
+        valid is False or bool(negative) or bool(interrupted)
+        for valid, negative, interrupted in zip(*rows, strict=True)
+    ]
+
+
 def _panel(axes: Axes, places: Any, comparison: Comparison, name: str, invalid: Sequence[bool]) -> None:
-    values = comparison.results[name]
+    values = comparison.results.get(name, [None] * len(comparison.runs))
     halves = comparison.intervals.get(name, [None] * len(values))
     lengths = [value or 0.0 for value in values]
     bars = axes.barh(places, lengths, 0.5, color=DARK)

@@ -22,6 +22,7 @@ _COLORS = {"watched": "#c2571a", "all": "#1f3b57"}
 _STYLES = {"watched": "-", "all": "--"}
 # Span around the first failure that is shown enlarged.
 _BEFORE_S, _AFTER_S = 0.1, 0.4
+_SHORTEST_S = 0.01  # span of a demonstration that was interrupted at once
 
 Amounts = npt.NDArray[np.float64]
 Table = dict[str, list[str]]
@@ -56,7 +57,7 @@ def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
     broken = [time_s for time_s, what in events if what.startswith("fail") and "controller" not in what]
     begin_s = min(broken, default=events[0][0] if events else 0.0)
     panels[1, 1].set_xlim(begin_s - _BEFORE_S, begin_s + _AFTER_S)
-    panels[1, 0].set_xlim(0, max(map(float, probes["time_s"])))
+    panels[1, 0].set_xlim(0, max(_SHORTEST_S, *map(float, probes["time_s"])))
     for row, numbered in zip(panels, (True, False), strict=True):
         for axes in row:
             mark_events(axes, events, numbered=numbered)
@@ -68,9 +69,10 @@ def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
     panels[1, 1].set_xlabel("time [s], the first failure enlarged")
     legend_above(panels[0, 0], columns=3, handles=_handles(summary))
     list_events(figure, events)
+    ended = ", interrupted" if summary.interrupted else ""
     set_title(
         figure,
-        f"{summary.name} ({parameters(summary.params)}), {summary.routing}: {summary.packets_lost} of "
+        f"{summary.name} ({parameters(summary.params)}), {summary.routing}{ended}: {summary.packets_lost} of "
         f"{summary.packets_sent} probes lost, longest silence {summary.gap_ms:g} ms, "
         f"repaired by: {summary.repaired_by}",
     )

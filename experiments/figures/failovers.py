@@ -14,6 +14,7 @@ from experiments.results.failover import Distribution, FailoverSeries
 from experiments.results.open import Failovers
 from experiments.results.tables import damage_named
 from experiments.results.text import parameters
+from topology.errors import ParameterError
 
 _FAILED, _NOISE, _RESTORED = "#c2571a", "0.55", DARK
 
@@ -38,7 +39,12 @@ def draw_failovers(series: FailoverSeries) -> Figure:
 
     Args:
         series: the result of a series.
+
+    Raises:
+        ParameterError: no failover was complete.
     """
+    if not series.seeds:
+        raise ParameterError("the series was interrupted before its first failover was complete")
     figure = new_figure((11, 5))
     silence, losses = figure.subplots(1, 2, sharey=True)
     _curve(silence, series.silence_before_ms, "before the failure", _NOISE, ":")
@@ -58,8 +64,10 @@ def draw_failovers(series: FailoverSeries) -> Figure:
     return figure
 
 
-def _curve(axes: Axes, values: Distribution, name: str, color: str, style: str) -> None:
+def _curve(axes: Axes, values: Distribution | None, name: str, color: str, style: str) -> None:
     """Draws the empirical cumulative distribution function of some values, and a point at its median."""
+    if values is None:
+        return
     steps, fractions = steps_of(values.values)
     label = f"{name}: median {number_text(values.p50)}, greatest {number_text(values.max)}"
     axes.plot(steps, fractions, drawstyle="steps-post", color=color, linestyle=style, label=label)
@@ -83,4 +91,7 @@ def _title(series: FailoverSeries) -> str:
         failing += " and the controller"
     fabric = f"{series.name} ({parameters(series.params)}), {series.routing}"
     repairs = ", ".join(f"{who} {count}" for who, count in series.repaired_by.items())
-    return f"{fabric}: {len(series.seeds)} failovers of {failing}, repaired by: {repairs}"
+    count = f"{len(series.seeds)} failovers"
+    if series.interrupted:
+        count = f"interrupted, {len(series.seeds)} of {series.asked} failovers"
+    return f"{fabric}: {count} of {failing}, repaired by: {repairs}"

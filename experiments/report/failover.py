@@ -55,8 +55,11 @@ def failovers_page(results: Failovers) -> Page:
     """
     series = results.summary
     seeds = ", ".join(map(str, series.seeds))
-    note = (
-        f"{len(series.seeds)} of {series.asked} failovers, with the seeds {seeds}. Means are followed by "
+    note = "The series was interrupted before its end. " if series.interrupted else ""
+    note += f"{len(series.seeds)} of {series.asked} failovers are complete"
+    note += f", with the seeds {seeds}. " if seeds else ": there is no distribution. "
+    note += (
+        "Means are followed by "
         "half the width of their 95 % confidence intervals (Student's t), medians by the limits of theirs."
     )
     if series.negative:
@@ -66,7 +69,7 @@ def failovers_page(results: Failovers) -> Page:
         for name, values in series.distributions().items()
     ]
     failovers = [{key: readable(value) for key, value in row.items()} for row in plain(series.failovers)]
-    figures = figures_of(plot_failovers(results.folder))
+    figures = figures_of(plot_failovers(results.folder)) if seeds else ()
     return Page(
         f"{fabric_name(results.manifest)}: {series.asked} failovers of {series.fail or 'the busiest link'} "
         f"under {series.routing}",
@@ -79,9 +82,10 @@ def failovers_page(results: Failovers) -> Page:
 
 
 def _outcome(results: Failover) -> str:
-    """Returns the outcome in two sentences."""
+    """Returns the outcome in two sentences, of which the first tells an interruption."""
     summary = results.summary
-    text = (
+    text = "The failover was interrupted before its end; until then, " if summary.interrupted else ""
+    text += (
         f"{summary.packets_lost} of {summary.packets_sent} probes were lost, the longest silence of a "
         f"watched pair was {summary.gap_ms:g} ms, and the failure was repaired by: {summary.repaired_by}."
     )

@@ -196,6 +196,7 @@ class Repetition:
         cpu_stolen_ms: processor time in ms that this virtual machine wanted and did not get.
         restored: whether all pairs took their first paths again at the end.
         negative: what should not have happened, a sentence; None if all went well.
+        interrupted: whether the failover was ended early; its values are no samples of the distributions.
     """
 
     seed: int
@@ -213,6 +214,7 @@ class Repetition:
     cpu_stolen_ms: int
     restored: bool | None
     negative: str | None
+    interrupted: bool = False
 
     def cells(self) -> dict[str, str]:
         """Returns the row's cells as text, by column."""
@@ -239,17 +241,17 @@ class FailoverSeries:
         asked: number of failovers that were asked for.
         seeds: seeds of those that were measured completely.
         probe_interval_ms: time between two probes of a watched pair in ms.
-        gap_ms: of each failover, the longest time in ms between two arrivals of a watched pair while the
-            failure stood.
+        gap_ms: of each complete failover, the longest time in ms between two arrivals of a watched pair while
+            the failure stood; None, like the other distributions, if no failover was complete.
         silence_before_ms: the same before the failure, which shows the noise.
         packets_lost: probes of each failover that never arrived.
         lost_at_restore: of these, probes that were sent after the restoration.
         repaired_ms: time in ms from the failure until all watched pairs were heard again; None if never in
             any failover.
         controller_converged_ms: time in ms from the failure until the controller's new plan was in place.
-        packets_sent: probes that were sent in all failovers.
-        repaired_by: number of failovers by the part of the fabric that repaired them.
-        failovers: the failovers one by one.
+        packets_sent: probes that were sent in all complete failovers.
+        repaired_by: number of complete failovers by the part of the fabric that repaired them.
+        failovers: the failovers one by one, an interrupted one as well.
         interrupted: whether the series was ended early.
         negative: what should not have happened, a sentence; None if all went well.
         format: version of this record's meaning.
@@ -265,10 +267,10 @@ class FailoverSeries:
     asked: int
     seeds: tuple[int, ...]
     probe_interval_ms: float
-    gap_ms: Distribution
-    silence_before_ms: Distribution
-    packets_lost: Distribution
-    lost_at_restore: Distribution
+    gap_ms: Distribution | None
+    silence_before_ms: Distribution | None
+    packets_lost: Distribution | None
+    lost_at_restore: Distribution | None
     repaired_ms: Distribution | None
     controller_converged_ms: Distribution | None
     packets_sent: int

@@ -131,6 +131,9 @@ def repeated() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         series = run_failover_series(fabric, options, Path(folder, "series"), _QUIET)
     gap, lost, restored = series.gap_ms, series.packets_lost, series.lost_at_restore
+    assert gap is not None  # a series that was not interrupted
+    assert lost is not None
+    assert restored is not None
     low, high = gap.p50_ci95 or (gap.p50, gap.p50)
     return [
         Row(

@@ -5,11 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import records
 
 from experiments.failover.course import repaired_by
 from experiments.failover.demonstration import busiest_link
 from experiments.failover.probes import Probes
-from experiments.figures.failover import plot_failover
+from experiments.figures.failover import _draw, plot_failover
+from experiments.report.failover import failover_page
 from experiments.results.failover import ControllerRestart, FailoverSummary, Phase, Phases
 from experiments.results.open import Failover
 from experiments.results.parts.faults import FaultRecord
@@ -28,15 +30,15 @@ SCHEDULE = ProbeSchedule(3, (ProbeStream((1, 5), 1_000_000), ProbeStream((1, 5, 
 HOP_S = 0.0001
 
 
-def probes(lost=lambda time_s, pair: False, interrupted_s=None):
-    """Probes that take 0.1 ms each, but for those that are lost."""
+def probes(lost=lambda time_s, pair: False, interrupted_s=None, heard_s=1.0):
+    """Probes that take 0.1 ms each, but for those that are lost; after `heard_s` nobody listens."""
     rows = []
     for events in SCHEDULE.chunks():
         columns = (events.time_ns, events.source, events.destination, events.flow, events.sequence)
         rows += [
             (source, destination, sequence, flow, 2, time, time + int(HOP_S * 1e9))
             for time, source, destination, flow, sequence in zip(*(c.tolist() for c in columns), strict=True)
-            if not lost(time / 1e9, source * 3 + destination)
+            if not lost(time / 1e9, source * 3 + destination) and time / 1e9 + HOP_S <= heard_s
         ]
     result = SimpleNamespace(
         received=SimpleNamespace(log=np.array(rows[::-1], ARRIVAL)),
@@ -73,6 +75,23 @@ def test_a_pair_that_stays_silent_is_silent_to_the_end_of_the_time():
 
 def test_what_was_not_sent_before_an_interruption_is_not_lost():
     assert len(probes(interrupted_s=0.05).sent_s) == pytest.approx(0.5 * len(probes().sent_s), rel=0.02)
+
+
+def test_what_was_sent_after_the_last_arrival_of_an_interrupted_failover_is_not_lost():
+    """Hosts stop listening before others stop sending, and the planned end never comes."""
+    seen = probes(interrupted_s=0.06, heard_s=0.04)
+    assert seen.arrived.all()
+    assert seen.end_s == pytest.approx(0.04, abs=1e-3)
+    assert seen.longest_silence_s(0.02, 0.08) == pytest.approx(0.001, abs=HOP_S * 1.01)
+    assert seen.phase(0.06, 0.1).sent == 0
+    assert max(row[0] for row in seen.series(0.1)) == pytest.approx(0.04, abs=0.011)
+
+
+def test_losses_before_an_interruption_are_losses():
+    seen = probes(cut(0.02, 0.03, pairs=(5,)), interrupted_s=0.06, heard_s=0.04)
+    assert (~seen.arrived).sum() == 10 + 1
+    assert seen.longest_silence_s(0.02, 0.08) == pytest.approx(0.011, abs=1e-3)
+    assert len(probes(cut(0.0, 1.0, pairs=(1, 5, 7)), interrupted_s=0.06).sent_s) == 0
 
 
 @pytest.mark.parametrize(
@@ -146,6 +165,22 @@ def test_a_damaged_folder_is_told(tmp_path):
     directory.write_csv(EVENTS, EVENT_COLUMNS, [(0.0, "fail link:s1-s2")])
     with pytest.raises(ParameterError, match="damaged"):
         plot_failover(tmp_path / "demo")
+
+
+def test_an_interrupted_failover_says_so_in_its_figure_and_first_in_its_report(tmp_path):
+    directory = RunDirectory(tmp_path / "demo")
+    directory.write_record("manifest.json", records.run_manifest())
+    directory.write_record("summary.json", replace(SUMMARY, interrupted=True))
+    directory.write_csv(PROBES, PROBE_COLUMNS, [(0.0, "watched", 1, 0, 2, 2), (0.0, "all", 1, 0, 2, 2)])
+    directory.write_csv(EVENTS, EVENT_COLUMNS, [(0.0, "fail link:s1-s2")])
+    figure = _draw(Failover(tmp_path / "demo").summary, directory_table(tmp_path / "demo"), [])
+    assert "interrupted" in figure._suptitle.get_text()
+    first = failover_page(Failover(tmp_path / "demo")).sections[0].note
+    assert "interrupted" in first.split(". ")[0]
+
+
+def directory_table(folder):
+    return Failover(folder).table(PROBES, PROBE_COLUMNS)
 
 
 def test_a_controller_that_fails_alone_is_gone_in_the_very_phase_that_is_told_of():

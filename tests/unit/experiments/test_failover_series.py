@@ -9,6 +9,7 @@ from test_failover import SUMMARY
 
 from experiments.comparison.compare import compare
 from experiments.failover.series import combine_failovers, distribution, median_limits, repetition_of
+from experiments.figures.comparison import _FAILOVERS, _bars
 from experiments.figures.failovers import draw_failovers, steps_of
 from experiments.figures.plot import plot_results
 from experiments.report.page import write_report
@@ -139,12 +140,42 @@ def test_the_first_bad_failover_is_named_with_its_seed():
     assert result.negative == "3 of 3 failovers: seed 1, link:s1-s1: 6 pairs were silent"
 
 
+def interrupted_at_once():
+    options = FailoverSeriesOptions("random-link", (FailoverOptions(),) * 5)
+    return combine_failovers(FABRIC, options, [(1, replace(SUMMARY, interrupted=True, packets_lost=900))])
+
+
+def test_an_interrupted_failover_is_never_a_sample(tmp_path, capsys):
+    result = interrupted_at_once()
+    assert (result.seeds, result.asked, result.interrupted) == ((), 5, True)
+    assert (result.gap_ms, result.packets_lost, result.packets_sent) == (None, None, 0)
+    folder = written(tmp_path / "series", result)
+    assert open_results(folder).summary == result
+    assert read_csv(folder / FAILOVERS, FAILOVER_COLUMNS)["interrupted"] == ["yes"]
+    page = write_report(folder).read_text()
+    assert "The series was interrupted before its end. 0 of 5 failovers are complete" in page
+    assert main(["plot", str(folder)]) == 2
+    assert "interrupted before its first failover was complete" in capsys.readouterr().err
+
+
+def test_interrupted_and_negative_series_are_hatched_beside_others(tmp_path, monkeypatch):
+    folders = [written(tmp_path / "none", interrupted_at_once()), written(tmp_path / "all", series())]
+    folders.append(written(tmp_path / "bad", series(negative="6 pairs were silent")))
+    comparison = compare(folders)
+    assert comparison.results["interrupted"] == [True, False, False]
+    figure = _bars(comparison, _FAILOVERS)
+    assert [bool(bar.get_hatch()) for bar in figure.axes[0].patches] == [True, False, True]
+    assert "negative or interrupted" in figure.legends[0].get_texts()[0].get_text()
+
+
 def test_an_interrupted_failover_does_not_count_beside_others():
     measured = [(1, SUMMARY), (2, replace(SUMMARY, interrupted=True, packets_lost=900))]
     options = FailoverSeriesOptions(None, (FailoverOptions(),) * 5)
     result = combine_failovers(FABRIC, options, measured)
     assert (result.seeds, result.asked, result.interrupted) == ((1,), 5, True)
     assert result.packets_lost.values == (SUMMARY.packets_lost,)
+    assert [row.interrupted for row in result.failovers] == [False, True]
+    assert "interrupted, 1 of 5 failovers" in draw_failovers(result)._suptitle.get_text().replace("\n", " ")
 
 
 def written(folder, result):
@@ -172,7 +203,7 @@ def test_a_series_is_read_back_as_it_was_written(tmp_path):
 def test_a_row_has_what_the_failover_has():
     row = repetition_of(4, SUMMARY)
     shared = set(vars(row)) & set(vars(SUMMARY)) - {"failed"}
-    assert len(shared) == 12
+    assert len(shared) == 13
     assert all(getattr(row, name) == getattr(SUMMARY, name) for name in shared)
     assert (row.seed, row.failed, row.silence_before_ms) == (4, "controller", 1.0)
 
