@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.results.collective import collective_summary
-from experiments.results.flows.statistics import flow_fractions, flow_summary
+from experiments.results.flows.statistics import flow_doubts, flow_fractions, flow_summary
 from experiments.results.link_loads import jain
 from experiments.results.manifest import versions
 from experiments.results.model import Latencies, LinkSummary, PacketCounts, Predicted, Summary
@@ -55,7 +55,7 @@ def summarise(record: RunRecord) -> Summary:
         versions=versions(),
         **_where_they_apply(record),
     )
-    return summary.doubted(*_doubts(record))
+    return summary.doubted(*flow_doubts(summary.flows), *_doubts(record))
 
 
 def _asked(options: RunOptions) -> dict[str, Any]:

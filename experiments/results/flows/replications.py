@@ -30,6 +30,7 @@ def combine_flows(summaries: Sequence[FlowSummary]) -> FlowSummary | None:
         classes=tuple(map(_class, by_name.values())),
         base_ms={n: round(_known_mean([s.base_ms.get(n) for s in summaries]) or 0.0, 3) for n in hops},
         bytes=_bytes([summary.bytes for summary in summaries]),
+        below_ideal=_known_mean([summary.below_ideal for summary in summaries]),
     )
 
 

@@ -33,6 +33,9 @@ FLOW_COLUMNS: Columns = {
 }
 # Upper ends of the classes of sizes in bytes.
 CLASSES = ((10_000, "< 10 KB"), (100_000, "< 100 KB"), (1_000_000, "< 1 MB"), (None, ">= 1 MB"))
+# A flow is clearly faster than its ideal below this slowdown; so many may be.
+BELOW_IDEAL = 0.95
+MOST_BELOW_IDEAL = 0.01
 
 Booleans = npt.NDArray[np.bool_]
 Times = npt.NDArray[np.float64]
@@ -62,6 +65,7 @@ def flow_summary(record: RunRecord) -> FlowSummary:
         classes=_classes(flows["bytes"], measured, completed, fct_ms, slowdown),
         base_ms={hops: round(base_ms, 3) for hops, base_ms in sorted(record.flow_base_ms.items())},
         bytes=_bytes(record, outcome),
+        below_ideal=round(float((slowdown[completed] < BELOW_IDEAL).mean()), 4) if completed.any() else None,
         flow_sizes=options.flow_sizes,
         flow_size_limit=options.flow_size_limit,
         flow_file=options.flow_file,
@@ -94,6 +98,20 @@ def flow_troubles(outcome: FlowOutcome) -> list[str]:
     """Returns the reasons why flows did not end as they should, a sentence each."""
     failed = int(outcome.flows["failed"].sum())
     return [f"connections of {failed} flows failed"] if failed else []
+
+
+def flow_doubts(flows: FlowSummary | None) -> list[str]:
+    """Returns the reasons not to trust slowdowns, a sentence each; none for other traffic.
+
+    Args:
+        flows: result of the flows; None for other traffic.
+    """
+    if flows is None or not flows.below_ideal or flows.below_ideal <= MOST_BELOW_IDEAL:
+        return []
+    return [
+        f"{flows.below_ideal:.1%} of the completed flows have a slowdown below {BELOW_IDEAL:g}: the times of "
+        "the empty fabric were measured too long, on a busy machine"
+    ]
 
 
 def flow_times_ms(record: RunRecord) -> tuple[Times, Times]:

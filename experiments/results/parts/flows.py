@@ -78,8 +78,10 @@ class FlowSummary:
         warmup: flows that started before the measured window.
         fct_ms, slowdown: of all classes together, as in FlowClass.
         classes: the result by size of the flows.
-        base_ms: hops -> time of a flow of one byte in the empty fabric in ms, measured before the run.
+        base_ms: hops -> least time of a flow of one byte in the empty fabric in ms, measured before the run.
         bytes: bytes of the flows, and of the links.
+        below_ideal: share of the completed flows whose slowdown is below 0.95, for which `base_ms` is too
+            long; null if none was completed.
         flow_sizes, flow_size_limit, flow_file, drain_s: as asked for.
     """
 
@@ -94,6 +96,7 @@ class FlowSummary:
     classes: tuple[FlowClass, ...]
     base_ms: Mapping[int, float]
     bytes: FlowBytes
+    below_ideal: float | None = None
     flow_sizes: str | None = omitted()
     flow_size_limit: int | None = omitted()
     flow_file: str | None = omitted()

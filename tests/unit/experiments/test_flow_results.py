@@ -11,6 +11,7 @@ from controller.occupancy.queues import QueueState
 from experiments.comparison.compare import compare
 from experiments.figures.flows import NONE_COMPLETED
 from experiments.figures.plot import plot_results
+from experiments.flows.runs import stable_minimum
 from experiments.report.page import write_report
 from experiments.results.link_loads import LinkLog, directed_links
 from experiments.results.manifest import run_manifest
@@ -245,6 +246,27 @@ def test_flows_of_one_size_are_in_the_middle_of_a_figure_with_sensible_limits(
     assert slowdown * 1.1 <= high <= 100
     axes.figure.draw_without_rendering()
     assert [label.get_text() for label in axes.get_xticklabels() if label.get_text()] == ["20 KB"]
+
+
+def test_flows_that_are_faster_than_the_empty_fabric_make_the_result_invalid(record):
+    """The times of the empty fabric were then measured on a busy machine."""
+
+    def change(flows):
+        flows["finished_ns"][1] = flows["started_ns"][1] + 0.94 * ideal_ms(5_000) * 1e6
+
+    summary = summarise(of_flows(record, change))
+    assert summary.flows.below_ideal == pytest.approx(1 / 3, abs=1e-3)
+    assert not summary.fidelity.valid
+    assert any("33.3% of the completed flows" in reason for reason in summary.fidelity.reasons)
+    assert not any("completed flows" in reason for reason in summarise(record).fidelity.reasons)
+
+
+def test_times_of_the_empty_fabric_are_the_least_of_several_rounds():
+    rounds = iter([{1: 9.0, 2: 30.0}, {1: 3.0, 2: 31.0}, {1: 1.0, 2: 12.0}, {1: 1.0, 2: 11.9}, {1: 0.1}])
+    assert stable_minimum(lambda: next(rounds)) == {1: 1.0, 2: 11.9}
+    assert next(rounds) == {1: 0.1}  # it was stable before
+    falling = iter(range(100, 0, -10))
+    assert stable_minimum(lambda: {1: float(next(falling))}) == {1: 50.0}
 
 
 def test_routings_stand_side_by_side(tmp_path, record):
