@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from controller.occupancy.queues import QueueReader, QueueState
+from experiments.host_queues import read_host_queues
 from experiments.live_fabric import LiveFabric, open_queues
 from experiments.results.link_loads import LinkLog
 from topology.errors import MachineError
@@ -30,7 +31,7 @@ class LinkMonitor:
     """Monitor of a fabric's queues; a context manager. Without netlink its log is None."""
 
     def __init__(self, fabric: LiveFabric, frame_bytes: int) -> None:
-        spec = fabric.options.links
+        self._network, spec = fabric.network, fabric.options.links
         self._drain_s = spec.queue_packets * frame_bytes * 8 / spec.rate_bps
         self._interval_s = min(max(self._drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
         self._rate_bps = spec.rate_bps
@@ -45,6 +46,8 @@ class LinkMonitor:
         self.log: LinkLog | None = LinkLog() if self._readers else None
 
     def __enter__(self) -> LinkMonitor:
+        if self.log:
+            self._hosts_before = read_host_queues(self._network)
         self._thread.start()
         return self
 
@@ -53,6 +56,12 @@ class LinkMonitor:
         self._thread.join()
         for reader in self._readers.values():
             reader.close()
+        if self.log:
+            for host, after in read_host_queues(self._network).items():
+                before = self._hosts_before.get(host)
+                if before and after.sent_bytes >= before.sent_bytes:
+                    dropped = after.dropped_packets - before.dropped_packets
+                    self.log.host_queues[host] = (after.sent_bytes - before.sent_bytes, dropped)
 
     def _run(self) -> None:
         seconds = self._timed(self._read)

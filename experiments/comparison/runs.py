@@ -108,6 +108,7 @@ def _results(summary: Summary) -> dict[str, float | None]:
         "link_load_max": links.load_max if links else None,
         "jain": links.jain if links else None,
         "dropped_packets": links.dropped_packets if links else None,
+        "dropped_at_hosts": summary.host_links.dropped_packets if summary.host_links else None,
         "rules": summary.rules.flows,
         "groups": summary.rules.groups,
         "valid": summary.fidelity.valid,

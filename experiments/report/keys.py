@@ -28,6 +28,7 @@ from experiments.results.link_loads import LINK_LOADS, LinkLoadRow
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.model import Summary
 from experiments.results.parts.faults import FaultRecord
+from experiments.results.parts.host_links import HOST_LINKS, HostLinkRow
 from experiments.results.parts.replications import Interval
 from experiments.results.sweep_points import POINTS, PointRow
 
@@ -88,6 +89,7 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
             "directed link between routers; `points/` of a sweep has such a table for each point",
             descriptions(LinkLoadRow),
         ),
+        HOST_LINKS: ("link between a switch and a host in one direction", descriptions(HostLinkRow)),
         tables.CPU: ("second", tables.CPU_COLUMNS),
         POINTS: ("point of a sweep; an empty cell does not apply", descriptions(PointRow)),
         collective.COLLECTIVE_SERIES: ("iteration of a collective", collective.ITERATION_COLUMNS),

@@ -80,6 +80,14 @@ class LinkHistory:
         times = np.array([time_s for time_s, _ in readings])
         return times, np.array([states[place] for _, states in readings], np.float64)
 
+    def totals(self, switch: int, port: int) -> tuple[int, int]:
+        """Returns the bytes that a port sent and the packets that it dropped, from first to last reading."""
+        times, amounts = self.series(switch, port)
+        if not len(times):
+            return 0, 0
+        sent, dropped = (amounts[-1, :2] - amounts[0, :2]).tolist()
+        return int(sent), int(dropped)
+
 
 @dataclass
 class LinkLog:
@@ -92,6 +100,7 @@ class LinkLog:
         lost_packets: packets that links lost at random, as asked for.
         observable: whether queues drain slowly enough to be seen full twice.
         history: readings of all queues.
+        host_queues: host -> bytes that it sent and packets that its own full queue dropped.
     """
 
     busy_s: dict[Link, float] = field(default_factory=dict)
@@ -100,6 +109,7 @@ class LinkLog:
     lost_packets: int = 0
     observable: bool = True
     history: LinkHistory = field(default_factory=LinkHistory)
+    host_queues: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
         """Takes two readings of a link's queue, `seconds` apart."""

@@ -13,6 +13,7 @@ from experiments.codec import FORMAT, omitted
 from experiments.results.parts.collective import CollectiveSummary
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.flows import FlowSummary
+from experiments.results.parts.host_links import HostLinkSummary
 from experiments.results.parts.programs import ProgramRecord, PromptLine
 from experiments.results.parts.replications import Replications
 from experiments.spec.programs import NOT_GENERATED
@@ -207,6 +208,7 @@ class Summary(FabricSettings):
         rules: rules and groups installed.
         verified: check of all pairs of hosts before traffic.
         links: load of the links between routers; None where queues could not be read.
+        host_links: drops at the links between switches and hosts; absent where queues could not be read.
         fidelity: evidence whether the result can be trusted.
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
@@ -250,6 +252,7 @@ class Summary(FabricSettings):
     rules: RuleCounts
     verified: PairCheck
     links: LinkSummary | None = None
+    host_links: HostLinkSummary | None = omitted()
     fidelity: Fidelity
     seed: int
     versions: Mapping[str, str]

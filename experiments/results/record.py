@@ -15,6 +15,7 @@ import numpy.typing as npt
 from experiments.results.link_loads import LinkLoads, LinkLog, directed_links, link_loads
 from experiments.results.model import Adaptation, PairCheck, RuleCounts
 from experiments.results.parts.faults import FaultRecord
+from experiments.results.parts.host_links import HostLinkRow, host_link_rows
 from experiments.results.parts.programs import ProgramRecord, PromptLine
 from experiments.results.validity import CpuSamples
 from experiments.spec.collective import CollectiveOptions
@@ -120,3 +121,12 @@ class RunRecord:
         begin_s, end_s = (self.start_s + time_s for time_s in self.window_s)
         links = directed_links(self.fabric.options.topology)
         return link_loads(self.links.history, links, begin_s, end_s, self.fabric.options.links.rate_bps)
+
+    def host_links(self) -> list[HostLinkRow] | None:
+        """Returns the links between switches and hosts in the whole run, if they were observed."""
+        if self.links is None:
+            return None
+        topology, history = self.fabric.options.topology, self.links.history
+        hosts = [(host, topology.host_port(host.router, host.index)) for host in self.fabric.hosts]
+        by_switches = {(host.router, port): history.totals(host.router + 1, port) for host, port in hosts}
+        return host_link_rows(hosts, by_switches, self.links.host_queues)

@@ -17,6 +17,7 @@ from experiments.results.model import (
     Predicted,
     Summary,
 )
+from experiments.results.parts.host_links import add_host_links
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.parts.replications import Interval, Replications
 from experiments.results.run_directory import seed_folder
@@ -89,6 +90,7 @@ def combine(summaries: Sequence[Summary], asked: int) -> Summary:
         flows=combine_flows([s.flows for s in complete if s.flows]),
         predicted=_predicted([s.predicted for s in complete if s.predicted]),
         links=_links([s.links for s in complete if s.links]),
+        host_links=add_host_links([s.host_links for s in complete if s.host_links]),
         adaptation=_adaptation([s.adaptation for s in complete if s.adaptation]),
         interrupted=True if interrupted else None,
         programs=_programs(complete),

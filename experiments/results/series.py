@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple
+from dataclasses import astuple, fields
 
 import numpy as np
 
 from experiments.results.collective import write_collective
 from experiments.results.flows.statistics import write_flows
 from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, directed_links, load_rows
+from experiments.results.parts.host_links import HOST_LINKS, HostLinkRow
 from experiments.results.record import RunRecord
 from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import (
@@ -72,6 +73,8 @@ def _write_links(directory: RunDirectory, record: RunRecord) -> None:
     measured, log = record.link_loads(), record.links
     if measured is None or log is None:
         return
+    columns = [entry.name for entry in fields(HostLinkRow)]
+    directory.write_csv(HOST_LINKS, columns, map(astuple, record.host_links() or ()))
     links = directed_links(record.fabric.options.topology)
     rows = load_rows(links, [measured])
     directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, map(astuple, rows))

@@ -12,6 +12,7 @@ from experiments.results.flows.statistics import flow_doubts, flow_fractions, fl
 from experiments.results.link_loads import jain
 from experiments.results.manifest import versions
 from experiments.results.model import Latencies, LinkSummary, PacketCounts, Predicted, Summary
+from experiments.results.parts.host_links import host_link_summary
 from experiments.results.record import RunOptions, RunRecord
 from experiments.results.replications import INTERRUPTED
 from experiments.results.validity import Evidence, judge
@@ -31,6 +32,7 @@ def summarise(record: RunRecord) -> Summary:
     """Returns the result of a run, with every reason not to trust it."""
     fabric, options, received = record.fabric, record.traffic, record.result.received
     begin_s, end_s = record.window_s
+    host_links = record.host_links()
     summary = Summary(
         **vars(fabric.options.settings()),
         routing=fabric.options.routing,
@@ -50,6 +52,7 @@ def summarise(record: RunRecord) -> Summary:
         rules=fabric.rules,
         verified=record.check,
         links=_link_summary(record),
+        host_links=None if host_links is None else host_link_summary(host_links),
         fidelity=judge(_evidence(record)),
         seed=options.seed,
         versions=versions(),

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, replace
 
 from controller.occupancy.queues import QueueReader, QueueState
+from experiments.host_queues import read_host_queues
 from experiments.live_fabric import LiveFabric, open_queues
 from experiments.results.link_loads import directed_links
 from topology.addressing import switch_name
@@ -44,8 +45,8 @@ class PortDrops:
     """Packets that one port dropped since the fabric was built.
 
     Attributes:
-        link: the link that it leads to, as in LinkLoad.
-        port: number of the port.
+        link: the link that it leads to, as in LinkLoad; of a host, as `h3_1-s3`.
+        port: number of the port; of a host 0.
         queue_packets: packets that found the queue full.
         lost_packets: packets that the link lost at random, as asked for.
     """
@@ -61,7 +62,7 @@ class Drops:
     """Packets dropped by a fabric since it was built.
 
     Attributes:
-        ports: ports that dropped or lost at least one.
+        ports: ports of switches and hosts that dropped or lost at least one.
         ingress: packets that hosts may not send, dropped at their switches' ports, by the host's name.
     """
 
@@ -111,6 +112,12 @@ def count_drops(fabric: LiveFabric) -> Drops:
         PortDrops(name, place[1], states[place].dropped_packets, states[place].lost_packets)
         for place, name in _names(fabric).items()
         if place in states and (states[place].dropped_packets or states[place].lost_packets)
+    ]
+    own = read_host_queues(fabric.network)
+    ports += [
+        PortDrops(f"{host.name}-{switch_name(host.router)}", 0, own[host.name].dropped_packets, 0)
+        for host in fabric.hosts
+        if host.name in own and own[host.name].dropped_packets
     ]
     return Drops(tuple(ports), fabric.network.ingress_drops())
 

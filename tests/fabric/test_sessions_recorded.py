@@ -11,8 +11,15 @@ from conftest import one_line, polarlab, start_polarlab
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 
+# More than a host's queue holds.
+FLOOD = (
+    'h2_1 for n in 1 2 3 4; do python3 -c "import socket; s = socket.socket(2, 2); '
+    "[s.sendto(bytes(1400), ('10.0.2.1', 9)) for _ in range(100)]\" & done; wait"
+)
+
+
 def test_a_session_leaves_loads_faults_and_lines(tmp_path):
-    lines = ("fail link:s1-s5", "h1_1 ping -c 5 -i 0.3 h5_1", "restore all", "h1_1 false")
+    lines = ("fail link:s1-s5", "h1_1 ping -c 5 -i 0.3 h5_1", "restore all", FLOOD, "drops", "h1_1 false")
     words = [word for line in lines for word in ("--exec", line)]
     done = polarlab("up", "polarfly", "--q", "2", *words, "--out", "session", cwd=tmp_path)
     assert done.returncode == 1, done.stderr  # the last line fails
@@ -20,8 +27,8 @@ def test_a_session_leaves_loads_faults_and_lines(tmp_path):
     summary = json.loads((out / "summary.json").read_text())
     assert summary["pattern"] == "session"
     assert [(line["line"], line["status"]) for line in summary["lines"]] == [
-        *((line, 0) for line in lines[:3]),
-        (lines[3], 1),
+        *((line, 0) for line in lines[:-1]),
+        (lines[-1], 1),
     ]
     ping = summary["lines"][1]
     assert ping["ended_s"] - ping["started_s"] > 1
@@ -29,6 +36,17 @@ def test_a_session_leaves_loads_faults_and_lines(tmp_path):
         "fail link:s1-s5",
         "restore link:s1-s5",
     ]
+    with (out / "host_links.csv").open() as file:
+        hosts = {row["link"]: row for row in csv.DictReader(file)}
+    dropped = int(hosts["h2_1-s2"]["dropped_packets"])
+    assert dropped > 50
+    assert summary["host_links"]["dropped_by_hosts"] == dropped
+    assert summary["host_links"]["dropped_packets"] == sum(
+        int(row["dropped_packets"]) for row in hosts.values()
+    )
+    assert int(hosts["s3-h3_1"]["tx_bytes"]) > 1400
+    (shown,) = (line.split() for line in done.stdout.splitlines() if "h2_1-s2" in line)
+    assert shown == ["h2_1-s2", "0", str(dropped), "0"]
     with (out / "links.csv").open() as file:
         rows = list(csv.DictReader(file))
     sent = {
