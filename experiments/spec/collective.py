@@ -60,7 +60,7 @@ class CollectiveOptions:
         check_seed(self.seed)
         check_range("iterations", self.iterations, 1, 100_000)
         check_range("warmup-iterations", self.warmup_iterations, 0, 1000)
-        check_range("slices", self.slices, 1, 64 if _has_slices(name) else 1)
+        check_range("slices", self.slices, 1, 64 if COLLECTIVES[name].sliced else 1)
 
     def settings(self) -> TrafficSettings:
         """Returns the specification as results name it."""
@@ -87,7 +87,7 @@ def check_collective(collective: CollectiveOptions, fabric: FabricOptions) -> No
 
 def default_slices(name: str) -> int:
     """Returns the number of slices of a collective's vectors where none is given."""
-    return 2 if _has_slices(name) else 1
+    return 2 if COLLECTIVES[name].sliced else 1
 
 
 def default_message_bytes(name: str, ranks: int) -> tuple[int, ...]:
@@ -111,11 +111,6 @@ def _parse_bytes(text: str) -> int:
     if not match or match[2].lower() not in _UNITS:
         raise ParameterError(f"message-bytes must be like 4096, 64KiB or 1MiB, got {text!r}")
     return int(match[1]) * _UNITS[match[2].lower()]
-
-
-def _has_slices(name: str) -> bool:
-    """Returns whether a collective works on one vector, which can be sliced."""
-    return name != "all-to-all"
 
 
 def _memory_bytes(name: str, algorithm: str, ranks: int, message_bytes: int) -> int:

@@ -6,8 +6,8 @@ the detours depend on the minimal next hop alone (`topology.families.polarfly_de
 
 The paper decides for every packet: minimal, unless the output buffer toward the minimal next hop is over
 2/3 full, then the neighbour with the least occupied buffer. Here the share of detours grows while the
-minimal port's buffer is over 2/3 full and does not drain by itself, and shrinks while it is under 1/5;
-between the two it stays.
+minimal port's buffer is over 2/3 full and does not drain by itself, or is 4/5 full; it shrinks while that
+buffer is under 1/5 full and does not fill, or a detour's own buffer is over 2/3 full. Otherwise it stays.
 
 Source: PolarFly (SC22), section V-B.
 """

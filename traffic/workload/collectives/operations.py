@@ -34,11 +34,13 @@ class Collective(Protocol):
         algorithms: the algorithms by name; the first is the default.
         description: the definition, for users.
         source: the publication of its algorithms.
+        sliced: whether a vector may be cut into slices that are worked on side by side.
     """
 
     algorithms: Mapping[str, Algorithm]
     description: str
     source: str
+    sliced: bool
 
     def granule(self, ranks: int) -> int:
         """Returns the number of bytes that message sizes are multiples of.
@@ -119,6 +121,7 @@ class AllReduce:
     }
     description = "every rank ends with the sum of all ranks' vectors"
     source = "Thakur et al., IJHPCA 2005"
+    sliced = True
 
     def granule(self, _ranks: int) -> int:
         """Returns the size of an element in bytes."""
@@ -166,6 +169,7 @@ class AllToAll:
     algorithms: Mapping[str, Algorithm] = {"pairwise": pairwise}
     description = "every rank has a part of its own for every other"
     source = "Thakur et al., IJHPCA 2005, section 4.3"
+    sliced = False
 
     def granule(self, ranks: int) -> int:
         """Returns the size in bytes of one element for every rank."""
