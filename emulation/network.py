@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
-import resource
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mininet.log import lg
 from mininet.net import Mininet
 
 from emulation import requirements
@@ -36,7 +37,6 @@ from topology.base import Topology
 from topology.links import LinkSpec
 
 CONTROLLER_SOCKET = "controller"
-_OPEN_FILES = 65536
 # Nodes that are configured at a time: enough to keep all cores busy, few enough to be ended soon.
 _SIDE_BY_SIDE = 64
 
@@ -63,6 +63,19 @@ class FabricSettings:
     datapath: str
 
 
+def initialize_mininet() -> None:
+    """Has Mininet raise limits of the process and the machine, once.
+
+    In namespaces it cannot raise those of the machine, and would warn at each launch of what need not be.
+    """
+    level = lg.level
+    lg.setLevel(logging.ERROR)
+    try:
+        Mininet.init()
+    finally:
+        lg.setLevel(level)
+
+
 class FabricNetwork(Mininet):  # type: ignore[misc]
     """The Mininet network of a fabric; `launched` yields one that is taken down in any case."""
 
@@ -74,6 +87,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.run_dir = run_dir
         self._progress = progress
         self.started = False
+        initialize_mininet()
         context = SwitchContext(run_dir, settings.datapath, self.controller_target, settings.link_spec)
         super().__init__(
             topo=FabricTopo(settings.topology, settings.concentration),
@@ -83,15 +97,6 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             controller=None,
             build=False,
         )
-
-    @classmethod
-    def init(cls) -> None:
-        """Raises the process's limit of open files; Mininet's version also changes the machine's settings."""
-        cls.inited = True
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        limit = max(hard, _OPEN_FILES)
-        with contextlib.suppress(ValueError, OSError):  # the present limit may do
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
     @property
     def controller_target(self) -> str:

@@ -9,11 +9,13 @@ import sys
 from collections.abc import Sequence
 
 from polarlab.cli.error_log import write_log
+from polarlab.cli.error_stream import print_line
 from topology.exit_status import Status, Terminated, internal_text, known_status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
+    status = int(Status.DONE)
     _open_closed_streams()
     _add_administration_folders()
     for number in END_SIGNALS:
@@ -29,9 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # The reader of the output has ended (`polarlab ... | head`): nothing more can be printed.
+        # The reader of the output has ended (`polarlab ... | head`): nothing more can be printed. Output is
+        # written when the command is done, or where there is much of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Status.DONE
+        return status
     except (Exception, KeyboardInterrupt, Terminated) as error:  # the command's outermost boundary
         return _report(error)
 
@@ -71,7 +74,7 @@ def _report(error: BaseException) -> int:
     if known:
         status, line = known
         # Names that users give may have line ends.
-        print(f"polarlab: {' '.join(line.splitlines())}", file=sys.stderr)
+        print_line(f"polarlab: {' '.join(line.splitlines())}")
         return status
-    print(f"polarlab: {internal_text(error)} (details in {write_log(error)})", file=sys.stderr)
+    print_line(f"polarlab: {internal_text(error)} (details in {write_log(error)})")
     return Status.INTERNAL

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict
 
 from experiments.events.base import Event, Ongoing
+from polarlab.cli.error_stream import print_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -79,7 +80,7 @@ class ConsoleProgress:
     def _line(self, text: str) -> None:
         self.rest()
         self._last_line_s = time.monotonic()
-        print(f"[{self._last_line_s - self._started_s:6.1f} s] {text}", file=sys.stderr, flush=True)
+        print_line(f"[{self._last_line_s - self._started_s:6.1f} s] {text}")
 
     def _expect(self, text: str, fraction: float | None) -> None:
         """Has an activity shown once it has taken long, or at once where there is a bar already."""

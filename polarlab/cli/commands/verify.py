@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 from polarlab.cli.console import print_result
+from polarlab.cli.error_stream import print_line
 from polarlab.cli.progress import shown_if_long
 from topology.exit_status import Status
 
@@ -112,4 +112,4 @@ def _print_faults(plan: RoutePlan, proof: Proof) -> None:
     if len(plan.unprotected) > MAX_LISTED_FAULTS:
         lines.append(f"only the first {MAX_LISTED_FAULTS} such pairs are printed; --json has all")
     for line in lines:
-        print(f"polarlab: {line}", file=sys.stderr)
+        print_line(f"polarlab: {line}")

@@ -1,7 +1,9 @@
 """Progress on standard error: lines with seconds, and a bar on a terminal for all that takes long."""
 
 import io
+import os
 import re
+import subprocess
 import sys
 import time
 
@@ -113,3 +115,34 @@ def test_the_line_after_the_last_packet_tells_of_no_rate_that_fades():
     assert str(TrafficDraining(12.34, 1200, 840.0)) == (
         "12.3 s: sending has ended; waiting for those of about 1200 packets that are not lost, p99 840 ms"
     )
+
+
+NOBODY_READS = """
+import sys
+from experiments.events.bringup import PairCheckPassed
+from polarlab.cli import main as entry, parser
+from polarlab.cli.progress import ConsoleProgress
+
+def run(arguments):
+    with ConsoleProgress() as progress:
+        for number in range(3):
+            progress(PairCheckPassed(4))
+    print("the result")
+    open(sys.argv[1], "w").close()
+    return 1
+
+parser.run = run
+sys.exit(entry.main())
+"""
+
+
+def test_a_command_goes_on_when_nobody_reads_its_progress(tmp_path):
+    """`polarlab run ... 2>&1 | head -4`: the work goes on, and the status is its own."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = tmp_path / "done"
+    command = [sys.executable, "-c", NOBODY_READS, str(done)]
+    status = subprocess.run(command, stdout=writer, stderr=writer, check=False).returncode
+    os.close(writer)
+    assert done.exists()
+    assert status == 1
