@@ -8,7 +8,7 @@ from experiments.comparison.model import Comparison, Value
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.model import Summary
 from experiments.results.open import Run
-from experiments.results.parts.flows import flow_results
+from experiments.results.parts.flows import ALL, flow_results
 from experiments.results.parts.replications import Interval
 
 
@@ -59,7 +59,9 @@ def _intervals(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
     """Returns the half widths of the intervals of those results that are means over replications."""
     tables = [vars(summary.repeat) if summary.repeat else {} for summary in summaries]
     names = dict.fromkeys(n for table in tables for n, value in table.items() if isinstance(value, Interval))
-    return {name: [getattr(table.get(name), "ci95", None) for table in tables] for name in names}
+    halves = {name: [getattr(table.get(name), "ci95", None) for table in tables] for name in names}
+    # Means of TCP flows are compared by class, and those of all flows have intervals.
+    return halves | {f"{name}, {ALL}": halves[name] for name in names if name.startswith(("fct", "slowdown"))}
 
 
 def _by_size(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:

@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 
 from experiments.comparison.model import ComparedPoint, Comparison
 from experiments.figures.collective import size_axis
+from experiments.figures.flow_classes import compared_classes, draw_classes_compared
 from experiments.figures.style import (
     DARK,
     INVALID,
@@ -54,8 +55,9 @@ _LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
 def draw_comparison(comparison: Comparison, path: Path) -> None:
     """Draws results side by side into a new file.
 
-    Of runs offered and accepted traffic, loss and latency, of collectives their bandwidth over message size;
-    of sweeps accepted traffic and latency over offered; of failovers losses and silences.
+    Of runs offered and accepted traffic, loss and latency, of collectives their bandwidth over message size,
+    of TCP flows their slowdown by class of sizes; of sweeps accepted traffic and latency over offered; of
+    failovers losses and silences.
 
     Raises:
         UsageError: the file exists, has no folder, or does not end with .png or .svg.
@@ -64,6 +66,8 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
     format_ = check_figure(path)
     if comparison.kind == "sweeps":
         figure = _sweeps(comparison)
+    elif compared_classes(comparison):
+        figure = draw_classes_compared(comparison)
     elif comparison.collectives and all(comparison.collectives):
         figure = _collectives(comparison)
     else:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from experiments.figures.flow_classes import QUANTILES, draw_class_panel
 from experiments.figures.style import (
     DARK,
     LIGHT,
@@ -47,12 +48,16 @@ def plot_replications(run: Run) -> list[Path]:
     if repeat is None or not panels:
         return []
     valid = [entry.summary.fidelity.valid for entry in run.replications]
-    figure = new_figure((2.9 * len(panels) + 0.6, 4.2))
-    for axes, (interval, label) in zip(
-        figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
-    ):
+    quantiles = QUANTILES if run.summary.flows else ()
+    widths = [1.0] * len(panels) + [2.0] * len(quantiles)
+    figure = new_figure((2.9 * len(panels) + 4.4 * len(quantiles) + 0.6, 4.2))
+    places = figure.subplots(1, len(widths), squeeze=False, width_ratios=widths)[0]
+    for axes, (interval, label) in zip(places, panels, strict=False):
         _panel(axes, interval, [str(seed) for seed in repeat.seeds], valid)
         axes.set(xlabel="seed", ylabel=label)
+    for axes, (quantile, name) in zip(places[len(panels) :], quantiles, strict=True):
+        draw_class_panel(axes, run.replications, quantile)
+        axes.set(xlabel="flow size", ylabel=f"slowdown, {name}")
     _legend(figure, all(valid))
     set_title(figure, heading(run.summary))
     return save_figure(figure, run.folder, "replications")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from experiments.codec import plain
 from experiments.figures.replications import plot_replications
 from experiments.figures.run import plot_single
@@ -19,6 +21,7 @@ from experiments.report.model import (
 )
 from experiments.results.model import Summary
 from experiments.results.open import Run
+from experiments.results.parts.flows import class_rows
 from experiments.results.parts.replications import Interval, Replications
 from experiments.results.text import readable
 
@@ -35,9 +38,12 @@ def run_page(results: Run) -> Page:
     """
     summary = results.summary
     values = {n: v for n, v in plain(summary).items() if n not in ("faults", "repeat")}
+    if summary.flows:
+        values["flows"] = {n: v for n, v in values["flows"].items() if n != "classes"}
     return Page(
-        f"{fabric_name(results.manifest)}: {summary.pattern} under {summary.routing}",
+        f"{fabric_name(results.manifest)}: {_traffic(summary)} under {summary.routing}",
         (
+            *_flows(summary),
             *(_replications(results, summary.repeat) if summary.repeat else (_figures(results),)),
             *event_section(summary.faults.events if summary.faults else ()),
             *_links(results),
@@ -45,6 +51,28 @@ def run_page(results: Run) -> Page:
             *manifest_sections(results.manifest),
         ),
     )
+
+
+def _traffic(summary: Summary) -> str:
+    """Returns the traffic for a title: the pattern, of TCP flows also their sizes and their load."""
+    if summary.flows is None:
+        return summary.pattern
+    if summary.flows.flow_file is not None:
+        return f"TCP flows of {Path(summary.flows.flow_file).name}"
+    return f"{summary.flows.flow_sizes} TCP flows at load {summary.load:g}, {summary.pattern} pattern,"
+
+
+def _flows(summary: Summary) -> tuple[Section, ...]:
+    """Returns the slowdowns and completion times of TCP flows by size; none of other traffic."""
+    flows = summary.flows
+    if flows is None:
+        return ()
+    note = f"{flows.completed} of {flows.started} flows were completed, with {flows.tcp} congestion control. "
+    note += "Times and slowdowns are those of completed flows"
+    note += ", means over all seeds." if summary.repeat else "."
+    rows = class_rows((*flows.classes, flows.together))
+    table = table_of([{n: readable(value) for n, value in row.items()} for row in rows], ("flow size",))
+    return (Section("TCP flows by size", note, table),)
 
 
 def _replications(results: Run, repeat: Replications) -> tuple[Section, ...]:

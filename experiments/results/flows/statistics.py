@@ -31,8 +31,8 @@ FLOW_COLUMNS: Columns = {
     "received_bytes": "payload that arrived",
     "resent_bytes": "payload that was sent again",
 }
-# Upper ends of the classes of sizes in bytes.
-CLASSES = ((10_000, "< 10 KB"), (100_000, "< 100 KB"), (1_000_000, "< 1 MB"), (None, ">= 1 MB"))
+# Classes of sizes: the bytes below which they end, and their names.
+CLASSES = ((10_000, "< 10 KB"), (100_000, "10-100 KB"), (1_000_000, "100 KB-1 MB"), (None, ">= 1 MB"))
 # A flow is clearly faster than its ideal below this slowdown; so many may be.
 BELOW_IDEAL = 0.95
 MOST_BELOW_IDEAL = 0.01

@@ -8,6 +8,9 @@ from typing import Any
 
 from experiments.codec import omitted
 
+# All flows beside the classes of their sizes, in tables and comparisons.
+ALL = "all"
+
 
 @dataclass(frozen=True)
 class Quantiles:
@@ -28,7 +31,7 @@ class FlowClass:
     """Measured flows of one class of sizes.
 
     Attributes:
-        name: class, as `< 10 KB`; 1 KB is 1,000 bytes.
+        name: range of the sizes, as `10-100 KB`: from 10,000 bytes to less than 100,000.
         flows: flows that started in the measured window.
         completed: of these, flows whose last byte arrived before the run's end.
         bytes: payload of these flows in bytes, complete or not.
@@ -102,6 +105,12 @@ class FlowSummary:
     flow_file: str | None = omitted()
     drain_s: float = 0.0
 
+    @property
+    def together(self) -> FlowClass:
+        """The class of all flows, whatever their sizes."""
+        payload = sum(entry.bytes for entry in self.classes)
+        return FlowClass(ALL, self.started, self.completed, payload, self.fct_ms, self.slowdown)
+
 
 def class_rows(classes: Sequence[FlowClass]) -> list[dict[str, Any]]:
     """Returns the rows of a table of classes of sizes, for people."""
@@ -115,10 +124,14 @@ def class_rows(classes: Sequence[FlowClass]) -> list[dict[str, Any]]:
 
 
 def flow_results(flows: FlowSummary) -> dict[str, float | None]:
-    """Returns counts, slowdowns and times by name, as comparisons show them."""
-    results: dict[str, float | None] = {name: getattr(flows, name) for name in ("started", "unfinished")}
-    parts = [("all", flows.slowdown, flows.fct_ms)]
-    parts += [(entry.name, entry.slowdown, entry.fct_ms) for entry in flows.classes]
-    for name, slowdown, _ in parts:
-        results |= {f"slowdown_{key}, {name}": value for key, value in vars(slowdown).items()}
-    return results | {f"fct_mean_ms, {name}": fct_ms.mean for name, _, fct_ms in parts}
+    """Returns counts, slowdowns and times of all flows and by class, as comparisons show them."""
+    counts: dict[str, float | None] = {}
+    slowdowns: dict[str, float | None] = {}
+    times: dict[str, float | None] = {}
+    for part in (flows.together, *flows.classes):
+        left = part.flows - part.completed
+        amounts = {"started": part.flows, "completed": part.completed, "unfinished": left}
+        counts |= {f"flows_{key}, {part.name}": value for key, value in amounts.items()}
+        slowdowns |= {f"slowdown_{key}, {part.name}": value for key, value in vars(part.slowdown).items()}
+        times |= {f"fct_{key}_ms, {part.name}": value for key, value in vars(part.fct_ms).items()}
+    return counts | slowdowns | times

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from controller.occupancy.queues import QueueState
 from experiments.comparison.compare import compare
+from experiments.figures.comparison import draw_comparison
 from experiments.figures.flows import NONE_COMPLETED
 from experiments.figures.plot import plot_results
 from experiments.flows.runs import stable_minimum
@@ -133,7 +134,7 @@ def test_flows_of_the_window_count_by_class_and_none_is_dropped(record):
     assert (flows.started, flows.completed, flows.unfinished, flows.warmup) == (4, 3, 1, 1)
     assert [(entry.name, entry.flows, entry.completed) for entry in flows.classes] == [
         ("< 10 KB", 2, 2),
-        ("< 100 KB", 1, 1),
+        ("10-100 KB", 1, 1),
         (">= 1 MB", 1, 0),
     ]
     small, _, large = flows.classes
@@ -271,9 +272,55 @@ def test_times_of_the_empty_fabric_are_the_least_of_several_rounds():
 
 def test_routings_stand_side_by_side(tmp_path, record):
     folders = [written(tmp_path / name, record) for name in ("one", "two")]
-    results = compare(folders).results
+    comparison = compare(folders)
+    results = comparison.results
     assert results["slowdown_p99, < 10 KB"] == pytest.approx([4.0, 4.0], abs=1e-3)
-    assert results["started"] == [4, 4]
+    assert results["flows_started, all"] == [4, 4]
+    assert results["flows_unfinished, >= 1 MB"] == [1, 1]
+    assert results["fct_p99_ms, all"] == pytest.approx([1.5 * ideal_ms(50_000)] * 2, abs=1e-3)
+    assert results["fct_p50_ms, >= 1 MB"] == [None, None]
+    assert not {*results} & {*comparison.same, *comparison.differing}  # a name is that of one row
+
+
+def test_a_figure_has_the_slowdowns_of_routings_side_by_side_by_class(tmp_path, record, figures):
+    options = replace(record.fabric.options, routing="ugal")
+    other = replace(record, fabric=replace(record.fabric, options=options))
+    folders = [written(tmp_path / "one", record), written(tmp_path / "two", other)]
+    draw_comparison(compare(folders), tmp_path / "both.png")
+    (figure,) = figures.values()
+    assert [axes.get_title() for axes in figure.axes] == ["slowdown, median", "slowdown, 99th percentile"]
+    names = [label.get_text().replace("\n", "") for label in figure.axes[0].get_xticklabels()]
+    assert names == ["< 10 KB", "10-100 KB", ">= 1 MB", "all"]
+    heights = [bar.get_height() for bar in figure.axes[1].patches]
+    assert heights[:2] == pytest.approx([4.0, 1.5], abs=1e-3)
+    assert {text.get_text() for text in figure.legends[0].get_texts()} >= {"one (min)", "two (ugal)"}
+    assert "-" in [text.get_text() for text in figure.axes[0].texts]  # no flow of that class was completed
+
+
+def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record, figures):
+    folder = tmp_path / "run"
+    for seed in (1, 2):
+        written(folder / f"seed-{seed}", replace(record, traffic=replace(record.traffic, seed=seed)))
+    both = combine([summarise(record), replace(summarise(record), seed=2)], 2)
+    directory = RunDirectory(folder, go_on=True)
+    directory.write_record(MANIFEST, run_manifest(record.fabric, record.traffic.settings(), 1))
+    directory.write_record(SUMMARY, both)
+    plot_results(folder)
+    labels = [axes.get_ylabel() for axes in figures["replications.png"].axes]
+    assert labels[-2:] == ["slowdown, median", "slowdown, 99th percentile"]
+    assert not any("latency" in label for label in labels)
+    drawn = [
+        line.get_ydata() for line in figures["replications.png"].axes[-1].lines if line.get_marker() == "o"
+    ]
+    assert drawn[0] == pytest.approx([4.0, 4.0], abs=1e-3)
+    assert "means over all seeds" in write_report(folder).read_text()
+
+
+def test_a_report_of_flows_has_their_kind_in_its_title_and_begins_with_their_classes(tmp_path, record):
+    page = write_report(written(tmp_path / "run", record)).read_text()
+    assert "web-search TCP flows at load 0.4, uniform pattern, under min" in page
+    table, figure = page.index("10-100 KB"), page.index("data:image/svg")
+    assert page.index("TCP flows by size") < table < figure
 
 
 def test_replications_add_flows_up_and_average_slowdowns(record):
