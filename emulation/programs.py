@@ -23,9 +23,19 @@ LISTEN_TIMEOUT_S = 5.0
 _LOOK_EVERY_S = 0.02
 _END_GRACE_S = 2.0
 _READ_BYTES = 1 << 16
+_DISCARD_BYTES = 1 << 20
 # Between two readings of all pipes: a program that writes without end takes no more of the machine than this.
 _READ_EVERY_S = 0.002
 _SHELL = "bash"  # as at the prompt
+
+
+def syntax_error(command: str) -> str | None:
+    """Returns what the shell finds wrong with a command line, without running it; None if nothing."""
+    done = subprocess.run([_SHELL, "-n", "-c", command], capture_output=True, text=True, check=False)
+    if not done.returncode:
+        return None
+    text = (done.stderr.strip().splitlines() or ["a syntax error"])[0]
+    return text.removeprefix(f"{_SHELL}: -c: ").removeprefix("line 1: ")
 
 
 class OutputFile:
@@ -40,6 +50,7 @@ class OutputFile:
         self.path, self.pipe = path, pipe
         self.total_bytes = self._kept_bytes = 0
         self._file: IO[bytes] | None = path.open("wb")
+        self._nowhere: int | None = None
         os.set_blocking(pipe.fileno(), False)
 
     @property
@@ -50,6 +61,8 @@ class OutputFile:
     def take(self) -> bool:
         """Reads the content of the pipe; returns False at its end."""
         try:
+            if self._kept_bytes >= OUTPUT_BYTES:
+                return self._discard()
             content = os.read(self.pipe.fileno(), _READ_BYTES)
         except BlockingIOError:
             return True
@@ -63,6 +76,14 @@ class OutputFile:
             except OSError:  # the disk is full
                 self._close()
         return bool(content)
+
+    def _discard(self) -> bool:
+        """Empties the pipe without a copy of its content; returns False at its end."""
+        if self._nowhere is None:
+            self._nowhere = os.open(os.devnull, os.O_WRONLY)
+        taken = os.splice(self.pipe.fileno(), self._nowhere, _DISCARD_BYTES, flags=os.SPLICE_F_NONBLOCK)
+        self.total_bytes += taken
+        return taken > 0
 
     def finish(self) -> None:
         """Takes the rest that is in the pipe, and says at the file's end if it is not all."""
@@ -78,6 +99,9 @@ class OutputFile:
                 self._file.write(text.encode())
         self._close()
         self.pipe.close()
+        if self._nowhere is not None:
+            os.close(self._nowhere)
+            self._nowhere = None
 
     def _close(self) -> None:
         if self._file:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from experiments.events.base import Event, Ongoing
 
+_MOST_NAMED = 3
+
 
 @dataclass(frozen=True)
 class ServerNotListening(Event):
@@ -15,6 +17,18 @@ class ServerNotListening(Event):
 
     def __str__(self) -> str:
         return f"`{self.line}` does not listen yet; the other programs start without it"
+
+
+@dataclass(frozen=True)
+class ServerEnded(Event):
+    """A server has ended before the others start; what it said last follows behind a colon."""
+
+    line: str
+    status: int
+    last: str
+
+    def __str__(self) -> str:
+        return f"`{self.line}` ended before the other programs started, with status {self.status}{self.last}"
 
 
 @dataclass(frozen=True)
@@ -32,11 +46,15 @@ class ProgramsProgress(Ongoing):
     """Programs that are waited for, some seconds after the start of the traffic."""
 
     seconds: float
-    running: int
+    lines: tuple[str, ...]
     timeout_s: float
 
     def __str__(self) -> str:
-        return f"{self.seconds:.1f} s: {self.running} programs run, {self.timeout_s:g} s at the longest"
+        # The host and the name of the program, as in `h1_1 iperf3`.
+        names = [" ".join(line.split()[:2]) for line in self.lines]
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        named = ", ".join(names[:_MOST_NAMED]) + more
+        return f"{self.seconds:.1f} s of at most {self.timeout_s:g} s: {named}"
 
 
 @dataclass(frozen=True)

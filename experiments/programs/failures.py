@@ -10,17 +10,17 @@ _MOST_CHARACTERS = 200
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 
 
-def failure_text(record: ProgramRecord, folder: Path) -> str:
+def failure_text(record: ProgramRecord, folder: Path, timeout_s: float) -> str:
     """Returns a sentence on a program that failed, with its last word.
 
     Args:
         record: the program.
         folder: the folder of the run.
+        timeout_s: longest time of a program in s.
     """
     line = f"`{record.line}`"
     if record.timed_out:
-        lasted_s = (record.ended_s or 0.0) - record.started_s
-        return f"{line} had not ended after {lasted_s:.1f} s and was ended; --exec-timeout gives it longer"
+        return f"{line} had not ended after {timeout_s:g} s and was ended; --exec-timeout gives it longer"
     last = last_line(folder / record.errors)
     if record.status in (_NOT_EXECUTABLE, _NOT_FOUND):
         return f"{line} could not be run (status {record.status}){last}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,9 +11,15 @@ from pathlib import Path
 
 from emulation.programs import NodeProgram, ProgramSupervisor, wait_until_listening
 from experiments.events.base import Notify
-from experiments.events.programs import ProgramFailed, ProgramsProgress, ProgramsStarted, ServerNotListening
+from experiments.events.programs import (
+    ProgramFailed,
+    ProgramsProgress,
+    ProgramsStarted,
+    ServerEnded,
+    ServerNotListening,
+)
 from experiments.live_fabric import LiveFabric
-from experiments.programs.failures import failure_text
+from experiments.programs.failures import failure_text, last_line
 from experiments.results.parts.programs import ProgramRecord
 from experiments.spec.programs import NO_OPTIONS, Program, ProgramOptions
 from traffic.metrics.measurements import Clock
@@ -47,7 +54,10 @@ class RunningPrograms:
         self._running: dict[int, NodeProgram] = {}  # by the program's place among all
         self._timed_out: set[int] = set()
         self._stopped: set[int] = set()
+        self._told: set[int] = set()  # servers whose early end was told
         self._start_s = time.monotonic()
+        self._over = threading.Event()
+        self._guard = threading.Thread(target=self._end_in_time, daemon=True)
 
     def __enter__(self) -> RunningPrograms:
         if self._options.programs:
@@ -61,6 +71,7 @@ class RunningPrograms:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self._stop_guard()
         self._opened.close()
 
     def start(self, clock: Clock) -> None:
@@ -71,37 +82,36 @@ class RunningPrograms:
                 self._start(place, program)
         if self._options.programs:
             self._notify(ProgramsStarted(len(self._options.programs)))
+            self._guard.start()
 
     def wait(self) -> bool:
-        """Returns when all programs but servers have ended, those that never end after their longest time.
+        """Returns when all programs but servers have ended, by themselves or at their longest time.
 
         Returns:
             Whether Ctrl-C ended them early.
         """
-        latest_s = self._start_s + self._options.timeout_s
         try:
-            while waiting := self._waiting():
-                now_s = time.monotonic()
-                if now_s >= latest_s:
-                    self._timed_out |= waiting.keys()
-                    self._supervisor.end(waiting.values())
-                    break
-                self._notify(ProgramsProgress(now_s - self._start_s, len(waiting), self._options.timeout_s))
-                time.sleep(min(_LOOK_EVERY_S, latest_s - now_s))
+            while (waiting := self._waiting()) and self._guard.is_alive():
+                lines = tuple(self._options.programs[place].line for place in waiting)
+                seconds = time.monotonic() - self._start_s
+                self._notify(ProgramsProgress(seconds, lines, self._options.timeout_s))
+                time.sleep(_LOOK_EVERY_S)
         except (KeyboardInterrupt, SystemExit):
             return True
         return False
 
     def end(self) -> None:
         """Ends all programs that still run, servers among them, and tells of those that failed."""
+        self._stop_guard()
         left = {place: program for place, program in self._running.items() if program.running}
         self._stopped |= left.keys() - self._timed_out
         if left:
             self._supervisor.end(left.values())
         self._opened.close()
-        for record in self.records():
+        for place in sorted(self._running.keys() - self._told):
+            record = self._record(place)
             if record.failed:
-                self._notify(ProgramFailed(failure_text(record, self._folder)))
+                self._notify(ProgramFailed(failure_text(record, self._folder, self._options.timeout_s)))
 
     @property
     def ended_s(self) -> float:
@@ -138,6 +148,10 @@ class RunningPrograms:
         for place, running in self._running.items():
             if running in silent:
                 self._notify(ServerNotListening(servers[place].line))
+            elif not running.running:
+                self._told.add(place)
+                last = last_line(self._folder / FOLDER / running.errors.path.name)
+                self._notify(ServerEnded(servers[place].line, running.status or 0, last))
 
     def _start(self, place: int, program: Program) -> None:
         name = f"{place + 1}-{program.host}"
@@ -147,6 +161,19 @@ class RunningPrograms:
             self._folder / FOLDER / f"{name}.out",
             self._folder / FOLDER / f"{name}.err",
         )
+
+    def _end_in_time(self) -> None:
+        """Ends the programs that run for longer than they may, while traffic goes on."""
+        if self._over.wait(max(0.0, self._start_s + self._options.timeout_s - time.monotonic())):
+            return
+        waiting = self._waiting()
+        self._timed_out |= waiting.keys()
+        self._supervisor.end(waiting.values())
+
+    def _stop_guard(self) -> None:
+        self._over.set()
+        if self._guard.is_alive():
+            self._guard.join()
 
     def _waiting(self) -> dict[int, NodeProgram]:
         """Returns the programs that run and are waited for."""

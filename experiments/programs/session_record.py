@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 
 from experiments.cpu_monitor import CpuMonitor
 from experiments.events.base import Notify
@@ -53,7 +54,10 @@ class SessionRecorder:
         self._modified = fabric.controller.groups_modified
         self._lines: list[PromptLine] = []
         self._faults: list[InjectedFault] = []
-        directory.write_record(MANIFEST, run_manifest(fabric, self._traffic.settings(), self._traffic.seed))
+        # Nothing is scheduled: what failed is known at the end.
+        settings = replace(self._traffic.settings(), faults=None)
+        self._manifest = run_manifest(fabric, settings, self._traffic.seed)
+        directory.write_record(MANIFEST, self._manifest)
 
     def __enter__(self) -> SessionRecorder:
         self._cpu = self._opened.enter_context(CpuMonitor())
@@ -112,6 +116,9 @@ class SessionRecorder:
             troubles=tuple(f"{process} ended in the session" for process in self._fabric.ended_processes()),
             lines=tuple(self._lines),
         )
+        happened = tuple(f"{fault.time_s:g} {fault.fault}" for fault in self._faults)
+        traffic = replace(self._manifest.traffic, faults=happened)
+        self._directory.write_record(MANIFEST, replace(self._manifest, traffic=traffic))
         self._directory.write_record(SUMMARY, summarise(record))
         write_series(self._directory, record)
         self._notify(ResultsWritten(self._directory.path, interrupted=interrupted))

@@ -45,7 +45,7 @@ class TrafficSettings:
         warmup_s: seconds before the measured window, at most, if `steady`.
         duration_s: seconds of the measured window.
         seed: seed of the random generator.
-        faults: fault schedule, a line for each fault.
+        faults: fault schedule, a line for each fault; of a session what failed and was restored, and when.
         arrivals: arrival process.
         steady: whether the warm-up ends when the throughput is steady.
         programs: programs of the user, a line for each.

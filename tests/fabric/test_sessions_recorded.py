@@ -56,7 +56,12 @@ def test_a_session_leaves_loads_faults_and_lines(tmp_path):
     assert sent["s1-s5"] == 0
     assert carried >= 5 * 2 * 98 * 2  # there and back, around the link
     assert (out / "throughput.png").stat().st_size > 10_000
-    assert json.loads((out / "manifest.json").read_text())["routing"] == "min"
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["routing"] == "min"
+    assert [line.split(maxsplit=1)[1] for line in manifest["traffic"]["faults"]] == [
+        "fail link:s1-s5",
+        "restore link:s1-s5",
+    ]
     assert polarlab("report", "session", cwd=tmp_path).returncode == 0
 
 

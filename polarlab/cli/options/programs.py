@@ -57,13 +57,19 @@ def read_program_options(arguments: argparse.Namespace, fabric: FabricOptions) -
     """Returns the programs of the user.
 
     Raises:
-        UsageError: a line is not a program, a host does not exist, or --exec-timeout stands alone.
+        UsageError: a line is not a program, bash cannot read it, a host does not exist, or --exec-timeout
+            stands alone.
     """
+    from emulation.programs import syntax_error
+
     programs = [parse_program(line, fabric.topology, fabric.hosts) for line in arguments.programs]
     if arguments.exec_file is not None:
         programs += read_programs(arguments.exec_file, fabric.topology, fabric.hosts)
     if arguments.exec_timeout is not None and not programs:
         raise UsageError("--exec-timeout is for programs; give --exec or --exec-file, or leave it out")
+    for program in programs:
+        if error := syntax_error(program.command):
+            raise UsageError(f"program must be a command line of bash, got `{program.line}`: {error}")
     return ProgramOptions(tuple(programs), value_or(arguments.exec_timeout, DEFAULT_TIMEOUT_S))
 
 

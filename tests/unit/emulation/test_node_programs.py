@@ -98,3 +98,15 @@ def test_servers_that_do_not_listen_or_have_ended_hold_nobody_up(started, monkey
     silent, gone = started("sleep 600"), started("true")
     ended(gone)
     assert wait_until_listening([silent, gone]) == [silent]
+
+
+def test_output_that_is_not_kept_is_not_read(monkeypatch, tmp_path):
+    monkeypatch.setattr(programs, "in_namespaces_of", lambda _pid, argv: argv)
+    monkeypatch.setattr(programs, "OUTPUT_BYTES", 100_000)
+    read, real = [], os.read
+    monkeypatch.setattr(os, "read", lambda number, most: read.append(real(number, most)) or read[-1])
+    with ProgramSupervisor() as supervisor:
+        program = supervisor.start(0, "head -c 5000000 /dev/zero", tmp_path / "out", tmp_path / "err")
+        assert ended(program) == 0
+    assert program.output.total_bytes == 5_000_000
+    assert sum(map(len, read)) < 1_000_000

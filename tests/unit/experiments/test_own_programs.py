@@ -1,13 +1,20 @@
 """A user's programs: their specification, and runs whose traffic is theirs alone."""
 
+import os
+import time
+from collections import defaultdict
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from records import run_manifest, summary, write
 
+from emulation import programs as node_programs
 from experiments.comparison.compare import compare
+from experiments.events.programs import ProgramsProgress
 from experiments.figures.plot import plot_results
 from experiments.programs.failures import failure_text
+from experiments.programs.running import ProgramPlan, RunningPrograms
 from experiments.report.page import write_report
 from experiments.results.parts.programs import ProgramRecord, PromptLine
 from experiments.results.replications import combine
@@ -22,6 +29,7 @@ from experiments.spec.programs import (
 )
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
+from traffic.metrics.measurements import Clock
 
 ER2 = PolarFly(2)
 RECORD = ProgramRecord(
@@ -102,7 +110,7 @@ def test_manifests_name_the_programs():
         ({"status": 127}, "`h1_1 iperf3 -c h5_1` could not be run (status 127): line 1: not found"),
         ({"status": 1}, "ended with status 1: line 1: not found"),
         ({"status": -11}, "was ended by signal 11"),
-        ({"status": None, "timed_out": True}, "had not ended after 5.1 s"),
+        ({"status": None, "timed_out": True}, "had not ended after 5 s"),
     ],
 )
 def test_a_failure_is_told_with_the_programs_last_words(tmp_path, changes, words):
@@ -110,7 +118,7 @@ def test_a_failure_is_told_with_the_programs_last_words(tmp_path, changes, words
     (tmp_path / RECORD.errors).write_text("starting\nline 1: not found\n\n")
     failed = replace(RECORD, **changes)
     assert failed.failed
-    assert words in failure_text(failed, tmp_path)
+    assert words in failure_text(failed, tmp_path, 5.0)
 
 
 def test_a_program_that_polarlab_ended_has_not_failed():
@@ -158,6 +166,50 @@ def test_a_session_is_drawn_with_its_lines(run):
     lines = (PromptLine("h1_1 ping -c 1 h5_1", 0, 1.0, 2.0),)
     write(run, SUMMARY, summary(pattern="session", **NOTHING, lines=lines))
     assert {path.stem for path in plot_results(run)} == {"throughput"}
+
+
+class OneNamespace:
+    """A fabric all of whose nodes are in this process's namespaces."""
+
+    def __init__(self):
+        self.network = defaultdict(lambda: SimpleNamespace(pid=os.getpid()))
+
+
+def running_programs(monkeypatch, folder, events, *lines, **options):
+    """Returns programs that run here."""
+    monkeypatch.setattr(node_programs, "in_namespaces_of", lambda _pid, argv: argv)
+    given = ProgramOptions(tuple(parse_program(line, ER2, 1) for line in lines), **options)
+    return RunningPrograms(OneNamespace(), ProgramPlan(given, lambda _seed: folder), 1, events.append)
+
+
+def test_a_program_is_ended_at_its_time_while_traffic_goes_on(monkeypatch, tmp_path):
+    events = []
+    with running_programs(monkeypatch, tmp_path, events, "h1_1 sleep 600", timeout_s=0.3) as running:
+        running.start(Clock(time.monotonic_ns(), time.time_ns()))
+        deadline = time.monotonic() + 20
+        while running.records()[0].ended_s is None:  # nobody waits for it
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert not running.wait()
+        running.end()
+    assert (running.records()[0].timed_out, running.records()[0].status) == (True, None)
+    assert str(events[-1]).startswith("`h1_1 sleep 600` had not ended after 0.3 s and was ended")
+
+
+def test_a_server_that_ends_at_once_is_told_in_one_line(monkeypatch, tmp_path):
+    events, lines = [], ("h5_1 echo in use >&2; exit 3 &", "h1_1 true")
+    with running_programs(monkeypatch, tmp_path, events, *lines) as running:
+        running.start(Clock(time.monotonic_ns(), time.time_ns()))
+        running.wait()
+        running.end()
+    told = [str(event) for event in events if "h5_1" in str(event)]
+    assert told == [f"`{lines[0]}` ended before the other programs started, with status 3: in use"]
+
+
+def test_the_progress_names_the_programs():
+    lines = tuple(f"h{n}_1 iperf3 -c h9_1" for n in range(1, 6))
+    text = str(ProgramsProgress(2.0, lines, 300))
+    assert text == "2.0 s of at most 300 s: h1_1 iperf3, h2_1 iperf3, h3_1 iperf3 and 2 more"
 
 
 def test_replications_name_the_programs_of_each():

@@ -26,6 +26,8 @@ from topology.exit_status import Status
         ("--faults /nowhere", "/nowhere"),
         ("--exec 'h8_1 true'", "h1_1 to h7_1, or a switch, s1 to s7, got 'h8_1 true'"),
         ("--exec h1_1", "a host and a command, as `h1_1 hostname`, got 'h1_1'"),
+        ('--exec "h1_1 \'unclosed"', "command line of bash, got `h1_1 'unclosed`: unexpected EOF"),
+        ("--exec 'h1_1 true | | false'", "syntax error near"),
         ("--exec 'h1_1 nc -l 1 &'", "more than servers"),
         ("--exec-file /nowhere", "/nowhere cannot be read"),
         ("--exec-timeout 5", "--exec-timeout is for programs"),
