@@ -213,7 +213,7 @@ def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[in
         opened: what closes the sockets.
 
     Returns:
-        Datapath id -> its queues, of the ports to other switches and to hosts.
+        Datapath id -> its queues, of the ports to other switches and to hosts whose interfaces exist.
 
     Raises:
         OSError, MachineError: the machine does not let us.
@@ -223,7 +223,8 @@ def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[in
         for switch in network.switches:
             settings = switch.settings()
             sockets.enter(settings.namespace_pid)
-            ports = {socket.if_nametoindex(name): number for name, number in settings.ports}
+            numbers = {name: number for number, name in socket.if_nameindex()}
+            ports = {numbers[name]: number for name, number in settings.ports if name in numbers}
             netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
             opened.enter_context(netlink)
             switches[settings.dpid] = SwitchQueues(netlink.fileno(), ports)

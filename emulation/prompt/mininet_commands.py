@@ -82,16 +82,11 @@ class FabricCLI(NodeCLI):
         if not self.mn.waitConnected(timeout=_WAIT_S):
             raise UsageError(f"not all switches have connected within {_WAIT_S} s")
 
-    def do_switch(self, line: str) -> None:
-        """Stops a switch's program, or starts one that does not run: switch SWITCH stop|start."""
-        name, _, action = line.strip().partition(" ")
-        switches = {switch.name: switch for switch in self.mn.switches}
-        if name not in switches or action.strip() not in ("start", "stop"):
-            raise UsageError(f"switch needs the name of a switch and stop or start, got {line.strip()!r}")
-        if action.strip() == "stop":
-            switches[name].stop(deleteIntfs=False)
-        else:
-            switches[name].start(self.mn.controllers)
+    def do_x(self, line: str) -> None:
+        """Runs a graphical program of a node on this display: x NODE [COMMAND]."""
+        if line.partition(" ")[0] not in self.mn:
+            raise UsageError(f"x needs the name of a node, got {line.strip() or 'none'}")
+        super().do_x(line)
 
     def do_iperf(self, line: str) -> None:
         """Measures TCP's throughput by iperf3, with a server of its own: iperf [HOST HOST [SECONDS]]."""

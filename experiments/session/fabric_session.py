@@ -12,7 +12,7 @@ from emulation.open_vswitch import VSwitch
 from experiments.events.base import Notify, ignore
 from experiments.live_fabric import LiveFabric
 from experiments.session.background import BackgroundTraffic, TrafficOutcome, TrafficStatus
-from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads
+from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
 from experiments.session.watch import Watch
 from experiments.spec.traffic import DEFAULT_LOAD, DEFAULT_PATTERN
@@ -128,6 +128,28 @@ class FabricSession:
         self._faults.fail(element)
         return element
 
+    def stop_switch(self, switch: str) -> Element:
+        """Kills a switch's program as `hang`, and returns the element.
+
+        Raises:
+            UsageError: the fabric does not have that switch, or the switch has no power.
+        """
+        self._check_power(switch)
+        return self.hang(switch)
+
+    def start_switch(self, switch: str) -> bool:
+        """Starts the programs of a switch that were stopped, hang or ended; returns whether any had to be.
+
+        Raises:
+            UsageError: the fabric does not have that switch, or the switch has no power.
+            CommandError: it does not come up.
+        """
+        router = self._check_power(switch)
+        vswitch: VSwitch = self.fabric.network[switch].vswitch
+        ended = vswitch.daemon_killed or bool(vswitch.ended_programs())
+        self._faults.restore(Element(ElementKind.HANG, (router,)))
+        return ended
+
     def standing_failures(self) -> tuple[Element, ...]:
         """Returns the elements that have failed by `fail` or `hang` and were not restored."""
         controller = () if self.fabric.controller.running else (CONTROLLER,)
@@ -183,6 +205,14 @@ class FabricSession:
         """
         return count_drops(self.fabric)
 
+    def missing_ports(self) -> tuple[str, ...]:
+        """Returns the links of ports whose interfaces were deleted, as in LinkLoad; they are not measured.
+
+        Raises:
+            MachineError: the kernel does not let us read the queues.
+        """
+        return missing_ports(self.fabric)
+
     def path(self, source: str, destination: str) -> PathReport:
         """Returns the paths between two places, of the plan and of probes that are sent now.
 
@@ -222,7 +252,7 @@ class FabricSession:
         """
         traffic, self._traffic = self._traffic, None
         if traffic is None:
-            raise UsageError("no background traffic flows; `start` begins some")
+            raise UsageError("no background traffic flows; `traffic start` begins some")
         return traffic.stop()
 
     def traffic_status(self) -> TrafficStatus | None:
@@ -238,6 +268,14 @@ class FabricSession:
     def watch_program(self, node: str, command: str, pid: int) -> None:
         """Has the end of a program told that a node runs in the background."""
         self._watch.add_program(node, command, pid)
+
+    def _check_power(self, switch: str) -> int:
+        """Returns the router of a switch; raises UsageError if it has no power."""
+        router = switch_router(switch, self.fabric.options.topology.routers)
+        power = Element(ElementKind.SWITCH, (router,))
+        if power in self._faults.standing:
+            raise UsageError(f"{switch} has no power; restore {power.name}")
+        return router
 
     def _restore_all(self) -> tuple[Element, ...]:
         restored = list(self._faults.standing)

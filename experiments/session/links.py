@@ -122,14 +122,30 @@ def count_drops(fabric: LiveFabric) -> Drops:
     return Drops(tuple(ports), fabric.network.ingress_drops())
 
 
+def missing_ports(fabric: LiveFabric) -> tuple[str, ...]:
+    """Returns the links of ports whose interfaces do not exist.
+
+    Raises:
+        MachineError: the kernel does not let us read the queues.
+    """
+    with _Queues(fabric) as queues:
+        return tuple(name for place, name in _names(fabric).items() if place not in queues.places)
+
+
 class _Queues:
-    """Open readers of all switches' queues; a context manager."""
+    """Open readers of all switches' queues; a context manager.
+
+    Attributes:
+        places: the ports whose interfaces exist.
+    """
 
     def __init__(self, fabric: LiveFabric) -> None:
         self._readers: dict[int, QueueReader] = {}
+        self.places: set[Place] = set()
         try:
             with contextlib.ExitStack() as opened:
                 for number, queues in open_queues(fabric.network, opened).items():
+                    self.places |= {(number, port) for port in queues.ports.values()}
                     self._readers[number] = QueueReader(replace(queues, descriptor=os.dup(queues.descriptor)))
         except OSError as error:
             raise MachineError(f"the queues of switches cannot be read ({error.strerror})") from error

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import itertools
+import socket
+import struct
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -14,9 +18,10 @@ from experiments.live_fabric import LiveFabric
 from experiments.theory.explain import ListedPath, check_has_hosts, paths_between
 from routing.replan.replan import surviving_plan
 from topology.addressing import INITIAL_TTL, Host, switch_router
-from topology.errors import ParameterError
+from topology.errors import ParameterError, UsageError
 from topology.failures import failure_of
 from topology.faults import Element
+from traffic.engine import sockets
 from traffic.engine.receivers import Receivers
 from traffic.engine.sockets import open_all, open_sender
 from traffic.wire.layout import HEADER_BYTES
@@ -24,6 +29,7 @@ from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
 from traffic.wire.probe_frame import build_probe
 
 _PROBES = 16
+_GET_FLAGS, _UP = 0x8913, 0x1  # SIOCGIFFLAGS, IFF_UP
 _PAUSE_S, _PATIENCE_S = 0.002, 0.5
 _FIRST_RUN = 2000  # the ids of other probes of a fabric are smaller
 _runs = itertools.count(_FIRST_RUN)
@@ -90,6 +96,8 @@ def probe(fabric: LiveFabric, source: Host, destination: Host) -> Counter[int]:
     """Sends probes of several flows from one host to another; returns hops -> number of those that arrive."""
     pids, run = fabric.network.namespace_pids(), next(_runs)
     places = [(pids[host.name], f"{host.name}-eth0") for host in (source, destination)]
+    for (pid, interface), host in zip(places, (source, destination), strict=True):
+        _check_up(pid, interface, host.name)
     frames = FrameBuffer(build_probe(source, destination, frame_bytes=HEADER_BYTES, run=run), _PROBES)
     ips = [np.full(_PROBES, host.ip, np.uint32) for host in (source, destination)]
     frames.fill(ips[0], ips[1], np.arange(_PROBES), np.arange(_PROBES))
@@ -99,11 +107,25 @@ def probe(fabric: LiveFabric, source: Host, destination: Host) -> Counter[int]:
         with sender:
             frames.stamp(0, _PROBES, time.time_ns())
             for frame in frames.views:
-                sender.send(frame)
+                with contextlib.suppress(OSError):  # without a carrier: a probe that is lost
+                    sender.send(frame)
                 time.sleep(_PAUSE_S)
         return _arrived(receivers)
     finally:
         receivers.close()
+
+
+def _check_up(pid: int, interface: str, host: str) -> None:
+    """Raises UsageError unless a host's interface exists and is up."""
+    with sockets.namespaces():
+        sockets.enter(pid)
+        try:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+                answer = fcntl.ioctl(asking, _GET_FLAGS, struct.pack("256s", interface.encode()))
+        except OSError:
+            raise UsageError(f"{host} has no interface {interface}, so no probe can be sent") from None
+    if not struct.unpack_from("H", answer, 16)[0] & _UP:
+        raise UsageError(f"{interface} is down; `{host} ip link set {interface} up` sets it up")
 
 
 def _arrived(receivers: Receivers) -> Counter[int]:

@@ -80,12 +80,27 @@ def faulty(er3_alive, capsys):
 
 
 @pytest.mark.parametrize(
-    "line", ["h99_1 ping h1_1", "link s1 nowhere down", "switch s99 stop", "fail link:s1-s99"]
+    "line",
+    [
+        *(
+            "h99_1 ping h1_1",
+            "switch s99 stop",
+            "fail link:s1-s99",
+            "traffic stop",
+            "exit now",
+            "quit now",
+            "x",
+        ),
+        *("link s1 nowhere down", "link h1_1 h2_1 down", "link s1 s1 down", "link s1", "link s1 s2 away"),
+        *("h1_1 ping -c 1 s5", "s5 start", "s5 stop"),
+    ],
 )
 def test_a_line_that_cannot_be_done_has_failed(prompt, line):
-    failed, _ = prompt.run(line, "h1_1 echo later")
+    failed, printed = prompt.run(line, "h1_1 echo later")
     assert failed.line == line
     assert failed.status > 0
+    assert failed.reason
+    assert printed == ""
 
 
 def test_lines_after_exit_are_not_run(prompt):
@@ -137,6 +152,42 @@ def test_paths_follow_a_failure_and_probes_agree(faulty):
     assert "none lost" in printed
     faulty.printed("restore all")
     assert "nothing has failed" in faulty.printed("fail")
+
+
+def test_mininets_link_and_switch_are_the_sessions_failures(faulty):
+    neighbour = f"s{faulty.fabric.options.topology.neighbours(0)[0] + 1}"
+    printed = faulty.printed(f"link {neighbour} s1 down", f"fail link:s1-{neighbour}", "switch s3 stop")
+    assert f"failed: link:s1-{neighbour}\n" in printed
+    assert f"link:s1-{neighbour} has failed already\n" in printed
+    assert "s3 is stopped" in printed
+    assert faulty.printed("fail") == f"failed: hang:s3, link:s1-{neighbour}\n"
+    assert f"without hang:s3, link:s1-{neighbour}" in faulty.printed(f"path s1 {neighbour}")
+    printed = faulty.printed("restore all", "fail", "switch s3 start", f"restore link:s1-{neighbour}")
+    assert "nothing has failed" in printed
+    assert "s3 runs already\n" in printed
+    assert f"link:s1-{neighbour} has not failed\n" in printed
+    assert faulty.printed("switch s3 stop", "switch s3 start").splitlines()[1].startswith("s3 runs")
+
+
+def test_a_switch_without_power_is_not_started(faulty):
+    for action in ("start", "stop"):
+        failed, _ = faulty.run("fail switch:s3", f"switch s3 {action}")
+        assert failed.reason == "s3 has no power; restore switch:s3"
+
+
+def test_paths_of_a_host_whose_interface_is_down_are_one_line_of_error(prompt):
+    for line in ("path h1_1 s4", "path s4 h1_1"):
+        failed, _ = prompt.run("link h1_1 s1 down", line)
+        assert failed.reason.startswith("h1_1-eth0 is down")
+    prompt.printed("link h1_1 s1 up")
+
+
+def test_ports_whose_interfaces_were_deleted_are_named_and_the_others_are_measured():
+    lines = ("s1 ip link del s1-eth1", "traffic start uniform 0.3", "loads", "traffic stop", "drops")
+    done = polarlab("up", "polarfly", "--q", "2", *(word for line in lines for word in ("--exec", line)))
+    assert done.returncode == 0, done.stderr
+    assert len(re.findall(r"^s1-s\d is not measured", done.stdout, re.MULTILINE)) == 2
+    assert re.search(r"^s\d-s\d +\d+ +0\.[1-9]", done.stdout, re.MULTILINE)
 
 
 def test_background_traffic_loads_links_until_it_is_stopped(faulty):

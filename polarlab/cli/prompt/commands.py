@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 from emulation.node_shell import LastingNode
@@ -15,6 +16,7 @@ from polarlab.cli.console import print_table
 from polarlab.cli.prompt import text
 from polarlab.cli.prompt.announcer import Announcer
 from topology.errors import UsageError
+from topology.faults import Element
 
 _OWN = (
     "fail",
@@ -27,8 +29,10 @@ _OWN = (
     "traffic",
     "iperf",
     "switch",
+    "link",
     "exit",
 )
+_SWITCH_ACTIONS = ("start", "stop")
 _HELP = """
 A line that begins with the name of a node runs there, with addresses for the names of hosts:
   h1_1 ping -c 3 h5_1
@@ -77,6 +81,24 @@ class SessionPrompt(FabricCLI):
             statuses.append(self.status)
         return left
 
+    def default(self, line: str) -> None:
+        """Runs a command on the node that the first word of a line names.
+
+        Raises:
+            ShellEnded: the shell of the node has ended.
+            UsageError: the first word is neither a command nor a node, or the command needs another line.
+        """
+        name, *words = line.split()
+        switches = {switch.name for switch in self.mn.switches}
+        if name in switches and words in (["start"], ["stop"]):
+            action = words[0]
+            raise UsageError(f"{name} needs a program, got {action}; try `switch {name} {action}`")
+        if words[:1] == ["ping"] and words[-1] in switches:
+            raise UsageError(
+                f"a switch has no address, got {words[-1]}; `path` names the switches on the way"
+            )
+        super().default(line)
+
     def program_started(self, node: LastingNode, command: str, pid: int) -> None:
         """Has the end of a program in the background told."""
         self._session.watch_program(node.name, command, pid)
@@ -99,7 +121,8 @@ class SessionPrompt(FabricCLI):
             standing = self._session.standing_failures()
             print(text.element_line("failed", standing, "nothing has failed"))
         else:
-            print(text.element_line("failed", self._session.fail(_joined(line)), ""))
+            before = self._session.standing_failures()
+            self._tell_changes("failed", self._session.fail(_joined(line)), before)
 
     def do_restore(self, line: str) -> None:
         """Restores elements that have failed: restore ELEMENT[,ELEMENT...] | all.
@@ -108,12 +131,66 @@ class SessionPrompt(FabricCLI):
         """
         if not line.strip():
             raise UsageError("restore needs an element, as link:s3-s8, or all")
+        before = self._session.standing_failures()
         restored = self._session.restore(_joined(line))
-        print(text.element_line("restored", restored, "nothing was to be restored"))
+        if line.strip() == "all":
+            print(text.element_line("restored", restored, "nothing was to be restored"))
+        else:
+            self._tell_changes("restored", restored, before)
 
     def do_hang(self, line: str) -> None:
         """Kills a switch's program while its links stay up: hang SWITCH; `restore hang:SWITCH` ends it."""
-        print(text.element_line("failed", [self._session.hang(line.strip())], ""))
+        before = self._session.standing_failures()
+        self._tell_changes("failed", [self._session.hang(line.strip())], before)
+
+    def _tell_changes(self, verb: str, elements: Iterable[Element], before: Sequence[Element]) -> None:
+        """Prints the elements that a verb was given: those it has changed, and those that were so before."""
+        after = self._session.standing_failures()
+        changed: list[Element] = []
+        unchanged: list[Element] = []
+        for element in elements:
+            changes = text.parts_of(element, before) != text.parts_of(element, after)
+            (changed if changes else unchanged).append(element)
+        if changed:
+            print(text.element_line(verb, changed, ""))
+        for element in unchanged:
+            print(f"{element.name} {'has failed already' if verb == 'failed' else 'has not failed'}")
+
+    def do_switch(self, line: str) -> None:
+        """Stops a switch's program, or starts one that does not run: switch SWITCH stop|start.
+
+        A switch that was stopped is listed by `fail` as hang:SWITCH, and `restore all` starts it.
+        """
+        name, _, action = line.strip().partition(" ")
+        if name not in {switch.name for switch in self.mn.switches} or action.strip() not in _SWITCH_ACTIONS:
+            raise UsageError(f"switch needs the name of a switch and stop or start, got {line.strip()!r}")
+        if action.strip() == "stop":
+            self._session.stop_switch(name)
+            print(f"{name} is stopped; `switch {name} start` starts it")
+        elif self._session.start_switch(name):
+            print(f"{name} runs, without rules until the controller has installed them")
+        else:
+            print(f"{name} runs already")
+
+    def do_link(self, line: str) -> None:
+        """Pulls a link's cable or plugs it in: link NODE NODE down|up.
+
+        Between switches it is the same as `fail link:s3-s8` and `restore link:s3-s8`.
+        """
+        words = line.split()
+        if len(words) != 3 or words[2] not in ("up", "down"):
+            raise UsageError(f"link needs two nodes and down or up, got {line.strip()!r}")
+        *ends, state = words
+        unknown = [end for end in ends if end not in self.mn]
+        if unknown:
+            raise UsageError(f"link needs two nodes, got {unknown[0]!r}; `nodes` lists them")
+        if {*ends} <= {switch.name for switch in self.mn.switches}:
+            element = f"link:{'-'.join(ends)}"
+            self.do_fail(element) if state == "down" else self.do_restore(element)
+        elif not self.mn.linksBetween(*map(self.mn.get, ends)):
+            raise UsageError(f"no link is between {' and '.join(ends)}; `links` lists them")
+        else:
+            super().do_link(line)
 
     def do_controller(self, line: str) -> None:
         """Kills, starts or describes the controller: controller kill | start | restart | status."""
@@ -145,6 +222,7 @@ class SessionPrompt(FabricCLI):
             print(f"{packets} packets of {host} that it may not send were dropped at its switch's port")
         if not rows and not drops.ingress:
             print("nothing was dropped")
+        self._tell_missing_ports()
 
     def do_loads(self, line: str) -> None:
         """Measures the loads of links, each direction by itself: loads [SECONDS].
@@ -156,6 +234,11 @@ class SessionPrompt(FabricCLI):
             print_table(rows, tuple(rows[0]))
         else:
             print("no link carried anything")
+        self._tell_missing_ports()
+
+    def _tell_missing_ports(self) -> None:
+        for link in self._session.missing_ports():
+            print(f"{link} is not measured: the interface of its port does not exist")
 
     def do_path(self, line: str) -> None:
         """Prints the paths between two places: path PLACE PLACE, as `path s3 s17` or `path h3_1 h17_1`.
@@ -206,8 +289,10 @@ class SessionPrompt(FabricCLI):
         others = sorted({name[3:] for name in dir(self) if name.startswith("do_")} - {*_OWN, "EOF"})
         print("\nOther commands of Mininet: " + ", ".join(others))
 
-    def do_exit(self, _line: str) -> bool:
+    def do_exit(self, line: str) -> bool:
         """Leaves the prompt and takes the fabric down."""
+        if line.strip():
+            raise UsageError(f"exit takes no words, got {line.strip()!r}")
         return True
 
 

@@ -20,6 +20,16 @@ def element_line(verb: str, elements: Iterable[Element], otherwise: str) -> str:
     return f"{verb}: {names}" if names else otherwise
 
 
+def parts_of(element: Element, failures: Iterable[Element]) -> set[Element]:
+    """Returns the failures that an element names; one that names all links between two switches, each."""
+    return {
+        failure
+        for failure in failures
+        if (failure.kind, failure.routers) == (element.kind, element.routers)
+        and element.copy in (0, failure.copy)
+    }
+
+
 def controller_line(status: ControllerStatus) -> str:
     """Returns the state of the controller."""
     if status.running:

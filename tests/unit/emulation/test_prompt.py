@@ -179,6 +179,7 @@ def test_a_line_that_closes_standard_input_leaves_the_terminal_to_the_prompt(ter
     terminal.expect("got \\$word")
     terminal.type("key\n")
     terminal.expect("got key")
+    terminal.expect("polarlab> ")
     terminal.type("exit\n")
     terminal.expect("left")
     assert terminal.status() == 0
