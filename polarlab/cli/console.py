@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 # Output that is not for a terminal is not wrapped: programs read it line by line.
@@ -17,6 +18,16 @@ _UNLIMITED = 10_000
 _NARROWEST = 20  # columns of a value, however narrow the terminal is
 _GAP = 3  # columns between two columns of a table
 _HEADING_WIDTH = 11  # of a column whose name is split into lines
+
+
+@contextlib.contextmanager
+def reader_may_end() -> Iterator[None]:
+    """Loses what a block prints where the reader of standard output has ended (`polarlab ... | head`)."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_result(arguments: argparse.Namespace, result: Mapping[str, Any]) -> None:

@@ -169,18 +169,24 @@ def test_programs_run_beside_generated_traffic_and_faults(tmp_path):
     assert again.returncode == 2
 
 
-def test_ctrl_c_ends_programs_and_keeps_what_there_is(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_programs_and_keeps_what_there_is(tmp_path, number):
     out = tmp_path / "run"
     process = start_polarlab(
-        *("run", "polarfly", "--q", "2", "--exec", "h1_1 echo begun; sleep 600", "--out", str(out))
+        *("run", "polarfly", "--q", "2", "--exec", "h1_1 echo begun; sleep 600", "--out", str(out), "--json")
     )
     wait_for_line(process, "program started")
     time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert one_line(errors) == "polarlab: interrupted"
     summary = json.loads((out / "summary.json").read_text())
+    assert json.loads(output) == summary
+    assert {path.name for path in out.iterdir()} == {
+        *("cpu.csv", "host_links.csv", "link_loads.csv", "links.csv", "manifest.json", "programs"),
+        "summary.json",
+    }
     assert summary["interrupted"] is True
     assert program_of(summary, "sleep")["status"] is None
     assert text_of(out, summary, "sleep") == "begun\n"

@@ -50,7 +50,7 @@ class PromptLine:
 
     Attributes:
         line: the line.
-        status: exit status of its command; None if it had none, or was interrupted.
+        status: exit status of its command, 130 if Ctrl-C ended it; None if a signal ended the whole session.
         started_s: its start, in seconds after the start of the session.
         ended_s: its end, in the same seconds.
     """

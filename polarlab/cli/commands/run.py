@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polarlab.cli.console import print_result, print_table
+from polarlab.cli.console import print_result, print_table, reader_may_end
 from polarlab.cli.progress import DRAWING, ConsoleProgress
-from topology.exit_status import Status
+from topology.errors import NegativeResult
+from topology.exit_status import Status, Terminated
 
 if TYPE_CHECKING:
     from experiments.results.model import Summary
@@ -24,7 +26,7 @@ EXAMPLES = (
     "sudo polarlab run polarfly --q 3 --link-rate 10Mbit --flow-sizes web-search --load 0.4",
     "sudo polarlab run polarfly --q 3 --pattern allreduce:ring --ranks 8 --message-bytes 64KiB,1MiB",
     'sudo polarlab run polarfly --q 3 --exec "h5_1 iperf3 -s &" --exec "h1_1 iperf3 -c h5_1 -t 5"',
-    'sudo polarlab run polarfly --q 3 --load 0.3 --exec "h1_1 ping -c 10 h5_1" --pcap h1_1,link:s1-s3',
+    'sudo polarlab run polarfly --q 3 --load 0.3 --exec "h1_1 ping -c 10 h5_1" --pcap h1_1,link:s1-s10',
 )
 
 
@@ -82,14 +84,30 @@ def run(arguments: argparse.Namespace) -> Status:
 
     words = (fabric.name, *fabric.params.values(), fabric.routing, traffic.pattern, volume)
     out = arguments.out or dated_directory(*words)
-    with ConsoleProgress() as progress:
-        summary = run_experiment(fabric, traffic, Output(out, captures, repeat), progress, programs)
-        progress.begin(DRAWING)
-        progress(FiguresDrawn(tuple(plot_run(out))))
-    _print_summary(arguments, summary)
+    try:
+        with ConsoleProgress() as progress:
+            summary = run_experiment(fabric, traffic, Output(out, captures, repeat), progress, programs)
+            progress.begin(DRAWING)
+            progress(FiguresDrawn(tuple(plot_run(out))))
+    except (KeyboardInterrupt, Terminated, NegativeResult):
+        _print_kept(arguments, out)
+        raise
+    with reader_may_end():
+        _print_summary(arguments, summary)
     if any(program.failed for program in summary.programs or ()):
         return Status.NEGATIVE
     return strict_status(arguments, summary.fidelity.valid)
+
+
+def _print_kept(arguments: argparse.Namespace, out: Path) -> None:
+    """Prints the result of a run that did not end as it should, under --json, if anything was measured."""
+    from experiments.codec import plain, read_record
+    from experiments.results.model import Summary
+    from experiments.results.run_directory import SUMMARY as FILE
+
+    if arguments.json and (out / FILE).exists():
+        with reader_may_end():
+            print_result(arguments, plain(read_record(out / FILE, Summary)))
 
 
 def _read_traffic(

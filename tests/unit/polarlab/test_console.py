@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -120,3 +121,19 @@ def test_faults_of_a_run_are_a_table_with_a_line_for_each(monkeypatch, capsys):
     assert ["2.500", "fail", "controller"] in lines
     assert ["1.040", "the", "controller's", "plan", "without", "link:s1-s10", "is", "in", "place"] in lines
     assert not any(words[:1] == ["faults"] for words in lines)
+
+
+def test_a_reader_that_ends_early_does_not_change_a_commands_status():
+    code = (
+        "import argparse, sys, time\n"
+        "from polarlab.cli.console import print_result, reader_may_end\n"
+        "time.sleep(0.5)\n"
+        "with reader_may_end():\n"
+        "    print_result(argparse.Namespace(json=True), {'long': 'x' * 1000000})\n"
+        "sys.exit(1)\n"
+    )
+    script = f'{sys.executable} -c "$CODE" | true; exit ${{PIPESTATUS[0]}}'
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=ROOT, env={**os.environ, "CODE": code}, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, b"")

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from documents import ROOT, blocks, command_lines, named_files, polarlab_words
 
+from experiments.spec.captures import parse_captures
 from polarlab.cli import main as entry
+from polarlab.cli.options.fabric import read_fabric
+from polarlab.cli.options.programs import read_program_options
 from polarlab.cli.parser import commands, make_parser
 from topology.exit_status import Status
 from topology.faults import parse_elements
@@ -115,6 +118,31 @@ def test_elements_that_examples_break_exist(line):
     arguments = make_parser().parse_args(words_of(line))
     topology = make_topology(arguments.name, {"q": arguments.q})
     assert parse_elements(arguments.fail, topology, 1)
+
+
+def capturing_lines():
+    """Yields the words of all commands with --pcap, of help texts and documents."""
+    yield from (words_of(line) for _, line in EXAMPLES if "--pcap " in line)
+    for document in DOCUMENTS:
+        for block in blocks(document):
+            for line in command_lines(block) if block.kind == "sh" else ():
+                if "--pcap " in line and polarlab_words(line):
+                    yield polarlab_words(line)
+
+
+@pytest.mark.parametrize("words", list(capturing_lines()), ids=" ".join)
+def test_places_and_nodes_that_examples_name_exist(words):
+    arguments = make_parser().parse_args(words)
+    fabric = read_fabric(arguments, "min")
+    assert parse_captures(arguments.pcap, fabric.topology, fabric.hosts)
+    if words[0] == "run":
+        assert read_program_options(arguments, fabric)
+
+
+def test_places_that_the_readme_names_exist():
+    topology = make_topology("polarfly", {"q": 5})
+    for places in re.findall(r"`--pcap ([^`]+)`", (ROOT / "README.md").read_text()):
+        assert parse_captures([places], topology, 1)
 
 
 @pytest.mark.parametrize(
