@@ -10,13 +10,15 @@ from matplotlib.figure import Figure
 from experiments.figures.style import printable
 
 Events = Sequence[tuple[float, str]]
-# Events in the list below a figure; the report and `summary.json` have all.
-_MOST_LISTED = 14
-_MOST_NUMBERED = 40
+# So many events are listed below a figure in one column; of more, faults alone in several.
+_FEW = 14
+_MOST_LISTED = 200
+_LINE_INCHES, _CHARACTER_INCHES = 0.14, 0.068
+_LEVELS = 3  # of numbers above each other
 
 
 def mark_events(axes: Axes, events: Events, *, numbered: bool = True) -> None:
-    """Draws a vertical line at each event, with its number at the upper edge.
+    """Draws a vertical line at each event, with its number at the upper edge where there is space for it.
 
     Args:
         axes: axes over time in s, whose limits are final.
@@ -24,17 +26,25 @@ def mark_events(axes: Axes, events: Events, *, numbered: bool = True) -> None:
         numbered: whether the lines have numbers.
     """
     left, right = axes.get_xlim()
-    levels = [float("-inf")] * 3  # right end of the last number on each of three levels
+    levels = [float("-inf")] * _LEVELS  # right end of the last number on each
     width = 0.022 * (right - left)
+    listed = set(_listed(events)) if numbered else set()
     for number, (time_s, _) in enumerate(events, 1):
         if not left <= time_s <= right:
             continue
         axes.axvline(time_s, color="0.45", linewidth=0.8, linestyle=":", zorder=1.5)
-        if numbered and len(events) <= _MOST_NUMBERED:
-            free = [place for place, end in enumerate(levels) if time_s - width / 2 >= end]
-            level = free[0] if free else levels.index(min(levels))
-            levels[level] = time_s + width / 2
-            _number(axes, time_s, 0.97 - 0.055 * level, number)
+        free = [place for place, end in enumerate(levels) if time_s - width / 2 >= end]
+        if number in listed and free:
+            levels[free[0]] = time_s + width / 2
+            _number(axes, time_s, 0.97 - 0.055 * free[0], number)
+
+
+def _listed(events: Events) -> list[int]:
+    """Returns the numbers, from 1, of the events that are listed: where there are many, plans are not."""
+    numbers = range(1, len(events) + 1)
+    if len(events) <= _FEW:
+        return list(numbers)
+    return [number for number in numbers if not events[number - 1][1].startswith("the controller's ")]
 
 
 def _number(axes: Axes, time_s: float, height: float, number: int) -> None:
@@ -52,12 +62,31 @@ def _number(axes: Axes, time_s: float, height: float, number: int) -> None:
     )
 
 
+def list_inches(events: Events, width: float) -> float:
+    """Returns the height in inches of the list of events below a figure that is `width` inches wide."""
+    return _LINE_INCHES * len(_list(events, width))
+
+
 def list_events(figure: Figure, events: Events) -> None:
-    """Writes the events below a figure, a line for each, with the numbers of their lines."""
-    if not events:
-        return
-    lines = [f"{number:>2}  {time_s:8.3f} s  {what}" for number, (time_s, what) in enumerate(events, 1)]
-    if len(lines) > _MOST_LISTED:
-        lines[_MOST_LISTED - 1 :] = [f"    and {len(lines) - _MOST_LISTED + 1} more"]
-    text = printable("\n".join(lines))
-    figure.supxlabel(text, fontsize=8, ha="left", x=0.05, family="monospace", parse_math=False)
+    """Writes the events below a figure with the numbers of their lines, many of them in several columns."""
+    lines = _list(events, figure.get_figwidth())
+    if lines:
+        text = printable("\n".join(lines))
+        figure.supxlabel(text, fontsize=8, ha="left", x=0.05, family="monospace", parse_math=False)
+
+
+def _list(events: Events, width: float) -> list[str]:
+    """Returns the lines of the list of events, each with an entry for every column."""
+    numbers = _listed(events)
+    entries = [f"{n:>2}  {events[n - 1][0]:8.3f} s  {events[n - 1][1]}" for n in numbers[:_MOST_LISTED]]
+    if len(numbers) > _MOST_LISTED:
+        entries.append(f"    and {len(numbers) - _MOST_LISTED} more")
+    if not entries:
+        return []
+    column = 3 + max(map(len, entries))
+    columns = 1 if len(entries) <= _FEW else max(1, int(0.93 * width / (_CHARACTER_INCHES * column)))
+    rows = -(-len(entries) // columns)
+    lines = ["".join(f"{entry:<{column}}" for entry in entries[row::rows]).rstrip() for row in range(rows)]
+    if len(numbers) < len(events):
+        lines.append("    plans of the controller are not listed here")
+    return lines

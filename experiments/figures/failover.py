@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments.figures.events import Events, list_events, mark_events
+from experiments.figures.events import Events, list_events, list_inches, mark_events
 from experiments.figures.style import legend_above, new_figure, save_figure, set_title
 from experiments.results.failover import FailoverSummary
 from experiments.results.open import Failover
@@ -46,7 +46,7 @@ def plot_failover(folder: Path) -> list[Path]:
 
 
 def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
-    figure = new_figure((12, 6.4 + 0.14 * len(events)))
+    figure = new_figure((12, 6.4 + list_inches(events, 12)))
     panels = figure.subplots(2, 2, sharex="col", sharey="row", width_ratios=(2.2, 1))
     series = {name: _series(probes, name) for name in STREAMS}
     # All pairs are probed one after another: only a whole round has every pair in it.

@@ -51,7 +51,7 @@ def draw_failovers(series: FailoverSeries) -> Figure:
     _curve(silence, series.gap_ms, "while the failure stood", _FAILED, "-")
     silence.set_xlabel("longest silence of a watched pair [ms]")
     silence.set_xlim(left=0)
-    _curve(losses, series.lost_at_restore, "after the repair", _RESTORED, "--")
+    _curve(losses, series.lost_at_restore, "after the restoration", _RESTORED, "--")
     _curve(losses, series.packets_lost, "in all", _FAILED, "-")
     losses.set_xlabel(f"probes lost, of some {series.packets_sent // len(series.seeds):,} each")
     silence.set_ylabel("fraction of the failovers")

@@ -54,7 +54,7 @@ def draw_flows(run: Run) -> Figure:
         axes.text(0.5, 0.5, NONE_COMPLETED, transform=axes.transAxes, ha="center", va="center")
         axes.set(xticks=(), yticks=())
     axes.set(xlabel="flow size", ylabel="slowdown")
-    of_sizes = flows.flow_sizes or flows.flow_file
+    of_sizes = (flows.flow_sizes or flows.flow_file or "").rpartition("/")[2]
     load = "" if summary.load is None else f" at load {summary.load:g}"
     completed = f"{flows.completed} of {flows.started} completed"
     set_title(figure, f"{heading(summary)}\n{of_sizes} flows{load}, {flows.tcp}: {completed}")

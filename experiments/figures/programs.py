@@ -7,7 +7,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.figures.events import list_events, mark_events
+from experiments.figures.events import list_events, list_inches, mark_events
 from experiments.figures.style import DARK, LIGHT, heading, legend_above, new_figure, printable, set_title
 from experiments.results.open import Run
 from experiments.results.parts.programs import ProgramRecord
@@ -30,7 +30,8 @@ def draw_programs(run: Run) -> Figure:
     """
     programs = (run.summary.programs or ())[:_MOST_BARS]
     height = 0.6 + 0.28 * len(programs)
-    figure = new_figure((9.5, 4.2 + height))
+    events = run.summary.faults.events if run.summary.faults else []
+    figure = new_figure((9.5, 4.2 + height + list_inches(events, 9.5)))
     if programs and (run.folder / LINKS).exists():
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(4.2, height))
         _throughput(above, run)
@@ -42,9 +43,8 @@ def draw_programs(run: Run) -> Figure:
         if (run.folder / LINKS).exists():
             _throughput(axes, run)
         axes.set_xlabel("time in s")
-    if run.summary.faults:
-        mark_events(figure.axes[0], run.summary.faults.events)
-        list_events(figure, run.summary.faults.events)
+    mark_events(figure.axes[0], events)
+    list_events(figure, events)
     set_title(figure, heading(run.summary))
     return figure
 

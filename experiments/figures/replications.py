@@ -25,6 +25,7 @@ from experiments.results.open import Run
 from experiments.results.parts.replications import Interval
 
 _LEAST_SPAN = 0.1
+_MOST_SEEDS = 6  # that are named below an axis
 _PANELS = (
     ("accepted", "accepted, of the injection capacity"),
     ("loss", "loss, of what was sent"),
@@ -55,6 +56,8 @@ def plot_replications(run: Run) -> list[Path]:
     for axes, (interval, label) in zip(places, panels, strict=False):
         _panel(axes, interval, [str(seed) for seed in repeat.seeds], valid)
         axes.set(xlabel="seed", ylabel=label)
+        if label.startswith("loss"):
+            axes.set_ylim(bottom=0)
     for axes, (quantile, name) in zip(places[len(panels) :], quantiles, strict=True):
         draw_class_panel(axes, run.replications, quantile)
         axes.set(xlabel="flow size", ylabel=f"slowdown, {name}")
@@ -76,7 +79,8 @@ def _panel(axes: Axes, interval: Interval, seeds: list[str], valid: list[bool]) 
     axes.plot(places, values, "o", color=DARK, markersize=5)
     if named:
         cross_out(axes, [(x, y) for x, y, v in zip(places, values, valid, strict=True) if not v], "o", DARK)
-    axes.set_xticks(places, seeds if named else [""] * len(values))
+    every = -(-len(values) // _MOST_SEEDS)
+    axes.set_xticks(places[::every], seeds[::every] if named else [""] * len(places[::every]))
     axes.set_xlim(-0.6, len(values) - 0.4)
     axes.margins(y=0.2)
     if max(values) == min(values):  # else the axis would be of the last digits of a float

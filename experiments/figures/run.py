@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.collective import draw_collective
-from experiments.figures.events import list_events, mark_events
+from experiments.figures.events import list_events, list_inches, mark_events
 from experiments.figures.flows import draw_flows
 from experiments.figures.links import draw_links
 from experiments.figures.programs import draw_programs
@@ -41,6 +41,7 @@ from experiments.results.tables import (
 )
 from topology.errors import ParameterError
 
+_MOST_DIGITS = 15  # of numbers above bars, side by side
 _MOST_HOPS = 255  # the range of a TTL
 
 
@@ -93,7 +94,7 @@ def plot_single(run: Run) -> list[Path]:
 
 def _draw(run: Run) -> Figure:
     events = run.summary.faults.events if run.summary.faults else []
-    figure = new_figure((11, 4.4 + 0.14 * len(events)))
+    figure = new_figure((11, 4.4 + list_inches(events, 11)))
     over_time, by_hops = figure.subplots(1, 2, width_ratios=(2, 1))
     _throughput(over_time, run)
     _hops(by_hops, run)
@@ -145,7 +146,12 @@ def _hops(axes: Axes, run: Run) -> None:
     _bars(axes, hops + 0.2, measured, "received, by hops taken", DARK)
     axes.set(xlabel="links between routers", ylabel="packets in the measured window")
     axes.set_xticks(hops)
-    axes.set_ylim(0, max(expected.max(), measured.max(), 1) * 1.15)
+    # Long numbers of neighbouring bars would run into each other.
+    longest = len(f"{int(max(expected.max(), measured.max()))}")
+    upright = longest * len(hops) > _MOST_DIGITS
+    for text in axes.texts:
+        text.set_rotation(90 if upright else 0)
+    axes.set_ylim(0, max(expected.max(), measured.max(), 1) * (1.35 if upright else 1.15))
     legend_above(axes)
 
 

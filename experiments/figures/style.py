@@ -246,5 +246,6 @@ def heading(summary: Summary) -> str:
         text += f", means over {len(summary.repeat.seeds)} seeds"
     elif summary.seed != 1:
         text += f", seed {summary.seed}"
-    text += f", {len(summary.faults.done)} faults" if summary.faults else ""
+    failures = [f for f in summary.faults.done if not f.fault.startswith("restore")] if summary.faults else []
+    text += f", {len(failures)} fault{'s' * (len(failures) > 1)}" if failures else ""
     return printable(text if summary.fidelity.valid else f"{text} ({INVALID})")

@@ -33,6 +33,7 @@ _PREDICTED: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2, "marker": "_",
 _PANEL_INCHES = 3.1
 # The simulator's links pass a flit per cycle.
 _FLITS_PER_PACKET = 4
+_MOST_FAULTS = 6  # that a title names
 
 Curve = list[tuple[float, float]]
 
@@ -92,7 +93,18 @@ def _title(settings: SweepSettings) -> str:
         f"{settings.name} ({parameters(settings.params)}), {hosts_text(settings.hosts)}, links of "
         f"{settings.link_rate_bps / 1e6:g} Mbit/s, {settings.frame_bytes}-byte frames, "
         f"{settings.queue_packets}-packet queues; fractions of the hosts' injection capacity"
+        f"{_faults_text(settings)}"
     )
+
+
+def _faults_text(settings: SweepSettings) -> str:
+    """Returns the faults that all points had, for the end of a title; nothing without faults."""
+    if settings.faults_asked:
+        return f"; at each point random faults, {settings.faults_asked}"
+    if not settings.faults:
+        return ""
+    named, more = settings.faults[:_MOST_FAULTS], len(settings.faults) - _MOST_FAULTS
+    return "; at each point " + ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def _measured(accepted: Axes, latency: Axes, rows: Sequence[PointRow], routing: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from experiments.codec import plain
 from experiments.figures.failover import plot_failover
 from experiments.figures.failovers import plot_failovers
@@ -12,6 +15,9 @@ from experiments.results.text import readable
 
 # Columns of words in the table of a series.
 _WORDS = ("failed", "repaired_by", "restored", "negative")
+# Columns that the pages of the failovers have, and columns that are shown if a failover needs them.
+_ELSEWHERE = ("packets_sent", "pairs_watched", "pairs_affected")
+_IF_ANY = ("negative", "interrupted", "cpu_stolen_ms", "controller_converged_ms")
 
 
 def failover_page(results: Failover) -> Page:
@@ -68,7 +74,8 @@ def failovers_page(results: Failovers) -> Page:
         {"value": name, **{key: readable(value) for key, value in plain(values).items() if key != "values"}}
         for name, values in series.distributions().items()
     ]
-    failovers = [{key: readable(value) for key, value in row.items()} for row in plain(series.failovers)]
+    rows = plain(series.failovers)
+    failovers = [{key: readable(row[key]) for key in _columns(rows)} for row in rows]
     figures = figures_of(plot_failovers(results.folder)) if seeds else ()
     return Page(
         f"{fabric_name(results.manifest)}: {series.asked} failovers of {series.fail or 'the busiest link'} "
@@ -79,6 +86,11 @@ def failovers_page(results: Failovers) -> Page:
             *manifest_sections(results.manifest),
         ),
     )
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns the columns of the table of failovers: so many that they fit a page, those of notes if used."""
+    return [n for n in rows[0] if n not in _ELSEWHERE and (n not in _IF_ANY or any(row[n] for row in rows))]
 
 
 def _outcome(results: Failover) -> str:

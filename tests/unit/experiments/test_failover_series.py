@@ -12,6 +12,7 @@ from experiments.failover.series import combine_failovers, distribution, median_
 from experiments.figures.comparison import _FAILOVERS, _bars
 from experiments.figures.failovers import draw_failovers, steps_of
 from experiments.figures.plot import plot_results
+from experiments.report.failover import failovers_page
 from experiments.report.page import write_report
 from experiments.results.failover import FAILOVER_COLUMNS, FAILOVERS
 from experiments.results.open import Failovers, open_results
@@ -249,3 +250,15 @@ def test_series_are_compared_with_means_intervals_and_quantiles(tmp_path, capsys
     assert main(["compare", str(with_repair), str(without), "--figure", str(figure)]) == 0
     assert figure.exists()
     assert any("gap_ms.p90" in line for line in capsys.readouterr().out.splitlines())
+
+
+def test_the_table_of_failovers_has_columns_that_fit_a_page(tmp_path):
+    tables = [
+        section.table for section in failovers_page(open_results(written(tmp_path / "a", series()))).sections
+    ]
+    assert tables[1].columns == (
+        *("seed", "failed", "gap_ms", "packets_lost", "lost_at_restore", "silence_before_ms", "repaired_by"),
+        *("repaired_ms", "restored"),
+    )
+    page = failovers_page(open_results(written(tmp_path / "b", series(negative="6 pairs were silent"))))
+    assert page.sections[1].table.columns[-1] == "negative"

@@ -13,10 +13,12 @@ from experiments.comparison.compare import compare
 from experiments.figures.comparison import draw_comparison
 from experiments.figures.fabric import draw_topology
 from experiments.figures.plot import plot_results
+from experiments.figures.replications import plot_replications
 from experiments.results.flows.statistics import FLOW_COLUMNS, FLOWS
 from experiments.results.model import Fidelity
+from experiments.results.open import Run, open_results
 from experiments.results.parts.collective import CollectiveSize, CollectiveSummary
-from experiments.results.parts.faults import FaultRecord, InjectedFault
+from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
 from experiments.results.parts.flows import FlowBytes, FlowSummary, Quantiles
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.run_directory import RunDirectory
@@ -278,3 +280,82 @@ def test_all_pairs_of_a_failover_are_averaged_over_whole_rounds(tmp_path, figure
     dashed = next(line for line in figure.axes[2].lines if line.get_linestyle() == "--")
     assert len(dashed.get_xdata()) == 90
     assert dashed.get_ydata() == pytest.approx([1.825] * 90)
+
+
+def many_events(plans=0):
+    replanned = tuple(ReplanRecord(2.01 + 0.02 * n, "link:s1-s10", 1, 0, 0.1, 0.1) for n in range(plans))
+    return replace(MANY_FAULTS, replanned=replanned)
+
+
+def throughput_of(figures):
+    return next(figure for path, figure in figures.items() if "throughput" in path)
+
+
+def test_all_of_many_faults_are_listed_and_plans_are_left_out(tmp_path, figures):
+    plot_results(result_folders.write_run(tmp_path / "run", records.summary(faults=many_events(30))))
+    text = throughput_of(figures)._supxlabel.get_text()
+    assert text.count("fail link:s1-s10") == text.count("restore link:s1-s10") == 15
+    assert "the controller's plan without" not in text
+    assert "plans of the controller are not listed" in text
+    assert "30 faults" not in throughput_of(figures)._suptitle.get_text()
+    assert "15 faults" in throughput_of(figures)._suptitle.get_text()
+
+
+def test_numbers_of_faults_do_not_lie_on_each_other(tmp_path, figures):
+    plot_results(result_folders.write_run(tmp_path / "run", records.summary(faults=many_events(30))))
+    figure = throughput_of(figures)
+    figure.draw_without_rendering()
+    numbers = [text.get_window_extent() for text in figure.axes[0].texts if text.get_text().isdecimal()]
+    assert 3 <= len(numbers) < 30
+    assert not any(overlap(a, b) for a, b in combinations(numbers, 2))
+
+
+def test_one_failure_is_one_fault(tmp_path, figures):
+    faults = replace(result_folders.FAULTS, done=result_folders.FAULTS.done[::3], replanned=())
+    plot_results(result_folders.write_run(tmp_path / "run", records.summary(faults=faults)))
+    assert throughput_of(figures)._suptitle.get_text().endswith(", 1 fault")
+
+
+def test_numbers_above_neighbouring_bars_do_not_overlap(tmp_path, figures):
+    hops = dict.fromkeys(range(1, 8), 1_234_567)
+    plot_results(result_folders.write_run(tmp_path / "run", records.summary(hops=hops)))
+    figure = throughput_of(figures)
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[1].texts if text.get_text() == "1234567"]
+    assert len(boxes) == 7
+    assert not any(overlap(a, b) for a, b in combinations(boxes, 2))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"faults": ("1 fail link:s1-s10",)}, "at each point 1 fail link:s1-s10"),
+        ({"faults": ("1 fail s2",) * 9, "faults_asked": "mtbf:links=2s,mttr=1s"}, "mtbf:links=2s,mttr=1s"),
+    ],
+)
+def test_a_sweep_names_its_faults_in_the_title(settings, words, tmp_path, figures):
+    plot_results(result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), **settings))
+    (figure,) = figures.values()
+    assert words in figure._suptitle.get_text().replace("\n", " ")
+    check(figure)
+
+
+def test_replications_have_losses_from_zero_and_few_names_of_seeds(tmp_path, figures):
+    plot_replications(Run(result_folders.write_replications(tmp_path / "run", seeds=range(1, 20))))
+    (figure,) = figures.values()
+    figure.draw_without_rendering()
+    loss = next(axes for axes in figure.axes if axes.get_ylabel().startswith("loss"))
+    assert loss.get_ylim()[0] == 0
+    names = [label.get_window_extent() for label in loss.get_xticklabels()]
+    assert not any(overlap(a, b) for a, b in combinations(names, 2))
+
+
+def test_replayed_flows_are_named_without_their_folder(tmp_path, figures):
+    (folder,) = run_of_flows(tmp_path / "run")
+    summary = open_results(folder).summary
+    flows = replace(summary.flows, flow_sizes=None, flow_file="/home/somebody/flows.csv")
+    RunDirectory(folder, go_on=True).write_record("summary.json", replace(summary, flows=flows))
+    plot_results(folder)
+    figure = next(figure for path, figure in figures.items() if "slowdown" in path)
+    assert "\nflows.csv flows" in figure._suptitle.get_text()
+    assert "somebody" not in figure._suptitle.get_text()
