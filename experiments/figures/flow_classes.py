@@ -117,7 +117,7 @@ def _by_class(run: Run, quantile: str) -> dict[str, float | None]:
 
 def _name_classes(axes: Axes, classes: Sequence[str]) -> None:
     axes.axhline(1, color="0.5", linewidth=0.8, linestyle=":")
-    axes.set_xticks(range(len(classes)), [name.replace("-", "-\n") for name in classes])
+    axes.set_xticks(range(len(classes)), [name.replace("KB-", "KB-\n") for name in classes])
 
 
 def _slowdown_axis(axes: Axes, values: Row) -> None:

@@ -28,6 +28,7 @@ from experiments.figures.style import (
     set_title,
 )
 from experiments.results.link_loads import LINK_LOADS
+from experiments.results.model import Summary
 from experiments.results.open import Run
 from experiments.results.tables import (
     HOP_COLUMNS,
@@ -43,6 +44,8 @@ from topology.errors import ParameterError
 
 _MOST_DIGITS = 15  # of numbers above bars, side by side
 _MOST_HOPS = 255  # the range of a TTL
+
+Values = npt.NDArray[np.float64]
 
 
 def plot_run(folder: Path) -> list[Path]:
@@ -117,8 +120,11 @@ def _throughput(axes: Axes, run: Run) -> None:
         ("rx_bytes", "accepted", DARK, 1.5),
     ):
         bits = np.bincount(place, np.array(table[column], float))[:shown] * 8
-        label = f"{name} {_fraction(getattr(summary, name))} of the injection capacity"
         rates = bits / np.diff(edges) / 1e6
+        if summary.flows is None:
+            label = f"{name} {_fraction(getattr(summary, name))} of the injection capacity"
+        else:
+            label = _interface_label(summary, column, edges, bits)
         axes.stairs(rates, edges, baseline=None, label=label, color=color, linewidth=width)
     if summary.warmup_s:
         axes.axvspan(0, summary.warmup_s, color="0.93", zorder=0, label="warm-up, not measured")
@@ -129,22 +135,35 @@ def _throughput(axes: Axes, run: Run) -> None:
     legend_above(axes, columns=2)
 
 
+def _interface_label(summary: Summary, column: str, edges: Values, bits: npt.NDArray[Any]) -> str:
+    """Returns the label of a curve of all frames, which are more than those of flows' bytes."""
+    begin_s, capacity_bps = summary.warmup_s, summary.endpoints * summary.link_rate_bps
+    inside = (edges[:-1] >= begin_s - 1e-6) & (edges[1:] <= begin_s + summary.measured_s + 1e-6)
+    span_s = float(np.diff(edges)[inside].sum())
+    fraction = float(bits[inside].sum()) / (capacity_bps * span_s) if span_s else None
+    verb = "sent" if column == "tx_bytes" else "received"
+    return f"all frames {verb}, TCP's own too: {_fraction(fraction)} of the injection capacity"
+
+
 def _fraction(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
 def _hops(axes: Axes, run: Run) -> None:
     pairs = run.table(PAIRS, ("distance", "sent_frames"))
-    counted = run.table(HOPS, HOP_COLUMNS)
-    distance, taken = np.array(pairs["distance"], int), np.array(counted["hops"], int)
+    table = run.table(HOPS, HOP_COLUMNS)
+    distance, taken = np.array(pairs["distance"], int), np.array(table["hops"], int)
     if max(distance.max(initial=0), taken.max(initial=0)) > _MOST_HOPS:
         raise ParameterError(f"{run.folder} is damaged: hops must be at most {_MOST_HOPS}")
     hops = np.arange(1 + max(distance.max(initial=0), taken.max(initial=0)))
     expected = np.bincount(distance, np.array(pairs["sent_frames"], float), len(hops))
-    measured = np.bincount(taken, np.array(counted["packets"], float), len(hops))
+    measured = np.bincount(taken, np.array(table["packets"], float), len(hops))
+    of_flows = run.summary.flows is not None
+    estimate = " (estimate, 1/8 sampled)" if of_flows else ""
     _bars(axes, hops - 0.2, expected, "sent, by distance in the graph", LIGHT)
-    _bars(axes, hops + 0.2, measured, "received, by hops taken", DARK)
-    axes.set(xlabel="links between routers", ylabel="packets in the measured window")
+    _bars(axes, hops + 0.2, measured, f"received, by hops taken{estimate}", DARK)
+    counts = "frames of the whole run, TCP's own too" if of_flows else "packets in the measured window"
+    axes.set(xlabel="links between routers", ylabel=counts)
     axes.set_xticks(hops)
     # Long numbers of neighbouring bars would run into each other.
     longest = len(f"{int(max(expected.max(), measured.max()))}")

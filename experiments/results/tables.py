@@ -26,17 +26,22 @@ PAIR_COLUMNS: Columns = {
     "source": "sending host",
     "destination": "receiving host",
     "distance": "distance of their routers in the graph, in links",
-    "sent_frames": "frames that the source sent to the destination in the measured window",
+    "sent_frames": "frames that the source sent to the destination in the measured window; of TCP flows in "
+    "the whole run by the kernel's counts, acknowledgements included",
     "received_frames": "of these, frames that arrived, however late",
     "latency_mean_ms": "mean one-way latency of these in ms; empty if none arrived",
-    "hops_min": "fewest links between routers that a frame of the whole run took; empty if none arrived",
-    "hops_max": "most links between routers that a frame of the whole run took; empty if none arrived",
-    "out_of_order_frames": "received frames that arrived after a later one of their flow",
+    "hops_min": "fewest links between routers that a frame of the whole run took; empty if none arrived. Of "
+    "TCP flows an estimate: of a random eighth of the frames, empty if none of the pair's is among these",
+    "hops_max": "most links between routers that a frame of the whole run took; empty if none arrived. Of "
+    "TCP flows an estimate as `hops_min`",
+    "out_of_order_frames": "received frames that arrived after a later one of their flow; of TCP flows "
+    "segments with data, by the kernel of the destination",
 }
 HOPS = "hops.csv"
 HOP_COLUMNS: Columns = {
     "hops": "number of links between routers",
-    "packets": "packets sent in the measured window that arrived after so many",
+    "packets": "packets sent in the measured window that arrived after so many; of TCP flows an estimate for "
+    "all frames of the whole run, eight times those of a random eighth",
 }
 LATENCY = "latency.csv"
 LATENCY_COLUMNS: Columns = {

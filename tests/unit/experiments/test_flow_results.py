@@ -297,6 +297,23 @@ def test_a_figure_has_the_slowdowns_of_routings_side_by_side_by_class(tmp_path, 
     assert "-" in [text.get_text() for text in figure.axes[0].texts]  # no flow of that class was completed
 
 
+def test_the_figure_of_throughput_tells_which_frames_it_counts_and_what_is_estimated(
+    tmp_path, record, figures
+):
+    """Host 1 sent all frames in the first 250 ms; in the whole run they are more than the window's flows."""
+    measured = record.result.flows
+    sent = np.zeros_like(measured.bytes_sent)
+    sent[4:16, 0] = 125_000 // 4  # 1 Mbit/s in the window of 3 s
+    flows = replace(measured, bytes_sent=sent)
+    result = replace(record.result, flows=flows, sent=flows.sent(), received=flows.received())
+    plot_results(written(tmp_path / "run", replace(record, result=result)))
+    left, right = figures["throughput.png"].axes
+    labels = [text.get_text() for axes in (left, right) for text in axes.get_legend().get_texts()]
+    assert "all frames sent, TCP's own too: 0.143 of the injection capacity" in labels  # of 7 hosts' 1 Mbit/s
+    assert "received, by hops taken (estimate, 1/8 sampled)" in labels
+    assert right.get_ylabel() == "frames of the whole run, TCP's own too"
+
+
 def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record, figures):
     folder = tmp_path / "run"
     for seed in (1, 2):
