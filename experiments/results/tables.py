@@ -35,7 +35,7 @@ PAIR_COLUMNS: Columns = {
     "hops_max": "most links between routers that a frame of the whole run took; empty if none arrived. Of "
     "TCP flows an estimate as `hops_min`",
     "out_of_order_frames": "received frames that arrived after a later one of their flow; of TCP flows "
-    "segments with data, by the kernel of the destination",
+    "segments that arrived while an earlier one was missing (docs/flows.md)",
 }
 HOPS = "hops.csv"
 HOP_COLUMNS: Columns = {

@@ -126,11 +126,11 @@ def _read_traffic(
         refuse_collective_options(arguments)
         own = read_program_traffic(arguments, fabric, programs)
         return own, f"{len(programs.programs)}", read_repeat(arguments, own)
-    arguments.pattern = value_or(arguments.pattern, DEFAULT_PATTERN)
     if asks_for_flows(arguments):
         flows = read_flow_options(arguments, fabric)
         words = f"{flows.load:g}" if flows.load else "flows"
         return flows, words, read_repeat(arguments, flows)
+    arguments.pattern = value_or(arguments.pattern, DEFAULT_PATTERN)
     if is_collective(arguments.pattern):
         collective = read_collective(arguments, fabric)
         return collective, f"{collective.ranks}", 1

@@ -16,6 +16,7 @@ from experiments.spec.collective import (
     parse_sizes,
 )
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.traffic import DEFAULT_FLOWS
 from polarlab.cli.options.traffic import read_faults, value_or
 from topology.errors import UsageError
 from traffic.wire.layout import ETHERNET_BYTES
@@ -82,7 +83,7 @@ def read_collective(arguments: argparse.Namespace, fabric: FabricOptions) -> Col
         value_or(arguments.warmup_iterations, DEFAULT_WARMUP_ITERATIONS),
         value_or(arguments.slices, default_slices(name)),
         value_or(arguments.frame_bytes, fabric.links.mtu + ETHERNET_BYTES),
-        arguments.flows,
+        value_or(arguments.flows, DEFAULT_FLOWS),
         arguments.seed,
         read_faults(arguments, fabric.topology, float("inf")),
     )

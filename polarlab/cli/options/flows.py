@@ -13,7 +13,7 @@ from experiments.spec.flows import (
     check_flows,
     flow_frame_bytes,
 )
-from experiments.spec.traffic import DEFAULT_DURATION_S, DEFAULT_LOAD, DEFAULT_WARMUP
+from experiments.spec.traffic import DEFAULT_DURATION_S, DEFAULT_LOAD, DEFAULT_PATTERN, DEFAULT_WARMUP
 from experiments.spec.values import check_range
 from polarlab.cli.options.traffic import faults_asked, read_faults, value_or
 from topology.errors import ParameterError, UsageError
@@ -24,9 +24,9 @@ from traffic.workload.flows.flow_list import read_flows
 # By their attributes in the parsed arguments; all are None where they were not given.
 _PACKETS_ONLY = (
     *("frame_bytes", "arrivals", "ranks", "placement", "message_bytes", "iterations", "warmup_iterations"),
-    "slices",
+    *("slices", "flows"),
 )
-_NOT_OF_A_FILE = ("load", "duration", "warmup")
+_NOT_OF_A_FILE = ("pattern", "load", "duration", "warmup")
 _FLOWS_ONLY = ("flow_size_limit", "tcp", "drain")
 
 
@@ -82,7 +82,8 @@ def read_flow_options(arguments: argparse.Namespace, fabric: FabricOptions) -> F
         UsageError: an option is outside its domain, or not one of flows.
         MachineError: the kernel does not have the congestion control.
     """
-    _refuse_options_of_others(arguments)
+    pattern = value_or(arguments.pattern, DEFAULT_PATTERN)
+    _refuse_options_of_others(arguments, pattern)
     replayed = arguments.flow_file is not None
     if replayed:
         last_ns = int(read_flows(arguments.flow_file, fabric.topology, fabric.hosts).time_ns[-1])
@@ -93,7 +94,7 @@ def read_flow_options(arguments: argparse.Namespace, fabric: FabricOptions) -> F
     drain_s = value_or(arguments.drain, DEFAULT_DRAIN_S)
     check_range("drain", drain_s, 0, 3_600, "s")
     flows = FlowOptions(
-        REPLAY if replayed else arguments.pattern,
+        REPLAY if replayed else pattern,
         None if replayed else value_or(arguments.load, DEFAULT_LOAD),
         arguments.flow_sizes,
         arguments.flow_size_limit,
@@ -111,15 +112,17 @@ def read_flow_options(arguments: argparse.Namespace, fabric: FabricOptions) -> F
     return flows
 
 
-def _refuse_options_of_others(arguments: argparse.Namespace) -> None:
+def _refuse_options_of_others(arguments: argparse.Namespace, pattern: str) -> None:
     if arguments.flow_sizes is not None and arguments.flow_file is not None:
         raise UsageError("--flow-sizes and --flow-file exclude each other; give one of them")
-    if is_collective(arguments.pattern):
-        raise UsageError(f"pattern of flows must be one of `polarlab patterns`, got {arguments.pattern}")
+    if is_collective(pattern):
+        raise UsageError(f"pattern of flows must be one of `polarlab patterns`, got {pattern}")
     refused = _PACKETS_ONLY + (_NOT_OF_A_FILE if arguments.flow_file is not None else ())
     for option in refused:
         if getattr(arguments, option) is not None:
-            kind = "a file of flows, which has all times" if option in _NOT_OF_A_FILE else "TCP flows"
+            kind = (
+                "a file of flows, which has all hosts and times" if option in _NOT_OF_A_FILE else "TCP flows"
+            )
             raise UsageError(f"--{option.replace('_', '-')} is not for {kind}; leave it out")
 
 

@@ -76,7 +76,6 @@ def add_packet_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--flows",
         type=int,
-        default=DEFAULT_FLOWS,
         metavar="N",
         help=f"source ports per host pair (default {DEFAULT_FLOWS})",
     )
@@ -125,7 +124,7 @@ def read_traffic(
         value_or(pattern, DEFAULT_PATTERN),
         value_or(load, DEFAULT_LOAD),
         value_or(arguments.frame_bytes, default_frame_bytes(fabric.links.mtu)),
-        arguments.flows,
+        value_or(arguments.flows, DEFAULT_FLOWS),
         warmup_s,
         duration_s,
         arguments.seed,
