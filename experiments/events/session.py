@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.events.base import Event
+from experiments.results.parts.programs import TrafficOutcome
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,17 @@ class TrafficEnded(Event):
 
     def __str__(self) -> str:
         return f"background traffic has ended: {self.reason}"
+
+
+@dataclass(frozen=True)
+class TrafficStopped(Event):
+    """Background traffic was stopped by the end of the session."""
+
+    outcome: TrafficOutcome
+
+    def __str__(self) -> str:
+        result = self.outcome
+        return (
+            f"background traffic has ended with the session: {result.pattern} at {result.load:g} for "
+            f"{result.seconds:.1f} s, {result.received_packets} of {result.sent_packets} packets arrived"
+        )

@@ -15,7 +15,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.results.manifest import run_manifest
 from experiments.results.model import Adaptation, PairCheck
 from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
-from experiments.results.parts.programs import PromptLine
+from experiments.results.parts.programs import PromptLine, TrafficOutcome
 from experiments.results.record import RunRecord
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
 from experiments.results.series import write_series
@@ -54,6 +54,7 @@ class SessionRecorder:
         self._modified = fabric.controller.groups_modified
         self._lines: list[PromptLine] = []
         self._faults: list[InjectedFault] = []
+        self._background: list[TrafficOutcome] = []
         # Nothing is scheduled: what failed is known at the end.
         settings = replace(self._traffic.settings(), faults=None)
         self._manifest = run_manifest(fabric, settings, self._traffic.seed)
@@ -90,6 +91,10 @@ class SessionRecorder:
             changes += [Fault(began_s, element) for element in after - before]
             self._faults += (InjectedFault(began_s, text) for text in sorted(map(str, changes)))
 
+    def keep_traffic(self, outcome: TrafficOutcome) -> None:
+        """Takes background traffic that has ended."""
+        self._background.append(outcome)
+
     @property
     def _now_s(self) -> float:
         return (time.monotonic_ns() - self._clock.monotonic_ns) / 1e9
@@ -115,6 +120,7 @@ class SessionRecorder:
             faults=self._fault_record(),
             troubles=tuple(f"{process} ended in the session" for process in self._fabric.ended_processes()),
             lines=tuple(self._lines),
+            background=tuple(self._background),
         )
         happened = tuple(f"{fault.time_s:g} {fault.fault}" for fault in self._faults)
         traffic = replace(self._manifest.traffic, faults=happened)

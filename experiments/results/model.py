@@ -14,7 +14,7 @@ from experiments.results.parts.collective import CollectiveSummary
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.flows import FlowSummary
 from experiments.results.parts.host_links import HostLinkSummary
-from experiments.results.parts.programs import ProgramRecord, PromptLine
+from experiments.results.parts.programs import ProgramRecord, PromptLine, TrafficOutcome
 from experiments.results.parts.replications import Replications
 from experiments.spec.programs import NOT_GENERATED
 from experiments.spec.settings import FabricSettings
@@ -225,6 +225,7 @@ class Summary(FabricSettings):
         dropped_at_ingress: host -> packets with addresses that it may not use, dropped at its switch's port.
         programs: programs of the user, in their order.
         lines: lines that ran at the prompt, of a session only.
+        background: background traffic of a session, each from its start to its end.
         repeat: means and confidence intervals over replications.
         format: version of this record's meaning.
     """
@@ -267,6 +268,7 @@ class Summary(FabricSettings):
     dropped_at_ingress: Mapping[str, int] | None = omitted()
     programs: tuple[ProgramRecord, ...] | None = omitted()
     lines: tuple[PromptLine, ...] | None = omitted()
+    background: tuple[TrafficOutcome, ...] | None = omitted()
     repeat: Replications | None = omitted()
     format: int = FORMAT
 

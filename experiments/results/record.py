@@ -16,7 +16,7 @@ from experiments.results.link_loads import LinkLoads, LinkLog, directed_links, l
 from experiments.results.model import Adaptation, PairCheck, RuleCounts
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.host_links import HostLinkRow, host_link_rows
-from experiments.results.parts.programs import ProgramRecord, PromptLine
+from experiments.results.parts.programs import ProgramRecord, PromptLine, TrafficOutcome
 from experiments.results.validity import CpuSamples
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
@@ -75,6 +75,7 @@ class RunRecord:
         troubles: reasons why the run did not end as it should, a sentence each.
         programs: programs of the user that ran meanwhile.
         lines: lines that ran at the prompt meanwhile; None if it was no session.
+        background: background traffic of a session.
     """
 
     fabric: FabricRecord
@@ -89,6 +90,7 @@ class RunRecord:
     flow_base_ms: Mapping[int, float] = field(default_factory=dict)
     programs: tuple[ProgramRecord, ...] = ()
     lines: tuple[PromptLine, ...] | None = None
+    background: tuple[TrafficOutcome, ...] = ()
 
     @property
     def generated(self) -> bool:

@@ -143,6 +143,7 @@ def _where_they_apply(record: RunRecord) -> dict[str, Any]:
         "faults": record.faults,
         "programs": record.programs or None,
         "lines": record.lines,
+        "background": record.background or None,
     }
     if isinstance(options, CollectiveOptions):
         assert result.outcome

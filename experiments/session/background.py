@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from experiments.events.base import Notify
 from experiments.events.session import TrafficEnded
 from experiments.live_fabric import LiveFabric
+from experiments.results.parts.programs import TrafficOutcome
 from experiments.spec.traffic import (
     DEFAULT_FLOWS,
     TrafficOptions,
@@ -42,33 +43,6 @@ class TrafficStatus:
     accepted: float
     loss: float | None
     latency_p99_ms: float | None
-
-
-@dataclass(frozen=True)
-class TrafficOutcome:
-    """Background traffic that has ended.
-
-    Attributes:
-        pattern, load: as it was started.
-        seconds: its duration.
-        sent_packets, received_packets: packets that hosts sent, and those of them that arrived.
-        loss: fraction of the packets sent that did not arrive; None if none was sent.
-        offered, accepted: fractions of the hosts' injection capacity.
-        latency_mean_ms, latency_p99_ms: of all packets that arrived; None if none did.
-        hops: hops -> packets.
-    """
-
-    pattern: str
-    load: float
-    seconds: float
-    sent_packets: int
-    received_packets: int
-    loss: float | None
-    offered: float
-    accepted: float
-    latency_mean_ms: float | None
-    latency_p99_ms: float | None
-    hops: dict[int, int]
 
 
 class BackgroundTraffic:
@@ -185,9 +159,9 @@ class BackgroundTraffic:
             seconds=round(seconds, 3),
             sent_packets=sent,
             received_packets=received,
-            loss=(sent - received) / sent if sent else None,
-            offered=sent * bits,
-            accepted=received * bits,
+            loss=round((sent - received) / sent, 6) if sent else None,
+            offered=round(sent * bits, 6),
+            accepted=round(received * bits, 6),
             latency_mean_ms=latency.mean_ms(),
             latency_p99_ms=latency.quantile_ms(0.99),
             hops={number: int(hops[number]) for number in hops.nonzero()[0].tolist()},

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from emulation.fault_injection import FaultInjector
 from emulation.open_vswitch import VSwitch
 from experiments.events.base import Notify, ignore
+from experiments.events.session import TrafficStopped
 from experiments.live_fabric import LiveFabric
-from experiments.session.background import BackgroundTraffic, TrafficOutcome, TrafficStatus
+from experiments.results.parts.programs import TrafficOutcome
+from experiments.session.background import BackgroundTraffic, TrafficStatus
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
 from experiments.session.watch import Watch
@@ -51,16 +54,22 @@ class FabricSession:
         busy: to be held by those who use the shells of nodes, so that none is started again meanwhile.
     """
 
-    def __init__(self, fabric: LiveFabric, notify: Notify = ignore) -> None:
+    def __init__(
+        self,
+        fabric: LiveFabric,
+        notify: Notify = ignore,
+        keep: Callable[[TrafficOutcome], None] = lambda _outcome: None,
+    ) -> None:
         """Prepares the session.
 
         Args:
             fabric: the fabric.
             notify: takes the events of what ends by itself (`experiments.events.session`).
+            keep: takes the outcomes of background traffic.
         """
         self.fabric = fabric
         self.busy = threading.RLock()
-        self._notify = notify
+        self._notify, self._keep = notify, keep
         self._faults = FaultInjector(fabric.network)
         self._watch = Watch(fabric, notify, self.busy)
         self._traffic: BackgroundTraffic | None = None
@@ -70,10 +79,15 @@ class FabricSession:
         self._watch.__enter__()
         return self
 
-    def __exit__(self, *_error: object) -> None:
-        if self._traffic:
-            self._traffic.kill()
-        self._watch.__exit__()
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        try:
+            if self._traffic and self._traffic.running and kind is None:
+                with contextlib.suppress(PolarLabError):
+                    self._notify(TrafficStopped(self.stop_traffic()))
+        finally:
+            if self._traffic:
+                self._traffic.kill()
+            self._watch.__exit__()
 
     # ---- failures ----
 
@@ -253,7 +267,9 @@ class FabricSession:
         traffic, self._traffic = self._traffic, None
         if traffic is None:
             raise UsageError("no background traffic flows; `traffic start` begins some")
-        return traffic.stop()
+        outcome = traffic.stop()
+        self._keep(outcome)
+        return outcome
 
     def traffic_status(self) -> TrafficStatus | None:
         """Returns the present rates of the background traffic; None if none flows."""

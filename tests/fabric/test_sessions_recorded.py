@@ -65,6 +65,20 @@ def test_a_session_leaves_loads_faults_and_lines(tmp_path):
     assert polarlab("report", "session", cwd=tmp_path).returncode == 0
 
 
+def test_background_traffic_of_a_session_is_kept_and_told_if_it_still_flows_at_the_end(tmp_path):
+    lines = ("traffic start", "sh sleep 0.3", "traffic stop", "traffic start tornado 0.1", "sh sleep 0.3")
+    words = [word for line in lines for word in ("--exec", line)]
+    done = polarlab("up", "polarfly", "--q", "2", *words, "--out", "session", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    stopped, flowing = json.loads((tmp_path / "session" / "summary.json").read_text())["background"]
+    assert (stopped["pattern"], stopped["load"]) == ("uniform", 0.3)
+    assert f"{stopped['received_packets']} of {stopped['sent_packets']} packets arrived" in done.stdout
+    assert (flowing["pattern"], flowing["load"]) == ("tornado", 0.1)
+    assert flowing["sent_packets"] > 0
+    assert "background traffic has ended with the session: tornado at 0.1" in done.stderr
+    assert polarlab("report", "session", cwd=tmp_path).returncode == 0
+
+
 def test_a_session_that_is_interrupted_leaves_what_it_had(tmp_path):
     out = tmp_path / "session"
     process = start_polarlab(

@@ -1,7 +1,8 @@
-"""Typed results of a user's programs, and of the lines of a session at the prompt."""
+"""Typed results of a user's programs, and of the lines and the background traffic of a session."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -59,3 +60,34 @@ class PromptLine:
     status: int | None
     started_s: float
     ended_s: float
+
+
+@dataclass(frozen=True)
+class TrafficOutcome:
+    """Background traffic of a session that has ended.
+
+    Attributes:
+        pattern: name of its pattern, with the argument where it has one.
+        load: the load that it was started at, as a fraction of the hosts' injection capacity.
+        seconds: its duration.
+        sent_packets: packets that hosts sent.
+        received_packets: those of them that arrived.
+        loss: fraction of the packets sent that did not arrive; None if none was sent.
+        offered: load that hosts sent, as a fraction of their injection capacity.
+        accepted: load that arrived, as a fraction of the hosts' injection capacity.
+        latency_mean_ms: mean latency in ms of all packets that arrived; None if none did.
+        latency_p99_ms: 99th percentile in ms of the same latencies.
+        hops: hops -> packets.
+    """
+
+    pattern: str
+    load: float
+    seconds: float
+    sent_packets: int
+    received_packets: int
+    loss: float | None
+    offered: float
+    accepted: float
+    latency_mean_ms: float | None
+    latency_p99_ms: float | None
+    hops: Mapping[int, int]

@@ -70,7 +70,8 @@ def run(arguments: argparse.Namespace) -> Status:
             progress.rest()  # the terminal is the prompt's
             announcer = Announcer(progress)
             recorder = SessionRecorder(fabric, directory, progress) if directory else None
-            with recorder or contextlib.nullcontext(), FabricSession(fabric, announcer) as session:
+            session = FabricSession(fabric, announcer, *([recorder.keep_traffic] if recorder else []))
+            with recorder or contextlib.nullcontext(), session:
                 failed = serve(session, announcer, arguments.lines, recorder)
             report_ingress_drops(fabric.network, progress)
         if arguments.out:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from experiments.session.background import TrafficOutcome, TrafficStatus
+from experiments.results.parts.programs import TrafficOutcome
+from experiments.session.background import TrafficStatus
 from experiments.session.fabric_session import ControllerStatus
 from experiments.session.links import LinkLoad
 from experiments.session.paths import PathReport
