@@ -73,7 +73,8 @@ class FailoverSummary:
     """Result of a failover demonstration.
 
     Attributes:
-        name, params: topology and its parameters.
+        name: family of the topology, as on the command line.
+        params: parameters of the topology.
         routing: name of the routing.
         hosts: hosts attached to each router.
         local_repair: whether switches have backup paths.
@@ -81,7 +82,10 @@ class FailoverSummary:
         pairs_watched: pairs of hosts that were probed every `probe_interval_ms`.
         packets_sent: probes that were sent in the whole demonstration.
         packets_lost: probes that never arrived.
-        gap_ms: longest time in ms between two arrivals of a watched pair while the failure stood.
+        gap_ms: longest time in ms between two arrivals of a watched pair while the failure stood: over all
+            watched pairs the greatest difference of neighbours among begin of the failure, arrivals of the
+            pair's probes that were sent while it stood, and its end (or the last observation, if it was
+            interrupted); about `probe_interval_ms` where nothing is lost.
         probe_interval_ms: time between two probes of a watched pair in ms.
         all_pairs_interval_ms: length of a round in ms, in which all pairs are probed once, one by one.
         repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`.

@@ -197,7 +197,8 @@ class Summary(FabricSettings):
         accepted: bits of all frames received in the window / (`endpoints` x `link_rate_bps` x `measured_s`),
             by their time of arrival, those sent in the warm-up included.
         loss: 1 - `packets.received` / `packets.sent`: the fraction of the packets sent in the window that
-            never arrived, however late.
+            never arrived, however late. Of replications it is the mean of the seeds' losses, while
+            `packets` are sums.
         packets: counts of packets.
         latency_ms: one-way latency.
         hops: number of links between routers -> packets of the window that took so many.

@@ -178,6 +178,8 @@ def open_results(folder: Path | str) -> Results:
         return Sweep(path)
     if (path / FAILOVERS).exists():
         return Failovers(path)
+    if any(path.glob(f"seed-*/{PROBES}")):
+        raise ParameterError(f"{path} holds a series of failovers, but {FAILOVERS} is missing")
     if (path / PROBES).exists():
         return Failover(path)
     if (path / SUMMARY).exists():

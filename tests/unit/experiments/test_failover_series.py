@@ -17,7 +17,7 @@ from experiments.report.page import write_report
 from experiments.results.failover import FAILOVER_COLUMNS, FAILOVERS
 from experiments.results.open import Failovers, open_results
 from experiments.results.run_directory import RunDirectory
-from experiments.results.tables import read_csv
+from experiments.results.tables import PROBE_COLUMNS, PROBES, read_csv
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions, with_time_for_repair
 from polarlab.cli.commands.demo import _print_series, _read_failovers
@@ -262,3 +262,11 @@ def test_the_table_of_failovers_has_columns_that_fit_a_page(tmp_path):
     )
     page = failovers_page(open_results(written(tmp_path / "b", series(negative="6 pairs were silent"))))
     assert page.sections[1].table.columns[-1] == "negative"
+
+
+def test_a_series_without_its_table_says_what_is_missing(tmp_path):
+    folder = written(tmp_path / "series", series())
+    RunDirectory(folder / "seed-1").write_csv(PROBES, PROBE_COLUMNS, [])
+    (folder / FAILOVERS).unlink()
+    with pytest.raises(ParameterError, match=r"failovers\.csv is missing"):
+        open_results(folder)
