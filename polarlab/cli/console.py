@@ -48,7 +48,43 @@ def print_text(text: str) -> None:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """Prints the chosen columns of some rows as a table, long cells in several lines on a narrow terminal."""
+    """Prints the chosen columns of some rows as a table, long cells in several lines on a narrow terminal.
+
+    No number is split: where they do not fit beside each other, the columns are printed as several tables
+    that begin with the same first column.
+    """
+    for number, part in enumerate(_parts(rows, columns)):
+        if number:
+            print()
+        _print_part(rows, part)
+
+
+def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[list[str]]:
+    """Returns columns in tables that fit into the terminal; each has the first column and another one."""
+    width, (first, *others) = _width(), columns
+    longest = max((len(str(row[first])) for row in rows), default=0)
+    begin = max(_least_width(rows, first), longest if longest <= width // 2 else 0)
+    parts, used = [[first]], begin
+    for name in others:
+        needed = _GAP + _least_width(rows, name)
+        if used + needed > width and len(parts[-1]) > 1:
+            parts.append([first])
+            used = begin
+        parts[-1].append(name)
+        used += needed
+    return parts
+
+
+def _least_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
+    """Returns the width of a column that splits no number, and no short word of its heading."""
+    cells = [str(row[name]) for row in rows]
+    longest = max(map(len, cells), default=0)
+    words = [len(word) for cell in cells for word in cell.split() if _is_number(word.rstrip(",:"))]
+    heading = max(map(len, _in_lines(name, longest).split("\n")))
+    return max([min(heading, _HEADING_WIDTH), *words])
+
+
+def _print_part(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -66,6 +102,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> No
         heading = name if fits else _in_lines(name, max(map(len, cells), default=0))
         # Names are the first column, to be read and copied as they are.
         whole = index == 0 and max(map(len, cells), default=0) <= width // 2
+        whole |= all(cell == "-" or _is_number(cell) for cell in cells)
         justify: Literal["left", "right"] = "right" if all(map(_is_number, cells)) else "left"
         table.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=whole)
     for row in rows:

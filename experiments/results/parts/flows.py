@@ -107,7 +107,7 @@ class FlowSummary:
 
     @property
     def together(self) -> FlowClass:
-        """Result of all flows, whatever their sizes."""
+        """Result of the flows of all sizes."""
         payload = sum(entry.bytes for entry in self.classes)
         return FlowClass(ALL, self.started, self.completed, payload, self.fct_ms, self.slowdown)
 

@@ -113,6 +113,19 @@ def test_headings_of_a_table_that_is_too_wide_break_at_underscores(monkeypatch, 
     } <= words | {""}
 
 
+@pytest.mark.parametrize("columns", [44, 60, 80])
+def test_a_table_of_many_numbers_is_printed_in_parts_and_splits_no_number(monkeypatch, capsys, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    names = [f"{value}_{key}" for value in ("slowdown", "fct_ms") for key in ("mean", "p50", "p99")]
+    numbers = [f"{1234.567 + 111 * place:g}" for place in range(len(names))]
+    row = {"flow size": "100 KB-1 MB", **dict(zip(names, numbers, strict=True))}
+    print_table([row, {**dict.fromkeys(names, "-"), "flow size": "< 10 KB"}], tuple(row))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    printed = [line.removeprefix("100 KB-1 MB").split() for line in lines if line.startswith("100 KB-1 MB")]
+    assert [number for part in printed for number in part] == numbers
+
+
 def test_faults_of_a_run_are_a_table_with_a_line_for_each(monkeypatch, capsys):
     """A record of four faults and two plans is no line that anybody reads."""
     monkeypatch.setenv("COLUMNS", "80")
