@@ -113,11 +113,12 @@ class BackgroundTraffic:
             raise self._error or UsageError("the traffic has no result")
         return self._outcome(self._result)
 
-    def kill(self) -> None:
-        """Ends the traffic at once."""
+    def kill(self) -> TrafficOutcome | None:
+        """Ends the traffic at once, and returns what is known of its outcome; None if it had failed."""
         self._stopping.set()
         self._killed.set()
         self._thread.join()
+        return self._outcome(self._result) if self._result else None
 
     @property
     def _capacity_bps(self) -> float:

@@ -85,8 +85,9 @@ class FabricSession:
                 with contextlib.suppress(PolarLabError):
                     self._notify(TrafficStopped(self.stop_traffic()))
         finally:
-            if self._traffic:
-                self._traffic.kill()
+            outcome = self._traffic.kill() if self._traffic else None
+            if outcome:
+                self._keep(outcome)
             self._watch.__exit__()
 
     # ---- failures ----

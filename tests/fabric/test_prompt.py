@@ -271,6 +271,12 @@ def test_what_dies_is_told_at_a_terminal_and_the_line_that_is_being_typed_stays(
         terminal.type("\x03")
         terminal.expect("packets transmitted")
         terminal.expect("polarlab> ")
+        terminal.type("h1_1 echo sl''ow; sleep 100\n")
+        terminal.expect("slow\r")
+        terminal.type("\x1c")
+        terminal.expect("polarlab> ")
+        terminal.type("py exit()\n")
+        terminal.expect("polarlab> ")
         terminal.type("switch s3 start\nexit\n")
         assert terminal.status() == 0
 

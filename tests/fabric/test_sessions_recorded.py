@@ -82,8 +82,10 @@ def test_background_traffic_of_a_session_is_kept_and_told_if_it_still_flows_at_t
 def test_a_session_that_is_interrupted_leaves_what_it_had(tmp_path):
     out = tmp_path / "session"
     process = start_polarlab(
-        "up", "polarfly", "--q", "2", "--exec", "h1_1 ping -i 0.2 h2_1", "--out", str(out)
+        *("up", "polarfly", "--q", "2", "--exec", "traffic start uniform 0.2"),
+        *("--exec", "h1_1 ping -i 0.2 h2_1", "--out", str(out)),
     )
+    assert "uniform traffic flows" in process.stdout.readline()
     assert "bytes from" in process.stdout.readline() + process.stdout.readline()
     time.sleep(1)
     process.send_signal(signal.SIGTERM)
@@ -92,4 +94,7 @@ def test_a_session_that_is_interrupted_leaves_what_it_had(tmp_path):
     assert one_line(errors) == "polarlab: interrupted"
     summary = json.loads((out / "summary.json").read_text())
     assert summary["interrupted"] is True
-    assert [line["line"] for line in summary["lines"]] == ["h1_1 ping -i 0.2 h2_1"]
+    (background,) = summary["background"]
+    assert background["sent_packets"] > 100
+    assert background["offered"] == pytest.approx(0.2, rel=0.3)
+    assert [line["line"] for line in summary["lines"]][1:] == ["h1_1 ping -i 0.2 h2_1"]
