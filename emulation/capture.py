@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from emulation.subprocesses import (
 )
 
 _END_TIMEOUT_S = 10.0
+# The kernel hands packets over to tcpdump a second late at most; of those that it has not, none are written.
+_HANDED_OVER_S = 1.2
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class Capture:
 
     def end(self) -> None:
         """Ends all captures; their files are complete then."""
+        if self._processes:
+            time.sleep(_HANDED_OVER_S)
         for process in self._processes.values():
             process.send_signal(signal.SIGINT)  # tcpdump then writes out its buffer
         for process in self._processes.values():

@@ -37,6 +37,7 @@ def compare_runs(names: Sequence[str], runs: Sequence[Run]) -> Comparison:
             **_by_size(summaries),
             **({"resent": [_resent(summary) for summary in summaries]} if any(collectives) else {}),
             **_by_class(summaries),
+            **_by_program(summaries),
             **{name: [result[name] for result in results] for name in results[0]},
         },
         intervals=_intervals(summaries),
@@ -81,6 +82,20 @@ def _by_size(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
 def _by_class(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
     """Returns slowdowns and completion times of TCP flows, of all and by class of sizes."""
     tables = [flow_results(summary.flows) if summary.flows else {} for summary in summaries]
+    names = dict.fromkeys(name for table in tables for name in table)
+    return {name: [table.get(name) for table in tables] for name in names}
+
+
+def _by_program(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
+    """Returns exit status and duration of the programs of users, by their command lines."""
+    tables: list[dict[str, float | None]] = []
+    for summary in summaries:
+        table: dict[str, float | None] = {}
+        for program in summary.programs or ():
+            # Of several equal lines, as those of replications, the first is taken.
+            table.setdefault(f"status of `{program.line}`", program.status)
+            table.setdefault(f"duration_s of `{program.line}`", program.duration_s)
+        tables.append(table)
     names = dict.fromkeys(name for table in tables for name in table)
     return {name: [table.get(name) for table in tables] for name in names}
 

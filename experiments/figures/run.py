@@ -84,6 +84,8 @@ def plot_single(run: Run) -> list[Path]:
     """
     with damage_named(run.folder):
         figures = {"throughput": _draw(run) if run.summary.generated else draw_programs(run)}
+        if run.summary.generated and run.summary.programs:
+            figures["programs"] = draw_programs(run)
         if run.summary.flows is not None:
             figures["slowdown"] = draw_flows(run)
         elif run.summary.generated:

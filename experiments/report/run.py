@@ -37,7 +37,7 @@ def run_page(results: Run) -> Page:
         OSError: the figures cannot be written.
     """
     summary = results.summary
-    values = {n: v for n, v in plain(summary).items() if n not in ("faults", "repeat")}
+    values = {n: v for n, v in plain(summary).items() if n not in ("faults", "programs", "repeat")}
     if summary.flows:
         values["flows"] = {n: v for n, v in values["flows"].items() if n != "classes"}
     return Page(
@@ -46,6 +46,7 @@ def run_page(results: Run) -> Page:
             *_flows(summary),
             *(_replications(results, summary.repeat) if summary.repeat else (_figures(results),)),
             *event_section(summary.faults.events if summary.faults else ()),
+            *_programs(summary),
             *_links(results),
             Section("Result", values=values),
             *manifest_sections(results.manifest),
@@ -99,6 +100,23 @@ def _means(repeat: Replications) -> Table | None:
 def _figures(run: Run, heading: str = "") -> Section:
     """Returns the figures of one run."""
     return Section(heading, _doubts(run.summary), figures=figures_of(plot_single(run)))
+
+
+def _programs(summary: Summary) -> tuple[Section, ...]:
+    """Returns the programs of the user as a table; nothing without any."""
+    rows = [
+        {
+            "program": program.line,
+            "status": program.end_text,
+            "started_s": f"{program.started_s:.3f}",
+            "duration_s": "-" if program.duration_s is None else f"{program.duration_s:.3f}",
+            "output": program.output,
+            "errors": program.errors,
+        }
+        for program in summary.programs or ()
+    ]
+    table = table_of(rows, ("program", "status", "output", "errors"))
+    return (Section("Programs", table=table),) if table else ()
 
 
 def _links(results: Run) -> tuple[Section, ...]:

@@ -21,7 +21,7 @@ FLOOD = (
 def test_a_session_leaves_loads_faults_and_lines(tmp_path):
     lines = ("fail link:s1-s5", "h1_1 ping -c 5 -i 0.3 h5_1", "restore all", FLOOD, "drops", "h1_1 false")
     words = [word for line in lines for word in ("--exec", line)]
-    done = polarlab("up", "polarfly", "--q", "2", *words, "--out", "session", cwd=tmp_path)
+    done = polarlab("up", "polarfly", "--q", "2", *words, "--out", "session", "--pcap", "h2_1", cwd=tmp_path)
     assert done.returncode == 1, done.stderr  # the last line fails
     out = tmp_path / "session"
     summary = json.loads((out / "summary.json").read_text())
@@ -36,6 +36,7 @@ def test_a_session_leaves_loads_faults_and_lines(tmp_path):
         "fail link:s1-s5",
         "restore link:s1-s5",
     ]
+    assert (out / "h2_1.pcap").stat().st_size > 20_000  # also what passed just before the end
     with (out / "host_links.csv").open() as file:
         hosts = {row["link"]: row for row in csv.DictReader(file)}
     dropped = int(hosts["h2_1-s2"]["dropped_packets"])

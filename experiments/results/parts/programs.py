@@ -40,6 +40,18 @@ class ProgramRecord:
         return self.timed_out or self.status not in (0, None)
 
     @property
+    def duration_s(self) -> float | None:
+        """Time in s for which it ran; None if its end is not known."""
+        return None if self.ended_s is None else round(self.ended_s - self.started_s, 4)
+
+    @property
+    def end_text(self) -> str:
+        """Its exit status, or who ended it."""
+        if self.status is not None:
+            return str(self.status)
+        return "timed out" if self.timed_out else "ended by PolarLab"
+
+    @property
     def line(self) -> str:
         """The program as on the command line."""
         return f"{self.host} {self.command}" + (" &" if self.server else "")

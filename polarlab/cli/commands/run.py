@@ -35,7 +35,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from polarlab.cli.options.collective import add_collective_options
     from polarlab.cli.options.fabric import add_fabric_options, add_impairment_options, add_routing_option
     from polarlab.cli.options.flows import add_flow_options
-    from polarlab.cli.options.output import add_json_option, add_out_option, add_strict_option
+    from polarlab.cli.options.output import (
+        add_json_option,
+        add_out_option,
+        add_pcap_option,
+        add_strict_option,
+    )
     from polarlab.cli.options.programs import add_program_options
     from polarlab.cli.options.traffic import add_faults_option, add_packet_options, add_pattern_options
 
@@ -48,14 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_collective_options(parser)
     add_program_options(parser)
     add_faults_option(parser)
-    parser.add_argument(
-        "--pcap",
-        action="append",
-        default=[],
-        metavar="LIST",
-        help="places to capture packets at: hosts as h1_1, ports of switches as s5-eth3 or s5:3, both ends "
-        "of links as link:s1-s7 (default none)",
-    )
+    add_pcap_option(parser)
     add_out_option(parser)
     add_strict_option(parser)
     add_json_option(parser)

@@ -14,6 +14,18 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
+def add_pcap_option(parser: argparse.ArgumentParser) -> None:
+    """Adds --pcap."""
+    parser.add_argument(
+        "--pcap",
+        action="append",
+        default=[],
+        metavar="LIST",
+        help="places to capture packets at: hosts as h1_1, ports of switches as s5-eth3 or s5:3, both ends "
+        "of links as link:s1-s7 (default none)",
+    )
+
+
 def add_strict_option(parser: argparse.ArgumentParser) -> None:
     """Adds --strict."""
     parser.add_argument("--strict", action="store_true", help="exit status 1 if a result is not valid")

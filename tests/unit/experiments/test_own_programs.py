@@ -212,6 +212,20 @@ def test_the_progress_names_the_programs():
     assert text == "2.0 s of at most 300 s: h1_1 iperf3, h2_1 iperf3, h3_1 iperf3 and 2 more"
 
 
+def test_reports_and_comparisons_tell_status_and_duration(run):
+    failed = replace(RECORD, status=3, ended_s=2.0)
+    write(run, SUMMARY, summary(pattern="programs", **NOTHING, programs=(failed,)))
+    other = run.with_name("other")
+    write(other, SUMMARY, summary(pattern="programs", **NOTHING, programs=(RECORD,)))
+    write(other, MANIFEST, run_manifest())
+    results = compare([run, other]).results
+    assert results["status of `h1_1 iperf3 -c h5_1`"] == [3, 0]
+    assert results["duration_s of `h1_1 iperf3 -c h5_1`"] == [1.99, 5.09]
+    page = write_report(run).read_text()
+    assert "<h2>Programs</h2>" in page
+    assert "<td>1.99</td>" in page
+
+
 def test_replications_name_the_programs_of_each():
     two = [summary(seed=seed, pattern="programs", **NOTHING, programs=(RECORD,)) for seed in (4, 5)]
     both = combine(two, 2)

@@ -60,6 +60,8 @@ def test_options_of_a_run(capsys, words, named):
         ("demo outage", "'outage'"),
         ("rules polarfly --q 3 s99", "'s99'"),
         ("up polarfly --q 2 --link-rate auto", "--link-rate auto"),
+        ("up polarfly --q 2 --pcap h1_1", "give --out"),
+        ("up polarfly --q 2 --out /tmp/none --pcap s3-eth9", "port of s3 must be 1 to"),
     ],
 )
 def test_failures_switches_and_calibration_that_cannot_be(capsys, words, named):
