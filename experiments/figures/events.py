@@ -14,6 +14,7 @@ Events = Sequence[tuple[float, str]]
 _FEW = 14
 _MOST_LISTED = 200
 _LINE_INCHES, _CHARACTER_INCHES = 0.14, 0.068
+_NUMBER_INCHES = 0.15  # width of a number in its circle
 _LEVELS = 3  # of numbers above each other
 
 
@@ -27,7 +28,10 @@ def mark_events(axes: Axes, events: Events, *, numbered: bool = True) -> None:
     """
     left, right = axes.get_xlim()
     levels = [float("-inf")] * _LEVELS  # right end of the last number on each
-    width = 0.022 * (right - left)
+    # Before the layout, axes have about their final width.
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    width = _NUMBER_INCHES * figure.dpi / axes.bbox.width * (right - left)
     listed = set(_listed(events)) if numbered else set()
     for number, (time_s, _) in enumerate(events, 1):
         if not left <= time_s <= right:

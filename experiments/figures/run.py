@@ -167,6 +167,7 @@ def _hops(axes: Axes, run: Run) -> None:
     counts = "frames of the whole run, TCP's own too" if of_flows else "packets in the measured window"
     axes.set(xlabel="links between routers", ylabel=counts)
     axes.set_xticks(hops)
+    axes.ticklabel_format(axis="y", style="plain")  # a power of ten above the axis would be in the legend
     # Long numbers of neighbouring bars would run into each other.
     longest = len(f"{int(max(expected.max(), measured.max()))}")
     upright = longest * len(hops) > _MOST_DIGITS

@@ -22,7 +22,7 @@ from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanR
 from experiments.results.parts.flows import FlowBytes, FlowSummary, Quantiles
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.run_directory import RunDirectory
-from experiments.results.tables import LINK_COLUMNS, LINKS
+from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINK_COLUMNS, LINKS
 from experiments.spec.programs import NOT_GENERATED
 from polarlab.cli import main as entry
 from topology.exit_status import Status
@@ -310,6 +310,18 @@ def test_numbers_of_faults_do_not_lie_on_each_other(tmp_path, figures):
     assert not any(overlap(a, b) for a, b in combinations(numbers, 2))
 
 
+def test_numbers_of_the_enlarged_failure_do_not_lie_on_each_other(tmp_path, figures):
+    folder = result_folders.write_failover(tmp_path / "demo")
+    events = [(2.0, "fail switch:s4"), (2.0116, "all watched pairs heard again"), (5.0, "restore switch:s4")]
+    (folder / EVENTS).unlink()
+    RunDirectory(folder, go_on=True).write_csv(EVENTS, EVENT_COLUMNS, events)
+    plot_results(folder)
+    (figure,) = figures.values()
+    figure.draw_without_rendering()
+    one, two = (text.get_bbox_patch().get_window_extent() for text in figure.axes[1].texts)
+    assert not overlap(one, two)
+
+
 def test_one_failure_is_one_fault(tmp_path, figures):
     faults = replace(result_folders.FAULTS, done=result_folders.FAULTS.done[::3], replanned=())
     plot_results(result_folders.write_run(tmp_path / "run", records.summary(faults=faults)))
@@ -323,6 +335,7 @@ def test_numbers_above_neighbouring_bars_do_not_overlap(tmp_path, figures):
     figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in figure.axes[1].texts if text.get_text() == "1234567"]
     assert len(boxes) == 7
+    assert not figure.axes[1].yaxis.get_offset_text().get_text()
     assert not any(overlap(a, b) for a, b in combinations(boxes, 2))
 
 
