@@ -13,11 +13,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from controller.occupancy.queues import QueueReader, QueueState
 from experiments.host_queues import read_host_queues
 from experiments.live_fabric import LiveFabric, open_queues
-from experiments.results.link_loads import LinkLog
+from experiments.live_series import LiveLinkSeries
+from experiments.results.link_loads import LinkLog, directed_links
 from topology.errors import MachineError
 
 # Readings per time that a full queue takes to drain; more than one, so that a third full is enough.
@@ -30,7 +32,14 @@ _MOST_SHARE = 1 / 40
 class LinkMonitor:
     """Monitor of a fabric's queues; a context manager. Without netlink its log is None."""
 
-    def __init__(self, fabric: LiveFabric, frame_bytes: int) -> None:
+    def __init__(self, fabric: LiveFabric, frame_bytes: int, folder: Path | None = None) -> None:
+        """Opens the queues.
+
+        Args:
+            fabric: the fabric.
+            frame_bytes: length of its longest frames.
+            folder: folder of the results, for the table that is written meanwhile; None for none.
+        """
         self._network, spec = fabric.network, fabric.options.links
         self._drain_s = spec.queue_packets * frame_bytes * 8 / spec.rate_bps
         self._interval_s = min(max(self._drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
@@ -44,6 +53,9 @@ class LinkMonitor:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.log: LinkLog | None = LinkLog() if self._readers else None
+        self._live: LiveLinkSeries | None = None
+        if self.log and folder:
+            self._live = LiveLinkSeries(folder, directed_links(fabric.options.topology))
 
     def __enter__(self) -> LinkMonitor:
         if self.log:
@@ -56,6 +68,8 @@ class LinkMonitor:
         self._thread.join()
         for reader in self._readers.values():
             reader.close()
+        if self._live:
+            self._live.close()
         if self.log:
             for host, after in read_host_queues(self._network).items():
                 before = self._hosts_before.get(host)
@@ -93,6 +107,8 @@ class LinkMonitor:
             now = time.monotonic()
             if self.log:
                 self.log.history.note(number, now, queues)
+            if self._live:
+                self._live.note(number, now, queues)
             if number in self._last and self.log:
                 then, before = self._last[number]
                 for port in queues.keys() & before.keys():

@@ -96,13 +96,13 @@ def measure(
         others_ended: returns the names of further processes that should run and do not.
         plan: programs of the user that run beside the traffic.
     """
-    controller = _ControllerWork(fabric)
+    controller, folder = _ControllerWork(fabric), plan.kept_in(options.seed)
     base_ms = _base_times_ms(fabric, options)
     with (
         FaultSchedule(fabric, options.faults, notify) as faults,
         RunningPrograms(fabric, plan, options.seed, notify) as programs,
     ):
-        with CpuMonitor() as cpu, LinkMonitor(fabric, options.frame_bytes) as links:
+        with CpuMonitor() as cpu, LinkMonitor(fabric, options.frame_bytes, folder) as links:
             with deaths_named(fabric):
                 result = _traffic(fabric, options, notify, faults, programs)
             faults.end()

@@ -40,6 +40,10 @@ class ProgramPlan:
     options: ProgramOptions = NO_OPTIONS
     folder_of: Callable[[int], Path] = lambda _seed: Path()
 
+    def kept_in(self, seed: int) -> Path | None:
+        """Returns the folder of the results of the run with a seed; None where it has none of its own."""
+        return None if self is NO_PROGRAMS else self.folder_of(seed)
+
 
 NO_PROGRAMS = ProgramPlan()
 

@@ -62,7 +62,9 @@ class SessionRecorder:
 
     def __enter__(self) -> SessionRecorder:
         self._cpu = self._opened.enter_context(CpuMonitor())
-        self._links = self._opened.enter_context(LinkMonitor(self._fabric, self._traffic.frame_bytes))
+        self._links = self._opened.enter_context(
+            LinkMonitor(self._fabric, self._traffic.frame_bytes, self._directory.path)
+        )
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:

@@ -21,7 +21,7 @@ from experiments.results.sweep_points import (
     point_rows,
     read_sweep_manifest,
 )
-from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBES, read_csv
+from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINKS, PROBES, read_csv
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
 
@@ -184,4 +184,8 @@ def open_results(folder: Path | str) -> Results:
         return Failover(path)
     if (path / SUMMARY).exists():
         return Run(path)
+    if (path / MANIFEST).exists() and (path / LINKS).exists():
+        raise ParameterError(
+            f"{path} holds a run that did not end: {SUMMARY} is missing; {LINKS} has what was measured"
+        )
     raise ParameterError(f"{path} holds neither a run nor a sweep nor a failover: {SUMMARY} is missing")

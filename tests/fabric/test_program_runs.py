@@ -176,7 +176,8 @@ def test_ctrl_c_ends_programs_and_keeps_what_there_is(tmp_path, number):
         *("run", "polarfly", "--q", "2", "--exec", "h1_1 echo begun; sleep 600", "--out", str(out), "--json")
     )
     wait_for_line(process, "program started")
-    time.sleep(1)
+    time.sleep(2.5)
+    assert len((out / "links.csv").read_text().splitlines()) > 20  # also for a run that is killed
     process.send_signal(number)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
