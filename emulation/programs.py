@@ -30,7 +30,7 @@ _SHELL = "bash"  # as at the prompt
 
 
 def syntax_error(command: str) -> str | None:
-    """Returns what the shell finds wrong with a command line, without running it; None if nothing."""
+    """Returns the shell's error message for a command line, which is not run; None if its syntax is right."""
     done = subprocess.run([_SHELL, "-n", "-c", command], capture_output=True, text=True, check=False)
     if not done.returncode:
         return None

@@ -37,7 +37,7 @@ class LiveLinkSeries:
         self._write([tuple(LINK_COLUMNS)])
 
     def note(self, switch: int, now_s: float, queues: Mapping[int, QueueState]) -> None:
-        """Takes a reading of a switch's queues by port, and writes what was carried since the one before."""
+        """Takes a reading of a switch's queues by port, and writes the traffic since the reading before."""
         then_s, before = self._last.get(switch, (now_s, queues))
         if switch in self._last and now_s < then_s + _EVERY_S:
             return

@@ -21,7 +21,7 @@ class ServerNotListening(Event):
 
 @dataclass(frozen=True)
 class ServerEnded(Event):
-    """A server has ended before the others start; what it said last follows behind a colon."""
+    """A server ended before the other programs started; its last line of output follows behind a colon."""
 
     line: str
     status: int

@@ -75,7 +75,7 @@ _RECORDS = (
 
 
 def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
-    """Returns the tables by the names of their files: what a row is of, and their columns."""
+    """Returns, by the name of each table's file, the meaning of a row and the columns."""
     return {
         tables.THROUGHPUT: ("host and interval of time", tables.THROUGHPUT_COLUMNS),
         tables.PAIRS: (

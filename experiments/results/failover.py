@@ -200,7 +200,7 @@ class Repetition:
         cpu_stolen_ms: processor time in ms that this virtual machine wanted and did not get.
         restored: whether all pairs took their first paths again at the end.
         negative: what should not have happened, a sentence; None if all went well.
-        interrupted: whether the failover was ended early; its values are no samples of the distributions.
+        interrupted: whether the failover was ended early; the distributions leave it out.
     """
 
     seed: int

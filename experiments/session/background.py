@@ -114,7 +114,7 @@ class BackgroundTraffic:
         return self._outcome(self._result)
 
     def kill(self) -> TrafficOutcome | None:
-        """Ends the traffic at once, and returns what is known of its outcome; None if it had failed."""
+        """Ends the traffic at once, and returns its outcome so far; None if the traffic had failed."""
         self._stopping.set()
         self._killed.set()
         self._thread.join()

@@ -22,7 +22,7 @@ _HEADING_WIDTH = 11  # of a column whose name is split into lines
 
 @contextlib.contextmanager
 def reader_may_end() -> Iterator[None]:
-    """Loses what a block prints where the reader of standard output has ended (`polarlab ... | head`)."""
+    """Drops the output of a block if the reader of standard output has ended (`polarlab ... | head`)."""
     try:
         yield
         sys.stdout.flush()
