@@ -20,6 +20,8 @@ from pathlib import Path
 from emulation.subprocesses import MARK_VARIABLE
 from topology.errors import MachineError
 
+# Signals that end a command: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 STATE_DIR = Path("/run/polarlab")
 RUN_DIR = STATE_DIR / "fabric"
 _LOCK_FILE = STATE_DIR / "lock"
@@ -73,7 +75,7 @@ def signals_deferred() -> Iterator[None]:
     pending: list[int] = []
     before = {
         number: signal.signal(number, lambda received, _frame: pending.append(received))
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+        for number in END_SIGNALS
     }
     try:
         yield

@@ -179,17 +179,7 @@ class FaultSchedule:
         """
         return FaultRecord(
             done=tuple(InjectedFault(round(entry.began_s, 4), str(entry.fault)) for entry in self.done),
-            replanned=tuple(
-                ReplanRecord(
-                    time_s=round(time_s, 4),
-                    failed=report.failed,
-                    rules=report.rules,
-                    cut_off_pairs=report.cut_off_pairs,
-                    planning_s=round(report.planning_s, 4),
-                    seconds=round(report.seconds, 4),
-                )
-                for time_s, report in self.replans(clock)
-            ),
+            replanned=tuple(replan_record(time_s, report) for time_s, report in self.replans(clock)),
         )
 
     def _play(self, start_s: float) -> None:
@@ -210,3 +200,20 @@ class FaultSchedule:
             self._fabric.controller.stop()
         elif self._fabric.controller.stopped:
             self._fabric.start_controller_again(self._notify)
+
+
+def replan_record(time_s: float, report: Replanned) -> ReplanRecord:
+    """Returns the controller's report of a plan as results keep it.
+
+    Args:
+        time_s: seconds from the start of the traffic until the plan was in place.
+        report: the report.
+    """
+    return ReplanRecord(
+        time_s=round(time_s, 4),
+        failed=report.failed,
+        rules=report.rules,
+        cut_off_pairs=report.cut_off_pairs,
+        planning_s=round(report.planning_s, 4),
+        seconds=round(report.seconds, 4),
+    )

@@ -8,16 +8,14 @@ the traffic is needed.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from controller.occupancy.queues import QueueReader, QueueState
 from experiments.host_queues import read_host_queues
-from experiments.live_fabric import LiveFabric, open_queues
+from experiments.live_fabric import LiveFabric, open_queue_readers
 from experiments.live_series import LiveLinkSeries
 from experiments.results.link_loads import LinkLog, directed_links
 from topology.errors import MachineError
@@ -45,10 +43,8 @@ class LinkMonitor:
         self._interval_s = min(max(self._drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
         self._rate_bps = spec.rate_bps
         self._readers: dict[int, QueueReader] = {}
-        with contextlib.suppress(OSError, MachineError), contextlib.ExitStack() as opened:
-            for number, queues in open_queues(fabric.network, opened).items():
-                own = replace(queues, descriptor=os.dup(queues.descriptor))
-                self._readers[number] = QueueReader(own)
+        with contextlib.suppress(OSError, MachineError):
+            self._readers = open_queue_readers(fabric.network)
         self._last: dict[int, tuple[float, dict[int, QueueState]]] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from controller.occupancy.queue_handoff import Queues
-from controller.occupancy.queues import SwitchQueues
+from controller.occupancy.queues import QueueReader, SwitchQueues
 from controller.occupancy.source import NETLINK, PORT_STATISTICS
 from controller.reports import Planned, Proven
 from emulation.network import FabricNetwork, FabricSettings, launched
@@ -229,6 +230,25 @@ def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[in
             opened.enter_context(netlink)
             switches[settings.dpid] = SwitchQueues(netlink.fileno(), ports)
     return switches
+
+
+def open_queue_readers(network: FabricNetwork) -> dict[int, QueueReader]:
+    """Opens a reader of the queues of every switch, for the caller to close.
+
+    Args:
+        network: the fabric's network, built.
+
+    Returns:
+        Datapath id -> reader of the queues that `open_queues` finds.
+
+    Raises:
+        OSError, MachineError: the machine does not let us.
+    """
+    with contextlib.ExitStack() as opened:
+        return {
+            number: QueueReader(replace(queues, descriptor=os.dup(queues.descriptor)))
+            for number, queues in open_queues(network, opened).items()
+        }
 
 
 def _tell_plan(controller: ControllerProcess, notify: Notify) -> None:

@@ -119,9 +119,14 @@ def make_job(
         # While any packet is on its way, one arrives somewhere within the time of one full queue, but for the
         # first ones, which are a whole path's delay away.
         quiet_ns=min(full_queue_ns, 20 * _NS) + path_delay_ns(fabric) + _NS // 4,
-        interval_ns=max(_LEAST_INTERVAL_NS, schedule.end_ns // _INTERVALS),
+        interval_ns=interval_ns(schedule.end_ns),
         keep_log=keep_log,
     )
+
+
+def interval_ns(end_ns: int) -> int:
+    """Returns the time step in ns of the series of traffic that ends at a time in ns."""
+    return max(_LEAST_INTERVAL_NS, end_ns // _INTERVALS)
 
 
 def path_delay_ns(fabric: LiveFabric) -> int:

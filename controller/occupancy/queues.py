@@ -76,6 +76,11 @@ class QueueReader:
         self._connection.settimeout(_TIMEOUT_S)
         self._ports = dict(queues.ports)
 
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The ports whose queues are read."""
+        return tuple(self._ports.values())
+
     def read(self) -> dict[int, QueueState]:
         """Returns port -> queue, for the ports whose interfaces exist.
 

@@ -10,7 +10,7 @@ import numpy as np
 from emulation.subprocesses import marked_environment
 from experiments.live_fabric import LiveFabric
 from experiments.spec.flows import FlowOptions
-from experiments.traffic_jobs import host_sockets
+from experiments.traffic_jobs import host_sockets, interval_ns
 from traffic.engine.engine import run_flows
 from traffic.engine.jobs import FlowJob
 from traffic.engine.telemetry import LiveCounts
@@ -18,8 +18,6 @@ from traffic.metrics.measurements import Clock, TrafficResult
 from traffic.workload.flows.flow_list import FlowList
 
 _NS = 1_000_000_000
-_INTERVALS = 240
-_LEAST_INTERVAL_NS = 250_000_000
 # Flows of one byte in the empty fabric, one after another, for each number of hops in each round.
 _TRIALS = 11
 # A busy machine only adds to a time. Times are stable when a round lowers none by more than this share.
@@ -121,5 +119,5 @@ def _job(fabric: LiveFabric, listed: FlowList, tcp: str, window_ns: tuple[int, i
         congestion_control=tcp,
         window_ns=window_ns,
         end_ns=end_ns,
-        interval_ns=max(_LEAST_INTERVAL_NS, end_ns // _INTERVALS),
+        interval_ns=interval_ns(end_ns),
     )

@@ -10,11 +10,13 @@ from dataclasses import replace
 from experiments.cpu_monitor import CpuMonitor
 from experiments.events.base import Notify
 from experiments.events.outcomes import ResultsWritten
+from experiments.fault_injector import replan_record
 from experiments.link_monitor import LinkMonitor
 from experiments.live_fabric import LiveFabric
+from experiments.programs.traffic import result_without_packets
 from experiments.results.manifest import run_manifest
 from experiments.results.model import Adaptation, PairCheck
-from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
+from experiments.results.parts.faults import FaultRecord, InjectedFault
 from experiments.results.parts.programs import PromptLine, TrafficOutcome
 from experiments.results.record import RunRecord
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
@@ -24,11 +26,10 @@ from experiments.spec.programs import SESSION, ProgramTraffic
 from topology.errors import PolarLabError
 from topology.exit_status import Terminated
 from topology.faults import Element, Fault
-from traffic.metrics.measurements import Clock, TrafficResult, no_packets_received, no_packets_sent
+from traffic.metrics.measurements import Clock
 from traffic.wire.layout import ETHERNET_BYTES
 
 _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
-_INTERVAL_NS = 250_000_000
 
 
 class SessionRecorder:
@@ -102,19 +103,13 @@ class SessionRecorder:
         return (time.monotonic_ns() - self._clock.monotonic_ns) / 1e9
 
     def _write(self, seconds: float, *, interrupted: bool) -> None:
-        hosts = len(self._fabric.hosts)
         modified = self._fabric.controller.groups_modified - self._modified
         record = RunRecord(
             fabric=self._fabric.record(),
             traffic=self._traffic,
             check=_NOT_CHECKED,
-            result=TrafficResult(
-                sent=no_packets_sent(hosts, seconds),
-                received=no_packets_received(hosts),
-                clock=self._clock,
-                interval_ns=_INTERVAL_NS,
-                window_ns=(0, round(seconds * 1e9)),
-                interrupted=interrupted,
+            result=result_without_packets(
+                len(self._fabric.hosts), self._clock, seconds, interrupted=interrupted
             ),
             cpu=self._cpu.samples,
             links=self._links.log,
@@ -137,14 +132,7 @@ class SessionRecorder:
             self._fabric.controller.catch_up()
         start_s = self._clock.monotonic_ns / 1e9
         replanned = tuple(
-            ReplanRecord(
-                time_s=round(report.monotonic_s - start_s, 4),
-                failed=report.failed,
-                rules=report.rules,
-                cut_off_pairs=report.cut_off_pairs,
-                planning_s=round(report.planning_s, 4),
-                seconds=round(report.seconds, 4),
-            )
+            replan_record(report.monotonic_s - start_s, report)
             for report in self._fabric.controller.replans[self._replans_known :]
         )
         return FaultRecord(tuple(self._faults), replanned) if self._faults or replanned else None

@@ -26,6 +26,18 @@ def run_program_traffic(
     interrupted = programs.wait()
     elapsed_ns = time.monotonic_ns() - clock.monotonic_ns
     seconds = elapsed_ns / 1e9 if interrupted else programs.ended_s
+    return result_without_packets(hosts, clock, seconds, interrupted=interrupted)
+
+
+def result_without_packets(hosts: int, clock: Clock, seconds: float, *, interrupted: bool) -> TrafficResult:
+    """Returns the result of traffic without generated packets, whose window is all of its time.
+
+    Args:
+        hosts: number of hosts of the fabric.
+        clock: its start.
+        seconds: its duration.
+        interrupted: whether it was ended early.
+    """
     return TrafficResult(
         sent=no_packets_sent(hosts, seconds),
         received=no_packets_received(hosts),

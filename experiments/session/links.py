@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from controller.occupancy.queues import QueueReader, QueueState
+from controller.occupancy.queues import QueueState
 from experiments.host_queues import read_host_queues
-from experiments.live_fabric import LiveFabric, open_queues
+from experiments.live_fabric import LiveFabric, open_queue_readers
 from experiments.results.link_loads import directed_links
 from topology.addressing import switch_name
 from topology.errors import MachineError
@@ -140,15 +139,11 @@ class _Queues:
     """
 
     def __init__(self, fabric: LiveFabric) -> None:
-        self._readers: dict[int, QueueReader] = {}
-        self.places: set[Place] = set()
         try:
-            with contextlib.ExitStack() as opened:
-                for number, queues in open_queues(fabric.network, opened).items():
-                    self.places |= {(number, port) for port in queues.ports.values()}
-                    self._readers[number] = QueueReader(replace(queues, descriptor=os.dup(queues.descriptor)))
+            self._readers = open_queue_readers(fabric.network)
         except OSError as error:
             raise MachineError(f"the queues of switches cannot be read ({error.strerror})") from error
+        self.places = {(number, port) for number, reader in self._readers.items() for port in reader.ports}
 
     def __enter__(self) -> _Queues:
         return self

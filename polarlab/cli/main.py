@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from emulation.cleanup import END_SIGNALS
 from polarlab.cli.error_log import write_log
 from polarlab.cli.error_stream import print_line
 from topology.exit_status import Status, Terminated, internal_text, known_status
@@ -37,10 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except (Exception, KeyboardInterrupt, Terminated) as error:  # the command's outermost boundary
         return _report(error)
-
-
-# Ctrl-C, `kill`, a closed terminal, Ctrl-\.
-END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def _end(*_arguments: object) -> None:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rows import Row
 
-from controller.occupancy.queues import QueueReader
 from emulation.network import FabricNetwork
 from emulation.subprocesses import marked_environment
 from experiments.events.base import ignore
 from experiments.figures.sweep import simulated_curve
-from experiments.live_fabric import LiveFabric, controlled, open_queues, prepared_network
+from experiments.live_fabric import LiveFabric, controlled, open_queue_readers, prepared_network
 from experiments.measurement import measure
 from experiments.pair_check import check_all_pairs
 from experiments.results.manifest import SweepSettings
@@ -255,11 +254,7 @@ def _cpu_s(pid: int) -> float:
 
 def _reading_share(network: FabricNetwork) -> float:
     """Returns what reading all queues twenty times a second takes of a core, by the best of five tries."""
-    with ExitStack() as opened:
-        readers = [
-            QueueReader(replace(queues, descriptor=os.dup(queues.descriptor)))
-            for queues in open_queues(network, opened).values()
-        ]
+    readers = open_queue_readers(network).values()
     best = float("inf")
     for _ in range(5):
         started = time.process_time()

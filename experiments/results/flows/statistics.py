@@ -18,6 +18,9 @@ from topology.base import Topology
 from traffic.metrics.measurements import FlowOutcome
 from traffic.workload.flows.frames import FRAME_HEADER_BYTES, SYN_EXTRA_BYTES, ideal_ns, wire_bytes
 
+# Columns of a series of link readings.
+_BYTES, _DROPS = 0, 1
+
 FLOWS = "flows.csv"
 FLOW_COLUMNS: Columns = {
     "time_s": "start of the flow, its source's connect()",
@@ -222,10 +225,10 @@ def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
     if record.links is not None:
         topology = record.fabric.options.topology
         frame_bytes = there.sum() / max(1, flows["sent_segments"].sum())
-        dropped = _router_drops(record.links, topology)
+        dropped = _link_total(record.links, topology, _DROPS)
         # On a path of n links, a queue at a link's begin drops frames after 0 to n - 1 links.
         by_flows -= dropped * frame_bytes * (mean_hops + 1) / 2
-        counted = _link_bytes(record.links, topology)
+        counted = round(_link_total(record.links, topology, _BYTES))
     return FlowBytes(
         payload=int(flows["received_bytes"].sum()),
         resent=int(flows["resent_bytes"].sum()),
@@ -254,21 +257,17 @@ def _mean_hops(record: RunRecord, outcome: FlowOutcome) -> Times:
     return np.asarray(np.where(sampled > 0, measured, _distances(record)), np.float64)
 
 
-def _link_bytes(log: LinkLog, topology: Topology) -> int:
-    """Returns the bytes that all links between routers sent while they were observed."""
+def _link_total(log: LinkLog, topology: Topology, column: int) -> float:
+    """Returns a count of all links between routers while they were observed.
+
+    Args:
+        log: the readings of their queues.
+        topology: the graph of routers.
+        column: what is counted: `_BYTES` sent or frames that full queues dropped, `_DROPS`.
+    """
     total = 0.0
     for link in directed_links(topology):
         _, amounts = log.history.series(link.source + 1, link.port)
         if len(amounts):
-            total += amounts[-1, 0] - amounts[0, 0]
-    return round(total)
-
-
-def _router_drops(log: LinkLog, topology: Topology) -> float:
-    """Returns the frames that the queues of links between routers dropped."""
-    total = 0.0
-    for link in directed_links(topology):
-        _, amounts = log.history.series(link.source + 1, link.port)
-        if len(amounts):
-            total += amounts[-1, 1] - amounts[0, 1]
+            total += amounts[-1, column] - amounts[0, column]
     return total

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 import emulation.requirements
-from polarlab.cli.main import END_SIGNALS
+from emulation.cleanup import END_SIGNALS
 from topology.errors import MachineError
 
 
