@@ -1,0 +1,206 @@
+"""Declared parameters: name, type, unit, domain, default and help of an option, said once.
+
+Options of commands, keys of experiment files, and parameters of topologies, routings and patterns are all
+declared as a `Parameter`; whatever reads, checks, prints or completes them asks the declaration.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from topology.errors import ParameterError, UsageError
+
+Value = bool | int | float | str
+
+_NO_LEAST, _NO_MOST = -math.inf, math.inf
+# Names of types in messages.
+_TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """Declaration of a parameter.
+
+    Attributes:
+        name: its name, words with hyphens between them, as `link-delay`; an option is `--name`.
+        type: type of its values: bool, int, float or str.
+        help: noun phrase of its meaning, without unit and default.
+        unit: unit of its values; empty where they have none.
+        default: its value where none is given; None where it has none, or one that depends on others.
+        default_text: its default in words, for help; by default the default itself.
+        least, most: inclusive bounds of a number.
+        above: exclusive lower bound of a number, in the place of `least`.
+        choices: (none) -> known names, of which a text must be one; None where a text is free.
+        words: words that stand for a value beside numbers, as `auto`; the type is then str.
+        parse: checks a text whose form no bound can say, and raises ParameterError.
+        metavar: its value in usage lines; by default its name in capitals.
+        required: whether it must be given.
+        repeatable: whether it can be given several times; its value is then a tuple.
+        file: whether its value is the path of a file or folder, for completion.
+    """
+
+    name: str
+    type: type[bool] | type[int] | type[float] | type[str]
+    help: str
+    unit: str = ""
+    default: Value | None = None
+    default_text: str = ""
+    least: float = _NO_LEAST
+    most: float = _NO_MOST
+    above: float | None = None
+    choices: Callable[[], Iterable[str]] | None = None
+    words: Sequence[str] = ()
+    parse: Callable[[str], object] | None = None
+    metavar: str = ""
+    required: bool = False
+    repeatable: bool = False
+    file: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name as an identifier of Python and as a key of files: with underscores."""
+        return self.name.replace("-", "_")
+
+    @property
+    def domain(self) -> str:
+        """The domain of its values in words, as `1 to 254` or `over 0 and at most 1`."""
+        if self.choices is not None:
+            return f"one of {', '.join(self.choices())}"
+        if self.above is not None:
+            upper = "" if self.most == _NO_MOST else f" and at most {_plain(self.most)}"
+            return f"over {_plain(self.above)}{upper}{self._unit}"
+        if self.least != _NO_LEAST and self.most != _NO_MOST:
+            return f"{_plain(self.least)} to {_plain(self.most)}{self._unit}"
+        if self.least != _NO_LEAST:
+            return f"{_plain(self.least)} or more{self._unit}"
+        return _TYPES[self.type] + self._unit
+
+    def read(self, text: str) -> Value:
+        """Returns the value that a text names, checked.
+
+        Args:
+            text: the value as on a command line or after the equals sign of `NAME:KEY=VALUE`.
+
+        Raises:
+            ParameterError: the text is not a value of the type, or the value is outside the domain.
+        """
+        value: Value = text
+        try:
+            if self.type is bool:
+                value = {"true": True, "false": False}[text.lower()]
+            elif self.type is not str:
+                value = self.type(text)
+        except (KeyError, ValueError):
+            raise self._error(text) from None
+        return self.check(value)
+
+    def check(self, value: object) -> Value:
+        """Returns a value, with a whole number as a float where numbers need not be whole.
+
+        Args:
+            value: the value, as of a file or of Python.
+
+        Raises:
+            ParameterError: the value is not of the type, or outside the domain.
+        """
+        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, self.type) or (self.type is int and isinstance(value, bool)):
+            raise self._error(value)
+        if isinstance(value, int | float) and self.type is not bool:
+            if not self.least <= value <= self.most or (self.above is not None and not value > self.above):
+                raise self._error(value)
+        elif isinstance(value, str) and self.choices is not None:
+            known = list(self.choices())
+            if value not in known:
+                raise ParameterError(f"{self.name} must be {self.domain}, got {value!r}{hint(value, known)}")
+        elif isinstance(value, str) and self.parse is not None and value not in self.words:
+            self.parse(value)
+        return value
+
+    @property
+    def _unit(self) -> str:
+        return f" {self.unit}" if self.unit else ""
+
+    def _error(self, value: object) -> ParameterError:
+        got = repr(value) if isinstance(value, str) else str(value)
+        return ParameterError(f"{self.name} must be {self.domain}, got {got}")
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """Returns the end of a message with the known name nearest to a mistyped one, or nothing.
+
+    Args:
+        word: the mistyped name.
+        known: the names that there are.
+
+    Returns:
+        A text like `; did you mean 'tornado'?`, or an empty one where none is near.
+    """
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dict[str, Value]]:
+    """Returns the name and the given parameters of a text like `hotspot:hosts=8,share=0.5`.
+
+    Args:
+        text: a name, and after a colon values with commas between them. A value without `KEY=` is that of the
+            first declared parameter.
+        declared: the parameters that the name has.
+
+    Returns:
+        The name, and key -> value of each parameter that the text gives, in the order of declaration.
+
+    Raises:
+        UsageError: the name has no such parameter, or one is given twice.
+        ParameterError: a value is outside its domain.
+    """
+    name, colon, rest = text.partition(":")
+    by_name = {parameter.name: parameter for parameter in declared}
+    given: dict[str, Value] = {}
+    for place, word in enumerate(rest.split(",") if colon else ()):
+        key, equals, value = word.partition("=")
+        if not equals and place == 0 and declared:
+            key, value = declared[0].name, word
+        if key not in by_name or not (equals or place == 0):
+            raise UsageError(f"{name} has {_listed(declared)}, got {word!r}{hint(key, by_name)}")
+        if by_name[key].key in given:
+            raise UsageError(f"{key} of {name} must be given once, got {text!r}")
+        try:
+            given[by_name[key].key] = by_name[key].read(value)
+        except ParameterError as error:
+            raise ParameterError(f"{error} in {text!r}") from None
+    return name, {p.key: given[p.key] for p in declared if p.key in given}
+
+
+def join_parameters(name: str, values: Mapping[str, Value], declared: Sequence[Parameter]) -> str:
+    """Returns the text that `split_parameters` reads, without parameters that have their default.
+
+    Args:
+        name: the name.
+        values: key -> value of its parameters; those that are absent have their default.
+        declared: the parameters that the name has.
+    """
+    words = [
+        f"{parameter.name}={_plain(values[parameter.key])}"
+        for parameter in declared
+        if parameter.key in values and values[parameter.key] != parameter.default
+    ]
+    return f"{name}:{','.join(words)}" if words else name
+
+
+def _listed(declared: Sequence[Parameter]) -> str:
+    if not declared:
+        return "no parameters"
+    return f"the parameter{'s' * (len(declared) > 1)} {', '.join(p.name for p in declared)}"
+
+
+def _plain(value: Value) -> str:
+    """Returns a value as a user writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
