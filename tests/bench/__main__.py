@@ -3,14 +3,12 @@
     make bench                      all rows, about half an hour
     make bench ROWS="next-hops"     only the rows whose names begin with one of the words
 
-Numbers go to standard output as a table and, with everything that was measured, to results/bench.json.
+Numbers go to standard output as a table and to results/bench.json, with date, commit and machine; rows that
+are not measured now stay there. `make benchmarks` makes docs/benchmarks.md of them.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import platform
 import sys
 import traceback
 from pathlib import Path
@@ -22,6 +20,7 @@ import flows
 import mathematics
 import packets
 import programs
+import results_file
 import traffic_rows
 from rows import Row, RowMaker
 
@@ -64,29 +63,24 @@ def main(words: list[str]) -> int:
     if not chosen:
         print(f"no such row; there are: {', '.join(MAKERS)}", file=sys.stderr)
         return 2
-    rows: list[Row] = []
+    measured: dict[str, list[Row]] = {}
+    origin = results_file.provenance()
     status = 0
     for name in chosen:
         print(f"measuring {name}", file=sys.stderr, flush=True)
         try:
-            rows += MAKERS[name]()
+            measured[name] = MAKERS[name]()
         except KeyboardInterrupt:
             status = 130
             break
         except Exception as error:  # the rows that were measured must not be lost
             if not isinstance(error, PolarLabError):
                 traceback.print_exc()
-            rows.append(Row(name, "-", f"failed: {error!r}", "-", reached=False))
-        _write(rows)
+            measured[name] = [Row(name, "-", f"failed: {error!r}", "-", reached=False)]
+        results_file.write(RESULTS, measured, origin, list(MAKERS))
+    rows = [row for group in measured.values() for row in group]
     _print_table(rows)
     return status or int(not all(row.reached for row in rows))
-
-
-def _write(rows: list[Row]) -> None:
-    RESULTS.parent.mkdir(exist_ok=True)
-    machine = {"cores": os.cpu_count(), "kernel": platform.release(), "python": sys.version}
-    content = {"machine": machine, "rows": [vars(row) for row in rows]}
-    RESULTS.write_text(json.dumps(content, indent=2) + "\n")
 
 
 def _print_table(rows: list[Row]) -> None:

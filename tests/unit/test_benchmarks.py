@@ -1,0 +1,59 @@
+"""Results of the benchmark: single rows are added to a file, and the page is made of it."""
+
+import sys
+
+import pytest
+from documents import ROOT
+
+sys.path.append(str(ROOT / "tests" / "bench"))
+import results_file
+from benchmarks_page import PAGE, benchmarks_page
+from rows import Row
+
+ORDER = ["first", "second"]
+
+
+@pytest.fixture
+def results(tmp_path):
+    return tmp_path / "results" / "bench.json"
+
+
+def test_rows_that_are_measured_again_replace_their_own_only(results):
+    origin = results_file.provenance()
+    results_file.write(
+        results, {"second": [Row("speed", "10", "12", "over 11", reached=True)]}, origin, ORDER
+    )
+    results_file.write(results, {"first": [Row("size", "-", "3", "2", reached=False)]}, origin, ORDER)
+    later = {**origin, "commit": "abc"}
+    later = {**origin, "commit": "abc"}
+    for name, row, source in (
+        ("second", Row("speed", "10", "12", "over 11", reached=True), origin),
+        ("first", Row("size", "-", "3", "2", reached=False), origin),
+        ("second", Row("speed", "10", "13", "over 11", reached=True), later),
+    ):
+        results_file.write(results, {name: [row]}, source, ORDER)
+    found = results_file.read(results)
+    assert [entry["name"] for entry in found] == ORDER
+    assert [entry["rows"][0]["measured"] for entry in found] == ["3", "13"]
+    page = benchmarks_page(results)
+    assert "| size | - | 3 | 2 (**not reached**) |" in page
+    assert "commit abc" in page
+    assert f"{origin['machine']['cores']} cores" in page
+
+
+def test_a_file_of_another_format_is_written_anew(results):
+    results.parent.mkdir()
+    results.write_text('{"machine": {}, "rows": []}')
+    results_file.write(results, {"first": []}, results_file.provenance(), ORDER)
+    assert [entry["name"] for entry in results_file.read(results)] == ["first"]
+
+
+def test_a_measurement_names_its_date_commit_and_machine():
+    origin = results_file.provenance()
+    assert origin["date"].endswith("UTC")
+    assert origin["machine"]["memory_gib"] > 0
+    assert origin["machine"]["processor"]
+
+
+def test_the_page_of_benchmarks_is_up_to_date():
+    assert PAGE.read_text() == benchmarks_page(), "run `python docs/generate/benchmarks_page.py`"
