@@ -5,7 +5,7 @@ POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: setup demo test test-all mutations vm-test lint bench keys clean help
+.PHONY: setup demo test test-all mutations vm-test lint bench docs keys benchmarks clean help
 
 setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
@@ -51,12 +51,21 @@ lint: setup ## style, types, layers and spelling
 bench: setup ## measurements; ROWS="..." runs only those rows
 	@$(SUDO) $(VENV)/python tests/bench $(ROWS)
 
+# Pages that follow from the code are made first, in build/docs/.
+docs: ## the documentation as a site, in site/
+	@$(SUDO) vagrant/provision.sh docs
+	@$(VENV)/python docs/generate/assembly.py
+	@PYTHONPATH=docs/generate $(VENV)/python -m zensical build --strict --clean
+
+benchmarks: ## docs/benchmarks.md, from the results that `make bench` left
+	@$(VENV)/python docs/generate/benchmarks_page.py results/bench.json
+
 keys: ## docs/keys.md, the meaning of all keys and columns of results
 	@$(VENV)/python -m experiments.report.keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md
 
 clean: ## removal of crashed fabrics and build files
 	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi
-	@rm -rf build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis site .cache
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1: \2/p' Makefile

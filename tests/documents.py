@@ -9,6 +9,11 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = "topology|routing|controller|emulation|traffic|experiments|polarlab|tests|docs|examples|vagrant"
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# Commands that need neither root nor results of others.
+WITHOUT_ROOT = ("topology", "verify", "predict", "patterns", "routings", "explain", "rules", "schema")
+# Pages that `make docs` makes of the code, beside those of docs/.
+GENERATED = ("index", "changelog", "command-line", "names", "api")
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -29,6 +34,10 @@ class Block(NamedTuple):
         """Returns the path of the file that the line before a block announces; None if it names none."""
         named = re.findall(r"`([\w/]+\.py)`:$", self.before)
         return named[0] if named else None
+
+    def is_script(self) -> bool:
+        """Returns whether its lines depend on one another, as those of a loop."""
+        return re.search(r"^for |<<", self.text, re.MULTILINE) is not None
 
 
 def blocks(path: Path) -> list[Block]:
@@ -55,9 +64,16 @@ def polarlab_words(line: str) -> list[str] | None:
     return words[1:] if words[0] in (".venv/bin/polarlab", "polarlab") else None
 
 
+def page_lines(path: Path) -> list[str]:
+    """Returns the command lines of all shell blocks of a document, but those in loops and here-documents."""
+    shell = [block for block in blocks(path) if block.kind == "sh" and not block.is_script()]
+    return [line for block in shell for line in command_lines(block)]
+
+
 def named_files(path: Path) -> set[str]:
     """Returns the files and folders of the project that a document names in backticks or links to."""
     text = _BLOCK.sub("", path.read_text())
     quoted = re.findall(rf"`((?:{FOLDERS})/(?:\w+/)*(?:\w+\.\w+)?)`", text)
-    linked = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+    generated = {f"{name}.md" for name in GENERATED}
+    linked = {link for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text) if link not in generated}
     return {*quoted, *(str((path.parent / link).resolve().relative_to(ROOT)) for link in linked)}

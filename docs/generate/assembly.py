@@ -1,0 +1,65 @@
+"""Assembly of the documentation's pages: `python docs/generate/assembly.py [FOLDER]`, by default build/docs/.
+
+The folder then holds the pages of docs/ and those that follow from the code: the start page (README.md), the
+references of the command line, of names and of the Python API, the notebooks and the changelog. `make docs`
+builds the site from it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from api_page import api_page
+from command_page import command_line_page
+from names_page import names_page
+from notebook_page import notebook_page
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("figures", "assets")
+
+
+def assemble(folder: Path) -> None:
+    """Writes all pages to a folder, which is emptied before."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name in COPIED:
+        shutil.copytree(ROOT / "docs" / name, folder / name)
+    for page in (ROOT / "docs").glob("*.md"):
+        # Links to notebooks lead to their pages.
+        (folder / page.name).write_text(
+            re.sub(r"\]\(\.\./examples/(\w+)\.ipynb\)", r"](\1.md)", page.read_text())
+        )
+    for notebook in notebooks():
+        (folder / notebook_file(notebook)).write_text(notebook_page(notebook, folder))
+    pages = {
+        "index.md": from_root(ROOT / "README.md"),
+        "changelog.md": from_root(ROOT / "CHANGELOG.md"),
+        "command-line.md": command_line_page(),
+        "names.md": names_page(),
+        "api.md": api_page(),
+    }
+    for name, text in pages.items():
+        (folder / name).write_text(text)
+
+
+def notebooks() -> list[Path]:
+    """Returns the notebooks of the project."""
+    return sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+def notebook_file(notebook: Path) -> str:
+    """Returns the file of a notebook's page."""
+    return f"{notebook.stem}.md"
+
+
+def from_root(document: Path) -> str:
+    """Returns a document of the project's root as a page: links to other files than pages become names."""
+    text = document.read_text().replace("](docs/", "](")
+    return re.sub(r"\[([^\]]+)\]\((?!https?:|figures/)[^)#]*(?<!\.md)\)", r"`\1`", text)
+
+
+if __name__ == "__main__":
+    assemble(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "docs")

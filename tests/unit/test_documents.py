@@ -1,0 +1,163 @@
+"""README and pages: their sizes, commands, outputs, files and links."""
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from documents import (
+    DOCUMENTS,
+    ROOT,
+    WITHOUT_ROOT,
+    blocks,
+    command_lines,
+    named_files,
+    page_lines,
+    polarlab_words,
+)
+
+from experiments.spec.captures import parse_captures
+from polarlab.cli import main as entry
+from polarlab.cli.parser import make_parser
+from topology.exit_status import Status
+from topology.registry import make_topology
+
+README = ROOT / "README.md"
+# It adds names of its own: tests/fabric/test_extending.py runs its commands on a copy of the project.
+ADDITIONS = "extending"
+LINES = {
+    document: [line for line in page_lines(document) if line.startswith((".venv", "sudo .venv"))]
+    for document in DOCUMENTS
+    if document.stem != ADDITIONS
+}
+COMMANDS = [
+    pytest.param(words, id=f"{document.name}: {' '.join(words)}")
+    for document, lines in LINES.items()
+    for words in map(polarlab_words, lines)
+    if words
+]
+
+
+def test_the_readme_is_short():
+    lines = README.read_text().splitlines()
+    assert len(lines) <= 120
+    assert max(map(len, lines)) <= 120
+    assert README.stat().st_size <= 9000
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_commands_on_pages_can_be_parsed(words):
+    if "--help" not in words:
+        assert make_parser().parse_args(words).command
+
+
+@pytest.mark.parametrize("document", LINES, ids=lambda path: path.name)
+def test_commands_on_pages_without_root_succeed(document, tmp_path, monkeypatch, capsys):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    for words in map(polarlab_words, LINES[document]):
+        if words and words[0] in WITHOUT_ROOT:
+            assert run(words) == Status.DONE, (words, capsys.readouterr().err)
+
+
+def run(words):
+    try:
+        return entry.main(words)
+    except SystemExit as end:  # --help
+        return end.code or Status.DONE
+
+
+def shown_outputs():
+    """Yields commands without root whose output a page shows, and that output."""
+    for document in DOCUMENTS:
+        for block, following in itertools.pairwise(blocks(document)):
+            words = polarlab_words(command_lines(block)[-1]) if block.kind == "sh" else None
+            if words and words[0] in WITHOUT_ROOT and following.kind == "text":
+                yield pytest.param(words, following.text, id=f"{document.name}: {' '.join(words)}")
+
+
+@pytest.mark.parametrize(("words", "shown"), list(shown_outputs()))
+def test_commands_print_the_output_that_pages_show(words, shown, capsys):
+    assert entry.main(words) == Status.DONE
+    assert shown in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "topology polarfly --q 3",
+        "verify polarfly --q 3",
+        "predict polarfly --q 3",
+        "explain polarfly --q 3 s1 s2",
+        "doctor",
+    ],
+)
+def test_every_key_of_the_json_of_commands_has_a_meaning(line, capsys):
+    name, *_ = words = line.split()
+    assert entry.main([*words, "--json"]) == Status.DONE
+    [section] = re.findall(rf"^## {name}\n(.*?)(?=^## )", page_text("json"), re.MULTILINE | re.DOTALL)
+    keys = [key for cell in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for key in cell.split(", ")]
+    assert sorted(keys) == sorted(f"`{key}`" for key in json.loads(capsys.readouterr().out))
+
+
+def page_text(name):
+    return (ROOT / "docs" / f"{name}.md").read_text()
+
+
+PYTHON = [
+    pytest.param(block.text, id=f"{document.name}-{number}")
+    for document in DOCUMENTS
+    for number, block in enumerate(blocks(document))
+    # The blocks of the guide to Python depend on one another: tests of the API run them.
+    if block.kind == "python" and not block.new_file() and document.stem != "python"
+]
+
+
+@pytest.mark.parametrize("text", PYTHON)
+def test_python_on_pages_runs(text, tmp_path):
+    command = [sys.executable, "-c", text]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in blocks(ROOT / "docs" / "extending.md") if block.kind == "diff"]
+)
+def test_patches_of_the_page_on_extending_apply(block):
+    command = ["git", "apply", "--check", "--recount", "-"]
+    done = subprocess.run(command, input=block.text, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_documents_name_exist(document):
+    added = {block.new_file() for block in blocks(document)}
+    for name in named_files(document) - added:
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_to_headings_lead_to_one(document):
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
+        text = (document.parent / target if target else document).read_text()
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_places_that_pages_capture_at_exist():
+    topology = make_topology("polarfly", {"q": 5})
+    for document in DOCUMENTS:
+        for places in re.findall(r"`--pcap ([^`]+)`", document.read_text()):
+            assert parse_captures([places], topology, 1)
+
+
+def test_no_two_pages_say_the_same():
+    """A paragraph of some length stands on one page only."""
+    seen = {}
+    for document in DOCUMENTS:
+        for paragraph in re.split(r"\n\s*\n", document.read_text()):
+            text = " ".join(paragraph.split())
+            if len(text) > 200:
+                assert seen.setdefault(text, document) == document
