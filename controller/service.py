@@ -31,8 +31,10 @@ from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from routing.verification.verifier import prove
 from topology.addressing import dpid
+from topology.base import Params
 from topology.errors import NegativeResult, ParameterError, UsageError
 from topology.exit_status import Status, internal_text, known_status
+from topology.parameters import Value, hint
 from topology.registry import family, make_topology
 
 DEFAULT_LISTEN = "tcp:127.0.0.1:6653"
@@ -86,7 +88,7 @@ def parse_listen(text: str) -> ListenAddress:
 
 
 def proven_plan(
-    name: str, params: dict[str, int | str], hosts: int, routing: str, *, local_repair: bool = True
+    name: str, params: Params, hosts: int, routing: str, *, local_repair: bool = True
 ) -> RoutePlan:
     """Returns a plan that passed its proof, after a report of each step.
 
@@ -178,21 +180,25 @@ def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLo
     return AdaptiveLoop(plan, source, step_s(queues.rate_bps, queues.queue_packets), requested)
 
 
-def parse_params(name: str, words: list[str]) -> dict[str, int | str]:
-    """Returns the parameters of a topology from words like `q=7`.
+def parse_params(name: str, words: list[str]) -> dict[str, Value]:
+    """Returns the parameters of a topology, by their keys, from words like `q=7`.
 
     Raises:
-        ParameterError: a value has the wrong type, or a required parameter is missing.
+        ParameterError: the family has not such a parameter, a value is outside its domain, or a required
+            parameter is missing.
     """
-    types = {parameter.name: parameter.type for parameter in family(name).parameters}
-    params: dict[str, int | str] = {}
+    by_key = {parameter.key: parameter for parameter in family(name).parameters}
+    params: dict[str, Value] = {}
     for word in words:
-        key, _, value = word.partition("=")
-        try:
-            params[key] = types.get(key, str)(value)
-        except ValueError:
-            raise ParameterError(f"{key} must be a whole number, got {value!r}") from None
-    missing = [p.name for p in family(name).parameters if p.required and p.name not in params]
+        written, _, text = word.partition("=")
+        key = written.replace("-", "_")
+        if key not in by_key:
+            names = ", ".join(parameter.name for parameter in by_key.values())
+            raise ParameterError(f"parameters of {name} must be {names}, got {written!r}{hint(key, by_key)}")
+        params[key] = by_key[key].read(text)
+    missing = [
+        parameter.name for key, parameter in by_key.items() if parameter.required and key not in params
+    ]
     if missing:
         raise ParameterError(f"{name} needs {missing[0]}=VALUE")
     return params

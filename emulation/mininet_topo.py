@@ -14,6 +14,7 @@ from mininet.topo import Topo
 
 from topology.addressing import NETWORK_PREFIX, dpid, format_ip, format_mac, hosts_of, switch_name
 from topology.base import Topology
+from topology.parameters import Value
 from topology.registry import FAMILIES, make_topology
 
 
@@ -40,12 +41,14 @@ class FabricTopo(Topo):  # type: ignore[misc]
 
 
 def _constructor(family: str) -> Any:
-    """Returns the function that `mn --topo family,value,...,hosts=p` calls with a family's parameters."""
-    parameters = FAMILIES[family].parameters
+    """Returns the function that `mn --topo family,value,key=value,...,hosts=p` calls.
 
-    def make(*values: int | str, hosts: int = 1) -> FabricTopo:
-        params = {parameter.name: value for parameter, value in zip(parameters, values, strict=False)}
-        return FabricTopo(make_topology(family, params), hosts)
+    The values of a family's parameters are in their order, or have their keys.
+    """
+    keys = [parameter.key for parameter in FAMILIES[family].parameters]
+
+    def make(*values: Value, hosts: int = 1, **params: Value) -> FabricTopo:
+        return FabricTopo(make_topology(family, {**dict(zip(keys, values, strict=False)), **params}), hosts)
 
     return make
 

@@ -8,7 +8,7 @@ import queue
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ from controller.reports import (
 )
 from emulation.subprocesses import marked_environment
 from routing.registry import routing as routing_named
+from topology.base import Params
 from topology.errors import MachineError, NegativeResult, PolarLabError
 from topology.exit_status import Status
 from traffic.engine.child_process import start_python
@@ -76,7 +77,7 @@ class ControllerProcess:
     def __init__(
         self,
         topology: str,
-        params: Mapping[str, int | str],
+        params: Params,
         hosts: int,
         routing: str,
         listen: str,

@@ -11,6 +11,7 @@ from routing.verification.verifier import Proof
 from routing.verification.verifier import prove as prove_scenarios
 from topology.base import Topology
 from topology.failures import NO_FAILURE, Failure, link_failures, switch_failures
+from topology.parameters import Value
 from topology.registry import make_topology
 
 FAILURES: Mapping[str, Callable[[Topology], Iterable[Failure]]] = {
@@ -20,7 +21,7 @@ FAILURES: Mapping[str, Callable[[Topology], Iterable[Failure]]] = {
 }
 
 
-def topology(name: str, /, **params: int | str) -> Topology:
+def topology(name: str, /, **params: Value) -> Topology:
     """Returns a graph of a family.
 
     Args:

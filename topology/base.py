@@ -19,12 +19,13 @@ import numpy.typing as npt
 
 from topology.clusters import Clusters
 from topology.layout import Layout, unstructured_layout
+from topology.parameters import Value
 
 # Router numbers fit into 16 bits; tables of all pairs take 512 MiB each at so many.
 MAX_ROUTERS = 1 << 14
 
 Routers = npt.NDArray[np.int32]  # indices of routers
-Params = Mapping[str, int | str]
+Params = Mapping[str, Value]
 
 
 @dataclass(frozen=True)

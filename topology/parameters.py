@@ -10,6 +10,7 @@ import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from topology.errors import ParameterError, UsageError
 
@@ -18,6 +19,7 @@ Value = bool | int | float | str
 _NO_LEAST, _NO_MOST = -math.inf, math.inf
 # Names of types in messages.
 _TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_FILE = "the name of a file"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,9 @@ class Parameter:
         choices: (none) -> known names, of which a text must be one; None where a text is free.
         words: words that stand for a value beside numbers, as `auto`; the type is then str.
         parse: checks a text whose form no bound can say, and raises ParameterError.
+        rule: checks a value of the type before the bounds do, where these do not say all of its domain, and
+            raises ParameterError.
+        domain_text: its domain in words, where bounds and choices do not say it.
         metavar: its value in usage lines; by default its name in capitals.
         required: whether it must be given.
         repeatable: whether it can be given several times; its value is then a tuple.
@@ -54,6 +59,8 @@ class Parameter:
     choices: Callable[[], Iterable[str]] | None = None
     words: Sequence[str] = ()
     parse: Callable[[str], object] | None = None
+    rule: Callable[[Any], object] | None = None
+    domain_text: str = ""
     metavar: str = ""
     required: bool = False
     repeatable: bool = False
@@ -67,16 +74,29 @@ class Parameter:
     @property
     def domain(self) -> str:
         """The domain of its values in words, as `1 to 254` or `over 0 and at most 1`."""
+        if self.domain_text:
+            return self.domain_text
         if self.choices is not None:
             return f"one of {', '.join(self.choices())}"
         if self.above is not None:
-            upper = "" if self.most == _NO_MOST else f" and at most {_plain(self.most)}"
-            return f"over {_plain(self.above)}{upper}{self._unit}"
+            upper = "" if self.most == _NO_MOST else f" and at most {value_text(self.most)}"
+            return f"over {value_text(self.above)}{upper}{self._unit}"
         if self.least != _NO_LEAST and self.most != _NO_MOST:
-            return f"{_plain(self.least)} to {_plain(self.most)}{self._unit}"
+            return f"{value_text(self.least)} to {value_text(self.most)}{self._unit}"
         if self.least != _NO_LEAST:
-            return f"{_plain(self.least)} or more{self._unit}"
-        return _TYPES[self.type] + self._unit
+            return f"{value_text(self.least)} or more{self._unit}"
+        return _FILE if self.file else _TYPES[self.type] + self._unit
+
+    @property
+    def default_in_words(self) -> str:
+        """Its default as a user writes it, or in words; empty where it has none."""
+        return self.default_text or ("" if self.default is None else value_text(self.default))
+
+    @property
+    def described(self) -> str:
+        """Its help with domain and default, as `share of the packets: 0 to 1 (default 0.5)`."""
+        text = self.help if self.domain in (_TYPES[str], _FILE) else f"{self.help}: {self.domain}"
+        return f"{text} (default {self.default_in_words})" if self.default_in_words else text
 
     def read(self, text: str) -> Value:
         """Returns the value that a text names, checked.
@@ -110,6 +130,8 @@ class Parameter:
             value = float(value)
         if not isinstance(value, self.type) or (self.type is int and isinstance(value, bool)):
             raise self._error(value)
+        if self.rule is not None:
+            self.rule(value)
         if isinstance(value, int | float) and self.type is not bool:
             if not self.least <= value <= self.most or (self.above is not None and not value > self.above):
                 raise self._error(value)
@@ -119,6 +141,8 @@ class Parameter:
                 raise ParameterError(f"{self.name} must be {self.domain}, got {value!r}{hint(value, known)}")
         elif isinstance(value, str) and self.parse is not None and value not in self.words:
             self.parse(value)
+        elif self.file and not value:
+            raise self._error(value)
         return value
 
     @property
@@ -149,7 +173,7 @@ def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dic
 
     Args:
         text: a name, and after a colon values with commas between them. A value without `KEY=` is that of the
-            first declared parameter.
+            first declared parameter; if that is a file, it goes on to the end of the text, commas and all.
         declared: the parameters that the name has.
 
     Returns:
@@ -162,7 +186,10 @@ def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dic
     name, colon, rest = text.partition(":")
     by_name = {parameter.name: parameter for parameter in declared}
     given: dict[str, Value] = {}
-    for place, word in enumerate(rest.split(",") if colon else ()):
+    words = rest.split(",")
+    if declared and declared[0].file:
+        words = [f"{declared[0].name}={rest.removeprefix(f'{declared[0].name}=')}"]
+    for place, word in enumerate(words if colon else ()):
         key, equals, value = word.partition("=")
         if not equals and place == 0 and declared:
             key, value = declared[0].name, word
@@ -186,7 +213,7 @@ def join_parameters(name: str, values: Mapping[str, Value], declared: Sequence[P
         declared: the parameters that the name has.
     """
     words = [
-        f"{parameter.name}={_plain(values[parameter.key])}"
+        f"{parameter.name}={value_text(values[parameter.key])}"
         for parameter in declared
         if parameter.key in values and values[parameter.key] != parameter.default
     ]
@@ -199,8 +226,12 @@ def _listed(declared: Sequence[Parameter]) -> str:
     return f"the parameter{'s' * (len(declared) > 1)} {', '.join(p.name for p in declared)}"
 
 
-def _plain(value: Value) -> str:
-    """Returns a value as a user writes it."""
+def value_text(value: Value) -> str:
+    """Returns a value as a user writes it: without a fraction where it has none, booleans in lower case.
+
+    Args:
+        value: the value of a parameter.
+    """
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.15g}" if isinstance(value, float) else str(value)

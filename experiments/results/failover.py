@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from experiments.codec import FORMAT, omitted
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.replications import Interval
+from topology.parameters import Value
 
 # From so much stolen processor time on, losses may be the machine's: on ER_5, runs with 80 ms and 1,870 ms
 # lost probes, and none with less.
@@ -110,7 +111,7 @@ class FailoverSummary:
     """
 
     name: str
-    params: Mapping[str, int | str]
+    params: Mapping[str, Value]
     routing: str
     hosts: int
     local_repair: bool
@@ -262,7 +263,7 @@ class FailoverSeries:
     """
 
     name: str
-    params: Mapping[str, int | str]
+    params: Mapping[str, Value]
     routing: str
     hosts: int
     local_repair: bool

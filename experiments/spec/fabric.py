@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from controller.occupancy.source import NETLINK, SOURCES
@@ -11,7 +10,7 @@ from experiments.spec.settings import FabricSettings
 from experiments.spec.values import check_choice
 from routing.registry import routing
 from topology.addressing import check_hosts
-from topology.base import Topology
+from topology.base import Params, Topology
 from topology.links import LinkSpec, parse_rate_bps
 
 AUTO_RATE = "auto"
@@ -39,7 +38,7 @@ class FabricOptions:
     """
 
     name: str
-    params: Mapping[str, int | str]
+    params: Params
     topology: Topology
     hosts: int
     links: LinkSpec

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.codec import omitted
+from topology.parameters import Value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +25,7 @@ class FabricSettings:
     """
 
     name: str
-    params: Mapping[str, int | str]
+    params: Mapping[str, Value]
     hosts: int
     link_rate_bps: int
     queue_packets: int

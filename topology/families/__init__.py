@@ -12,8 +12,8 @@ A family is a subclass of one of three classes, by the knowledge that it has of 
 Every family
 
 - sets the class attribute `name`, its name on the command line;
-- takes its parameters as keyword arguments of its constructor, under the names of their options, checks them,
-  and raises `ParameterError`, which names the domain and the nearest valid values;
+- takes its parameters as keyword arguments of its constructor, under their keys, checks them, and raises
+  `ParameterError`, which names the domain and the nearest valid values;
 - sets `self.params` to the parameters that make the same graph again, with defaults filled in;
 - numbers its routers 0 .. N - 1 in an order that its docstring gives, at most `MAX_ROUTERS` of them, and
   gives the same graph in every process;
@@ -25,8 +25,9 @@ It may define `clusters` and `layout` (placements and drawings), `host_counts` (
 
 `supernodes` and `polarfly_detours` are parts of PolarStar and PolarFly.
 
-A family is registered by one entry of `FAMILIES` in `topology/registry.py`; its reroute and detours, if it
-has any of its own, in `routing/`. `tests/unit/topology/test_registry.py` checks this contract for the example
-of every family; its own tests pin sizes, degrees, diameter and mean distance to published figures, as
-`tests/unit/topology/test_families.py` does.
+A family is registered by one entry of `FAMILIES` in `topology/registry.py`, which declares its parameters
+(`topology.parameters`). They are its own: two families may have a `degree` of two meanings. Its reroute and
+detours, if it has any of its own, are registered in `routing/`. `tests/unit/topology/test_registry.py` checks
+this contract for the example of every family; its own tests pin sizes, degrees, diameter and mean distance to
+published figures, as `tests/unit/topology/test_families.py` does.
 """

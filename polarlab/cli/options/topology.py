@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Mapping
 
 from topology.base import Topology
-from topology.registry import FAMILIES, Parameter, make_topology
+from topology.parameters import Parameter, Value
+from topology.registry import FAMILIES, make_topology
 
 
 def add_topology_options(parser: argparse.ArgumentParser, default: str | None = None) -> None:
@@ -39,8 +40,8 @@ def add_topology_options(parser: argparse.ArgumentParser, default: str | None = 
 def _help(meanings: Mapping[str, Parameter], chosen: str | None) -> str:
     """Returns the help of a parameter, hidden if it is foreign to the chosen family."""
     if chosen is None:
-        return "; ".join(dict.fromkeys(parameter.help for parameter in meanings.values()))
-    return meanings[chosen].help if chosen in meanings else argparse.SUPPRESS
+        return "; ".join(f"of {family}, {parameter.described}" for family, parameter in meanings.items())
+    return meanings[chosen].described if chosen in meanings else argparse.SUPPRESS
 
 
 def add_hosts_option(parser: argparse.ArgumentParser) -> None:
@@ -50,12 +51,12 @@ def add_hosts_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_topology(arguments: argparse.Namespace) -> tuple[dict[str, int | str], Topology]:
+def read_topology(arguments: argparse.Namespace) -> tuple[dict[str, Value], Topology]:
     """Returns the parameters given on the command line and the topology that they name.
 
     Raises:
         UsageError: the topology does not exist, or a parameter is missing, foreign or outside its domain.
     """
-    known = {p.name for f in FAMILIES.values() for p in f.parameters}
+    known = {p.key for f in FAMILIES.values() for p in f.parameters}
     params = {name: value for name, value in vars(arguments).items() if name in known}
     return params, make_topology(arguments.name, params)

@@ -54,8 +54,12 @@ def test_parameters_are_read_by_their_types():
 
 
 def test_parameters_of_a_wrong_type_or_topology_are_refused():
-    with pytest.raises(ParameterError, match="q must be a whole number, got 'x'"):
+    with pytest.raises(ParameterError, match="q must be a prime power, 2 to 128, got 'x'"):
         parse_params("polarfly", ["q=x"])
+    with pytest.raises(ParameterError, match="q must be a prime power, 2 to 128, got 6"):
+        parse_params("polarfly", ["q=6"])
+    with pytest.raises(ParameterError, match="got 'suprnode'; did you mean 'supernode'"):
+        parse_params("polarstar", ["suprnode=iq"])
     with pytest.raises(ParameterError, match="polarfly needs q=VALUE"):
         parse_params("polarfly", [])
     with pytest.raises(UsageError, match=r"topology.*'torus'"):

@@ -38,3 +38,4 @@ def test_mn_makes_a_fabric_from_the_file_and_words():
     exec(compile(file.read_text(), str(file), "exec"), customs, customs)
     topo = buildTopo(customs["topos"], "polarfly,3,hosts=2")
     assert (len(topo.switches()), len(topo.hosts()), len(topo.links())) == (13, 26, 24 + 26)
+    assert len(buildTopo(customs["topos"], "polarstar,q=2,degree=3").switches()) == 56

@@ -8,6 +8,7 @@ from topology.parameters import Parameter, hint, join_parameters, split_paramete
 HOSTS = Parameter(name="hosts", type=int, help="hosts that receive", least=1, most=9, default=1)
 SHARE = Parameter(name="share", type=float, help="their share", above=0, most=1, default=0.5)
 EXACT = Parameter(name="exact-ties", type=bool, help="whether ties are exact", default=False)
+FILE = Parameter(name="file", type=str, help="file of shares", file=True)
 DECLARED = (HOSTS, SHARE, EXACT)
 
 
@@ -23,6 +24,17 @@ DECLARED = (HOSTS, SHARE, EXACT)
 def test_a_name_with_parameters_is_split_and_joined_again(text, values):
     assert split_parameters(text, DECLARED) == ("hotspot", values)
     assert split_parameters(join_parameters("hotspot", values, DECLARED), DECLARED)[1] == values
+
+
+@pytest.mark.parametrize("path", ["demand.csv", "a=b,c:d.csv", "many, words"])
+@pytest.mark.parametrize("form", ["matrix:{}", "matrix:file={}"])
+def test_a_file_goes_on_to_the_end_of_the_text(form, path):
+    assert split_parameters(form.format(path), (FILE,)) == ("matrix", {"file": path})
+
+
+def test_the_name_of_a_file_is_not_empty():
+    with pytest.raises(ParameterError, match="file must be the name of a file, got ''"):
+        split_parameters("matrix:", (FILE,))
 
 
 def test_parameters_with_their_default_are_left_out():
@@ -70,3 +82,24 @@ def test_whole_numbers_are_numbers():
 def test_the_nearest_known_name_is_offered():
     assert "'tornado'" in hint("tornadoe", ["uniform", "tornado"])
     assert hint("zzz", ["uniform", "tornado"]) == ""
+
+
+def test_a_declaration_describes_itself():
+    assert HOSTS.described == "hosts that receive: 1 to 9 (default 1)"
+    assert FILE.described == "file of shares"
+    prime = Parameter(name="q", type=int, help="order", least=2, domain_text="a prime", default_text="none")
+    assert prime.described == "order: a prime (default none)"
+
+
+def test_a_rule_says_what_bounds_cannot():
+    def odd(value):
+        if value % 2 == 0:
+            raise ParameterError(f"width must be odd, got {value}; nearest: {value - 1}")
+
+    width = Parameter(name="width", type=int, help="width", least=1, most=9, rule=odd)
+    assert width.check(7) == 7
+    for value in (4, 10):
+        with pytest.raises(ParameterError, match=f"odd, got {value}"):
+            width.check(value)
+    with pytest.raises(ParameterError, match="1 to 9, got 11"):
+        width.check(11)

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from topology import registry
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError, UsageError
-from topology.registry import FAMILIES, family, make_topology
+from topology.families.polarfly import PolarFly
+from topology.parameters import Parameter
+from topology.registry import FAMILIES, Family, family, make_topology
 from topology.shortest_paths import connected_components
 
 
@@ -84,6 +87,12 @@ def test_unknown_family_is_refused_with_those_that_exist(name):
         make_topology(name, {"q": 3})
 
 
+@pytest.mark.parametrize(("name", "near"), [("polarfl", "polarfly"), ("slimfyl", "slimfly")])
+def test_a_mistyped_family_gets_the_nearest_one(name, near):
+    with pytest.raises(UsageError, match=f"did you mean '{near}'"):
+        family(name)
+
+
 def test_missing_parameter_is_named_with_an_example():
     with pytest.raises(ParameterError, match=r"polarfly .*--q\b.*polarfly --q 7"):
         make_topology("polarfly", {})
@@ -92,6 +101,40 @@ def test_missing_parameter_is_named_with_an_example():
 def test_foreign_parameter_is_named():
     with pytest.raises(ParameterError, match=r"polarfly .*--degree.*polarfly --q 7"):
         make_topology("polarfly", {"q": 3, "degree": 4})
+
+
+def test_a_mistyped_parameter_gets_the_nearest_one():
+    with pytest.raises(ParameterError, match=r"got --suprnode; did you mean 'supernode'"):
+        make_topology("polarstar", {"q": 3, "suprnode": "iq", "degree": 3})
+
+
+@pytest.mark.parametrize("value", ["three", "3", 3.0, True, None])
+def test_a_value_of_another_type_is_refused(value):
+    with pytest.raises(ParameterError, match=r"^q must be a prime power, 2 to 128, got"):
+        make_topology("polarfly", {"q": value})
+
+
+class Drawn(PolarFly):
+    """A family whose `seed` is a number between 0 and 1, and whose `degree` is a word."""
+
+    def __init__(self, degree, link_seed=0.5):
+        super().__init__({"low": 2, "high": 5}[degree])
+        self.params = {"degree": degree, "link_seed": link_seed}
+
+
+def test_a_family_has_parameters_of_its_own_whatever_others_call_theirs(monkeypatch):
+    degree = Parameter(name="degree", type=str, help="degree", choices=lambda: ("low", "high"), required=True)
+    seed = Parameter(name="link-seed", type=float, help="seed of the links", least=0, most=1, default=0.5)
+    drawn = Family(Drawn, (degree, seed), "drawn", "drawn --degree low")
+    monkeypatch.setattr(registry, "FAMILIES", {**FAMILIES, "drawn": drawn})
+    assert make_topology("drawn", {"degree": "high", "link_seed": 1}).params == {
+        "degree": "high",
+        "link_seed": 1.0,
+    }
+    with pytest.raises(ParameterError, match="degree must be one of low, high, got '3'"):
+        make_topology("drawn", {"degree": "3"})
+    with pytest.raises(ParameterError, match=r"degree must be 0 to 64, got 'low'"):
+        make_topology("polarstar", {"q": 3, "degree": "low"})
 
 
 def test_invalid_value_is_refused_by_the_family():
