@@ -48,15 +48,11 @@ class AdaptiveLoop:
         Raises:
             ValueError: the plan's routing is oblivious.
         """
-        make_law = routing(plan.routing).make_law
-        if make_law is None:
+        self._routing = routing(plan.routing)
+        if self._routing.oblivious:
             raise ValueError(f"routing must be adaptive, got {plan.routing}")
-        self._make_law = make_law
         self._plans = {dpid(switch.router): switch for switch in plan.switches}
-        self._adapters = {
-            datapath_id: SwitchAdapter(switch, make_law(datapath_id))
-            for datapath_id, switch in self._plans.items()
-        }
+        self._adapters = {datapath_id: self._adapter(datapath_id) for datapath_id in self._plans}
         self.source = source
         self.every_s = every_s
         self.restored = 0  # number of requests to end all detours that were met
@@ -75,7 +71,12 @@ class AdaptiveLoop:
     def reset(self, datapath_id: int) -> None:
         """Sets the groups of a switch, which is being sent its plan again, to their minimal paths."""
         if datapath_id in self._plans:
-            self._adapters[datapath_id] = SwitchAdapter(self._plans[datapath_id], self._make_law(datapath_id))
+            self._adapters[datapath_id] = self._adapter(datapath_id)
+
+    def _adapter(self, datapath_id: int) -> SwitchAdapter:
+        """Returns the adaptive groups of a switch at their minimal paths."""
+        law = self._routing.make_law(datapath_id)
+        return SwitchAdapter(self._plans[datapath_id], law, self._routing.control())
 
     def step(self, ready: frozenset[int]) -> Iterator[tuple[int, list[Group]]]:
         """Yields (datapath id, changed groups) for the ready switches whose groups change.

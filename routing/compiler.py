@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ from topology.addressing import INITIAL_TTL, Host, hosts_of
 from topology.base import Topology
 from topology.errors import ParameterError
 
+T = TypeVar("T")
 # Distances of router pairs -> the most hops of their packets while nothing has failed; see RoutePlan.
 HopBound = Callable[[npt.NDArray[np.int16]], npt.NDArray[np.int16]]
 
@@ -205,6 +207,17 @@ class _TagUse:
             if router != view.router:
                 numbers[router] = group_number(GroupRole.PORT, view.first_ports[router])
         return tuple(numbers)
+
+
+def evenly_spaced(items: Sequence[T], most: int) -> list[T]:
+    """Returns items at equal distances in a sequence, the first among them; all where there are few.
+
+    Args:
+        items: any sequence.
+        most: the number of items to choose, at least 1.
+    """
+    places = np.linspace(0, len(items) - 1, min(len(items), most)).round()
+    return [items[int(place)] for place in places]
 
 
 def _repair_hops(designs: Sequence[_RouterDesign], tags: _TagUse) -> int:

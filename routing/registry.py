@@ -3,70 +3,152 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 from routing.algorithms import compact_valiant, minimal, ugal, ugal_pf, valiant
-from routing.algorithms.bucket_control import Law
+from routing.algorithms.bucket_control import CONTROL_PARAMETERS, Control, Law
 from routing.compiler import check_ttl
 from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
 from routing.reroute.base import without_local_repair
 from topology.base import Topology
 from topology.errors import UsageError
+from topology.parameters import Parameter, Value, hint, join_parameters, split_parameters
 
 
 @dataclass(frozen=True)
 class Routing:
-    """A routing.
+    """A routing, with values of its parameters.
 
     Attributes:
-        make_plan: (topology, hosts at each router that has any) -> its plan, with fast reroute.
+        plan_maker: (topology, hosts at each router that has any, values of `plan_parameters` by key) -> its
+            plan, with fast reroute.
         summary: its paths, in a line.
-        make_law: datapath id -> the control law of that switch's adaptive groups; None for an oblivious
-            routing.
+        source: the publication that defines it.
+        law_maker: (datapath id, values of `law_parameters` by key) -> the control law of that switch's
+            adaptive groups; None for an oblivious routing.
         shortest: whether its packets take exactly the pair's distance in hops.
+        plan_parameters: parameters of the rules and groups of the switches.
+        law_parameters: parameters of the control law; they change nothing that is installed on a switch.
+        name: its name on the command line with those parameters that have not their defaults.
+        given: key -> value of parameters that were given.
     """
 
-    make_plan: Callable[[Topology, int], RoutePlan]
+    plan_maker: Callable[..., RoutePlan]
     summary: str
-    make_law: Callable[[int], Law] | None = None
+    source: str
+    law_maker: Callable[..., Law] | None = None
     shortest: bool = False
+    plan_parameters: tuple[Parameter, ...] = ()
+    law_parameters: tuple[Parameter, ...] = ()
+    name: str = ""
+    given: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def oblivious(self) -> bool:
         """Whether its choices do not depend on the traffic, so that theory can predict the accepted load."""
-        return self.make_law is None
+        return self.law_maker is None
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All parameters: of its law, of the plan, and of the control that all adaptive routings share."""
+        control = () if self.oblivious else CONTROL_PARAMETERS
+        return (*self.law_parameters, *self.plan_parameters, *control)
+
+    def make_plan(self, topology: Topology, concentration: int) -> RoutePlan:
+        """Returns the plan for a fabric, with fast reroute, by the name with its parameters.
+
+        Args:
+            topology: the fabric's graph, connected.
+            concentration: p, the number of hosts at each router that has any, 1 to 254.
+
+        Raises:
+            UsageError: the routing needs detours that the topology's family has not.
+            ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than
+                the packets' TTL allows.
+        """
+        plan = self.plan_maker(topology, concentration, **self._values(self.plan_parameters))
+        return replace(plan, routing=self.name)
+
+    def make_law(self, datapath_id: int) -> Law:
+        """Returns the control law of a switch.
+
+        Args:
+            datapath_id: the switch.
+
+        Raises:
+            ValueError: the routing is oblivious.
+        """
+        if self.law_maker is None:
+            raise ValueError(f"routing must be adaptive, got {self.name}")
+        return self.law_maker(datapath_id, **self._values(self.law_parameters))
+
+    def control(self) -> Control:
+        """Returns the settings of the control of its adaptive groups, which it has if it is not oblivious."""
+        values: dict[str, Any] = self._values(CONTROL_PARAMETERS)
+        return Control(**values)
+
+    def _values(self, parameters: tuple[Parameter, ...]) -> dict[str, Value | None]:
+        return {p.key: self.given.get(p.key, p.default) for p in parameters}
 
 
 ROUTINGS: Mapping[str, Routing] = {
-    minimal.NAME: Routing(minimal.minimal_plan, "the shortest path", shortest=True),
-    valiant.NAME: Routing(valiant.valiant_plan, "by way of a random router"),
+    minimal.NAME: Routing(minimal.minimal_plan, "the shortest path", "PolarFly, section V-A", shortest=True),
+    valiant.NAME: Routing(
+        valiant.valiant_plan,
+        "by way of a random router",
+        "Valiant, SIAM J. Comput. 11, 1982",
+        plan_parameters=valiant.PLAN_PARAMETERS,
+    ),
     compact_valiant.NAME: Routing(
-        compact_valiant.compact_valiant_plan, "by way of a random neighbour (polarfly)"
+        compact_valiant.compact_valiant_plan,
+        "by way of a random neighbour (polarfly)",
+        "PolarFly, section V-B",
+        plan_parameters=compact_valiant.PLAN_PARAMETERS,
     ),
     ugal.NAME: Routing(
-        ugal.ugal_plan, "minimal, or by way of a random router, by occupancy times hops", ugal.make_ugal_law
+        ugal.ugal_plan,
+        "minimal, or by way of a random router, by occupancy times hops",
+        "Singh, PhD thesis, Stanford, 2005",
+        ugal.make_ugal_law,
+        plan_parameters=ugal.PLAN_PARAMETERS,
+        law_parameters=ugal.LAW_PARAMETERS,
     ),
     ugal_pf.NAME: Routing(
         ugal_pf.ugal_pf_plan,
         "minimal, or a compact Valiant detour where it is full (polarfly)",
-        lambda _datapath_id: ugal_pf.ugal_pf_law,
+        "PolarFly, section V-B",
+        ugal_pf.make_ugal_pf_law,
+        plan_parameters=ugal_pf.PLAN_PARAMETERS,
+        law_parameters=ugal_pf.LAW_PARAMETERS,
     ),
 }
 
 
-def routing(name: str) -> Routing:
-    """Returns the routing with a name.
+def routing(text: str) -> Routing:
+    """Returns the routing that a text names, with its parameters.
 
     Args:
-        name: the name on the command line, a key of `ROUTINGS`.
+        text: a name on the command line, a key of `ROUTINGS`, alone or with parameters, as
+            `ugal-pf:threshold=0.5`.
+
+    Returns:
+        The routing; its `name` is the same for all texts that mean the same.
 
     Raises:
-        UsageError: the name is not a key of `ROUTINGS`; the message lists the keys.
+        UsageError: the name is not a key of `ROUTINGS`, or the routing has not such a parameter; the message
+            lists those that there are.
+        ParameterError: the value of a parameter is outside its domain.
     """
+    name = text.partition(":")[0]
     if name not in ROUTINGS:
-        raise UsageError(f"unknown routing {name!r}; there are: {', '.join(sorted(ROUTINGS))}")
-    return ROUTINGS[name]
+        names = ", ".join(sorted(ROUTINGS))
+        raise UsageError(f"routing must be one of {names}, got {name!r}{hint(name, ROUTINGS)}")
+    entry = ROUTINGS[name]
+    _, given = split_parameters(text, entry.parameters)
+    return replace(entry, name=join_parameters(name, given, entry.parameters), given=given)
 
 
 @without_garbage_collection()
@@ -76,14 +158,15 @@ def make_plan(topology: Topology, concentration: int, name: str, *, local_repair
     Args:
         topology: the fabric's graph, connected.
         concentration: p, the number of hosts at each router that has any, 1 to 254.
-        name: the routing's name, a key of `ROUTINGS`.
+        name: the routing's name, a key of `ROUTINGS`, alone or with parameters.
         local_repair: whether the plan has fast reroute; without it, packets are lost at a dead port until the
             controller acts.
 
     Raises:
-        UsageError: the name is unknown, or the routing needs detours that the topology's family has not.
-        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
-            packets' TTL allows.
+        UsageError: the routing or its parameter is unknown, or the routing needs detours that the topology's
+            family has not.
+        ParameterError: the value of a parameter is outside its domain, there are more hosts or routers than
+            addresses and tags can tell apart, or longer paths than the packets' TTL allows.
     """
     plan = routing(name).make_plan(topology, concentration)
     if not local_repair:

@@ -27,8 +27,11 @@ class PacketModel:
     def __init__(self, topology, hosts, name, source="netlink"):
         self.topology, self.hosts = topology, hosts
         plan = make_plan(topology, hosts, name)
-        law = routing(name).make_law
-        self.adapters = [SwitchAdapter(switch, law(switch.router + 1)) for switch in plan.switches]
+        chosen = routing(name)
+        self.adapters = [
+            SwitchAdapter(switch, chosen.make_law(switch.router + 1), chosen.control())
+            for switch in plan.switches
+        ]
         self.groups = [{group.number: group for group in switch.groups} for switch in plan.switches]
         self.group_toward = [self._groups_by_destination(switch) for switch in plan.switches]
         self.next_hops = topology.all_next_hops().tolist()

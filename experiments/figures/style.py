@@ -17,6 +17,7 @@ matplotlib.use("Agg")  # files, not windows
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
@@ -26,15 +27,15 @@ from experiments.results.model import Summary
 from experiments.results.run_directory import check_new, give_to_caller, write_new
 from experiments.results.text import parameters
 from experiments.spec.programs import OWN_PROGRAMS, SESSION
-from routing.registry import ROUTINGS
 from topology.errors import UsageError
 
 FORMATS = ("png", "svg")
 DPI = 130
 # A dark and a light colour that stay apart in grey.
 DARK, LIGHT = "#1f3b57", "#a8bccf"
-# Marker and colour of each routing's curve. Curves differ in their markers, so that they can be told apart in
-# grey. A routing that is not named here gets one of the further ones by itself.
+# Marker and colour of the curves of some routings, which figures have always had. Curves differ in their
+# markers, so that they can be told apart in grey. Every other routing, and a routing with parameters, has a
+# marker and a colour by its name.
 _CURVES = {
     "min": ("o", DARK),
     "valiant": ("D", "#7b5ea7"),
@@ -42,26 +43,19 @@ _CURVES = {
     "ugal": ("^", "#5b8c5a"),
     "ugal-pf": ("s", "#c2571a"),
 }
-_FURTHER_CURVES = (
-    ("P", "#2a7f8f"),
-    ("X", "#a33b52"),
-    ("<", "#4d4d4d"),
-    (">", "#96694c"),
-    ("*", "#6b7f3a"),
-)
+_FURTHER_MARKERS, _HUES = "PX<>*dphH8", 24
 
 
 def curve_style(routing: str) -> tuple[str, str]:
     """Returns the marker and the colour of a routing's curve, the same in every figure.
 
     Args:
-        routing: name of a routing; one that is not registered gets a style by its name.
+        routing: name of any routing, with its parameters, as `ugal-pf:threshold=0.5`.
     """
     if routing in _CURVES:
         return _CURVES[routing]
-    further = [name for name in ROUTINGS if name not in _CURVES]
-    place = further.index(routing) if routing in further else zlib.crc32(routing.encode())
-    return _FURTHER_CURVES[place % len(_FURTHER_CURVES)]
+    hue, place = divmod(zlib.crc32(routing.encode()), len(_FURTHER_MARKERS))
+    return _FURTHER_MARKERS[place], to_hex(hsv_to_rgb((hue % _HUES / _HUES, 0.65, 0.62)))
 
 
 def new_figure(inches: tuple[float, float]) -> Figure:

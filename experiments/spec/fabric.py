@@ -26,7 +26,8 @@ class FabricOptions:
         topology: the graph that they name.
         hosts: hosts attached to each router, 1 to 254.
         links: rate, queue, MTU, delay and loss of the links.
-        routing: name of a registered routing.
+        routing: name of a registered routing, with its parameters; it becomes the one name of all texts that
+            mean the same.
         datapath: `auto`, `kernel` or `user`, as asked for.
         occupancy: source of port occupancies for adaptive routings: `netlink` or `port-statistics`.
         calibrate: whether the links' rate is only the start of a search for the highest that the machine
@@ -50,7 +51,7 @@ class FabricOptions:
 
     def __post_init__(self) -> None:
         check_hosts(self.hosts)
-        routing(self.routing)
+        object.__setattr__(self, "routing", routing(self.routing).name)
         check_datapath(self.datapath)
         check_choice("occupancy", self.occupancy, SOURCES)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
 from topology.errors import ParameterError
+from topology.parameters import hint
 
 DEFAULT_RESULTS = Path("results")
 MAX_SEED = 2**63 - 1
@@ -15,7 +17,12 @@ _LONGEST_NAME = 120  # characters; a file's name ends at 255
 
 def plain_name(*words: object) -> str:
     """Returns some words as the name of a file or folder: without slashes, colons and the like."""
-    return re.sub(r"[^A-Za-z0-9._=]+", "-", "-".join(map(str, words))).strip("-")[-_LONGEST_NAME:]
+    name = re.sub(r"[^A-Za-z0-9._=]+", "-", "-".join(map(str, words))).strip("-")
+    if len(name) <= _LONGEST_NAME:
+        return name
+    # The end says most; a sum over the whole tells apart names that differ in their beginning.
+    digits = f"{zlib.crc32(name.encode()):08x}"
+    return f"{digits}-{name[len(digits) + 1 - _LONGEST_NAME :].strip('-')}"
 
 
 def output_path(text: str) -> Path:
@@ -32,13 +39,23 @@ def output_path(text: str) -> Path:
 def words_of(name: str, text: str) -> tuple[str, ...]:
     """Returns the different words of a list with commas, in their order.
 
+    A word like `key=value` goes on with the parameters of the name before it, so that
+    `min,ugal-pf:threshold=0.5,buckets=8` is two words. (A name with parameters has a colon before the first
+    equals sign.)
+
     Raises:
         ParameterError: the list is empty; the error calls it `name`.
     """
-    words = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    words: list[str] = []
+    for word in (part.strip() for part in text.split(",")):
+        before, equals, _ = word.partition("=")
+        if words and ":" in words[-1] and equals and ":" not in before:
+            words[-1] += f",{word}"
+        elif word:
+            words.append(word)
     if not words:
         raise ParameterError(f"{name} must be at least one, got {text!r}")
-    return words
+    return tuple(dict.fromkeys(words))
 
 
 def check_seed(seed: int) -> None:
@@ -57,4 +74,4 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
     """Raises ParameterError unless a value is one of those that there are."""
     known = list(choices)
     if value not in known:
-        raise ParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+        raise ParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}{hint(value, known)}")

@@ -93,7 +93,7 @@ def explain(topology: Topology, name: str, source: int, destination: int) -> Exp
     links = itertools.pairwise(taken[0].routers)
     return Explanation(
         geometry=tuple(lines_between(topology, source, destination)),
-        routing=f"{name}: {routing(name).summary}",
+        routing=f"{plan.routing}: {routing(name).summary}",
         ways=_listed(taken),
         alternatives=_listed(possible),
         shortest=routing(name).shortest,

@@ -18,28 +18,94 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from routing.plan.model import Group, SwitchPlan
+from topology.parameters import Parameter
 
-BUCKETS = 64
-# The weight of the newest reading in the running means.
-MEAN_WEIGHT = 0.25
-# The most by which the minimal path's share may grow in one change. An empty queue does not tell an idle
-# port from an almost busy one: the traffic that comes back must fit into the queue until the next change.
-SHARE_RETURNED = 1 / 32
 # Occupancies of ports that differ by less count as equal: a running mean never gets back to 0, and its last
 # traces would send all detours by one port.
 OCCUPANCY_TIE = 1 / 16
-# Steps that a group rests after it took more detours, which must be quick, and after it took fewer.
-REST_DETOURED, REST_RETURNED = 4, 20
+
+# Open vSwitch divides a group of n equal buckets evenly up to n = 256.
+MAX_BUCKETS = 256
+BUCKETS = Parameter(
+    name="buckets",
+    type=int,
+    help="buckets of an adaptive group, the steps of its share of detours",
+    least=2,
+    most=MAX_BUCKETS,
+    default=64,
+)
+# The minimal path's share may grow by so little in one change, because an empty queue does not tell an idle
+# port from an almost busy one: the traffic that comes back must fit into the queue until the next change.
+RETURN_STEP = Parameter(
+    name="return-step",
+    type=float,
+    help="most by which the share of the minimal path grows in one change",
+    above=0,
+    most=1,
+    default=1 / 32,
+    default_text="1/32",
+)
+MEAN_WEIGHT = Parameter(
+    name="mean-weight",
+    type=float,
+    help="weight of the newest reading in the running means of occupancies",
+    above=0,
+    most=1,
+    default=0.25,
+)
+# More detours must be taken quickly.
+REST_DETOURED = Parameter(
+    name="rest-detoured",
+    type=int,
+    help="rest of a group after it took more detours",
+    unit="steps of the control",
+    least=0,
+    most=1000,
+    default=4,
+)
+REST_RETURNED = Parameter(
+    name="rest-returned",
+    type=int,
+    help="rest of a group after it took fewer detours",
+    unit="steps of the control",
+    least=0,
+    most=1000,
+    default=20,
+)
+# Parameters of the control of every adaptive routing, beside those of its law.
+CONTROL_PARAMETERS = (RETURN_STEP, MEAN_WEIGHT, REST_DETOURED, REST_RETURNED)
 
 Occupancies = Mapping[int, float]  # port -> occupied share of its buffer, 0 to 1
 
 
 class Change(enum.Enum):
-    """The direction of a law's change of a group; its value is the group's rest in steps."""
+    """The direction of a law's change of a group."""
 
-    NONE = 0
-    DETOURED = REST_DETOURED
-    RETURNED = REST_RETURNED
+    NONE = enum.auto()
+    DETOURED = enum.auto()
+    RETURNED = enum.auto()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """Values of CONTROL_PARAMETERS.
+
+    Attributes:
+        return_step: most by which the share of the minimal path grows in one change, over 0 and at most 1.
+        mean_weight: weight of the newest reading in the running means, over 0 and at most 1.
+        rest_detoured, rest_returned: steps that a group rests after it took more detours, and fewer.
+    """
+
+    return_step: float
+    mean_weight: float
+    rest_detoured: int
+    rest_returned: int
+
+    def rest(self, change: Change) -> int:
+        """Returns the number of steps that a group rests after a change."""
+        return {Change.NONE: 0, Change.DETOURED: self.rest_detoured, Change.RETURNED: self.rest_returned}[
+            change
+        ]
 
 
 @dataclass
@@ -49,11 +115,13 @@ class AdaptiveGroup:
     Attributes:
         group: the group as in the plan.
         pointing: for each bucket, the index of its candidate.
+        return_step: most by which the share of the minimal path may grow in one change, 0 to 1.
         rest: number of steps until the group may change again.
     """
 
     group: Group
     pointing: list[int]
+    return_step: float
     rest: int = 0
 
     @property
@@ -104,11 +172,13 @@ class PortOccupancies:
     """The occupancies of a switch's ports and their running means.
 
     Attributes:
+        mean_weight: weight of the newest reading in the running means, over 0 and at most 1.
         newest: port -> newest reading, 0 to 1.
         means: port -> running mean, with the newest reading.
         means_before: port -> running mean, without the newest reading.
     """
 
+    mean_weight: float
     newest: dict[int, float] = field(default_factory=dict)
     means: dict[int, float] = field(default_factory=dict)
     means_before: dict[int, float] = field(default_factory=dict)
@@ -124,7 +194,7 @@ class PortOccupancies:
         for port, occupancy in occupancies.items():
             self.newest[port] = occupancy
             mean = self.means.get(port, occupancy)
-            self.means[port] = mean + MEAN_WEIGHT * (occupancy - mean)
+            self.means[port] = mean + self.mean_weight * (occupancy - mean)
 
     def now(self, ports: tuple[int, ...]) -> float:
         """Returns the newest occupancy, averaged over ports.
@@ -174,17 +244,21 @@ Law = Callable[[AdaptiveGroup, PortOccupancies], Change]
 class SwitchAdapter:
     """The adaptive groups of one switch under a control law."""
 
-    def __init__(self, plan: SwitchPlan, law: Law) -> None:
+    def __init__(self, plan: SwitchPlan, law: Law, control: Control) -> None:
         """Starts with all buckets at the minimal paths.
 
         Args:
             plan: the plan of the switch; its groups with candidates are adaptive.
             law: the control law.
+            control: the settings of the control.
         """
         self._law = law
-        self._ports = PortOccupancies()
+        self._control = control
+        self._ports = PortOccupancies(control.mean_weight)
         self._groups = [
-            AdaptiveGroup(group, [0] * len(group.buckets)) for group in plan.groups if group.candidates
+            AdaptiveGroup(group, [0] * len(group.buckets), control.return_step)
+            for group in plan.groups
+            if group.candidates
         ]
 
     def update(self, occupancies: Occupancies) -> list[Group]:
@@ -216,7 +290,7 @@ class SwitchAdapter:
         change = self._law(group, self._ports)
         if change is Change.NONE:
             return False
-        group.rest = change.value
+        group.rest = self._control.rest(change)
         return True
 
 
@@ -230,7 +304,7 @@ def max_returned(group: AdaptiveGroup) -> int:
         1 to the number of its detoured buckets.
     """
     detoured = len(group.pointing) - group.minimal_buckets
-    return min(max(1, int(group.minimal_buckets * SHARE_RETURNED)), detoured)
+    return min(max(1, int(group.minimal_buckets * group.return_step)), detoured)
 
 
 def least_occupied(group: AdaptiveGroup, ports: PortOccupancies, counts: Iterable[int]) -> int:

@@ -5,7 +5,7 @@ Source: PolarFly (SC22), section V-B.
 
 from __future__ import annotations
 
-from routing.algorithms.detour_groups import CandidatePath, detour_plan
+from routing.algorithms.detour_groups import DETOURS, CandidatePath, detour_plan
 from routing.plan.model import Group, GroupKind, RoutePlan
 from topology.base import Topology
 from topology.families.polarfly_detours import NearDetour
@@ -13,7 +13,10 @@ from topology.families.polarfly_detours import NearDetour
 NAME = "compact-valiant"
 
 
-def compact_valiant_plan(topology: Topology, concentration: int) -> RoutePlan:
+PLAN_PARAMETERS = (DETOURS,)
+
+
+def compact_valiant_plan(topology: Topology, concentration: int, *, detours: int | None) -> RoutePlan:
     """Returns the plan in which every packet takes a detour by way of a neighbour.
 
     Detours to a router two hops away take three hops; to an adjacent router two, or four with a tag.
@@ -21,12 +24,13 @@ def compact_valiant_plan(topology: Topology, concentration: int) -> RoutePlan:
     Args:
         topology: the fabric's graph; its family must have detours, as polarfly has (`routing.families`).
         concentration: p, the number of hosts at each router that has any, 1 to 254.
+        detours: the most detours that a group chooses among, at least 1; None for all.
 
     Raises:
         UsageError: the topology's family has no detours.
         ParameterError: more hosts or routers than addresses and tags can tell apart.
     """
-    return detour_plan(topology, concentration, NAME, _group, _one_per_first_hop)
+    return detour_plan(topology, concentration, NAME, _group, _one_per_first_hop, detours)
 
 
 def _group(number: int, _minimal: CandidatePath, detours: list[CandidatePath]) -> Group:

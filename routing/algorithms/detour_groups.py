@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from routing.compiler import SourceTable, compile_plan
+from routing.compiler import SourceTable, compile_plan, evenly_spaced
 from routing.families import FamilyDetours, detours_of
 from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import Bucket, Group, RoutePlan, Rule, Table, ToGroup
@@ -21,6 +21,16 @@ from routing.plan.tables import PRIORITY_ROUTER
 from routing.reroute.base import FastReroute
 from topology.base import Topology
 from topology.families.polarfly_detours import NearDetour
+from topology.parameters import Parameter
+
+DETOURS = Parameter(
+    name="detours",
+    type=int,
+    help="most detours that a group chooses among, evenly spaced",
+    least=1,
+    most=256,
+    default_text="all",
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +58,7 @@ def detour_plan(
     name: str,
     make_group: GroupMaker,
     select_near: NearSelection,
+    most_detours: int | None,
 ) -> RoutePlan:
     """Returns the plan of a routing with a select group per port, of the minimal path and detours.
 
@@ -57,6 +68,7 @@ def detour_plan(
         name: the routing's name, as on the command line.
         make_group: makes a port's select group from the minimal path by that port and the detours around it.
         select_near: returns those of the given detours to an adjacent router that the routing uses.
+        most_detours: the most detours of a group, at least 1; None for all.
 
     Raises:
         UsageError: the topology's family has no detours.
@@ -68,7 +80,7 @@ def detour_plan(
     def bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
         return max_hops[distances]
 
-    source_table = partial(_source_table, detours, make_group, select_near)
+    source_table = partial(_source_table, detours, make_group, select_near, most_detours)
     return compile_plan(topology, concentration, name, bound, source_table)
 
 
@@ -76,16 +88,20 @@ def _source_table(
     detours: FamilyDetours,
     make_group: GroupMaker,
     select_near: NearSelection,
+    most_detours: int | None,
     view: RouterView,
     _reroute: FastReroute,
 ) -> SourceTable:
     topology, router = view.topology, view.router
     groups = []
+    most = topology.routers if most_detours is None else most_detours
     port_to = dict(view.neighbour_ports())
     for neighbour, port in view.neighbour_ports():
-        far = [_far_path(port_to[m]) for m in detours.far(topology, router, neighbour)]
+        far = [
+            _far_path(port_to[m]) for m in evenly_spaced([*detours.far(topology, router, neighbour)], most)
+        ]
         selected = select_near(list(detours.near(topology, router, neighbour)))
-        near = [_near_path(detour, port_to[detour.first_hop]) for detour in selected]
+        near = [_near_path(detour, port_to[detour.first_hop]) for detour in evenly_spaced(selected, most)]
         direct = CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_NEAR, port)),)), port)
         groups.append(make_group(group_number(GroupRole.CHOICE_FAR, port), _far_path(port), far))
         groups.append(make_group(group_number(GroupRole.CHOICE_NEAR, port), direct, near))

@@ -15,6 +15,7 @@ UGAL; compared with in PolarFly (SC22), section VIII.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -28,33 +29,57 @@ from routing.algorithms.bucket_control import (
     PortOccupancies,
     max_returned,
 )
-from routing.compiler import SourceTable, compile_plan, detour_bucket
+from routing.compiler import SourceTable, compile_plan, detour_bucket, evenly_spaced
 from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan, Rule, Table, ToGroup
 from routing.plan.tables import PRIORITY_ROUTER
 from routing.reroute.base import FastReroute
 from topology.base import Topology
+from topology.parameters import Parameter
 
 NAME = "ugal"
-MAX_INTERMEDIATES = 64
-
-# The minimal path is taken while its occupancy times hops exceeds the detour's by less than this.
-THRESHOLD = 1 / 2
-# The share of its minimal buckets that a group tries to replace in a step.
-SHARE_SAMPLED = 1 / 4
+THRESHOLD = Parameter(
+    name="threshold",
+    type=float,
+    help="excess of the minimal path's occupancy times hops over a detour's from which the detour is taken",
+    unit="buffers times hops",
+    least=0,
+    most=256,
+    default=0.5,
+)
+SAMPLED = Parameter(
+    name="sampled",
+    type=float,
+    help="share of its minimal buckets that a group tries to replace in a step of the control",
+    above=0,
+    most=1,
+    default=0.25,
+)
+LAW_PARAMETERS = (THRESHOLD, SAMPLED)
+INTERMEDIATES = Parameter(
+    name="intermediates",
+    type=int,
+    help="most intermediate routers of a group's detours, evenly spaced",
+    least=1,
+    most=256,
+    default=64,
+)
+PLAN_PARAMETERS = (INTERMEDIATES, BUCKETS)
 
 Distances = npt.NDArray[np.int16]
 
 
-def ugal_plan(topology: Topology, concentration: int) -> RoutePlan:
+def ugal_plan(topology: Topology, concentration: int, *, intermediates: int, buckets: int) -> RoutePlan:
     """Returns the plan whose groups begin minimal and have Valiant detours as candidates.
 
-    A group has at most 64 intermediates, evenly spaced among those toward which no minimal path begins with
-    the minimal port or leads back through the source.
+    A group's intermediates are evenly spaced among those toward which no minimal path begins with the minimal
+    port or leads back through the source.
 
     Args:
         topology: the fabric's graph, connected.
         concentration: p, the number of hosts at each router that has any, 1 to 254.
+        intermediates: the most intermediates of a group, 1 to 256.
+        buckets: the number of buckets of a group, 2 to 256.
 
     Raises:
         ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
@@ -67,18 +92,28 @@ def ugal_plan(topology: Topology, concentration: int) -> RoutePlan:
     def bound(pair_distances: Distances) -> Distances:
         return np.where(pair_distances == 0, 0, 2 * diameter).astype(np.int16)
 
-    return compile_plan(topology, concentration, NAME, bound, partial(_source_table, distances))
+    design = _Design(distances, intermediates, buckets)
+    return compile_plan(topology, concentration, NAME, bound, partial(_source_table, design))
 
 
-def _source_table(distances: Distances, view: RouterView, reroute: FastReroute) -> SourceTable:
+@dataclass(frozen=True)
+class _Design:
+    """What the groups of all switches have in common: distances of all routers, and sizes."""
+
+    distances: Distances
+    intermediates: int
+    buckets: int
+
+
+def _source_table(design: _Design, view: RouterView, reroute: FastReroute) -> SourceTable:
     members: dict[tuple[int, int], list[int]] = {}
     for other in view.others():
-        key = (int(distances[view.router, other]), reroute.untagged.group_toward[other])
+        key = (int(design.distances[view.router, other]), reroute.untagged.group_toward[other])
         members.setdefault(key, []).append(other)
     rules, groups = [], []
     for index, destinations in enumerate(members.values()):
         number = group_number(GroupRole.CHOICE_BY_DISTANCE, index)
-        groups.append(_group(view, reroute, distances, number, destinations))
+        groups.append(_group(view, reroute, design, number, destinations))
         rules += [
             Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(number),))
             for other in destinations
@@ -89,31 +124,31 @@ def _source_table(distances: Distances, view: RouterView, reroute: FastReroute) 
 def _group(
     view: RouterView,
     reroute: FastReroute,
-    distances: Distances,
+    design: _Design,
     number: int,
     destinations: list[int],
 ) -> Group:
     """Returns the group for destinations at one distance behind the same ports."""
     ports = view.minimal_ports[destinations[0]]
     minimal = Bucket((ToGroup(reroute.untagged.group_toward[destinations[0]]),))
-    intermediates = _intermediates(view, distances, destinations)
+    intermediates = _intermediates(view, design, destinations)
     if not intermediates:
         return Group(number, GroupKind.INDIRECT, (minimal,))
-    away, onward = distances[view.router], distances[:, destinations]
+    away, onward = design.distances[view.router], design.distances[:, destinations]
     return Group(
         number,
         GroupKind.SELECT,
-        (minimal,) * BUCKETS,
+        (minimal,) * design.buckets,
         candidates=(minimal, *(detour_bucket(reroute, r) for r in intermediates)),
         hops=(float(away[destinations[0]]), *(float(away[r] + onward[r].mean()) for r in intermediates)),
         ports=(ports, *(view.minimal_ports[r] for r in intermediates)),
     )
 
 
-def _intermediates(view: RouterView, distances: Distances, destinations: list[int]) -> list[int]:
+def _intermediates(view: RouterView, design: _Design, destinations: list[int]) -> list[int]:
     """Returns the intermediate routers of a group's detours."""
     ports = view.minimal_ports[destinations[0]]
-    away, onward = distances[view.router], distances[:, destinations]
+    away, onward = design.distances[view.router], design.distances[:, destinations]
     # The source lies on a shortest path from such a router to a destination: the detour could come back.
     back = (away[:, None] + away[destinations][None, :] == onward).any(axis=1)
     suitable = [
@@ -121,16 +156,18 @@ def _intermediates(view: RouterView, distances: Distances, destinations: list[in
         for other in view.others()
         if not back[other] and set(ports).isdisjoint(view.minimal_ports[other])
     ]
-    places = np.linspace(0, len(suitable) - 1, min(len(suitable), MAX_INTERMEDIATES)).round()
-    return [suitable[int(place)] for place in places]
+    return evenly_spaced(suitable, design.intermediates)
 
 
-def make_ugal_law(datapath_id: int) -> Law:
+def make_ugal_law(datapath_id: int, *, threshold: float, sampled: float) -> Law:
     """Returns the control law of a switch.
 
     Args:
         datapath_id: the switch; it seeds the law's samples, which are the same in every run and differ
             between switches.
+        threshold: the least excess of the minimal path's occupancy times hops over a detour's with which the
+            detour is taken, at least 0.
+        sampled: the share of its minimal buckets that a group tries to replace in a step, 0 to 1.
     """
     generator = np.random.default_rng(datapath_id)
 
@@ -141,10 +178,10 @@ def make_ugal_law(datapath_id: int) -> Law:
             for _ in range(max_returned(group)):
                 group.move(max(set(group.pointing) - {0}, key=lambda index: costs[index]), 0)
             return Change.RETURNED
-        samples = max(1, int(group.minimal_buckets * SHARE_SAMPLED))
+        trials = max(1, int(group.minimal_buckets * sampled))
         moved = 0
-        for sample in generator.integers(1, len(costs), samples).tolist():
-            if costs[sample] + THRESHOLD < costs[0]:
+        for sample in generator.integers(1, len(costs), trials).tolist():
+            if costs[sample] + threshold < costs[0]:
                 moved += group.move(0, sample)
         return Change.DETOURED if moved else Change.NONE
 

@@ -6,13 +6,18 @@ the detours depend on the minimal next hop alone (`topology.families.polarfly_de
 
 The paper decides for every packet: minimal, unless the output buffer toward the minimal next hop is over
 2/3 full, then the neighbour with the least occupied buffer. Here the share of detours grows while the
-minimal port's buffer is over 2/3 full and does not drain by itself, or is 4/5 full; it shrinks while that
-buffer is under 1/5 full and does not fill, or a detour's own buffer is over 2/3 full. Otherwise it stays.
+minimal port's buffer is fuller than this threshold and does not drain by itself, or is crowded (4/5 full); it
+shrinks while that buffer is under 1/5 full and does not fill, or a detour's own buffer is fuller than the
+threshold. Otherwise it stays. The other limits are parameters in proportion to the threshold, so that it can
+be varied by itself.
 
 Source: PolarFly (SC22), section V-B.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
 
 from routing.algorithms.bucket_control import (
     BUCKETS,
@@ -22,105 +27,200 @@ from routing.algorithms.bucket_control import (
     least_occupied,
     max_returned,
 )
-from routing.algorithms.detour_groups import CandidatePath, detour_plan
+from routing.algorithms.detour_groups import DETOURS, CandidatePath, detour_plan
 from routing.plan.model import Group, GroupKind, RoutePlan
 from topology.base import Topology
+from topology.parameters import Parameter
 
 NAME = "ugal-pf"
+PLAN_PARAMETERS = (DETOURS, BUCKETS)
+LAW_PARAMETERS = (
+    Parameter(
+        name="threshold",
+        type=float,
+        help="occupancy of the minimal port's buffer above which detours are taken",
+        above=0,
+        most=1,
+        default=2 / 3,
+        default_text="2/3",
+    ),
+    Parameter(
+        name="release",
+        type=float,
+        help="occupancy below which detours are given back, as a share of the threshold",
+        least=0,
+        most=1,
+        default=0.3,
+    ),
+    Parameter(
+        name="margin",
+        type=float,
+        help="least excess of the minimal port's occupancy over a detour's, as a share of the threshold",
+        least=0,
+        most=1,
+        default=0.75,
+    ),
+    Parameter(
+        name="crowded",
+        type=float,
+        help="occupancy from which many buckets move at once, as a share of the room above the threshold",
+        least=0,
+        most=1,
+        default=0.4,
+    ),
+    Parameter(
+        name="fast-rise",
+        type=float,
+        help="rise of an occupancy over its running mean above which many buckets move at once",
+        least=0,
+        most=1,
+        default=0.15,
+    ),
+    Parameter(
+        name="detour-step",
+        type=float,
+        help="share of the minimal buckets that move at once",
+        above=0,
+        most=1,
+        default=1 / 3,
+        default_text="1/3",
+    ),
+)
 
-# Occupancies of the minimal port's buffer above which detours are taken, and below which they are given back.
-HIGH = 2 / 3
-LOW = 1 / 5
-# A buffer this full is about to lose packets: a third of the buckets that use it move at once.
-CROWDED = 0.8
-SHARE_MOVED = 1 / 3
-# So does a third of them where the occupancy exceeds its running mean by this much.
-FAST_RISE = 0.15
-# The occupancy of a detour's port must be this much below that of the port that it relieves.
-MARGIN = 1 / 2
 
-
-def ugal_pf_plan(topology: Topology, concentration: int) -> RoutePlan:
-    """Returns the plan whose groups begin minimal and have all compact Valiant detours as candidates.
+def ugal_pf_plan(topology: Topology, concentration: int, *, detours: int | None, buckets: int) -> RoutePlan:
+    """Returns the plan whose groups begin minimal and have compact Valiant detours as candidates.
 
     Args:
         topology: the fabric's graph; its family has detours.
         concentration: p, the number of hosts at each router that has any, 1 to 254.
+        detours: the most detours of a group, at least 1; None for all.
+        buckets: the number of buckets of a group, 2 to 256.
 
     Raises:
         UsageError: the topology's family has no detours.
         ParameterError: more hosts or routers than addresses and tags can tell apart.
     """
-    return detour_plan(topology, concentration, NAME, _group, lambda detours: detours)
+    make_group = partial(_group, buckets)
+    return detour_plan(topology, concentration, NAME, make_group, lambda near: near, detours)
 
 
-def _group(number: int, minimal: CandidatePath, detours: list[CandidatePath]) -> Group:
+def _group(buckets: int, number: int, minimal: CandidatePath, detours: list[CandidatePath]) -> Group:
     paths = [minimal, *detours]
     return Group(
         number,
         GroupKind.SELECT,
-        (minimal.bucket,) * BUCKETS,
+        (minimal.bucket,) * buckets,
         candidates=tuple(path.bucket for path in paths),
         ports=tuple((path.port,) for path in paths),
     )
 
 
-def ugal_pf_law(group: AdaptiveGroup, ports: PortOccupancies) -> Change:
-    """Moves buckets of one group between its minimal path and its detours.
+@dataclass(frozen=True)
+class UgalPfLaw:
+    """The control law of UGAL_PF; occupancies are shares of a port's buffer, 0 to 1.
+
+    Attributes:
+        high: occupancy of the minimal port above which detours are taken, and of a detour's port above which
+            they are given back.
+        low: occupancy of the minimal port below which detours are given back.
+        crowded: occupancy of the minimal port, about to lose packets, from which many buckets move at once.
+        margin: the occupancy of a detour's port is this much below that of the port that it relieves.
+        fast_rise: excess of the occupancy over its running mean above which many buckets move at once.
+        detour_step: share of the buckets of a port that move at once.
+    """
+
+    high: float
+    low: float
+    crowded: float
+    margin: float
+    fast_rise: float
+    detour_step: float
+
+    def __call__(self, group: AdaptiveGroup, ports: PortOccupancies) -> Change:
+        """Moves buckets of one group between its minimal path and its detours.
+
+        Args:
+            group: the group; every candidate has one port.
+            ports: the occupancies of the switch's ports.
+
+        Returns:
+            The direction of the change.
+        """
+        port = group.ports[0]
+        occupancy = ports.now(port)
+        if group.has_detours and self._give_back(group, ports):
+            return Change.RETURNED
+        rise = ports.rise(port)
+        if occupancy >= self.crowded or (occupancy > self.high and rise > self.fast_rise):
+            return self._relieve(group, ports, max(1, int(group.minimal_buckets * self.detour_step)))
+        if occupancy > self.high and rise >= 0:
+            return self._relieve(group, ports, 1)
+        if group.has_detours and occupancy < self.low and rise <= 0:
+            _return(group, ports)
+            return Change.RETURNED
+        return Change.NONE
+
+    def _relieve(self, group: AdaptiveGroup, ports: PortOccupancies, most: int) -> Change:
+        """Moves buckets from the minimal path to the detours with the least occupied ports."""
+        limit = ports.mean(group.ports[0]) - self.margin
+        counts = group.counts()
+        moved = 0
+        while moved < most:
+            target = least_occupied(group, ports, counts)
+            if ports.mean(group.ports[target]) > limit or not group.move(0, target):
+                break
+            counts[target] += 1
+            moved += 1
+        return Change.DETOURED if moved else Change.NONE
+
+    def _give_back(self, group: AdaptiveGroup, ports: PortOccupancies) -> bool:
+        """Gives buckets of a crowded detour back to the minimal path, even if that is crowded as well.
+
+        Where both are full, the detour only loads more links.
+        """
+        crowded = _most_occupied(group, ports)
+        if ports.mean(group.ports[crowded]) <= self.high:
+            return False
+        for _ in range(max(1, int(group.pointing.count(crowded) * self.detour_step))):
+            group.move(crowded, 0)
+        return True
+
+
+def make_ugal_pf_law(
+    _datapath_id: int,
+    *,
+    threshold: float,
+    release: float,
+    margin: float,
+    crowded: float,
+    fast_rise: float,
+    detour_step: float,
+) -> UgalPfLaw:
+    """Returns the control law of a switch, the same for all switches.
 
     Args:
-        group: the group; every candidate has one port.
-        ports: the occupancies of the switch's ports.
-
-    Returns:
-        The direction of the change.
+        threshold: occupancy of the minimal port above which detours are taken, over 0 and at most 1.
+        release: occupancy below which detours are given back, as a share of the threshold.
+        margin: least excess of the minimal port's occupancy over a detour's, as a share of the threshold.
+        crowded: occupancy from which many buckets move at once, as a share of the room above the threshold.
+        fast_rise: excess of an occupancy over its running mean above which many buckets move at once.
+        detour_step: share of the buckets of a port that move at once, over 0 and at most 1.
     """
-    port = group.ports[0]
-    occupancy = ports.now(port)
-    if group.has_detours and _give_back(group, ports):
-        return Change.RETURNED
-    rise = ports.rise(port)
-    if occupancy >= CROWDED or (occupancy > HIGH and rise > FAST_RISE):
-        return _relieve(group, ports, max(1, int(group.minimal_buckets * SHARE_MOVED)))
-    if occupancy > HIGH and rise >= 0:
-        return _relieve(group, ports, 1)
-    if group.has_detours and occupancy < LOW and rise <= 0:
-        _return(group, ports)
-        return Change.RETURNED
-    return Change.NONE
+    return UgalPfLaw(
+        high=threshold,
+        low=threshold * release,
+        crowded=threshold + crowded * (1 - threshold),
+        margin=threshold * margin,
+        fast_rise=fast_rise,
+        detour_step=detour_step,
+    )
 
 
 def _return(group: AdaptiveGroup, ports: PortOccupancies) -> None:
     """Moves buckets back to the minimal path, from the most occupied detours."""
     for _ in range(max_returned(group)):
         group.move(_most_occupied(group, ports), 0)
-
-
-def _relieve(group: AdaptiveGroup, ports: PortOccupancies, most: int) -> Change:
-    """Moves buckets from the minimal path to the detours with the least occupied ports."""
-    limit = ports.mean(group.ports[0]) - MARGIN
-    counts = group.counts()
-    moved = 0
-    while moved < most:
-        target = least_occupied(group, ports, counts)
-        if ports.mean(group.ports[target]) > limit or not group.move(0, target):
-            break
-        counts[target] += 1
-        moved += 1
-    return Change.DETOURED if moved else Change.NONE
-
-
-def _give_back(group: AdaptiveGroup, ports: PortOccupancies) -> bool:
-    """Gives buckets of a crowded detour back to the minimal path, even if that is crowded as well.
-
-    Where both are full, the detour only loads more links.
-    """
-    crowded = _most_occupied(group, ports)
-    if ports.mean(group.ports[crowded]) <= HIGH:
-        return False
-    for _ in range(max(1, int(group.pointing.count(crowded) * SHARE_MOVED))):
-        group.move(crowded, 0)
-    return True
 
 
 def _most_occupied(group: AdaptiveGroup, ports: PortOccupancies) -> int:

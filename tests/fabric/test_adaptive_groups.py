@@ -7,7 +7,6 @@ import time
 import pytest
 
 from controller.occupancy.source import NETLINK
-from routing.algorithms.bucket_control import BUCKETS
 from routing.plan.groups import GroupRole, group_number
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
@@ -16,6 +15,7 @@ from traffic.wire.probe_codec import read_headers
 from traffic.wire.probe_frame import build_probe
 
 FLOWS, RUN = 1024, 200
+BUCKETS = 64  # of a group of ugal-pf
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> Status:
             plan = surviving_plan(plan, failure)
         description = describe(plan.switches[router])
     if arguments.json:
-        heading = {"name": arguments.name, "params": params, "routing": arguments.routing}
+        heading = {"name": arguments.name, "params": params, "routing": plan.routing}
         print_result(arguments, {**heading, "switch": arguments.switch, **description})
         return Status.DONE
     for name, lines in description.items():

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> Status:
     result = {
         "name": arguments.name,
         "params": params,
-        "routing": arguments.routing,
+        "routing": rules.routing,
         "failures": arguments.failures,
         **_result(rules, proof),
         "seconds": round(time.monotonic() - started, 3),

@@ -260,3 +260,5 @@ def test_every_routing_has_a_curve_of_its_own_and_an_unknown_one_has_a_style():
     styles = [curve_style(routing) for routing in ROUTINGS]
     assert len(set(styles)) == len(styles)
     assert curve_style("somebody-elses") == curve_style("somebody-elses")
+    varied = [f"ugal-pf:threshold={tenth / 10:g}" for tenth in range(3, 10)]
+    assert len({curve_style(name) for name in (*ROUTINGS, *varied)}) == len(ROUTINGS) + len(varied)

@@ -11,7 +11,7 @@ import pytest
 from experiments.codec import read_record
 from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import read_csv
-from experiments.spec.values import plain_name
+from experiments.spec.values import plain_name, words_of
 from topology.errors import MachineError, ParameterError
 
 # ---- the directory ----
@@ -180,8 +180,39 @@ def test_csv_that_is_no_text_is_damaged(tmp_path):
     [
         (("polarfly", 7, "min", "uniform"), "polarfly-7-min-uniform"),
         (("graph", "/tmp/a b/g.edges", "matrix:../d.csv"), "graph-tmp-a-b-g.edges-matrix-..-d.csv"),
-        (("x" * 500, "end"), "x" * 116 + "-end"),
+        (
+            ("ugal-pf:threshold=0.5,buckets=8", "shift:3", "0.4"),
+            "ugal-pf-threshold=0.5-buckets=8-shift-3-0.4",
+        ),
     ],
 )
 def test_whatever_is_named_a_results_folder_is_one_folder(words, name):
     assert plain_name(*words) == name
+
+
+def test_long_names_end_alike_and_are_told_apart():
+    one, other = (plain_name(letter * 500, "end") for letter in "xy")
+    assert len(one) == len(other) == 120
+    assert one.endswith("xxx-end")
+    assert plain_name("y", "x" * 500, "end") != one
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("min, ugal-pf,min", ("min", "ugal-pf")),
+        (
+            "min,ugal-pf:threshold=0.5,buckets=8,valiant",
+            ("min", "ugal-pf:threshold=0.5,buckets=8", "valiant"),
+        ),
+        ("hotspot:8,share=0.5,shift:by=3,uniform", ("hotspot:8,share=0.5", "shift:by=3", "uniform")),
+        ("min,threshold=0.5", ("min", "threshold=0.5")),
+    ],
+)
+def test_a_list_keeps_the_parameters_of_a_name_together(text, words):
+    assert words_of("routings", text) == words
+
+
+def test_an_empty_list_is_refused():
+    with pytest.raises(ParameterError, match="routings must be at least one, got ', '"):
+        words_of("routings", ", ")

@@ -6,27 +6,23 @@ from collections import Counter
 import pytest
 from packet_model import PacketModel
 
-from routing.algorithms.bucket_control import (
-    BUCKETS,
-    REST_DETOURED,
-    REST_RETURNED,
-    SHARE_RETURNED,
-    SwitchAdapter,
-)
-from routing.algorithms.ugal_pf import HIGH, LOW, SHARE_MOVED, ugal_pf_law
+from routing.algorithms.bucket_control import SwitchAdapter
 from routing.plan.groups import GroupRole, group_number
-from routing.registry import make_plan
+from routing.registry import make_plan, routing
 from topology.families.polarfly import PolarFly
 
 ROUTER = 20
 PLAN = make_plan(PolarFly(5), 1, "ugal-pf")
 SWITCH = PLAN.switches[ROUTER]
 PORTS = range(1, 7)
-MOVED = int(BUCKETS * SHARE_MOVED)
+BUCKETS, HIGH, LOW = 64, 2 / 3, 1 / 5
+MOVED = int(BUCKETS / 3)
+REST_DETOURED, REST_RETURNED, SHARE_RETURNED = 4, 20, 1 / 32
 
 
-def make_adapter():
-    return SwitchAdapter(SWITCH, ugal_pf_law)
+def make_adapter(text="ugal-pf"):
+    chosen = routing(text)
+    return SwitchAdapter(SWITCH, chosen.make_law(ROUTER + 1), chosen.control())
 
 
 def shares(groups, port):
@@ -152,6 +148,96 @@ def test_the_share_settles_where_the_port_is_busy_without_flapping(demand):
     assert passed / (300 * 62.5 * 0.05) > 0.95
     assert sum(kept) / len(kept) == pytest.approx(1 / demand, rel=0.15)
     assert max(kept) - min(kept) < 0.35
+
+
+# ---- parameters of the laws ----
+
+
+def first_detour(text, occupancies):
+    """Returns the least of the occupancies of port 1 at which its groups take a detour."""
+    return next((o for o in occupancies if make_adapter(text).update({1: o})), None)
+
+
+TENTHS = [tenth / 10 for tenth in range(11)]
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        ("ugal-pf", 0.7),
+        ("ugal-pf:threshold=0.05", 0.1),
+        ("ugal-pf:threshold=0.45", 0.5),
+        ("ugal-pf:threshold=0.95", 1.0),
+    ],
+)
+def test_detours_begin_at_the_threshold(text, least):
+    assert first_detour(text, TENTHS) == least
+
+
+def detoured(text, occupancy):
+    """Returns the number of buckets of port 1's groups that a first step moves."""
+    changed = make_adapter(text).update({1: occupancy})
+    return BUCKETS - shares(changed, 1)[1] if changed else 0
+
+
+def test_a_crowded_port_moves_the_step_and_others_a_bucket():
+    assert detoured("ugal-pf:detour-step=0.5", 0.9) == BUCKETS / 2
+    assert detoured("ugal-pf:detour-step=0.5,crowded=0.9", 0.9) == 1
+    assert detoured("ugal-pf:threshold=0.5,crowded=0.5", 0.74) == 1
+    assert detoured("ugal-pf:threshold=0.5,crowded=0.5", 0.75) == MOVED
+
+
+def test_a_fast_rise_moves_many_buckets_before_the_port_is_crowded():
+    for text, expected in (("ugal-pf", MOVED), ("ugal-pf:fast-rise=0.3", 1)):
+        adapter = make_adapter(text)
+        adapter.update({1: 0.5})
+        assert BUCKETS - shares(adapter.update({1: 0.7}), 1)[1] == expected
+
+
+@pytest.mark.parametrize(("margin", "moves"), [(0.5, True), (0.9, False)])
+def test_a_detour_must_be_emptier_by_the_margin(margin, moves):
+    changed = make_adapter(f"ugal-pf:threshold=0.6,margin={margin}").update(
+        {1: 0.7, **dict.fromkeys(PORTS[1:], 0.3)}
+    )
+    assert bool(changed) is moves
+
+
+@pytest.mark.parametrize(("release", "gives_back"), [(0.3, False), (0.9, True)])
+def test_detours_are_given_back_below_the_release(release, gives_back):
+    adapter = make_adapter(f"ugal-pf:release={release},rest-detoured=0")
+    adapter.update({1: 1.0})
+    assert bool(adapter.update({1: 0.5})) is gives_back
+
+
+def test_a_group_rests_as_long_as_it_is_told():
+    assert len(after(make_adapter("ugal-pf:rest-detoured=0"), {1: 1.0}, 4)) == 4
+    assert len(after(make_adapter("ugal-pf:rest-detoured=9"), {1: 1.0}, 20)) == 2
+    adapter = make_adapter("ugal-pf:rest-detoured=0,rest-returned=1")
+    adapter.update({1: 1.0})
+    assert len(after(adapter, {1: 0.0}, 10)) == 5
+
+
+def test_the_minimal_share_grows_by_the_return_step():
+    adapter = make_adapter("ugal-pf:return-step=0.5,rest-detoured=0")
+    before = shares(adapter.update({1: 1.0}), 1)[1]
+    assert shares(adapter.update({1: 0.0}), 1)[1] == min(BUCKETS, before + before // 2)
+
+
+def test_a_running_mean_follows_its_weight():
+    for weight, moves in ((1, True), (0.01, False)):
+        adapter = make_adapter(f"ugal-pf:mean-weight={weight}")
+        adapter.update({1: 0.1})
+        assert bool(adapter.update({1: 0.9})) is moves
+
+
+@pytest.mark.parametrize(
+    ("text", "moves"), [("ugal", True), ("ugal:threshold=1.5", False), ("ugal:sampled=1", True)]
+)
+def test_ugals_threshold_decides_whether_detours_win(text, moves):
+    plan = make_plan(PolarFly(5), 1, text)
+    chosen = routing(text)
+    adapter = SwitchAdapter(plan.switches[ROUTER], chosen.make_law(ROUTER + 1), chosen.control())
+    assert bool(adapter.update({1: 0.7})) is moves
 
 
 PERMUTATIONS = ("tornado", "random-permutation", "perm1hop", "perm2hop")

@@ -5,13 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from routing.algorithms.valiant import MAX_INTERMEDIATES
+from routing.plan.digest import plan_digest
 from routing.plan.groups import GroupRole
 from routing.plan.model import GroupKind, PushVlan, SetField, Table, ToGroup
 from routing.plan.tables import to_router
 from routing.registry import ROUTINGS, make_plan, routing
 from routing.verification.verifier import prove
 from topology.base import Adjacency, Topology
+from topology.errors import UsageError
 from topology.families.polarfly import PolarFly
 from topology.families.polarfly_detours import far_detours, near_detours
 
@@ -93,8 +94,8 @@ def test_valiant_uses_every_other_router_as_an_intermediate():
 def test_valiant_has_at_most_256_buckets_whatever_the_size():
     plan = make_plan(PolarFly(17), 1, "valiant")
     groups = [g for g in plan.switches[5].groups if g.kind is GroupKind.SELECT]
-    assert [len(g.buckets) for g in groups] == [MAX_INTERMEDIATES]
-    assert len({bucket.actions for bucket in groups[0].buckets}) == MAX_INTERMEDIATES
+    assert [len(g.buckets) for g in groups] == [256]
+    assert len({bucket.actions for bucket in groups[0].buckets}) == 256
 
 
 def test_compact_valiant_has_two_groups_a_port_and_no_path_of_one_hop():
@@ -186,3 +187,103 @@ def test_a_topology_without_a_family_is_routed_and_proven(name):
 
 def test_only_min_promises_shortest_paths():
     assert [name for name in ROUTINGS if routing(name).shortest] == ["min"]
+
+
+# ---- parameters ----
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("min", "min"),
+        ("ugal-pf", "ugal-pf"),
+        ("ugal-pf:0.5", "ugal-pf:threshold=0.5"),
+        ("ugal-pf:threshold=0.50", "ugal-pf:threshold=0.5"),
+        ("ugal-pf:buckets=32,threshold=0.5", "ugal-pf:threshold=0.5,buckets=32"),
+        ("ugal-pf:release=0.3", "ugal-pf"),
+        ("valiant:8", "valiant:intermediates=8"),
+        ("ugal:rest-returned=20", "ugal"),
+    ],
+)
+def test_a_routing_has_one_name_for_all_texts_that_mean_the_same(text, name):
+    assert routing(text).name == name
+    assert routing(name).name == name
+    assert make_plan(PolarFly(2), 1, text).routing == name
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ugal-fp", "did you mean 'ugal-pf'"),
+        ("best", "compact-valiant, min, ugal, ugal-pf, valiant, got 'best'"),
+        (
+            "ugal-pf:treshold=0.5",
+            "threshold, release, .*rest-returned, got 'treshold=0.5'; did you mean 'threshold'",
+        ),
+        (
+            "ugal-pf:threshold=1.5",
+            "threshold must be over 0 and at most 1, got 1.5 in 'ugal-pf:threshold=1.5'",
+        ),
+        ("min:threshold=0.5", "min has no parameters, got 'threshold=0.5'"),
+        ("ugal-pf:buckets=1", "buckets must be 2 to 256, got 1"),
+    ],
+)
+def test_what_a_routing_does_not_have_is_refused(text, words):
+    with pytest.raises(UsageError, match=words):
+        routing(text)
+
+
+@pytest.mark.parametrize("name", ROUTINGS)
+def test_every_parameter_says_what_it_is_and_takes_its_default(name):
+    chosen = routing(name)
+    for parameter in chosen.parameters:
+        assert parameter.help
+        assert parameter.default_in_words
+        if parameter.default is not None:
+            assert parameter.check(parameter.default) == parameter.default
+    assert len({parameter.name for parameter in chosen.parameters}) == len(chosen.parameters)
+    assert chosen.source
+
+
+@pytest.mark.parametrize(
+    "text", ["ugal-pf:threshold=0.3", "ugal:sampled=1", "ugal:rest-detoured=1,threshold=2"]
+)
+def test_parameters_of_a_law_leave_the_plan_as_it_is(text):
+    plain = make_plan(PolarFly(3), 1, text.partition(":")[0])
+    assert plan_digest(make_plan(PolarFly(3), 1, text)) == plan_digest(plain)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ugal-pf:buckets=16",
+        "ugal-pf:detours=1",
+        "compact-valiant:detours=2",
+        "valiant:intermediates=3",
+        "ugal:intermediates=2,buckets=8",
+    ],
+)
+def test_parameters_of_a_plan_change_it_and_its_proof_holds(text):
+    plain = make_plan(PolarFly(3), 1, text.partition(":")[0])
+    plan = make_plan(PolarFly(3), 1, text)
+    assert plan_digest(plan) != plan_digest(plain)
+    proof = prove(plan)
+    assert proof.ok, proof.faults
+
+
+@pytest.mark.parametrize(
+    ("text", "buckets", "candidates"),
+    [
+        ("ugal-pf:buckets=16", {16}, None),
+        ("ugal-pf:detours=2", {64}, {3}),
+        ("compact-valiant:detours=2", {2}, None),
+        ("valiant:intermediates=3", {3}, None),
+        ("ugal:intermediates=5,buckets=8", {8}, {6}),
+    ],
+)
+def test_groups_have_as_many_buckets_and_candidates_as_asked_for(text, buckets, candidates):
+    plan = make_plan(PolarFly(4), 1, text)
+    groups = [g for switch in plan.switches for g in switch.groups if g.kind is GroupKind.SELECT]
+    assert {len(group.buckets) for group in groups} == buckets
+    if candidates:
+        assert {len(group.candidates) for group in groups} == candidates
