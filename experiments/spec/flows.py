@@ -14,7 +14,7 @@ from traffic.wire.layout import ETHERNET_BYTES
 from traffic.workload.flows.flow_list import FlowList, draw_flows, read_flows
 from traffic.workload.flows.frames import FRAME_HEADER_BYTES
 from traffic.workload.flows.sizes import MAX_FLOW_BYTES, FlowSizes, make_sizes
-from traffic.workload.patterns import check_load, make_pattern, split_name
+from traffic.workload.patterns import check_load, make_pattern, pattern_name
 
 DEFAULT_DRAIN_S = 10.0
 REPLAY = "flow-file"  # in the place of a pattern
@@ -65,7 +65,7 @@ class FlowOptions:
 
     def __post_init__(self) -> None:
         if self.flow_file is None:
-            split_name(self.pattern)
+            object.__setattr__(self, "pattern", pattern_name(self.pattern))
             assert self.load is not None
             check_load(self.load)
         check_range("duration", self.duration_s, 0.1, 86_400, "s")

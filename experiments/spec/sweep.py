@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from experiments.spec.values import check_range, plain_name, words_of
 from routing.registry import routing
 from topology.errors import ParameterError
-from traffic.workload.patterns import check_load, split_name
+from traffic.workload.patterns import check_load, pattern_name
 
 LEAST_LOAD_STEP = 0.001
 MAX_REPEAT = 1000
@@ -35,7 +35,8 @@ class SweepOptions:
     """The points of a sweep.
 
     Attributes:
-        routings, patterns: names of registered routings and patterns.
+        routings, patterns: names of registered routings and patterns, with their parameters; texts that mean
+            the same become one name.
         loads: offered loads, over 0 and at most 1, ascending.
         repeat: replications of each point, with a seed each.
 
@@ -49,10 +50,9 @@ class SweepOptions:
     repeat: int = 1
 
     def __post_init__(self) -> None:
-        for name in self.routings:
-            routing(name)
-        for pattern in self.patterns:
-            split_name(pattern)
+        routings = dict.fromkeys(routing(text).name for text in self.routings)
+        object.__setattr__(self, "routings", tuple(routings))
+        object.__setattr__(self, "patterns", tuple(dict.fromkeys(map(pattern_name, self.patterns))))
         for load in self.loads:
             check_load(load)
         check_range("repeat", self.repeat, 1, MAX_REPEAT)

@@ -15,7 +15,7 @@ from topology.errors import ParameterError, UsageError
 from topology.faults import Fault, parse_schedule
 from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS, check_frame_bytes
 from traffic.workload.arrivals import ARRIVALS
-from traffic.workload.patterns import check_load, make_pattern, split_name
+from traffic.workload.patterns import check_load, make_pattern, pattern_name
 
 DEFAULT_PATTERN, DEFAULT_LOAD, DEFAULT_ARRIVALS = "uniform", 0.3, "poisson"
 DEFAULT_DURATION_S, DEFAULT_WARMUP, DEFAULT_FRAME_BYTES, DEFAULT_FLOWS = 10.0, "2", 1000, 64
@@ -29,7 +29,8 @@ class TrafficOptions:
     """The synthetic traffic to run.
 
     Attributes:
-        pattern: name of a registered pattern, with its argument where it has one.
+        pattern: name of a registered pattern, with its parameters; it becomes the one name of all texts that
+            mean the same.
         load: offered, as a fraction of the hosts' injection capacity, over 0 and at most 1.
         frame_bytes: length of every frame, without FCS.
         flows: source ports per host pair.
@@ -57,7 +58,7 @@ class TrafficOptions:
     faults_asked: str | None = None
 
     def __post_init__(self) -> None:
-        split_name(self.pattern)
+        object.__setattr__(self, "pattern", pattern_name(self.pattern))
         check_load(self.load)
         check_range("flows", self.flows, 1, MAX_FLOWS)
         check_range("duration", self.duration_s, 0.1, 86_400, "s")

@@ -172,6 +172,15 @@ def _uniform(fabric: LiveFabric, sent: list[tuple[int, int]]) -> _Allowed:
     return lambda s, d: even and s != d
 
 
+def _hotspot(fabric: LiveFabric, sent: list[tuple[int, int]]) -> _Allowed:
+    """Half of the packets of the others to host 0, and of the rest its part; anybody else about as often."""
+    hosts = len(fabric.hosts)
+    to_hot = [destination == 0 for source, destination in sent if source != 0]
+    expected = 0.5 + 0.5 / (hosts - 1)
+    even = abs(sum(to_hot) / max(1, len(to_hot)) - expected) < 0.1
+    return lambda s, d: even and s != d
+
+
 def _adversarial(fabric: LiveFabric, sent: list[tuple[int, int]]) -> _Allowed:
     """All of a supernode to one other, one to one, at the fabric's diameter wherever two of them can be."""
     size = len(fabric.options.topology.clusters().members[0])
@@ -193,12 +202,15 @@ def _adversarial(fabric: LiveFabric, sent: list[tuple[int, int]]) -> _Allowed:
 _DEFINITIONS: dict[str, Callable[[LiveFabric, list[tuple[int, int]]], _Allowed]] = {
     "uniform": _uniform,
     "tornado": lambda fabric, _: lambda s, d: d == (s + len(fabric.hosts) // 2) % len(fabric.hosts),
+    "hotspot": _hotspot,
+    "shift": lambda fabric, _: lambda s, d: d == (s + 1) % len(fabric.hosts),
     "neighbour": lambda fabric, _: lambda s, d: d == (s + 1) % len(fabric.hosts),
     "random-permutation": _permutation(None),
     "perm1hop": _permutation(1),
     "perm2hop": _permutation(2),
     "adversarial": _adversarial,
     "bit-shuffle": _bits(lambda text: text[1:] + text[0]),
+    "bit-rotation": _bits(lambda text: text[-1] + text[:-1]),
     "bit-reverse": _bits(lambda text: text[::-1]),
     "bit-complement": _bits(lambda text: text.translate({48: 49, 49: 48})),
 }

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 HostIndices = npt.NDArray[np.int64]
 
-# (numbers of endpoints, b) -> the numbers of the endpoints that they send to
-BitPattern = Callable[[HostIndices, int], HostIndices]
+# (numbers of endpoints, b, parameters by their keys) -> the numbers of the endpoints that they send to
+BitPattern = Callable[..., HostIndices]
 
 
 def shuffle(number: HostIndices, bits: int) -> HostIndices:
@@ -31,6 +31,22 @@ def shuffle(number: HostIndices, bits: int) -> HostIndices:
         Dally and Towles, Principles and Practices of Interconnection Networks, table 3.1.
     """
     return (number << 1 | number >> bits - 1) & (1 << bits) - 1
+
+
+def rotation(number: HostIndices, bits: int) -> HostIndices:
+    """Returns numbers with their bits rotated right by one.
+
+    Args:
+        number: numbers from 0 to 2^bits - 1, any shape.
+        bits: b, at least 1.
+
+    Returns:
+        int64 array of the same shape.
+
+    Source:
+        Dally and Towles, Principles and Practices of Interconnection Networks, table 3.1.
+    """
+    return number >> 1 | (number & 1) << bits - 1
 
 
 def reverse(number: HostIndices, bits: int) -> HostIndices:

@@ -1,15 +1,15 @@
 """Traffic patterns: the destinations of every host's packets.
 
 A pattern is fixed for a run: every host has one destination or none, or every packet draws its own. Patterns
-of routers (`router_patterns`) are carried over to the routers' hosts; patterns of endpoints (`bit_patterns`)
-and demand matrices count all hosts, router by router. PATTERNS holds a line for each.
+of routers (`router_patterns`) are carried over to the routers' hosts; patterns of endpoints (`bit_patterns`),
+hot spots and demand matrices count all hosts, router by router. PATTERNS holds a line for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,14 @@ import numpy.typing as npt
 from topology.addressing import host_routers
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
+from topology.parameters import Parameter, Value, hint, join_parameters, split_parameters, value_text
 from traffic.workload import bit_patterns as of_bits
+from traffic.workload import hot_spots
 from traffic.workload import router_patterns as of_routers
 from traffic.workload.bit_patterns import BitPattern, HostIndices
 from traffic.workload.collectives.operations import COLLECTIVES
 from traffic.workload.demand_matrix import read_matrix
+from traffic.workload.hot_spots import HotSpots
 from traffic.workload.router_patterns import RouterPattern
 
 IDLE = -1  # in the place of a destination: the host sends nothing
@@ -37,12 +40,14 @@ class Pattern:
         partners: each host's only destination, IDLE where it sends nothing; None where packets draw theirs.
         matrix: (source, destination, share of the source's packets), ascending; None where all other hosts
             are equally likely.
+        hot: hosts that receive a share of all packets; None where there are none.
     """
 
     name: str
     hosts: int
     partners: tuple[int, ...] | None = None
     matrix: tuple[tuple[int, int, float], ...] | None = None
+    hot: HotSpots | None = None
 
     @cached_property
     def senders(self) -> HostIndices:
@@ -69,6 +74,8 @@ class Pattern:
             # All shares in a row, those of a source between its number and the next.
             places = np.searchsorted(self._cumulated, sources + generator.random(sources.shape), "right")
             return self._matrix_destinations[np.minimum(places, len(self._cumulated) - 1)]
+        if self.hot is not None:
+            return self.hot.destinations(sources, self.hosts, generator)
         return (sources + generator.integers(1, self.hosts, sources.shape)) % self.hosts
 
     def shares(self) -> npt.NDArray[np.float64]:
@@ -77,6 +84,8 @@ class Pattern:
         Returns:
             float64 array, hosts x hosts, [source, destination]; a row's sum is 1, or 0 for idle hosts.
         """
+        if self.hot is not None:
+            return self.hot.shares(self.hosts)
         if self.partners is None and self.matrix is None:
             return (1 - np.eye(self.hosts)) / (self.hosts - 1)
         shares = np.zeros((self.hosts, self.hosts))
@@ -110,149 +119,195 @@ class Definition:
 
     Attributes:
         level: the entities that it is defined on: `packets`, `routers` or `endpoints`.
-        argument: SEED or FILE if that may follow the name after a colon (FILE has to), else empty.
         description: the definition, for users.
         source: the publication that defines it.
-        router_map: the function of a pattern of routers.
-        bit_map: the function of a pattern of endpoints' bits.
+        router_map: the function of a pattern of routers; it takes the parameters but SEED by their keys.
+        bit_map: the function of a pattern of endpoints' bits; it takes the parameters by their keys.
+        hot_spots: (number of hosts, parameters by their keys) -> the hot hosts of a pattern that has some.
+        parameters: the parameters that may follow the name, as `hotspot:hosts=8,share=0.5`.
     """
 
     level: str
-    argument: str
     description: str
     source: str
     router_map: RouterPattern | None = None
     bit_map: BitPattern | None = None
+    hot_spots: Callable[..., HotSpots] | None = None
+    parameters: tuple[Parameter, ...] = ()
 
 
 _BOOK = "Dally and Towles, table 3.1"
 _POLARFLY = "PolarFly, section VIII-A"
 _POWER = "over the largest power of two of endpoints, the rest idle"
 
+# Seed of the random choices of a pattern itself, not of its packets.
+SEED = Parameter(
+    name="seed",
+    type=int,
+    help="seed of the pattern itself",
+    least=0,
+    most=2**63 - 1,
+    default_text="that of the run",
+)
+_SEEDED = (SEED,)
+_FILE = Parameter(
+    name="file", type=str, help="CSV file of source,destination,share", required=True, file=True
+)
+_BY = Parameter(name="by", type=int, help="distance in the order of the routers", least=1, default=1)
+
 UNIFORM, MATRIX = "uniform", "matrix"
 PATTERNS: Mapping[str, Definition] = {
-    UNIFORM: Definition("packets", "", "every packet to any other endpoint, all equally likely", _POLARFLY),
-    "tornado": Definition(
-        "routers", "", "router i to i + floor(N / 2) modulo N", _POLARFLY, of_routers.tornado
+    UNIFORM: Definition("packets", "every packet to any other endpoint, all equally likely", _POLARFLY),
+    "hotspot": Definition(
+        "packets",
+        "a share of every endpoint's packets to a few hot ones, the rest to any other",
+        "Pfister and Norton, IEEE Trans. Computers, 1985",
+        hot_spots=hot_spots.hotspot,
+        parameters=hot_spots.PARAMETERS,
     ),
+    "tornado": Definition("routers", "router i to i + floor(N / 2) modulo N", _POLARFLY, of_routers.tornado),
+    "shift": Definition("routers", "router i to i + by modulo N", "-", of_routers.shift, parameters=(_BY,)),
     "random-permutation": Definition(
         "routers",
-        "SEED",
         "a random permutation without fixed points",
         _POLARFLY,
         of_routers.random_permutation,
+        parameters=_SEEDED,
     ),
     "perm1hop": Definition(
-        "routers", "SEED", "a random permutation of neighbours", _POLARFLY, of_routers.perm1hop
+        "routers", "a random permutation of neighbours", _POLARFLY, of_routers.perm1hop, parameters=_SEEDED
     ),
     "perm2hop": Definition(
-        "routers", "SEED", "a random permutation of routers two hops apart", _POLARFLY, of_routers.perm2hop
+        "routers",
+        "a random permutation of routers two hops apart",
+        _POLARFLY,
+        of_routers.perm2hop,
+        parameters=_SEEDED,
     ),
-    "neighbour": Definition("routers", "", "router i to i + 1 modulo N", _BOOK, of_routers.neighbour),
+    "neighbour": Definition("routers", "router i to i + 1 modulo N", _BOOK, of_routers.neighbour),
     "adversarial": Definition(
         "routers",
-        "SEED",
         "all of a group (a supernode) to one other, over longest minimal paths",
         "PolarStar, section 9.6",
         of_routers.adversarial,
+        parameters=_SEEDED,
     ),
     "bit-shuffle": Definition(
-        "endpoints", "", f"bits rotated left by one, {_POWER}", _BOOK, bit_map=of_bits.shuffle
+        "endpoints", f"bits rotated left by one, {_POWER}", _BOOK, bit_map=of_bits.shuffle
     ),
-    "bit-reverse": Definition("endpoints", "", f"bits reversed, {_POWER}", _BOOK, bit_map=of_bits.reverse),
-    "bit-complement": Definition(
-        "endpoints", "", f"bits inverted, {_POWER}", _BOOK, bit_map=of_bits.complement
+    "bit-rotation": Definition(
+        "endpoints", f"bits rotated right by one, {_POWER}", _BOOK, bit_map=of_bits.rotation
     ),
-    MATRIX: Definition(
-        "endpoints", "FILE", "shares of sources' packets from a CSV file: source,destination,share", "-"
-    ),
+    "bit-reverse": Definition("endpoints", f"bits reversed, {_POWER}", _BOOK, bit_map=of_bits.reverse),
+    "bit-complement": Definition("endpoints", f"bits inverted, {_POWER}", _BOOK, bit_map=of_bits.complement),
+    MATRIX: Definition("endpoints", "shares of sources' packets from a CSV file", "-", parameters=(_FILE,)),
 }
 NAMES = tuple(PATTERNS)
 
 
 def usage(name: str) -> str:
-    """Returns the form of a pattern's name on the command line, with its argument.
+    """Returns the form of a pattern's name on the command line, with its parameters.
 
     Args:
         name: one of NAMES.
 
     Returns:
-        The form, as `perm1hop[:SEED]` or `matrix:FILE`.
+        The form, as `perm1hop[:SEED]`, `matrix:FILE` or `hotspot[:hosts=HOSTS,share=SHARE]`.
     """
-    argument = PATTERNS[name].argument
-    if name == MATRIX:
-        return f"{name}:{argument}"
-    return f"{name}[:{argument}]" if argument else name
+    parameters = PATTERNS[name].parameters
+    if not parameters:
+        return name
+    forms = [f"{parameter.name}={parameter.name.upper()}" for parameter in parameters]
+    form = ",".join(forms) if len(forms) > 1 else parameters[0].name.upper()
+    return f"{name}:{form}" if parameters[0].required else f"{name}[:{form}]"
 
 
-def split_name(name: str) -> tuple[str, str]:
-    """Returns the pattern and its argument of a name like `perm1hop:7`.
+def split_name(text: str) -> tuple[str, dict[str, Value]]:
+    """Returns the pattern and its parameters of a name like `perm1hop:7` or `hotspot:hosts=8,share=0.5`.
 
     Args:
-        name: one of NAMES, followed by a colon and an argument where the pattern takes one.
+        text: one of NAMES, alone or followed by a colon and parameters.
 
     Returns:
-        The pattern's name, one of NAMES, and its argument: a seed, a file, or nothing.
+        The pattern's name, one of NAMES, and key -> value of the parameters that the text gives.
 
     Raises:
-        UsageError: the name is not that of a pattern, or the pattern does not take the argument.
+        UsageError: the name is not that of a pattern, or the pattern has not such a parameter.
+        ParameterError: the value of a parameter is outside its domain.
     """
-    pattern, colon, argument = name.partition(":")
+    pattern = text.partition(":")[0]
     names = ", ".join(sorted(NAMES))
     if pattern in COLLECTIVES:
         raise UsageError(
             f"pattern must be one of {names}, got {pattern!r}; only `polarlab run` runs collectives"
         )
     if pattern not in PATTERNS:
-        collectives = ", ".join(sorted(COLLECTIVES))
         raise UsageError(
             f"pattern must be one of {names}, got {pattern!r}; `polarlab run` also has the collectives "
-            f"{collectives}"
+            f"{', '.join(sorted(COLLECTIVES))}{hint(pattern, (*NAMES, *COLLECTIVES))}"
         )
-    kind = PATTERNS[pattern].argument
-    if colon and not kind:
-        raise UsageError(f"pattern {pattern} takes no argument after a colon, got {argument!r}")
-    if colon and kind == "SEED" and not argument.isdecimal():
-        raise UsageError(
-            f"seed of pattern {pattern} must be a whole number, as in {pattern}:7, got {argument!r}"
-        )
-    if pattern == MATRIX and not argument:
-        raise UsageError("pattern matrix must be followed by a file, as in matrix:demand.csv")
-    return pattern, argument
+    parameters = PATTERNS[pattern].parameters
+    name, values = split_parameters(text, parameters)
+    for parameter in parameters:
+        if parameter.required and parameter.key not in values:
+            raise UsageError(f"pattern {name} must be given a {parameter.name}, as {usage(name)}")
+    return name, values
+
+
+def pattern_name(text: str) -> str:
+    """Returns the one name of all texts that mean the same pattern; it leaves out what is a default.
+
+    Args:
+        text: one of NAMES, alone or followed by a colon and parameters.
+
+    Raises:
+        UsageError: the name is not that of a pattern, or the pattern has not such a parameter.
+        ParameterError: the value of a parameter is outside its domain.
+    """
+    name, values = split_name(text)
+    parameters = PATTERNS[name].parameters
+    if values and parameters in (_SEEDED, (_FILE,)):
+        return f"{name}:{value_text(values[parameters[0].key])}"
+    return join_parameters(name, values, parameters)
 
 
 def make_pattern(name: str, topology: Topology, concentration: int, seed: int) -> Pattern:
     """Returns a pattern on a fabric.
 
     Args:
-        name: one of NAMES, followed by a colon and an argument where the pattern takes one.
+        name: one of NAMES, alone or followed by a colon and parameters.
         topology: the graph of routers; its `host_counts` says which of them have hosts.
         concentration: p, the number of hosts at each router that has any, at least 1.
         seed: seed of the random choices of the pattern itself (not of its packets), unless the name has one.
 
     Returns:
         The pattern; a pattern of routers sends from host k of a router to host k of its partner (modulo the
-        number of the partner's hosts).
+        number of the partner's hosts). Its name is that of `pattern_name`.
 
     Raises:
-        UsageError: the name is not that of a pattern.
-        ParameterError: the pattern is not defined on this fabric.
+        UsageError: the name is not that of a pattern, or the pattern has not such a parameter.
+        ParameterError: the pattern is not defined on this fabric, or the value of a parameter is outside its
+            domain.
     """
-    pattern, argument = split_name(name)
-    definition = PATTERNS[pattern]
+    pattern, given = split_name(name)
+    name, definition = pattern_name(name), PATTERNS[pattern]
     hosts = topology.endpoints(concentration)
     if hosts < 2:
         raise ParameterError(f"number of endpoints must be at least 2 for pattern {name}, got {hosts}")
-    if pattern == UNIFORM:
-        return Pattern(name, hosts)
     if pattern == MATRIX:
-        return Pattern(name, hosts, matrix=read_matrix(argument, topology, concentration))
+        return Pattern(name, hosts, matrix=read_matrix(str(given["file"]), topology, concentration))
+    values = {p.key: given.get(p.key, p.default) for p in definition.parameters if p is not SEED}
+    if definition.hot_spots:
+        return Pattern(name, hosts, hot=definition.hot_spots(hosts, **values))
     if definition.bit_map:
-        return Pattern(name, hosts, _bit_partners(name, definition.bit_map, hosts))
-    assert definition.router_map
-    generator = np.random.default_rng(int(argument) if argument else seed)
-    partners = _router_partners(name, definition.router_map, topology, concentration, generator)
-    return Pattern(name, hosts, partners)
+        bit_map = partial(definition.bit_map, **values)
+        return Pattern(name, hosts, _bit_partners(name, bit_map, hosts))
+    if definition.router_map:
+        router_map = partial(definition.router_map, **values)
+        generator = np.random.default_rng(int(given.get(SEED.key, seed)))
+        partners = _router_partners(name, router_map, topology, concentration, generator)
+        return Pattern(name, hosts, partners)
+    return Pattern(name, hosts)
 
 
 def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]:

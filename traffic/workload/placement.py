@@ -7,11 +7,13 @@ the ranks. Hosts are counted router by router.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
+from topology.parameters import Parameter, hint, split_parameters
 
 
 def linear(topology: Topology, concentration: int, _seed: int) -> list[int]:
@@ -67,11 +69,31 @@ def cluster(topology: Topology, concentration: int, _seed: int) -> list[int]:
     ]
 
 
-# (topology, concentration, seed) -> all hosts' indices, in the order of the ranks
-PLACEMENTS: Mapping[str, Callable[[Topology, int, int], list[int]]] = {
-    "linear": linear,
-    "random": random,
-    "cluster": cluster,
+@dataclass(frozen=True)
+class Placement:
+    """A placement.
+
+    Attributes:
+        order: (topology, concentration, seed) -> all hosts' indices, in the order of the ranks.
+        parameters: the parameters that may follow the name; a seed stands for the run's.
+    """
+
+    order: Callable[[Topology, int, int], list[int]]
+    parameters: tuple[Parameter, ...] = ()
+
+
+SEED = Parameter(
+    name="seed",
+    type=int,
+    help="seed of the placement",
+    least=0,
+    most=2**63 - 1,
+    default_text="that of the run",
+)
+PLACEMENTS: Mapping[str, Placement] = {
+    "linear": Placement(linear),
+    "random": Placement(random, (SEED,)),
+    "cluster": Placement(cluster),
 }
 
 
@@ -81,7 +103,7 @@ def place_ranks(
     """Returns the host of each rank of a collective.
 
     Args:
-        placement: one of PLACEMENTS; `random:7` has a seed of its own.
+        placement: one of PLACEMENTS; `random:7` or `random:seed=7` has a seed of its own.
         ranks: the number of ranks, 2 to the number of hosts.
         topology: the graph of routers; its `host_counts` says which of them have hosts.
         concentration: p, the number of hosts at each router that has any.
@@ -91,17 +113,16 @@ def place_ranks(
         The index of each rank's host, by rank; all different.
 
     Raises:
-        UsageError: the placement is not one of PLACEMENTS, or does not take a seed.
+        UsageError: the placement is not one of PLACEMENTS, or has not such a parameter.
         ParameterError: the fabric has too few hosts, or no clusters for the placement `cluster`.
     """
-    name, colon, argument = placement.partition(":")
+    name = placement.partition(":")[0]
     if name not in PLACEMENTS:
-        raise UsageError(f"placement must be one of {', '.join(PLACEMENTS)}, got {name!r}")
-    if colon and name != "random":
-        raise UsageError(f"placement {name} takes no seed, got {argument!r}; random does, as in random:7")
-    if colon and not argument.isdecimal():
-        raise UsageError(f"seed of placement random must be a whole number, as in random:7, got {argument!r}")
+        names = ", ".join(PLACEMENTS)
+        raise UsageError(f"placement must be one of {names}, got {name!r}{hint(name, PLACEMENTS)}")
+    chosen = PLACEMENTS[name]
+    _, values = split_parameters(placement, chosen.parameters)
     hosts = topology.endpoints(concentration)
     if not 2 <= ranks <= hosts:
         raise ParameterError(f"number of ranks must be 2 to {hosts} on this fabric, got {ranks}")
-    return tuple(PLACEMENTS[name](topology, concentration, int(argument) if argument else seed)[:ranks])
+    return tuple(chosen.order(topology, concentration, int(values.get(SEED.key, seed)))[:ranks])

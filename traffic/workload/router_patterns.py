@@ -18,8 +18,9 @@ from topology.errors import ParameterError
 
 RouterIndices = npt.NDArray[np.int64]
 
-# (topology, indices of the routers with hosts, random generator) -> the router that each of them sends to
-RouterPattern = Callable[[Topology, RouterIndices, np.random.Generator], RouterIndices]
+# (topology, indices of the routers with hosts, random generator, parameters by their keys) -> the router that
+# each of them sends to
+RouterPattern = Callable[..., RouterIndices]
 
 
 def tornado(_topology: Topology, routers: RouterIndices, _generator: np.random.Generator) -> RouterIndices:
@@ -50,6 +51,28 @@ def neighbour(_topology: Topology, routers: RouterIndices, _generator: np.random
         Dally and Towles, Principles and Practices of Interconnection Networks, table 3.1, in one dimension.
     """
     return np.roll(routers, -1)
+
+
+def shift(
+    _topology: Topology, routers: RouterIndices, _generator: np.random.Generator, *, by: int
+) -> RouterIndices:
+    """Returns, for the i-th router, number i + by, modulo N.
+
+    Args:
+        routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
+        by: the distance in the order of the routers, at least 1 and not a multiple of N.
+
+    Returns:
+        int64 array, (N,): the index of the router that each of `routers` sends to.
+
+    Raises:
+        ParameterError: every router would send to itself.
+    """
+    if by % len(routers) == 0:
+        raise ParameterError(
+            f"by of pattern shift must not be a multiple of the {len(routers)} routers with hosts, got {by}"
+        )
+    return np.roll(routers, -by)
 
 
 def random_permutation(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from traffic.workload.arrivals import ARRIVALS, InjectionSettings
 from traffic.workload.events import CHUNK_EVENTS, Events, number_per_source
+from traffic.workload.hot_spots import HotSpots
 from traffic.workload.patterns import Pattern
 
 
@@ -274,5 +275,7 @@ def _pattern_schedule(settings: dict[str, Any]) -> PatternSchedule:
     partners, matrix = pattern["partners"], pattern.get("matrix")
     pattern["partners"] = None if partners is None else tuple(partners)
     pattern["matrix"] = None if matrix is None else tuple(map(tuple, matrix))
+    if hot := pattern.get("hot"):
+        pattern["hot"] = HotSpots(tuple(hot["hosts"]), hot["share"])
     others = {name: value for name, value in settings.items() if name not in ("kind", "pattern")}
     return PatternSchedule(pattern=Pattern(**pattern), **others)

@@ -56,8 +56,8 @@ def run(arguments: argparse.Namespace) -> Status:
     result: dict[str, Any] = {
         "name": arguments.name,
         "params": params,
-        "routing": arguments.routing,
-        "pattern": arguments.pattern,
+        "routing": plan.routing,
+        "pattern": pattern.name,
         "hosts": arguments.hosts,
         "load": arguments.load,
         "offered": round(prediction.offered, 6),

@@ -1,5 +1,7 @@
 """Patterns by name: their hosts, shares and arguments."""
 
+import json
+
 import numpy as np
 import pytest
 from leaf_spine import LeafSpine
@@ -8,7 +10,15 @@ from topology.errors import ParameterError, UsageError
 from topology.families.polarfly import PolarFly
 from topology.families.polarstar import PolarStar
 from topology.families.slimfly import SlimFly
-from traffic.workload.patterns import NAMES, PATTERNS, Pattern, check_load, make_pattern, split_name
+from traffic.workload.patterns import (
+    NAMES,
+    PATTERNS,
+    Pattern,
+    check_load,
+    make_pattern,
+    pattern_name,
+    split_name,
+)
 from traffic.workload.schedule import PatternSchedule, schedule_from_dict
 
 PERMUTATIONS = [name for name, d in PATTERNS.items() if d.router_map and name != "adversarial"]
@@ -32,7 +42,10 @@ def test_the_seed_decides(name):
     assert (partners(name, 7, seed=3) != partners(name, 7, seed=4)).any()
 
 
-@pytest.mark.parametrize("name", ["uniform", *PERMUTATIONS])
+HOT = ["hotspot", "hotspot:hosts=3,share=0.4", "hotspot:hosts=14", "hotspot:share=1"]
+
+
+@pytest.mark.parametrize("name", ["uniform", *PERMUTATIONS, *HOT])
 def test_shares_say_where_the_packets_go(name):
     pattern = make_pattern(name, PolarFly(2), 2, 1)
     shares = pattern.shares()
@@ -43,6 +56,52 @@ def test_shares_say_where_the_packets_go(name):
     counted = np.zeros_like(shares)
     np.add.at(counted, (sources, drawn), 1 / 2000)
     assert np.abs(counted - shares).max() < 0.04
+
+
+def test_hot_spots_get_their_share_and_their_part_of_the_rest():
+    shares = make_pattern("hotspot:hosts=2,share=0.6", PolarFly(2), 2, 1).shares()  # hosts 0 and 7 of 14
+    rest = 0.4 / 13
+    assert shares[3, [0, 7]] == pytest.approx(0.6 / 2 + rest)
+    assert shares[3, 1] == pytest.approx(rest)
+    assert shares[0, 7] == pytest.approx(0.6 + rest)
+    assert shares[0, 0] == 0
+
+
+def test_a_single_hot_spot_sends_evenly_to_all_others():
+    shares = make_pattern("hotspot:share=1", PolarFly(2), 1, 1).shares()
+    assert shares[1:, 0] == pytest.approx(1)
+    assert shares[0, 1:] == pytest.approx(1 / 6)
+
+
+def test_a_schedule_keeps_its_hot_spots_through_a_file():
+    schedule = PatternSchedule(make_pattern("hotspot:hosts=3", PolarFly(3), 2, 1), 100.0, 10**9, 4, 1)
+    again = schedule_from_dict(json.loads(json.dumps(schedule.to_dict())))
+    assert again == schedule
+    for one, other in zip(schedule.chunks(), again.chunks(), strict=True):
+        assert (one.destination == other.destination).all()
+
+
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [
+        (["perm1hop:7", "perm1hop:seed=7", "perm1hop:007"], "perm1hop:7"),
+        (["shift:3", "shift:by=3"], "shift:by=3"),
+        (["shift", "shift:1"], "shift"),
+        (["hotspot:8", "hotspot:hosts=8", "hotspot:share=0.50,hosts=8"], "hotspot:hosts=8"),
+        (["matrix:a=1,b.csv", "matrix:file=a=1,b.csv"], "matrix:a=1,b.csv"),
+        (["uniform"], "uniform"),
+    ],
+)
+def test_a_pattern_has_one_name_for_all_texts_that_mean_the_same(texts, name):
+    assert {pattern_name(text) for text in texts} == {name}
+    assert pattern_name(name) == name
+
+
+@pytest.mark.parametrize("text", ["perm2hop:seed=5", "shift:by=3"])
+def test_a_pattern_is_the_same_by_each_of_its_names(text):
+    one = make_pattern(text, PolarFly(3), 1, 1)
+    assert one.name == pattern_name(text)
+    assert one == make_pattern(text.replace("seed=", "").replace("by=", ""), PolarFly(3), 1, 2)
 
 
 def test_a_schedule_keeps_its_partners_through_a_file():
@@ -77,10 +136,18 @@ def test_a_seed_behind_the_name_counts_and_not_the_runs(name):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("tornado:7", "tornado.*'7'"),
-        ("perm1hop:x", "perm1hop:7.*'x'"),
-        ("perm1hop:", "perm1hop:7.*''"),
-        ("matrix", "matrix:demand.csv"),
+        ("tornado:7", "tornado has no parameters.*'7'"),
+        ("perm1hop:x", "seed must be 0 to .*'x' in 'perm1hop:x'"),
+        ("perm1hop:", "seed must be 0 to .*''"),
+        ("perm1hop:sed=7", "perm1hop has the parameter seed.*did you mean 'seed'"),
+        ("matrix", "matrix:FILE"),
+        ("matrix:", "file must be the name of a file"),
+        ("hotspot:hosts=14", "hosts of pattern hotspot must be 1 to 13 on this fabric, got 14"),
+        ("hotspot:share=0", "share must be over 0 and at most 1, got 0"),
+        ("shift:by=0", "by must be 1 or more, got 0"),
+        ("shift:26", "by of pattern shift must not be a multiple of the 13 routers.*got 26"),
+        ("hotspots", "did you mean 'hotspot'"),
+        ("allredcue", "did you mean 'allreduce'"),
         ("nonsense:3", "tornado.*'nonsense'"),
         ("allreduce:ring", "tornado.*'allreduce'.*polarlab run"),
     ],

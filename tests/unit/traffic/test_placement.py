@@ -30,6 +30,7 @@ class Crossed(LeafSpine):
 def test_ranks_are_placed_on_the_hosts_that_there_are():
     assert place_ranks("linear", 4, HostsAt([2, 0, 2]), 1, 1) == (0, 1, 2, 3)
     assert sorted(place_ranks("random:3", 8, LeafSpine(), 2, 1)) == list(range(8))
+    assert place_ranks("random:3", 8, LeafSpine(), 2, 1) == place_ranks("random:seed=3", 8, LeafSpine(), 2, 2)
     with pytest.raises(ParameterError, match="2 to 8 on this fabric, got 9"):
         place_ranks("linear", 9, LeafSpine(), 2, 1)
 
@@ -40,7 +41,13 @@ def test_the_placement_by_clusters_leaves_out_routers_without_hosts():
 
 @pytest.mark.parametrize(
     ("placement", "message"),
-    [("best", "linear, random, .*, got 'best'"), ("linear:7", "'7'"), ("random:x", "random:7, got 'x'")],
+    [
+        ("best", "linear, random, .*, got 'best'"),
+        ("lineal", "did you mean 'linear'"),
+        ("linear:7", "linear has no parameters, got '7'"),
+        ("random:x", "seed must be 0 to .*, got 'x' in 'random:x'"),
+        ("random:seeds=7", "did you mean 'seed'"),
+    ],
 )
 def test_wrong_placements_are_refused(placement, message):
     with pytest.raises(UsageError, match=message):

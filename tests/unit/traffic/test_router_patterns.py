@@ -33,6 +33,15 @@ def test_tornado_sends_half_way_round(q):
     assert (partners("tornado", q) == (np.arange(routers) + routers // 2) % routers).all()
 
 
+@pytest.mark.parametrize("by", [1, 3, 6, 14, 100])
+def test_a_shift_goes_on_by_its_distance(by):
+    assert (partners(f"shift:{by}", 3) == (np.arange(13) + by) % 13).all()
+
+
+def test_a_shift_counts_the_routers_with_hosts():
+    assert make_pattern("shift:2", LeafSpine(5, 3), 1, 1).partners == (2, 3, 4, 0, 1)
+
+
 @pytest.mark.parametrize("q", ORDERS)
 @pytest.mark.parametrize(("name", "distance"), [("perm1hop", 1), ("perm2hop", 2)])
 def test_permutations_by_distance_keep_it(name, distance, q):

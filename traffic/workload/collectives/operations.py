@@ -12,7 +12,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from topology.errors import ParameterError, UsageError
+from topology.errors import ParameterError
+from topology.parameters import Parameter, split_parameters
 from traffic.workload.collectives.algorithms import (
     Algorithm,
     pairwise,
@@ -236,19 +237,35 @@ def split_collective(pattern: str) -> tuple[str, str]:
     """Returns the collective and the algorithm of a name like `allreduce:ring`.
 
     Args:
-        pattern: a name of COLLECTIVES, alone or followed by a colon and the name of an algorithm.
+        pattern: a name of COLLECTIVES, alone or followed by a colon and the name of an algorithm, or by
+            `:algorithm=` and that name.
 
     Returns:
         The names of the collective and of the algorithm, which is the collective's first if none is given.
 
     Raises:
-        UsageError: the collective has another set of algorithms.
+        UsageError: the collective has not such an algorithm, or not such a parameter.
     """
-    name, colon, algorithm = pattern.partition(":")
+    name = pattern.partition(":")[0]
+    algorithm = algorithm_parameter(name)
+    _, values = split_parameters(pattern, (algorithm,))
+    return name, str(values.get(algorithm.key, algorithm.default))
+
+
+def algorithm_parameter(name: str) -> Parameter:
+    """Returns the first parameter of a collective: its algorithm.
+
+    Args:
+        name: a name of COLLECTIVES.
+    """
     algorithms = COLLECTIVES[name].algorithms
-    if colon and algorithm not in algorithms:
-        raise UsageError(f"algorithm of {name} must be one of {', '.join(algorithms)}, got {algorithm!r}")
-    return name, algorithm if colon else next(iter(algorithms))
+    return Parameter(
+        name="algorithm",
+        type=str,
+        help="algorithm that carries it out",
+        choices=lambda: algorithms,
+        default=next(iter(algorithms)),
+    )
 
 
 def check_message(name: str, ranks: int, message_bytes: int) -> None:
