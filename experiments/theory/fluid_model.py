@@ -3,7 +3,8 @@
 Every pair of routers is a steady flow that divides over its paths by the shares of the plan's groups. A link
 that is offered more than its capacity passes all of its flows scaled down by the same factor, and what it
 drops does not load the links behind it. The losses of all links depend on one another; they are iterated to a
-fixed point.
+fixed point. The links from routers to hosts, which are as fast, come last: a host accepts their capacity at
+most.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ def predict_pattern(plan: RoutePlan, pattern: Pattern, load: float) -> Predictio
         PredictionError: the losses do not settle.
     """
     routers = host_routers(plan.topology, plan.concentration)
-    demand = router_demand(pattern.shares(), routers, plan.topology.routers)
-    return predict(traffic_split(plan), 2 * plan.topology.links, demand, len(routers), load)
+    to_hosts = np.zeros((plan.topology.routers, len(routers)))
+    np.add.at(to_hosts, routers, pattern.shares())
+    return predict(traffic_split(plan), 2 * plan.topology.links, to_hosts, routers, load)
 
 
 def router_demand(shares: Loads, host_routers: npt.NDArray[np.int64], routers: int) -> Loads:
@@ -79,19 +81,24 @@ def router_demand(shares: Loads, host_routers: npt.NDArray[np.int64], routers: i
     return demand
 
 
-def predict(paths: TrafficSplit, links: int, demand: Loads, hosts: int, load: float) -> Prediction:
+def predict(
+    paths: TrafficSplit, links: int, to_hosts: Loads, host_routers: npt.NDArray[np.int64], load: float
+) -> Prediction:
     """Returns the steady state of a demand at a load; hosts' links are as fast as routers'.
 
     Args:
         paths: links that the plan's packets take, with their shares.
         links: number of directed links.
-        demand: demand from router to router (`router_demand`): float64, routers x routers.
-        hosts: number of hosts.
+        to_hosts: demand from all hosts of a router to each host, in units of one host's injection capacity:
+            float64, routers x hosts.
+        host_routers: router of each host: int64, hosts.
         load: offered load, 0 to 1 of the injection capacity.
 
     Raises:
         PredictionError: the losses do not settle.
     """
+    demand = np.zeros(paths.starts.shape)
+    np.add.at(demand.T, host_routers, to_hosts.T)
     injected = _injected(paths, demand * load)
     pass_on = np.ones(links)
     for _ in range(_MOST_ITERATIONS):
@@ -104,9 +111,27 @@ def predict(paths: TrafficSplit, links: int, demand: Loads, hosts: int, load: fl
             break
     else:
         raise PredictionError(f"the fluid model did not converge in {_MOST_ITERATIONS} iterations")
-    delivered = float((flow * paths.delivered).sum()) + float(np.trace(demand)) * load
-    injected_share = float(demand.sum()) * load / hosts
-    return Prediction(injected_share, delivered / hosts, offered, offered * pass_on)
+    arriving = (to_hosts * _arriving_shares(paths, pass_on)[:, host_routers]).sum(axis=0) * load
+    hosts = len(host_routers)
+    injected_share = float(to_hosts.sum()) * load / hosts
+    return Prediction(
+        injected_share, float(np.minimum(arriving, 1).sum()) / hosts, offered, offered * pass_on
+    )
+
+
+def _arriving_shares(paths: TrafficSplit, pass_on: Loads) -> Loads:
+    """Returns the share of each pair of routers' packets that arrives: float64, routers x routers."""
+    weights = paths.shares * pass_on[paths.links]
+    arriving = paths.delivered
+    while True:
+        onward = np.bincount(paths.origins, weights * arriving[paths.targets], paths.states)
+        new = paths.delivered + onward
+        if np.array_equal(new, arriving):
+            break
+        arriving = new
+    shares = np.where(paths.starts >= 0, arriving[np.maximum(paths.starts, 0)], 0.0)
+    np.fill_diagonal(shares, 1.0)
+    return shares
 
 
 def _injected(paths: TrafficSplit, rates: Loads) -> Loads:

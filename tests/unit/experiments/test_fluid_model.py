@@ -53,6 +53,28 @@ def test_neighbours_get_one_link_for_all_their_hosts(hosts):
     assert prediction.carried_loads.max() <= 1 + 1e-6
 
 
+@pytest.mark.parametrize(("load", "accepted"), [(1 / 24, 1 / 24), (1.0, (1 + 12 * 1 / 12) / 13)])
+def test_a_hot_host_accepts_the_capacity_of_its_own_link(load, accepted):
+    """12 of 13 hosts send all to the hot one, which sends to all of them; its router has links enough."""
+    prediction = min_prediction(3, 1, "hotspot:share=1", load)
+    assert prediction.accepted == pytest.approx(accepted)
+
+
+def test_the_rest_of_a_hot_spots_traffic_arrives_as_uniform_traffic_does():
+    """No link is full at this load: the hot host gets all of its share, and the others theirs."""
+    prediction = min_prediction(5, 1, "hotspot:hosts=4,share=0.1", 0.2)
+    assert prediction.accepted == pytest.approx(0.2)
+    assert prediction.offered_loads.max() < 1
+
+
+@pytest.mark.parametrize("by", [1, 3, 15])
+def test_shifts_load_the_links_of_their_paths(by):
+    topology = PolarFly(5)
+    prediction = min_prediction(5, 1, f"shift:{by}", 0.25)
+    distances = topology.distances(np.arange(31), (np.arange(31) + by) % 31)
+    assert prediction.offered_loads.sum() == pytest.approx(0.25 * distances.sum())
+
+
 def test_below_saturation_everything_is_accepted():
     prediction = min_prediction(5, 3, "tornado", 0.08)
     assert prediction.accepted == pytest.approx(0.08)
@@ -87,7 +109,7 @@ def test_shares_follow_a_groups_buckets():
     ports = paths.links[leaving] - topology.adjacency.starts[3] + 1
     assert ports[paths.shares[leaving].argmax()] == 1
     assert sorted(ports) == [1, 2]
-    prediction = predict(paths, 2 * topology.links, np.eye(7)[:, ::-1] * 0, 7, 1.0)
+    prediction = predict(paths, 2 * topology.links, np.zeros((7, 7)), np.arange(7), 1.0)
     assert prediction.accepted == 0
 
 
