@@ -13,8 +13,8 @@ from topology.errors import UsageError
 from topology.exit_status import Status
 
 _NAMES = (
-    *("topology", "verify", "predict", "patterns", "explain", "rules", "up", "run", "sweep", "demo"),
-    *("plot", "report", "compare", "doctor", "clean"),
+    *("topology", "verify", "predict", "routings", "patterns", "explain", "rules", "up", "run", "sweep"),
+    *("demo", "plot", "report", "compare", "doctor", "clean"),
 )
 
 
