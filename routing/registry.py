@@ -33,7 +33,7 @@ class Routing:
         plan_parameters: parameters of the rules and groups of the switches.
         law_parameters: parameters of the control law; they change nothing that is installed on a switch.
         name: its name on the command line with those parameters that have not their defaults.
-        given: key -> value of parameters that were given.
+        given: key -> value of the parameters that have not their defaults.
     """
 
     plan_maker: Callable[..., RoutePlan]
@@ -147,8 +147,8 @@ def routing(text: str) -> Routing:
         names = ", ".join(sorted(ROUTINGS))
         raise UsageError(f"routing must be one of {names}, got {name!r}{hint(name, ROUTINGS)}")
     entry = ROUTINGS[name]
-    _, given = split_parameters(text, entry.parameters)
-    return replace(entry, name=join_parameters(name, given, entry.parameters), given=given)
+    name = join_parameters(*split_parameters(text, entry.parameters), entry.parameters)
+    return replace(entry, name=name, given=split_parameters(name, entry.parameters)[1])
 
 
 @without_garbage_collection()

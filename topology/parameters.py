@@ -102,7 +102,8 @@ class Parameter:
         """Returns the value that a text names, checked.
 
         Args:
-            text: the value as on a command line or after the equals sign of `NAME:KEY=VALUE`.
+            text: the value as on a command line or after the equals sign of `NAME:KEY=VALUE`; a number that
+                need not be whole may be a fraction, as `2/3`.
 
         Raises:
             ParameterError: the text is not a value of the type, or the value is outside the domain.
@@ -111,9 +112,11 @@ class Parameter:
         try:
             if self.type is bool:
                 value = {"true": True, "false": False}[text.lower()]
+            elif self.type is float and "/" in text:
+                value = _fraction(text)
             elif self.type is not str:
                 value = self.type(text)
-        except (KeyError, ValueError):
+        except (KeyError, ValueError, ZeroDivisionError):
             raise self._error(text) from None
         return self.check(value)
 
@@ -215,9 +218,20 @@ def join_parameters(name: str, values: Mapping[str, Value], declared: Sequence[P
     words = [
         f"{parameter.name}={value_text(values[parameter.key])}"
         for parameter in declared
-        if parameter.key in values and values[parameter.key] != parameter.default
+        if parameter.key in values and not _is_default(parameter, values[parameter.key])
     ]
     return f"{name}:{','.join(words)}" if words else name
+
+
+def _fraction(text: str) -> float:
+    """Returns the number that a fraction like `2/3` names."""
+    above, below = text.split("/")
+    return int(above) / int(below)
+
+
+def _is_default(parameter: Parameter, value: Value) -> bool:
+    """Returns whether a value is written as the default is, which may have more digits."""
+    return parameter.default is not None and value_text(value) == value_text(parameter.default)
 
 
 def _listed(declared: Sequence[Parameter]) -> str:

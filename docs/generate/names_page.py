@@ -31,12 +31,12 @@ def names_page() -> str:
     if "routings" in commands():
         parts += [
             "## Routings\n\n`polarlab routings`; the [guide](routings.md) compares them.",
-            _table(printed("routings")["routings"]),
+            *_tables("routing", printed("routings")["routings"]),
         ]
     parts += [
         "## Patterns and collectives\n\n`polarlab patterns`; see the guides on [patterns](patterns.md) and "
         "[collectives](collectives.md).",
-        _table(printed("patterns")["patterns"]),
+        *_tables("pattern", printed("patterns")["patterns"]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -51,9 +51,23 @@ def printed(*words: str) -> Mapping[str, Any]:
     return found
 
 
+def _tables(owner: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns a table of rows with their parameters left out, and one of the parameters."""
+    parameters = [
+        {owner: str(row[owner]).partition("[")[0].partition(":")[0], **parameter}
+        for row in rows
+        for parameter in row["parameters"]
+    ]
+    return [
+        _table([{key: value for key, value in row.items() if key != "parameters"} for row in rows]),
+        "Their parameters follow the name, as `NAME:PARAMETER=VALUE,...`:",
+        _table(parameters),
+    ]
+
+
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns a table of rows with common keys; names, parameters and examples are code."""
-    as_code = ("name", "pattern", "routing", "parameters", "example")
+    as_code = ("name", "pattern", "default", "routing", "parameters", "example")
     cells = [
         [code(str(value)) if key in as_code else plain(str(value)) for key, value in row.items()]
         for row in rows

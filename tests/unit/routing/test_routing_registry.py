@@ -201,6 +201,7 @@ def test_only_min_promises_shortest_paths():
         ("ugal-pf:threshold=0.50", "ugal-pf:threshold=0.5"),
         ("ugal-pf:buckets=32,threshold=0.5", "ugal-pf:threshold=0.5,buckets=32"),
         ("ugal-pf:release=0.3", "ugal-pf"),
+        ("ugal-pf:threshold=2/3,detour-step=1/2", "ugal-pf:detour-step=0.5"),
         ("valiant:8", "valiant:intermediates=8"),
         ("ugal:rest-returned=20", "ugal"),
     ],

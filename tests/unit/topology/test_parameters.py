@@ -67,6 +67,16 @@ def test_a_name_without_parameters_says_so():
         split_parameters("tornado:3", ())
 
 
+def test_a_fraction_is_a_number():
+    third = Parameter(name="step", type=float, help="step", above=0, most=1, default=1 / 3)
+    assert third.read("1/4") == 0.25
+    assert join_parameters("law", {"step": third.read("1/3")}, (third,)) == "law"
+    assert join_parameters("law", {"step": third.read("0.333333333333333")}, (third,)) == "law"
+    for text in ("1/0", "4/3", "1/", "a/b"):
+        with pytest.raises(ParameterError, match="step must be over 0 and at most 1, got"):
+            third.read(text)
+
+
 @pytest.mark.parametrize("value", [True, 1.0, "1", None, [1]])
 def test_a_value_of_another_type_is_refused(value):
     with pytest.raises(ParameterError):

@@ -1,0 +1,117 @@
+"""Names with parameters on the command line: lists of routings and patterns, results, typing errors."""
+
+import json
+
+import pytest
+
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.sweep import SweepOptions
+from experiments.spec.traffic import TrafficOptions
+from polarlab.cli.main import main
+from routing.registry import ROUTINGS, routing
+from topology.families.polarfly import PolarFly
+from topology.links import LinkSpec
+from topology.parameters import value_text
+from traffic.workload.collectives.operations import COLLECTIVES
+from traffic.workload.patterns import PATTERNS, split_name
+
+
+def printed(capsys, line):
+    """Returns the JSON object that a command prints."""
+    assert main([*line.split(), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_routings_are_listed_with_their_parameters(capsys):
+    listed = printed(capsys, "routings")["routings"]
+    assert [entry["routing"] for entry in listed] == list(ROUTINGS)
+    for entry in listed:
+        assert entry["kind"] == ("oblivious" if ROUTINGS[entry["routing"]].oblivious else "adaptive")
+        assert entry["paths"]
+        assert entry["source"]
+        for parameter in entry["parameters"]:
+            assert parameter["changes"] in ("rules", "law")
+            assert parameter["domain"]
+            assert parameter["help"]
+            if not isinstance(parameter["default"], str):
+                text = f"{entry['routing']}:{parameter['name']}={value_text(parameter['default'])}"
+                assert routing(text).name.startswith(entry["routing"])
+    [threshold] = [p for p in listed[-1]["parameters"] if p["name"] == "threshold"]
+    assert threshold["type"] == "float"
+    assert threshold["default"] == pytest.approx(2 / 3)
+    assert threshold["changes"] == "law"
+
+
+def test_patterns_are_listed_with_their_parameters(capsys):
+    listed = printed(capsys, "patterns")["patterns"]
+    names = [entry["pattern"].partition(":")[0].partition("[")[0] for entry in listed]
+    assert names[: len(PATTERNS)] == list(PATTERNS)
+    assert set(names[len(PATTERNS) :]) == set(COLLECTIVES)
+    by_name = dict(zip(names, listed, strict=False))
+    assert [parameter["name"] for parameter in by_name["hotspot"]["parameters"]] == ["hosts", "share"]
+    assert by_name["hotspot"]["parameters"][1]["default"] == 0.5
+    assert by_name["perm1hop"]["parameters"][0]["default"] == "that of the run"
+    assert by_name["uniform"]["parameters"] == []
+
+
+@pytest.mark.parametrize("command", ["routings", "patterns"])
+def test_lists_have_a_table_of_parameters(capsys, command):
+    assert main([command]) == 0
+    first, second = capsys.readouterr().out.split("\n\n")
+    assert first.split()[0] == command[:-1]
+    assert second.split()[1] == "parameter"
+
+
+def test_results_have_the_one_name_of_a_routing_and_a_pattern(capsys):
+    words = "--routing valiant:intermediates=08 --pattern shift:1 --load 0.1"
+    result = printed(capsys, f"predict polarfly --q 3 {words}")
+    assert (result["routing"], result["pattern"]) == ("valiant:intermediates=8", "shift")
+    words = "--routing ugal-pf:release=0.30,threshold=0.5"
+    assert printed(capsys, f"verify polarfly --q 2 {words}")["routing"] == "ugal-pf:threshold=0.5"
+    assert printed(capsys, f"rules polarfly --q 2 {words} s1")["routing"] == "ugal-pf:threshold=0.5"
+    assert printed(capsys, f"explain polarfly --q 2 {words} s1 s2")["routing"].startswith(
+        "ugal-pf:threshold=0.5: "
+    )
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_every_pattern_takes_its_defaults(name):
+    for parameter in PATTERNS[name].parameters:
+        if parameter.default is not None:
+            split_name(f"{name}:{parameter.name}={value_text(parameter.default)}")
+
+
+@pytest.mark.parametrize(
+    ("line", "near"),
+    [
+        ("topology polarflly --q 3", "polarfly"),
+        ("verify polarfly --q 3 --routing ugal-pff", "ugal-pf"),
+        ("verify polarfly --q 3 --routing ugal-pf:treshold=0.5", "threshold"),
+        ("verify polarfly --q 3 --failures link", "links"),
+        ("predict polarfly --q 3 --pattern tornadoe", "tornado"),
+        ("predict polarfly --q 3 --pattern hotspot:host=3", "hosts"),
+        ("run polarfly --q 3 --pattern allredcue", "allreduce"),
+        ("run polarfly --q 3 --pattern allreduce:rings", "ring"),
+        ("run polarfly --q 3 --pattern allreduce --placement clusters", "cluster"),
+        ("run polarfly --q 3 --arrivals poison", "poisson"),
+        ("sweep polarfly --q 3 --routings min,valliant", "valiant"),
+        ("sweep polarfly --q 3 --patterns uniform,perm1hops", "perm1hop"),
+    ],
+)
+def test_what_is_mistyped_gets_the_nearest_known_name(capsys, line, near):
+    assert main(line.split()) == 2
+    printed = capsys.readouterr().err
+    assert f"did you mean '{near}'?" in printed
+    assert printed.count("\n") == 1
+
+
+def test_a_specification_has_one_name_for_what_means_the_same():
+    sweep = SweepOptions(("min", "ugal-pf:0.5", "ugal-pf:threshold=1/2"), ("shift:2", "shift:by=2"), (0.5,))
+    assert (sweep.routings, sweep.patterns) == (("min", "ugal-pf:threshold=0.5"), ("shift:by=2",))
+    assert [point.name for point in sweep.points()] == [
+        "min-shift-by=2-0.5",
+        "ugal-pf-threshold=0.5-shift-by=2-0.5",
+    ]
+    fabric = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, LinkSpec(10**6, 32), "ugal-pf:0.5", "auto")
+    assert fabric.routing == "ugal-pf:threshold=0.5"
+    assert TrafficOptions("perm1hop:seed=07", 0.3, 1000, 64, 0.5, 2.0, seed=1).pattern == "perm1hop:7"
