@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import io
 import math
 import textwrap
@@ -17,7 +18,7 @@ matplotlib.use("Agg")  # files, not windows
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import hsv_to_rgb, to_hex
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
@@ -55,7 +56,7 @@ def curve_style(routing: str) -> tuple[str, str]:
     if routing in _CURVES:
         return _CURVES[routing]
     hue, place = divmod(zlib.crc32(routing.encode()), len(_FURTHER_MARKERS))
-    return _FURTHER_MARKERS[place], to_hex(hsv_to_rgb((hue % _HUES / _HUES, 0.65, 0.62)))
+    return _FURTHER_MARKERS[place], to_hex(colorsys.hsv_to_rgb(hue % _HUES / _HUES, 0.65, 0.62))
 
 
 def new_figure(inches: tuple[float, float]) -> Figure:

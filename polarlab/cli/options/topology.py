@@ -40,7 +40,10 @@ def add_topology_options(parser: argparse.ArgumentParser, default: str | None = 
 def _help(meanings: Mapping[str, Parameter], chosen: str | None) -> str:
     """Returns the help of a parameter, hidden if it is foreign to the chosen family."""
     if chosen is None:
-        return "; ".join(f"of {family}, {parameter.described}" for family, parameter in meanings.items())
+        families: dict[str, list[str]] = {}
+        for family, parameter in meanings.items():
+            families.setdefault(parameter.described, []).append(family)
+        return "; ".join(f"{text} ({', '.join(names)})" for text, names in families.items())
     return meanings[chosen].described if chosen in meanings else argparse.SUPPRESS
 
 

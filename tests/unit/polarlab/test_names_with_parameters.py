@@ -86,9 +86,9 @@ def test_every_pattern_takes_its_defaults(name):
     [
         ("topology polarflly --q 3", "polarfly"),
         ("verify polarfly --q 3 --routing ugal-pff", "ugal-pf"),
-        ("verify polarfly --q 3 --routing ugal-pf:treshold=0.5", "threshold"),
+        ("verify polarfly --q 3 --routing ugal-pf:thresholds=0.5", "threshold"),
         ("verify polarfly --q 3 --failures link", "links"),
-        ("predict polarfly --q 3 --pattern tornadoe", "tornado"),
+        ("predict polarfly --q 3 --pattern tornad", "tornado"),
         ("predict polarfly --q 3 --pattern hotspot:host=3", "hosts"),
         ("run polarfly --q 3 --pattern allredcue", "allreduce"),
         ("run polarfly --q 3 --pattern allreduce:rings", "ring"),

@@ -15,6 +15,7 @@ from polarlab.cli.parser import make_parser
 from topology import registry
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
+from topology.parameters import Parameter
 from traffic.workload.collectives.operations import COLLECTIVES
 
 
@@ -34,7 +35,7 @@ def test_options_of_a_fabric():
 
 def test_families_may_have_a_parameter_of_the_same_name_with_other_meanings(monkeypatch, capsys):
     def family(kind, text):
-        parameter = registry.Parameter("degree", kind, text)
+        parameter = Parameter(name="degree", type=kind, help=text)
         return registry.Family(PolarFly, (parameter,), "", "")
 
     monkeypatch.setattr(

@@ -218,8 +218,8 @@ def test_a_routing_has_one_name_for_all_texts_that_mean_the_same(text, name):
         ("ugal-fp", "did you mean 'ugal-pf'"),
         ("best", "compact-valiant, min, ugal, ugal-pf, valiant, got 'best'"),
         (
-            "ugal-pf:treshold=0.5",
-            "threshold, release, .*rest-returned, got 'treshold=0.5'; did you mean 'threshold'",
+            "ugal-pf:thresholds=0.5",
+            "threshold, release, .*rest-returned, got 'thresholds=0.5'; did you mean 'threshold'",
         ),
         (
             "ugal-pf:threshold=1.5",

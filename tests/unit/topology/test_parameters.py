@@ -90,7 +90,7 @@ def test_whole_numbers_are_numbers():
 
 
 def test_the_nearest_known_name_is_offered():
-    assert "'tornado'" in hint("tornadoe", ["uniform", "tornado"])
+    assert "'tornado'" in hint("tornad", ["uniform", "tornado"])
     assert hint("zzz", ["uniform", "tornado"]) == ""
 
 
