@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -58,7 +59,7 @@ def command_lines(block: Block) -> list[str]:
 
 def polarlab_words(line: str) -> list[str] | None:
     """Returns the words after `.venv/bin/polarlab` in a command line; None for other commands."""
-    words = shlex.split(line, comments=True)
+    words = list(itertools.takewhile(lambda word: word not in (">", "|"), shlex.split(line, comments=True)))
     if words[0] == "sudo":
         words = words[1:]
     return words[1:] if words[0] in (".venv/bin/polarlab", "polarlab") else None

@@ -22,7 +22,7 @@ made of the registries; [extending](extending.md) adds to them."""
 
 def names_page() -> str:
     """Returns the page as Markdown."""
-    families = printed("topology", "--list")["families"]
+    families = printed("topology", "--list", "--json")["families"]
     parts = [
         _INTRODUCTION,
         "## Topologies\n\n`polarlab topology --list`; the [guide](topologies.md) has sizes and drawings.",
@@ -31,45 +31,50 @@ def names_page() -> str:
     if "routings" in commands():
         parts += [
             "## Routings\n\n`polarlab routings`; the [guide](routings.md) compares them.",
-            *_tables("routing", printed("routings")["routings"]),
+            _table(printed("routings", "--json")["routings"]),
         ]
     parts += [
         "## Patterns and collectives\n\n`polarlab patterns`; see the guides on [patterns](patterns.md) and "
         "[collectives](collectives.md).",
-        *_tables("pattern", printed("patterns")["patterns"]),
+        _table(printed("patterns", "--json")["patterns"]),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def printed(*words: str) -> Mapping[str, Any]:
-    """Returns the object that a command prints with --json."""
+    """Returns the JSON object that a command prints."""
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        status = entry.main([*words, "--json"])
+        status = entry.main(words)
     assert status == 0, words
     found: Mapping[str, Any] = json.loads(output.getvalue())
     return found
 
 
-def _tables(owner: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns a table of rows with their parameters left out, and one of the parameters."""
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns a table of rows with common keys, and one of the parameters that these list, if any do."""
+    heads = [head for head in rows[0] if not isinstance(rows[0][head], list)]
+    text = table(heads, ([_cell(head, row[head]) for head in heads] for row in rows))
     parameters = [
-        {owner: str(row[owner]).partition("[")[0].partition(":")[0], **parameter}
+        (code(str(row[heads[0]]).partition("[")[0].partition(":")[0]), *_parameter(parameter))
         for row in rows
+        if isinstance(row.get("parameters"), list)
         for parameter in row["parameters"]
     ]
-    return [
-        _table([{key: value for key, value in row.items() if key != "parameters"} for row in rows]),
-        "Their parameters follow the name, as `NAME:PARAMETER=VALUE,...`:",
-        _table(parameters),
-    ]
+    if not parameters:
+        return text
+    head = (heads[0], "parameter", "domain", "default", "meaning")
+    note = f"### Parameters of {heads[0]}s\n\nThey follow the name, as `NAME:PARAMETER=VALUE,...`."
+    return f"{text}\n\n{note}\n\n{table(head, dict.fromkeys(parameters))}"
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Returns a table of rows with common keys; names, parameters and examples are code."""
-    as_code = ("name", "pattern", "default", "routing", "parameters", "example")
-    cells = [
-        [code(str(value)) if key in as_code else plain(str(value)) for key, value in row.items()]
-        for row in rows
-    ]
-    return table(list(rows[0]), cells)
+def _cell(head: str, value: object) -> str:
+    """Returns a cell; names, parameters and examples are code."""
+    is_code = head in ("name", "pattern", "routing", "parameters", "example")
+    return code(str(value)) if is_code else plain(str(value))
+
+
+def _parameter(parameter: Mapping[str, Any]) -> tuple[str, ...]:
+    default = parameter["default"]
+    shown = f"{default:g}" if isinstance(default, float) else str(default)
+    return code(parameter["name"]), plain(parameter["domain"]), plain(shown), plain(parameter["help"])

@@ -49,7 +49,8 @@ def test_the_readme_is_short():
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_commands_on_pages_can_be_parsed(words):
-    if "--help" not in words:
+    # Files of experiments and folders of results are made by the commands before: tests of fabrics run those.
+    if not {"--help", "--again"} & {*words} and not any(word.endswith(".toml") for word in words):
         assert make_parser().parse_args(words).command
 
 
