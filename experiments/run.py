@@ -115,7 +115,7 @@ def _measure(
                 _write(directory, run, notify)
                 continue
             own = RunDirectory(output.folder_of(summary.seed), go_on=True)  # programs may have written there
-            own.write_record(MANIFEST, run_manifest(fabric, settings, summary.seed))
+            own.write_record(MANIFEST, run_manifest(fabric, settings, summary.seed, one_of_many=True))
             _write(own, run, notify)
             summary = combine([run.summary for run in runs], output.repeat)
             directory.write_record(SUMMARY, summary)

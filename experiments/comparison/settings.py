@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from experiments.codec import plain
 from experiments.comparison.model import Row, Value
+from experiments.spec.options import options_of
 
 # Records of settings, whose entries are known by their own names.
 _SETTINGS = ("traffic", "sweep")
@@ -33,6 +34,7 @@ def flat_settings(manifest: Any) -> dict[str, Value]:
         manifest: a dataclass, or its content as JSON has it.
     """
     content = plain(manifest)
+    experiment = content.pop("experiment", None) or {}
     flat: dict[str, Value] = {}
     for name, value in content.items():
         if name not in _SETTINGS:
@@ -41,7 +43,21 @@ def flat_settings(manifest: Any) -> dict[str, Value]:
     for group in _SETTINGS:
         for name, value in content.get(group, {}).items():
             flat[f"{group}.{name}" if name in own else name] = value
+    flat |= _options(experiment, flat)
     return dict(sorted(flat.items(), key=lambda entry: entry[0].split(".")[0] in _ORIGIN))
+
+
+def _options(experiment: Mapping[str, Any], flat: Mapping[str, Value]) -> dict[str, Value]:
+    """Returns the options of an experiment that the settings do not have under names of their own."""
+    tables = {name: entries for name, entries in experiment.items() if isinstance(entries, Mapping)}
+    declared = {(option.table, option.name): option for option in options_of(experiment.get("kind", ""))}
+    found: dict[str, Value] = {}
+    for table, entries in tables.items():
+        for name, value in entries.items():
+            option = declared.get((table, name))
+            if option and not {option.key, option.setting} & flat.keys():
+                found[option.key] = value
+    return found
 
 
 def _flatten(name: str, value: Value, flat: dict[str, Value]) -> None:

@@ -110,7 +110,7 @@ def _write(
 ) -> None:
     """Writes a failover into a folder of its own, its row, and the result of all until now."""
     own = RunDirectory(directory.path / seed_folder(repetition.seed))
-    own.write_record(MANIFEST, run_manifest(fabric, repetition.settings(), repetition.seed))
+    own.write_record(MANIFEST, run_manifest(fabric, repetition.settings(), repetition.seed, one_of_many=True))
     write_observation(own, observed, notify)
     row = repetition_of(repetition.seed, observed.summary)
     directory.append_row(FAILOVERS, FAILOVER_COLUMNS, row.cells())

@@ -50,6 +50,8 @@ class _Manifest(FabricSettings):
         versions: name of a program or library -> its version.
         kernel: release of the kernel.
         machine: the machine.
+        experiment: options of the experiment by their tables, as in its file and with all defaults; `--again`
+            reads them.
         format: version of this record's meaning.
     """
 
@@ -61,6 +63,7 @@ class _Manifest(FabricSettings):
     versions: Mapping[str, str]
     kernel: str = ""
     machine: Machine | None = None
+    experiment: Mapping[str, Any] | None = omitted()
     format: int = FORMAT
 
 
@@ -146,17 +149,23 @@ class SweepManifest(_Manifest):
     sweep: SweepSettings
 
 
-def run_manifest(fabric: FabricRecord, traffic: TrafficSettings, seed: int) -> RunManifest:
+def run_manifest(
+    fabric: FabricRecord, traffic: TrafficSettings, seed: int, *, one_of_many: bool = False
+) -> RunManifest:
     """Returns the manifest of a run or a failover demonstration that starts now on this machine.
 
     Args:
         fabric: the fabric.
         traffic: settings of the traffic.
         seed: seed of the random generator.
+        one_of_many: whether it is of a single replication, whose experiment is that of its seed alone.
     """
     sources = _sources(fabric)
+    shared = _shared(fabric, seed)
+    if one_of_many and shared["experiment"] is not None:
+        shared["experiment"] = _of_seed(shared["experiment"], seed)
     return RunManifest(
-        **_shared(fabric, seed),
+        **shared,
         routing=fabric.options.routing,
         traffic=traffic,
         occupancy=sources.occupancy,
@@ -189,7 +198,19 @@ def _shared(fabric: FabricRecord, seed: int) -> dict[str, Any]:
         "datapath_asked": fabric.options.datapath,
         "versions": versions(),
         "kernel": platform.release(),
+        "experiment": fabric.options.experiment,
         "machine": Machine(platform.machine(), os.cpu_count(), available_memory_bytes() >> 20),
+    }
+
+
+def _of_seed(experiment: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Returns an experiment without its other replications."""
+    changed = {"seed": seed, "repeat": 1}
+    return {
+        table: {key: changed.get(key, value) for key, value in entries.items()}
+        if isinstance(entries, Mapping)
+        else entries
+        for table, entries in experiment.items()
     }
 
 

@@ -9,12 +9,8 @@ from experiments.events.base import Notify
 from experiments.events.session import TrafficEnded
 from experiments.live_fabric import LiveFabric
 from experiments.results.parts.programs import TrafficOutcome
-from experiments.spec.traffic import (
-    DEFAULT_FLOWS,
-    TrafficOptions,
-    check_traffic,
-    default_frame_bytes,
-)
+from experiments.spec.options import DEFAULT_FLOWS, RUN, default_frame_bytes, option_of
+from experiments.spec.traffic import TrafficOptions, check_traffic
 from experiments.traffic_jobs import deaths_named, run_measured_traffic
 from topology.errors import PolarLabError, UsageError
 from traffic.engine.engine import TrafficInterrupted
@@ -63,6 +59,8 @@ class BackgroundTraffic:
             PolarLabError: the traffic's processes do not start.
         """
         frame_bytes = default_frame_bytes(fabric.options.links.mtu)
+        option_of("load", RUN).check(load)
+        option_of("seed", RUN).check(seed)
         self._options = TrafficOptions(
             pattern, load, frame_bytes, DEFAULT_FLOWS, warmup_s=0.0, duration_s=_LONGEST_S, seed=seed
         )

@@ -18,7 +18,7 @@ from experiments.session.background import BackgroundTraffic, TrafficStatus
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
 from experiments.session.watch import Watch
-from experiments.spec.traffic import DEFAULT_LOAD, DEFAULT_PATTERN
+from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
 from experiments.spec.values import check_range
 from topology.addressing import switch_router
 from topology.errors import PolarLabError, UsageError

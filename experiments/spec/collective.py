@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
-from experiments.spec.values import check_range, check_seed, words_of
+from experiments.spec.values import check_range, words_of
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
-from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS
+from traffic.wire.layout import ETHERNET_BYTES
 from traffic.wire.segment_codec import SEGMENT_BYTES
 from traffic.workload.collectives.operations import COLLECTIVES, ELEMENT, check_message, split_collective
 from traffic.workload.placement import place_ranks
 
 DEFAULT_SIZES = "64KiB,256KiB,1MiB"
-DEFAULT_PLACEMENT, DEFAULT_ITERATIONS, DEFAULT_WARMUP_ITERATIONS = "linear", 5, 1
 # Memory that an iteration may take.
 _MOST_BYTES = 2 << 30
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20}
@@ -37,9 +36,6 @@ class CollectiveOptions:
         flows: source ports per host pair.
         seed: seed of the random generator.
         faults: failures and restorations during the operation.
-
-    Raises:
-        UsageError: a value is outside its domain.
     """
 
     pattern: str
@@ -54,14 +50,6 @@ class CollectiveOptions:
     seed: int
     faults: tuple[Fault, ...] = ()
 
-    def __post_init__(self) -> None:
-        name, _ = split_collective(self.pattern)
-        check_range("flows", self.flows, 1, MAX_FLOWS)
-        check_seed(self.seed)
-        check_range("iterations", self.iterations, 1, 100_000)
-        check_range("warmup-iterations", self.warmup_iterations, 0, 1000)
-        check_range("slices", self.slices, 1, 64 if COLLECTIVES[name].sliced else 1)
-
     def settings(self) -> TrafficSettings:
         """Returns the specification as results name it."""
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
@@ -73,6 +61,7 @@ def check_collective(collective: CollectiveOptions, fabric: FabricOptions) -> No
         raise UsageError("--link-rate auto is not for collectives; give a rate")
     name, algorithm = split_collective(collective.pattern)
     ranks = collective.ranks
+    check_range("slices", collective.slices, 1, 64 if COLLECTIVES[name].sliced else 1)
     place_ranks(collective.placement, ranks, fabric.topology, fabric.hosts, collective.seed)
     for size in collective.message_bytes:
         check_message(name, ranks, size)
@@ -85,14 +74,16 @@ def check_collective(collective: CollectiveOptions, fabric: FabricOptions) -> No
     check_range("frame-bytes", collective.frame_bytes, SEGMENT_BYTES + 32, longest)
 
 
-def default_slices(name: str) -> int:
+def default_slices(pattern: str) -> int:
     """Returns the number of slices of a collective's vectors where none is given."""
-    return 2 if COLLECTIVES[name].sliced else 1
+    return 2 if COLLECTIVES[split_collective(pattern)[0]].sliced else 1
 
 
-def default_message_bytes(name: str, ranks: int) -> tuple[int, ...]:
+def default_message_bytes(pattern: str, ranks: int) -> tuple[int, ...]:
     """Returns the default message sizes: the nearest to DEFAULT_SIZES that a collective can have."""
-    granule = COLLECTIVES[name].granule(max(2, ranks))  # fewer ranks are refused with the whole
+    granule = COLLECTIVES[split_collective(pattern)[0]].granule(
+        max(2, ranks)
+    )  # fewer ranks are refused with the whole
     sizes = (max(1, round(size / granule)) * granule for size in parse_sizes(DEFAULT_SIZES))
     return tuple(dict.fromkeys(sizes))
 

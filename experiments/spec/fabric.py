@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from controller.occupancy.source import NETLINK, SOURCES
-from emulation.requirements import check_datapath
+from controller.occupancy.source import NETLINK
+from experiments.spec.options import AUTO_RATE
 from experiments.spec.settings import FabricSettings
-from experiments.spec.values import check_choice
 from routing.registry import routing
-from topology.addressing import check_hosts
 from topology.base import Params, Topology
 from topology.links import LinkSpec, parse_rate_bps
 
-AUTO_RATE = "auto"
 _UNCALIBRATED_BPS = 300_000  # while a fabric starts whose rate is yet to be found
 
 
@@ -33,9 +32,7 @@ class FabricOptions:
         calibrate: whether the links' rate is only the start of a search for the highest that the machine
             carries.
         local_repair: whether switches hold fast-reroute rules around failed links.
-
-    Raises:
-        UsageError: a value is outside its domain.
+        experiment: the experiment that it is part of, as manifests keep it; None outside of one.
     """
 
     name: str
@@ -48,12 +45,10 @@ class FabricOptions:
     occupancy: str = NETLINK
     calibrate: bool = False
     local_repair: bool = True
+    experiment: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_hosts(self.hosts)
         object.__setattr__(self, "routing", routing(self.routing).name)
-        check_datapath(self.datapath)
-        check_choice("occupancy", self.occupancy, SOURCES)
 
     def settings(self) -> FabricSettings:
         """Returns the settings, except the routing, that results depend on."""
@@ -67,6 +62,11 @@ class FabricOptions:
             link_delay_ms=self.links.delay_ms,
             link_loss=self.links.loss,
         )
+
+
+def routing_name(text: str) -> str:
+    """Returns the one name of a routing with parameters; raises UsageError if there is no such routing."""
+    return routing(text).name
 
 
 def link_rate_bps(text: str) -> int:

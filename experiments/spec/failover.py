@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from experiments.spec.settings import TrafficSettings
-from experiments.spec.sweep import MAX_REPEAT
-from experiments.spec.values import check_range, check_seed
 from topology.faults import CONTROLLER, Element, ElementKind, Fault
 
 # Of a series of failing links, which switches repair within milliseconds and the controller within 0.2 s.
@@ -85,10 +83,3 @@ def with_time_for_repair(options: FailoverOptions, *, repeated: bool = False) ->
     if repeated and not options.kill_controller and kinds <= {ElementKind.LINK}:
         return replace(options, fail_s=_LINK_FAIL_S, restore_s=_LINK_RESTORE_S, end_s=_LINK_END_S)
     return options
-
-
-def check_repeat(repeat: int, seed: int) -> None:
-    """Raises ParameterError unless failovers can be repeated so often, with seeds from the given one on."""
-    check_range("repeat", repeat, 1, MAX_REPEAT)
-    check_seed(seed)
-    check_seed(seed + repeat - 1)

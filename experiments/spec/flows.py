@@ -6,17 +6,16 @@ from dataclasses import dataclass
 
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
-from experiments.spec.values import check_range, check_seed
 from topology.errors import MachineError, ParameterError, UsageError
 from topology.faults import Fault
 from traffic.engine.flows.tcp import available_congestion_controls
 from traffic.wire.layout import ETHERNET_BYTES
+from traffic.workload.collectives.operations import is_collective
 from traffic.workload.flows.flow_list import FlowList, draw_flows, read_flows
 from traffic.workload.flows.frames import FRAME_HEADER_BYTES
-from traffic.workload.flows.sizes import MAX_FLOW_BYTES, FlowSizes, make_sizes
-from traffic.workload.patterns import check_load, make_pattern, pattern_name
+from traffic.workload.flows.sizes import FlowSizes, make_sizes
+from traffic.workload.patterns import make_pattern, pattern_name
 
-DEFAULT_DRAIN_S = 10.0
 REPLAY = "flow-file"  # in the place of a pattern
 # Algorithms that Linux has, though not every kernel.
 _OF_LINUX = (
@@ -43,10 +42,6 @@ class FlowOptions:
         seed: seed of the random generator.
         faults: failures and restorations during the traffic.
         faults_asked: random failures from which `faults` was drawn, as asked for; None if it was not drawn.
-
-    Raises:
-        UsageError: a value is outside its domain.
-        MachineError: the kernel does not have the congestion control.
     """
 
     pattern: str
@@ -64,17 +59,8 @@ class FlowOptions:
     faults_asked: str | None = None
 
     def __post_init__(self) -> None:
-        if self.flow_file is None:
+        if self.flow_file is None and not is_collective(self.pattern):
             object.__setattr__(self, "pattern", pattern_name(self.pattern))
-            assert self.load is not None
-            check_load(self.load)
-        check_range("duration", self.duration_s, 0.1, 86_400, "s")
-        check_range("warmup", self.warmup_s, 0, 3_600, "s")
-        check_range("drain", self.drain_s, 0, 3_600, "s")
-        if self.flow_size_limit is not None:
-            check_range("flow-size-limit", self.flow_size_limit, 1, MAX_FLOW_BYTES, "bytes")
-        check_seed(self.seed)
-        _check_congestion_control(self.tcp)
 
     @property
     def end_s(self) -> float:
@@ -102,7 +88,15 @@ def flow_frame_bytes(fabric: FabricOptions) -> int:
 
 
 def check_flows(flows: FlowOptions, fabric: FabricOptions) -> None:
-    """Raises UsageError unless the flows can run on the fabric."""
+    """Checks that flows can run on a fabric.
+
+    Raises:
+        UsageError: they cannot.
+        MachineError: the kernel does not have their congestion control.
+    """
+    _check_congestion_control(flows.tcp)
+    if is_collective(flows.pattern):
+        raise UsageError(f"pattern of flows must be one of `polarlab patterns`, got {flows.pattern}")
     if fabric.calibrate:
         raise UsageError("--link-rate auto is not for flows; give a rate")
     list_flows(flows, fabric)

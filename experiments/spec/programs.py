@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from emulation.programs import syntax_error
 from experiments.spec.settings import TrafficSettings
-from experiments.spec.values import check_range, check_seed
 from topology.addressing import hosts_of, switch_name
 from topology.base import Topology
-from topology.errors import ParameterError
+from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
 
-DEFAULT_TIMEOUT_S = 300.0
 # Names of the pattern of runs whose traffic is that of programs alone, and of sessions at the prompt.
 OWN_PROGRAMS, SESSION = "programs", "session"
 # Patterns without generated packets.
@@ -49,16 +48,10 @@ class ProgramOptions:
     Attributes:
         programs: the programs.
         timeout_s: longest time of each in seconds since the start of the traffic.
-
-    Raises:
-        ParameterError: the time is outside its domain.
     """
 
     programs: tuple[Program, ...] = ()
-    timeout_s: float = DEFAULT_TIMEOUT_S
-
-    def __post_init__(self) -> None:
-        check_range("exec-timeout", self.timeout_s, 0.1, 86_400, "s")
+    timeout_s: float = 300.0
 
     def settings(self) -> dict[str, Any]:
         """Returns the settings that programs add to those of the traffic; none without programs."""
@@ -80,9 +73,6 @@ class ProgramTraffic:
         seed: seed of the random generator; of random faults.
         faults: failures and restorations while the programs run.
         pattern: its name in results, one of NOT_GENERATED.
-
-    Raises:
-        ParameterError: a value is outside its domain.
     """
 
     frame_bytes: int
@@ -90,14 +80,34 @@ class ProgramTraffic:
     faults: tuple[Fault, ...] = ()
     pattern: str = OWN_PROGRAMS
 
-    def __post_init__(self) -> None:
-        check_seed(self.seed)
-
     def settings(self) -> TrafficSettings:
         """Returns the specification as results name it."""
         return TrafficSettings(
             pattern=self.pattern, seed=self.seed, faults=tuple(fault.line for fault in self.faults)
         )
+
+
+def user_programs(
+    lines: Sequence[str], file: str | None, topology: Topology, concentration: int
+) -> tuple[Program, ...]:
+    """Returns the programs of some lines, and of a file.
+
+    Args:
+        lines: the lines.
+        file: path of the file, None for none.
+        topology: the graph of routers.
+        concentration: hosts attached to each router that has any.
+
+    Raises:
+        UsageError: the file cannot be read, a line is not a program, or bash cannot read its command.
+    """
+    programs = [parse_program(line, topology, concentration) for line in lines]
+    if file is not None:
+        programs += read_programs(Path(file), topology, concentration)
+    for program in programs:
+        if error := syntax_error(program.command):
+            raise UsageError(f"program must be a command line of bash, got `{program.line}`: {error}")
+    return tuple(programs)
 
 
 def parse_program(line: str, topology: Topology, concentration: int) -> Program:

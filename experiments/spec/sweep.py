@@ -7,13 +7,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.spec.values import check_range, plain_name, words_of
+from experiments.spec.values import plain_name, words_of
 from routing.registry import routing
 from topology.errors import ParameterError
 from traffic.workload.patterns import check_load, pattern_name
 
 LEAST_LOAD_STEP = 0.001
-MAX_REPEAT = 1000
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,6 @@ class SweepOptions:
             the same become one name.
         loads: offered loads, over 0 and at most 1, ascending.
         repeat: replications of each point, with a seed each.
-
-    Raises:
-        UsageError: a value is outside its domain.
     """
 
     routings: Sequence[str]
@@ -53,13 +49,20 @@ class SweepOptions:
         routings = dict.fromkeys(routing(text).name for text in self.routings)
         object.__setattr__(self, "routings", tuple(routings))
         object.__setattr__(self, "patterns", tuple(dict.fromkeys(map(pattern_name, self.patterns))))
-        for load in self.loads:
-            check_load(load)
-        check_range("repeat", self.repeat, 1, MAX_REPEAT)
 
     def points(self) -> list[Point]:
         """Returns all points, routing by routing, loads ascending."""
         return [Point(*values) for values in itertools.product(self.routings, self.patterns, self.loads)]
+
+
+def parse_routings(text: str) -> tuple[str, ...]:
+    """Returns the routings of a list with commas; raises UsageError for one that does not exist."""
+    return tuple(dict.fromkeys(routing(name).name for name in words_of("routings", text)))
+
+
+def parse_patterns(text: str) -> tuple[str, ...]:
+    """Returns the patterns of a list with commas; raises UsageError for one that does not exist."""
+    return tuple(dict.fromkeys(map(pattern_name, words_of("patterns", text))))
 
 
 def parse_loads(text: str) -> tuple[float, ...]:

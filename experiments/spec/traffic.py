@@ -8,18 +8,14 @@ from pathlib import Path
 
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
-from experiments.spec.values import check_choice, check_range, check_seed
 from topology.base import Topology
-from topology.drawn_faults import draw_faults, parse_process
+from topology.drawn_faults import PREFIX, draw_faults, parse_process
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault, parse_schedule
-from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS, check_frame_bytes
-from traffic.workload.arrivals import ARRIVALS
-from traffic.workload.patterns import check_load, make_pattern, pattern_name
+from traffic.wire.layout import check_frame_bytes
+from traffic.workload.collectives.operations import COLLECTIVES, is_collective, split_collective
+from traffic.workload.patterns import PATTERNS, make_pattern, pattern_name
 
-DEFAULT_PATTERN, DEFAULT_LOAD, DEFAULT_ARRIVALS = "uniform", 0.3, "poisson"
-DEFAULT_DURATION_S, DEFAULT_WARMUP, DEFAULT_FRAME_BYTES, DEFAULT_FLOWS = 10.0, "2", 1000, 64
-STEADY, MOST_WARMUP_S = "steady", 60.0
 # What one core sends, measured; Open vSwitch passes far fewer.
 MAX_PACKETS_PER_S = 200_000
 
@@ -40,9 +36,6 @@ class TrafficOptions:
         arrivals: distribution of a host's packets over time, one of ARRIVALS.
         steady: whether the warm-up ends when the throughput has settled, after `warmup_s` at the latest.
         faults_asked: random failures from which `faults` was drawn, as asked for; None if it was not drawn.
-
-    Raises:
-        UsageError: a value is outside its domain.
     """
 
     pattern: str
@@ -53,27 +46,32 @@ class TrafficOptions:
     duration_s: float
     seed: int
     faults: tuple[Fault, ...] = ()
-    arrivals: str = DEFAULT_ARRIVALS
+    arrivals: str = "poisson"
     steady: bool = False
     faults_asked: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pattern", pattern_name(self.pattern))
-        check_load(self.load)
-        check_range("flows", self.flows, 1, MAX_FLOWS)
-        check_range("duration", self.duration_s, 0.1, 86_400, "s")
-        check_range("warmup", self.warmup_s, 0, 3_600, "s")
-        check_choice("arrivals", self.arrivals, ARRIVALS)
-        check_seed(self.seed)
 
     def settings(self) -> TrafficSettings:
         """Returns the specification as results name it."""
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 
-def default_frame_bytes(mtu: int) -> int:
-    """Returns the length of frames where none is given, without FCS, on links of an MTU."""
-    return min(DEFAULT_FRAME_BYTES, mtu + ETHERNET_BYTES)
+def pattern_names() -> list[str]:
+    """Returns the names of all patterns, and of all collectives with their algorithms."""
+    return [*PATTERNS, *(f"{name}:{one}" for name, entry in COLLECTIVES.items() for one in entry.algorithms)]
+
+
+def canonical_pattern(text: str) -> str:
+    """Returns the name of a pattern or a collective as results have it, as `allreduce:ring` for `allreduce`.
+
+    Raises:
+        UsageError: there is no such pattern.
+    """
+    if is_collective(text):
+        return ":".join(split_collective(text))
+    return pattern_name(text)
 
 
 def check_traffic(traffic: TrafficOptions, fabric: FabricOptions) -> None:
@@ -96,21 +94,28 @@ def _check_packet_rate(traffic: TrafficOptions, fabric: FabricOptions) -> None:
         )
 
 
-def parse_warmup(text: str) -> tuple[float, bool]:
-    """Returns the longest warm-up in seconds, and whether it ends sooner when the throughput has settled.
+def read_faults(asked: str | None, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
+    """Returns the faults of a schedule, all before the traffic's end.
 
     Args:
-        text: a number of seconds, or `steady`.
+        asked: the path of a file, or random failures as `mtbf:links=30s,mttr=10s`; None for no faults.
+        topology: the graph whose links and switches fail.
+        seed: seed of random faults.
+        end_s: end of the traffic, inf where it is not known.
 
     Raises:
-        ParameterError: the text is neither.
+        ParameterError: the file or the text is not a schedule, or a fault comes too late.
     """
-    if text == STEADY:
-        return MOST_WARMUP_S, True
-    try:
-        return float(text), False
-    except ValueError:
-        raise ParameterError(f"warmup must be seconds or `{STEADY}`, got {text!r}") from None
+    if asked is None:
+        return ()
+    if asked_faults(asked):
+        return draw_schedule(asked, topology, seed, end_s)
+    return read_schedule(Path(asked), topology, seed, end_s)
+
+
+def asked_faults(asked: str | None) -> str | None:
+    """Returns random failures as asked for; None of a file's name and of nothing."""
+    return asked if asked is not None and asked.startswith(PREFIX) else None
 
 
 def read_schedule(path: Path, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
@@ -159,7 +164,6 @@ def draw_schedule(text: str, topology: Topology, seed: int, end_s: float) -> tup
         raise ParameterError(
             f"--faults must be a FILE where the traffic's end is not known before, got {text!r}"
         )
-    check_seed(seed)
     return draw_faults(process, topology, seed, end_s)
 
 

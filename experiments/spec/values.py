@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +12,6 @@ from topology.errors import ParameterError
 from topology.parameters import hint
 
 DEFAULT_RESULTS = Path("results")
-MAX_SEED = 2**63 - 1
 _LONGEST_NAME = 120  # characters; a file's name ends at 255
 
 
@@ -25,15 +25,9 @@ def plain_name(*words: object) -> str:
     return f"{digits}-{name[len(digits) + 1 - _LONGEST_NAME :].strip('-')}"
 
 
-def output_path(text: str) -> Path:
-    """Returns the path of an output directory.
-
-    Raises:
-        ParameterError: the text is empty.
-    """
-    if not text:
-        raise ParameterError("output directory must be a name, got none")
-    return Path(text)
+def dated_folder(*words: object) -> Path:
+    """Returns the path of a new output directory: some words, and the date and time."""
+    return DEFAULT_RESULTS / plain_name(*words, time.strftime("%Y%m%d-%H%M%S"))
 
 
 def words_of(name: str, text: str) -> tuple[str, ...]:
@@ -56,11 +50,6 @@ def words_of(name: str, text: str) -> tuple[str, ...]:
     if not words:
         raise ParameterError(f"{name} must be at least one, got {text!r}")
     return tuple(dict.fromkeys(words))
-
-
-def check_seed(seed: int) -> None:
-    """Raises ParameterError unless the random generator takes that seed."""
-    check_range("seed", seed, 0, MAX_SEED)
 
 
 def check_range(name: str, value: float, least: float, most: float, unit: str = "") -> None:

@@ -6,16 +6,22 @@ import argparse
 import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import polarlab
 from topology.errors import UsageError
 from topology.exit_status import Status
 
+if TYPE_CHECKING:
+    from polarlab.cli.options import Base
+
 _NAMES = (
     *("topology", "verify", "predict", "routings", "patterns", "explain", "rules", "up", "run", "sweep"),
-    *("demo", "plot", "report", "compare", "doctor", "clean"),
+    *("demo", "plot", "report", "compare", "schema", "doctor", "clean"),
 )
+_LISTS = ("patterns", "routings", "schema")  # in a folder of their own
+# Names in the declarations of options, where they differ.
+_KINDS = {"demo": "failover"}
 
 
 class Command(Protocol):
@@ -23,7 +29,6 @@ class Command(Protocol):
 
     SUMMARY: str
     EXAMPLES: Sequence[str]
-    arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], Status]
 
 
@@ -38,23 +43,24 @@ class CommandParser(_Parser):
     """A command's parser, which has no options until it is used or asked for them.
 
     Attributes:
-        add_options: adds the command's options.
-        words: the words to be parsed, on which the options may depend; none where all are asked for.
+        kind: name of the command in the declarations of options; empty until it is set.
+        base: experiment that the parsed words begin with, of a file or of results, or the error in it.
     """
 
-    add_options: Callable[[argparse.ArgumentParser], None] | None = None
-    words: Sequence[str] = ()
+    kind = ""
+    base: Base = None
 
-    def complete_options(self) -> None:
-        """Adds the command's options, once."""
-        if self.add_options is not None:
-            add_options, self.add_options = self.add_options, None
-            add_options(self)
+    def complete_options(self, words: Sequence[str] = ()) -> None:
+        """Adds the command's options, once; those of a topology depend on the words to be parsed."""
+        if self.kind:
+            from polarlab.cli.options import add_options
+
+            kind, self.kind = self.kind, ""
+            self.base = add_options(self, kind, words)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parses with all options; argparse calls this for the chosen command only."""
-        self.words = args or ()
-        self.complete_options()
+        self.complete_options(args or ())
         return super().parse_known_args(args, namespace)
 
 
@@ -68,22 +74,39 @@ class _Version(argparse.Action):
 
 def run(arguments: Sequence[str]) -> Status:
     """Parses a command line, runs its command, and returns the exit status."""
-    parser = make_parser()
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
         from polarlab.cli.completion import complete
 
-        complete(parser)
-    parsed, unknown = parser.parse_known_args(arguments)
-    if unknown:  # the word after an unknown option may be its value, or meant for something else
-        options = [word for word in unknown if word.startswith("-")]
-        parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}")
+        complete(make_parser())
+    parsed = parse(arguments)
+    if getattr(parsed, "print_config", False):
+        parsed.experiment.resolve()  # nothing is printed of an experiment that cannot be
+        print(parsed.experiment.complete.to_toml(), end="")
+        return Status.DONE
     command: Callable[[argparse.Namespace], Status] = parsed.command
     return command(parsed)
 
 
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Returns the options of a command line, read by their declarations; `experiment` has those of one.
+
+    Raises:
+        UsageError: the words are not a command and its options, or a value is outside its domain.
+    """
+    parsed, unknown = make_parser().parse_known_args(words)
+    if unknown:  # the word after an unknown option may be its value, or meant for something else
+        options = [word for word in unknown if word.startswith("-")]
+        parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}")
+    from polarlab.cli.options import read_options
+
+    read_options(parsed, parsed.kind, parsed.parser.base)
+    return parsed
+
+
 def commands() -> Mapping[str, Command]:
     """Returns the modules of all commands by their names."""
-    return {name: importlib.import_module(f"polarlab.cli.commands.{name}") for name in _NAMES}
+    places = {name: f"lists.{name}" if name in _LISTS else name for name in _NAMES}
+    return {name: importlib.import_module(f"polarlab.cli.commands.{place}") for name, place in places.items()}
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -109,8 +132,8 @@ def make_parser() -> argparse.ArgumentParser:
             epilog=_epilog(command.EXAMPLES),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        subparser.add_options = command.arguments
-        subparser.set_defaults(command=command.run, parser=subparser)
+        subparser.kind = _KINDS.get(name, name)
+        subparser.set_defaults(command=command.run, parser=subparser, kind=subparser.kind)
     return parser
 
 

@@ -1,5 +1,5 @@
-"""Commands of `polarlab`, a module each: SUMMARY, EXAMPLES, `arguments(parser)` and `run(arguments)`.
+"""Commands of `polarlab`, a module each: SUMMARY, EXAMPLES and `run(arguments)`.
 
 `polarlab --help` loads all of them, so their modules import at the top only what costs no time; a command's
-libraries are loaded when its options are.
+libraries are loaded when it runs.
 """

@@ -11,13 +11,6 @@ SUMMARY = "removal of a crashed fabric's processes and files, and of old error l
 EXAMPLES = ("sudo polarlab clean",)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab clean`."""
-    from polarlab.cli.options.output import add_json_option
-
-    add_json_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Removes the processes and files of a fabric that no longer runs and old error logs, and prints them."""
     from emulation.cleanup import clean

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polarlab.cli.console import print_result, print_table, print_text
@@ -22,17 +21,6 @@ EXAMPLES = (
 )
 # Values of sweeps' points that are printed; --json has all.
 _POINT_VALUES = ("accepted", "loss", "latency_mean_ms", "latency_p99_ms", "hops_mean", "link_load_max")
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab compare`."""
-    from polarlab.cli.options.output import add_json_option
-
-    parser.add_argument(
-        "runs", type=Path, nargs="+", metavar="RUN", help="directory of a run, a sweep or a failover"
-    )
-    parser.add_argument("--figure", metavar="FILE", type=Path, help="new figure of all, .png or .svg")
-    add_json_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> Status:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import DRAWING, ConsoleProgress
-from topology.errors import UsageError
 from topology.exit_status import Status
 
 if TYPE_CHECKING:
     from experiments.events.base import Notify
     from experiments.results.failover import FailoverSeries, FailoverSummary
-    from experiments.spec.fabric import FabricOptions
-    from experiments.spec.failover import FailoverSeriesOptions
+    from experiments.spec.resolve import Failovers
 
 SUMMARY = "failover: link and switch failures under probe traffic, measured (root)"
 EXAMPLES = (
@@ -30,62 +28,20 @@ _FAILOVER_COLUMNS = (
     *("controller_converged_ms", "cpu_stolen_ms", "restored"),
 )
 _DISTRIBUTION_COLUMNS = ("", "mean", "ci95", "p50", "p50_ci95", "p90", "p99", "max", "missing")
-# The fabric where none is asked for.
-_NAME, _Q, _LINK_RATE = "polarfly", 5, "20Mbit"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab demo`; links have no impairment, which would pass for the failure's."""
-    from polarlab.cli.options.fabric import add_fabric_options, add_routing_option
-    from polarlab.cli.options.output import add_json_option, add_out_option
-    from polarlab.cli.options.traffic import add_seed_option
-
-    parser.description = f"Failover, measured; on {_NAME} --q {_Q} where no topology is given."
-    parser.add_argument("what", choices=("failover",), metavar="failover", help="the demonstration")
-    add_fabric_options(parser, _NAME, _LINK_RATE)
-    add_routing_option(parser)
-    parser.add_argument(
-        "--fail",
-        metavar="ELEMENTS",
-        help="failing elements, with commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its links "
-        "stay up), random:3 (links), random-link, random-switch (default the link that most minimal paths "
-        "cross)",
-    )
-    parser.add_argument(
-        "--kill-controller",
-        action="store_true",
-        help="controller killed before the failure, and started again before the restoration",
-    )
-    parser.add_argument(
-        "--repeat",
-        type=int,
-        default=1,
-        metavar="N",
-        help="number of failovers on the same fabric, a seed each, and their distribution (default 1)",
-    )
-    add_seed_option(parser)
-    add_out_option(parser)
-    add_json_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> Status:
     """Runs failovers and prints their losses and gaps; returns NEGATIVE for losses that should not be."""
     from emulation.requirements import require_emulation
-    from polarlab.cli.options.fabric import read_fabric
-    from polarlab.cli.options.output import dated_directory
 
-    if arguments.name == _NAME and not hasattr(arguments, "q"):
-        arguments.q = _Q
-    fabric = read_fabric(arguments, arguments.routing)
-    options = _read_failovers(arguments, fabric)
+    chosen = arguments.experiment.resolve()
+    out = arguments.experiment.folder(chosen)
     require_emulation()
     from experiments.events.outcomes import FiguresDrawn, ResultNegative
     from experiments.figures.plot import plot_results
 
-    words = ("failover", fabric.name, *fabric.params.values(), fabric.routing)
-    out = arguments.out or dated_directory(*words)
     with ConsoleProgress() as progress:
-        result = _measured(fabric, options, out, progress)
+        result = _measured(chosen, out, progress)
         progress.begin(DRAWING)
         progress(FiguresDrawn(tuple(plot_results(out))))
         progress.rest()
@@ -96,10 +52,9 @@ def run(arguments: argparse.Namespace) -> Status:
     return Status.DONE
 
 
-def _measured(
-    fabric: FabricOptions, options: FailoverSeriesOptions, out: Path, notify: Notify
-) -> FailoverSummary | FailoverSeries:
+def _measured(chosen: Failovers, out: Path, notify: Notify) -> FailoverSummary | FailoverSeries:
     """Returns the result of the failovers, which are a series where there are several."""
+    fabric, options = chosen.fabric, chosen.failovers
     if len(options.repetitions) > 1:
         from experiments.failover.series import run_failover_series
 
@@ -107,30 +62,6 @@ def _measured(
     from experiments.failover.demonstration import run_failover
 
     return run_failover(fabric, options.repetitions[0], out, notify)
-
-
-def _read_failovers(arguments: argparse.Namespace, fabric: FabricOptions) -> FailoverSeriesOptions:
-    """Returns the specification of one failover or more on a fabric; raises UsageError."""
-    from experiments.spec.failover import (
-        FailoverOptions,
-        FailoverSeriesOptions,
-        check_repeat,
-        with_time_for_repair,
-    )
-    from topology.faults import CONTROLLER, parse_elements
-
-    fail, repeat, kill = arguments.fail, arguments.repeat, arguments.kill_controller
-    check_repeat(repeat, arguments.seed)
-    if fabric.calibrate:
-        raise UsageError("--link-rate auto needs a run's traffic, which a demo does not have; give a rate")
-    repetitions = []
-    for seed in range(arguments.seed, arguments.seed + repeat):
-        elements = () if fail is None else parse_elements(fail, fabric.topology, seed)
-        if CONTROLLER in elements:
-            raise UsageError("--fail must be links and switches, got controller; --kill-controller kills it")
-        options = FailoverOptions(elements, kill, seed=seed)
-        repetitions.append(with_time_for_repair(options, repeated=repeat > 1))
-    return FailoverSeriesOptions(fail, tuple(repetitions))
 
 
 def _print(arguments: argparse.Namespace, result: FailoverSummary | FailoverSeries) -> None:

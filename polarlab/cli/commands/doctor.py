@@ -17,13 +17,6 @@ EXAMPLES = ("sudo polarlab doctor", "polarlab doctor --json")
 _FABRICS = (("polarfly", 3, 2), ("polarfly", 5, 3), ("polarfly", 7, 1), ("polarfly", 11, 1))
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab doctor`."""
-    from polarlab.cli.options.output import add_json_option
-
-    add_json_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the machine's capabilities; ends with status MACHINE if a needed one is missing."""
     from experiments.doctor import examine

@@ -15,32 +15,21 @@ EXAMPLES = (
 )
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab explain`."""
-    from polarlab.cli.options.fabric import add_routing_option
-    from polarlab.cli.options.output import add_json_option
-    from polarlab.cli.options.topology import add_topology_options
-
-    add_topology_options(parser)
-    add_routing_option(parser)
-    parser.add_argument("switch", help="source switch, as s3")
-    parser.add_argument("other", help="destination switch, as s17")
-    add_json_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the paths from one switch to another, their reasons, and their backups."""
     from experiments.codec import plain
     from experiments.theory.explain import explain, lines_of
-    from polarlab.cli.options.topology import read_topology
     from topology.addressing import switch_router
 
+    experiment = arguments.experiment
     with shown_if_long("computing paths"):
-        params, topology = read_topology(arguments)
+        topology = experiment.topology
         ends = [switch_router(name, topology.routers) for name in (arguments.switch, arguments.other)]
-        explanation = explain(topology, arguments.routing, *ends)
+        explanation = explain(topology, experiment.complete.values["routing"], *ends)
     if arguments.json:
-        print_result(arguments, {"name": arguments.name, "params": params, **plain(explanation)})
+        print_result(
+            arguments, {"name": experiment.family, "params": experiment.params, **plain(explanation)}
+        )
     else:
         print("\n".join(lines_of(explanation)).strip())
     return Status.DONE

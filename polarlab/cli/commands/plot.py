@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from polarlab.cli.console import print_result
 from polarlab.cli.progress import DRAWING, shown_if_long
@@ -11,16 +10,6 @@ from topology.exit_status import Status
 
 SUMMARY = "figures of a run, a sweep or a failover"
 EXAMPLES = ("polarlab plot results/RUN",)
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab plot`."""
-    from polarlab.cli.options.output import add_json_option
-
-    parser.add_argument(
-        "results", type=Path, metavar="RESULTS", help="directory of a run, a sweep or a failover"
-    )
-    add_json_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> Status:

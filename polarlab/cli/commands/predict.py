@@ -21,48 +21,29 @@ EXAMPLES = (
 )
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab predict`."""
-    from experiments.spec.traffic import DEFAULT_LOAD, DEFAULT_PATTERN
-    from polarlab.cli.options.fabric import add_routing_option
-    from polarlab.cli.options.output import add_json_option
-    from polarlab.cli.options.topology import add_hosts_option, add_topology_options
-    from polarlab.cli.options.traffic import add_pattern_options
-
-    add_topology_options(parser)
-    add_hosts_option(parser)
-    add_routing_option(parser)
-    add_pattern_options(parser)
-    parser.set_defaults(pattern=DEFAULT_PATTERN, load=DEFAULT_LOAD)
-    add_json_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the fluid model's prediction for a pattern under an oblivious routing."""
-    from experiments.spec.values import check_seed
     from experiments.theory.fluid_model import predict_pattern
-    from polarlab.cli.options.topology import read_topology
     from routing.registry import make_plan
-    from traffic.workload.patterns import check_load, make_pattern
+    from traffic.workload.patterns import make_pattern
 
-    check_load(arguments.load)
-    check_seed(arguments.seed)
-    _check_oblivious(arguments.routing)
+    experiment = arguments.experiment
+    values = experiment.complete.values
+    _check_oblivious(values["routing"])
     with shown_if_long("predicting link loads"):
-        params, topology = read_topology(arguments)
-        plan = make_plan(topology, arguments.hosts, arguments.routing)
-        pattern = make_pattern(arguments.pattern, topology, arguments.hosts, arguments.seed)
-        prediction = predict_pattern(plan, pattern, arguments.load)
+        topology = experiment.topology
+        plan = make_plan(topology, values["hosts"], values["routing"])
+        pattern = make_pattern(values["pattern"], topology, values["hosts"], values["seed"])
+        prediction = predict_pattern(plan, pattern, values["load"])
     result: dict[str, Any] = {
-        "name": arguments.name,
-        "params": params,
+        "name": experiment.family,
+        "params": experiment.params,
         "routing": plan.routing,
         "pattern": pattern.name,
-        "hosts": arguments.hosts,
-        "load": arguments.load,
+        **{name: values[name] for name in ("hosts", "load")},
         "offered": round(prediction.offered, 6),
         "accepted": round(prediction.accepted, 6),
-        "seed": arguments.seed,
+        "seed": values["seed"],
         "link_load_max": round(float(prediction.offered_loads.max()), 6),
         "link_load_mean": round(float(prediction.offered_loads.mean()), 6),
         "links_overloaded": int((prediction.offered_loads > 1 + 1e-9).sum()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from polarlab.cli.console import print_result
 from polarlab.cli.progress import DRAWING, shown_if_long
@@ -14,17 +13,6 @@ EXAMPLES = (
     "polarlab report results/SWEEP",
     "polarlab report results/RUN --out run.html",
 )
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab report`."""
-    from polarlab.cli.options.output import add_json_option
-
-    parser.add_argument("results", type=Path, metavar="DIR", help="directory of a run, a sweep or a failover")
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="new file of the page (default report.html in DIR)"
-    )
-    add_json_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> Status:

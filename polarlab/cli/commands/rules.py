@@ -21,38 +21,20 @@ EXAMPLES = (
 )
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab rules`."""
-    from polarlab.cli.options.fabric import add_local_repair_option, add_routing_option
-    from polarlab.cli.options.output import add_json_option
-    from polarlab.cli.options.topology import add_hosts_option, add_topology_options
-
-    add_topology_options(parser)
-    add_hosts_option(parser)
-    add_routing_option(parser)
-    add_local_repair_option(parser)
-    parser.add_argument(
-        "--without",
-        metavar="ELEMENTS",
-        help="failed links and switches, as link:s1-s7,switch:s4 (default none)",
-    )
-    parser.add_argument("switch", help="switch, as s3")
-    add_json_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a switch's rules and groups, on the whole or on the surviving graph."""
-    from polarlab.cli.options.topology import read_topology
     from routing.plan.text import describe
     from routing.registry import make_plan
     from routing.replan.replan import surviving_plan
     from topology.addressing import switch_router
 
+    experiment = arguments.experiment
+    values = experiment.complete.values
     with shown_if_long("computing rules"):
-        params, topology = read_topology(arguments)
+        topology = experiment.topology
         router = switch_router(arguments.switch, topology.routers)
-        repair = arguments.local_repair
-        plan = make_plan(topology, arguments.hosts, arguments.routing, local_repair=repair)
+        repair = values["local-repair"]
+        plan = make_plan(topology, values["hosts"], values["routing"], local_repair=repair)
         if arguments.without is not None:
             failure = _failure(arguments.without, topology)
             if router in failure.failed_routers:
@@ -60,7 +42,7 @@ def run(arguments: argparse.Namespace) -> Status:
             plan = surviving_plan(plan, failure)
         description = describe(plan.switches[router])
     if arguments.json:
-        heading = {"name": arguments.name, "params": params, "routing": plan.routing}
+        heading = {"name": experiment.family, "params": experiment.params, "routing": plan.routing}
         print_result(arguments, {**heading, "switch": arguments.switch, **description})
         return Status.DONE
     for name, lines in description.items():

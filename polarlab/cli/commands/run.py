@@ -14,9 +14,6 @@ from topology.exit_status import Status, Terminated
 
 if TYPE_CHECKING:
     from experiments.results.model import Summary
-    from experiments.results.record import RunOptions
-    from experiments.spec.fabric import FabricOptions
-    from experiments.spec.programs import ProgramOptions
 
 SUMMARY = "one experiment: traffic over a fabric, measured (root)"
 EXAMPLES = (
@@ -30,35 +27,6 @@ EXAMPLES = (
 )
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab run`."""
-    from polarlab.cli.options.collective import add_collective_options
-    from polarlab.cli.options.fabric import add_fabric_options, add_impairment_options, add_routing_option
-    from polarlab.cli.options.flows import add_flow_options
-    from polarlab.cli.options.output import (
-        add_json_option,
-        add_out_option,
-        add_pcap_option,
-        add_strict_option,
-    )
-    from polarlab.cli.options.programs import add_program_options
-    from polarlab.cli.options.traffic import add_faults_option, add_packet_options, add_pattern_options
-
-    add_fabric_options(parser)
-    add_impairment_options(parser)
-    add_routing_option(parser)
-    add_pattern_options(parser)
-    add_packet_options(parser)
-    add_flow_options(parser)
-    add_collective_options(parser)
-    add_program_options(parser)
-    add_faults_option(parser)
-    add_pcap_option(parser)
-    add_out_option(parser)
-    add_strict_option(parser)
-    add_json_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Runs one experiment and prints its summary.
 
@@ -66,25 +34,18 @@ def run(arguments: argparse.Namespace) -> Status:
         NEGATIVE if a program of the user failed, or under --strict if the result is not valid.
     """
     from emulation.requirements import require_emulation
-    from experiments.spec.captures import parse_captures
-    from polarlab.cli.options.fabric import read_fabric
-    from polarlab.cli.options.output import dated_directory, strict_status
-    from polarlab.cli.options.programs import read_program_options
 
-    fabric = read_fabric(arguments, arguments.routing)
-    programs = read_program_options(arguments, fabric)
-    traffic, volume, repeat = _read_traffic(arguments, fabric, programs)
-    captures = parse_captures(arguments.pcap, fabric.topology, fabric.hosts)
+    chosen = arguments.experiment.resolve()
+    out = arguments.experiment.folder(chosen)
     require_emulation()
     from experiments.events.outcomes import FiguresDrawn
     from experiments.figures.run import plot_run
     from experiments.run import Output, run_experiment
 
-    words = (fabric.name, *fabric.params.values(), fabric.routing, traffic.pattern, volume)
-    out = arguments.out or dated_directory(*words)
+    output = Output(out, chosen.captures, chosen.repeat)
     try:
         with ConsoleProgress() as progress:
-            summary = run_experiment(fabric, traffic, Output(out, captures, repeat), progress, programs)
+            summary = run_experiment(chosen.fabric, chosen.traffic, output, progress, chosen.programs)
             progress.begin(DRAWING)
             progress(FiguresDrawn(tuple(plot_run(out))))
     except (KeyboardInterrupt, Terminated, NegativeResult):
@@ -94,7 +55,7 @@ def run(arguments: argparse.Namespace) -> Status:
         _print_summary(arguments, summary)
     if any(program.failed for program in summary.programs or ()):
         return Status.NEGATIVE
-    return strict_status(arguments, summary.fidelity.valid)
+    return Status.NEGATIVE if arguments.strict and not summary.fidelity.valid else Status.DONE
 
 
 def _print_kept(arguments: argparse.Namespace, out: Path) -> None:
@@ -106,35 +67,6 @@ def _print_kept(arguments: argparse.Namespace, out: Path) -> None:
     if arguments.json and (out / FILE).exists():
         with reader_may_end():
             print_result(arguments, plain(read_record(out / FILE, Summary)))
-
-
-def _read_traffic(
-    arguments: argparse.Namespace, fabric: FabricOptions, programs: ProgramOptions
-) -> tuple[RunOptions, str, int]:
-    """Returns the specification of a run's traffic, its volume in words, and the number of replications."""
-    from experiments.spec.traffic import DEFAULT_PATTERN
-    from polarlab.cli.options.collective import read_collective, refuse_collective_options
-    from polarlab.cli.options.flows import asks_for_flows, read_flow_options
-    from polarlab.cli.options.programs import is_program_traffic, read_program_traffic
-    from polarlab.cli.options.traffic import read_repeat, read_traffic, value_or
-    from traffic.workload.collectives.operations import is_collective
-
-    alone = is_program_traffic(arguments, programs) and not asks_for_flows(arguments)
-    if alone:
-        refuse_collective_options(arguments)
-        own = read_program_traffic(arguments, fabric, programs)
-        return own, f"{len(programs.programs)}", read_repeat(arguments, own)
-    if asks_for_flows(arguments):
-        flows = read_flow_options(arguments, fabric)
-        words = f"{flows.load:g}" if flows.load else "flows"
-        return flows, words, read_repeat(arguments, flows)
-    arguments.pattern = value_or(arguments.pattern, DEFAULT_PATTERN)
-    if is_collective(arguments.pattern):
-        collective = read_collective(arguments, fabric)
-        return collective, f"{collective.ranks}", 1
-    refuse_collective_options(arguments)
-    traffic = read_traffic(arguments, fabric, arguments.pattern, arguments.load)
-    return traffic, f"{traffic.load:g}", read_repeat(arguments, traffic)
 
 
 def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:

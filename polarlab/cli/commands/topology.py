@@ -25,43 +25,21 @@ EXAMPLES = (
 )
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab topology`."""
-    from experiments.theory.export import FORMATS
-    from polarlab.cli.options.output import add_json_option
-    from polarlab.cli.options.topology import add_hosts_option, add_topology_options
-
-    add_topology_options(parser, "")
-    add_hosts_option(parser)
-    parser.add_argument("--list", action="store_true", help="list of families, with parameters and example")
-    parser.add_argument("--designs", action="store_true", help="list of all polarstars of a --radix, by size")
-    parser.add_argument(
-        "--export",
-        nargs=2,
-        metavar=("FORMAT", "FILE"),
-        help=f"new file of the graph, as {', '.join(FORMATS)}",
-    )
-    parser.add_argument("--figure", metavar="FILE", type=Path, help="new figure of the graph, .png or .svg")
-    add_json_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a graph's numbers, and writes its file and figure if asked for."""
-    from polarlab.cli.options.topology import read_topology
-    from topology.addressing import check_hosts
-
     if arguments.list or arguments.designs:
         if arguments.export or arguments.figure:
             raise UsageError("--list and --designs have no file or figure; leave --export and --figure out")
         return _list_families(arguments) if arguments.list else _list_designs(arguments)
-    if not arguments.name:
+    experiment = arguments.experiment
+    if experiment is None:
         raise UsageError("topology must be given; `polarlab topology --list` names the families")
-    check_hosts(arguments.hosts)
+    hosts = experiment.complete.values["hosts"]
     _check_files(arguments)
     with shown_if_long("computing the graph"):
-        _, topology = read_topology(arguments)
-        _write_files(arguments, topology)
-        numbers = _numbers(arguments.name, topology, arguments.hosts)
+        topology = experiment.topology
+        _write_files(arguments, topology, experiment.family, hosts)
+        numbers = _numbers(experiment.family, topology, hosts)
     print_result(arguments, numbers)
     return Status.DONE
 
@@ -83,17 +61,17 @@ def _check_files(arguments: argparse.Namespace) -> None:
         check_figure(arguments.figure)
 
 
-def _write_files(arguments: argparse.Namespace, topology: Topology) -> None:
+def _write_files(arguments: argparse.Namespace, topology: Topology, family: str, hosts: int) -> None:
     if arguments.export:
         from experiments.theory.export import export
 
-        export(topology, arguments.hosts, arguments.export[0], Path(arguments.export[1]))
+        export(topology, hosts, arguments.export[0], Path(arguments.export[1]))
     if arguments.figure:
         from experiments.figures.fabric import draw_topology
         from experiments.results.text import parameters
 
-        family = f"{arguments.name} ({parameters(topology.params)})"
-        title = f"{family}: {topology.routers} routers, {topology.links} links"
+        name = f"{family} ({parameters(topology.params)})"
+        title = f"{name}: {topology.routers} routers, {topology.links} links"
         draw_topology(topology, title, arguments.figure)
 
 
@@ -137,17 +115,17 @@ def _list_families(arguments: argparse.Namespace) -> Status:
 def _list_designs(arguments: argparse.Namespace) -> Status:
     from topology.families.polarstar import PolarStar, designs_of_radix
 
-    given = {name: getattr(arguments, name, None) for name in ("radix", "supernode", "q", "degree", "from")}
-    foreign = [name for name in ("q", "degree", "from") if given[name] is not None]
-    radix = given["radix"]
-    if arguments.name != PolarStar.name or radix is None or foreign:
+    experiment = arguments.experiment
+    given = dict(experiment.params) if experiment else {}
+    radix, supernode = given.pop("radix", None), given.pop("supernode", None)
+    if experiment is None or experiment.family != PolarStar.name or radix is None or given:
         raise UsageError(
             "--designs lists the polarstars of a radix (and a --supernode): "
             "polarlab topology polarstar --radix 15 --designs"
         )
     designs = [
         {"routers": d.routers, "q": d.q, "supernode": d.supernode, "degree": d.degree}
-        for d in designs_of_radix(radix, given["supernode"])
+        for d in designs_of_radix(radix, supernode)
     ]
     if arguments.json:
         print_result(arguments, {"radix": radix, "designs": designs})

@@ -20,48 +20,16 @@ EXAMPLES = (
 )
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab up`."""
-    from experiments.spec.values import output_path
-    from polarlab.cli.options.fabric import add_fabric_options, add_impairment_options, add_routing_option
-    from polarlab.cli.options.output import add_pcap_option
-
-    add_fabric_options(parser)
-    add_impairment_options(parser)
-    add_routing_option(parser)
-    parser.add_argument(
-        "--exec",
-        action="append",
-        metavar="CMD",
-        dest="lines",
-        help="line for the prompt, several in their order until one fails (exit status 1), unless it ends in "
-        "`|| true` (default an open prompt, or the lines of standard input)",
-    )
-    parser.add_argument(
-        "--out",
-        type=output_path,
-        metavar="DIR",
-        help="output directory of the session: loads and drops of links over time, faults, and the lines "
-        "that ran (default nothing is written)",
-    )
-    add_pcap_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Launches a fabric and opens its prompt; returns NEGATIVE if a line fails that was not typed."""
     from emulation.capture import capture, require_capture
     from emulation.requirements import require_emulation
-    from experiments.spec.captures import parse_captures
-    from polarlab.cli.options.fabric import read_fabric
 
-    options = read_fabric(arguments, arguments.routing)
-    if options.calibrate:
-        raise UsageError("--link-rate auto needs a run's traffic, which `up` does not have; give a rate")
-    captures = parse_captures(arguments.pcap, options.topology, options.hosts)
-    if captures and arguments.out is None:
+    chosen, out = arguments.experiment.resolve(), arguments.experiment.out
+    if chosen.captures and out is None:
         raise UsageError("--pcap needs a directory for its files; give --out")
     require_emulation()
-    if captures:
+    if chosen.captures:
         require_capture()
     from experiments.events.outcomes import FiguresDrawn
     from experiments.figures.run import plot_run
@@ -74,18 +42,18 @@ def run(arguments: argparse.Namespace) -> Status:
 
     with ConsoleProgress() as progress:
         with contextlib.ExitStack() as opened:
-            directory = opened.enter_context(kept_directory(arguments.out)) if arguments.out else None
-            fabric = opened.enter_context(live_fabric(options, progress))
+            directory = opened.enter_context(kept_directory(out)) if out else None
+            fabric = opened.enter_context(live_fabric(chosen.fabric, progress))
             if directory:
-                opened.enter_context(capture(fabric.network, captures, directory.path))
+                opened.enter_context(capture(fabric.network, chosen.captures, directory.path))
             progress.rest()  # the terminal is the prompt's
             announcer = Announcer(progress)
             recorder = SessionRecorder(fabric, directory, progress) if directory else None
             session = FabricSession(fabric, announcer, *([recorder.keep_traffic] if recorder else []))
             with recorder or contextlib.nullcontext(), session:
-                failed = serve(session, announcer, arguments.lines, recorder)
+                failed = serve(session, announcer, arguments.exec, recorder)
             report_ingress_drops(fabric.network, progress)
-        if arguments.out:
+        if out:
             progress.begin(DRAWING)
-            progress(FiguresDrawn(tuple(plot_run(arguments.out))))
+            progress(FiguresDrawn(tuple(plot_run(out))))
     return Status.NEGATIVE if failed else Status.DONE

@@ -23,39 +23,20 @@ EXAMPLES = (
 )
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab verify`."""
-    from polarlab.api import FAILURES
-    from polarlab.cli.options.fabric import add_local_repair_option, add_routing_option
-    from polarlab.cli.options.output import add_json_option
-    from polarlab.cli.options.topology import add_hosts_option, add_topology_options
-
-    add_topology_options(parser)
-    add_hosts_option(parser)
-    add_routing_option(parser)
-    parser.add_argument(
-        "--failures", default="none", help=f"failures, one at a time: {', '.join(FAILURES)} (default none)"
-    )
-    add_local_repair_option(parser)
-    add_json_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a plan's proof, its first faults on standard error; returns NEGATIVE if it fails."""
-    from experiments.spec.values import check_choice
-    from polarlab.api import FAILURES, plan, prove
-    from polarlab.cli.options.topology import read_topology
+    from polarlab.api import plan, prove
 
-    check_choice("failures", arguments.failures, FAILURES)
+    experiment = arguments.experiment
+    values = experiment.complete.values
     with shown_if_long("proving the plan"):
-        params, topology = read_topology(arguments)
-        started = time.monotonic()
-        repair = arguments.local_repair
-        rules = plan(topology, arguments.routing, hosts=arguments.hosts, local_repair=repair)
+        topology, started = experiment.topology, time.monotonic()
+        repair = values["local-repair"]
+        rules = plan(topology, values["routing"], hosts=values["hosts"], local_repair=repair)
         proof = prove(rules, arguments.failures)
     result = {
-        "name": arguments.name,
-        "params": params,
+        "name": experiment.family,
+        "params": experiment.params,
         "routing": rules.routing,
         "failures": arguments.failures,
         **_result(rules, proof),

@@ -11,7 +11,7 @@ from emulation.node_shell import LastingNode
 from emulation.prompt.mininet_commands import FabricCLI
 from experiments.programs.session_record import SessionRecorder
 from experiments.session.fabric_session import FabricSession
-from experiments.spec.traffic import DEFAULT_LOAD, DEFAULT_PATTERN
+from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
 from polarlab.cli.console import print_table
 from polarlab.cli.prompt import text
 from polarlab.cli.prompt.announcer import Announcer

@@ -19,7 +19,7 @@ from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.spec.failover import FailoverOptions
 from polarlab.cli.commands.demo import _print_summary
-from polarlab.cli.parser import make_parser
+from polarlab.cli.parser import parse
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
 from topology.faults import ElementKind
@@ -192,7 +192,7 @@ def test_a_controller_that_fails_alone_is_gone_in_the_very_phase_that_is_told_of
 
 
 def test_the_time_until_a_new_controllers_plan_is_told_in_its_parts(capsys):
-    arguments = make_parser().parse_args(["demo", "failover"])
+    arguments = parse(["demo", "failover"])
     restart = ControllerRestart(800.0, 900.0, 2100.0, 3000.0)
     summary = replace(SUMMARY, controller_converged_ms=4030.0, controller_restart=restart)
     _print_summary(arguments, summary)

@@ -20,10 +20,9 @@ from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import PROBE_COLUMNS, PROBES, read_csv
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions, with_time_for_repair
-from polarlab.cli.commands.demo import _print_series, _read_failovers
+from polarlab.cli.commands.demo import _print_series
 from polarlab.cli.main import main
-from polarlab.cli.options.fabric import read_fabric
-from polarlab.cli.parser import make_parser
+from polarlab.cli.parser import parse
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
 from topology.faults import parse_elements
@@ -34,8 +33,8 @@ FABRIC = FabricOptions("polarfly", {"q": 3}, PolarFly(3), 1, LinkSpec(20_000_000
 
 def specified(words):
     """The failovers of `polarlab demo failover` on ER_3 with some options."""
-    arguments = make_parser().parse_args(["demo", "failover", "polarfly", "--q", "3", *words.split()])
-    return _read_failovers(arguments, read_fabric(arguments, arguments.routing))
+    experiment = parse(["demo", "failover", "polarfly", "--q", "3", *words.split()]).experiment
+    return experiment.resolve().failovers
 
 
 def series(gaps=(9.0, 12.5, 30.0), **changes):
@@ -224,7 +223,7 @@ def test_the_curve_rises_at_each_value_from_nothing_to_one():
 
 def test_the_printed_tables_have_each_failover_and_each_distribution(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    arguments = make_parser().parse_args(["demo", "failover", "--repeat", "3"])
+    arguments = parse(["demo", "failover", "--repeat", "3"])
     _print_series(arguments, series())
     out = capsys.readouterr().out
     assert "link:s1-s3" in out

@@ -9,14 +9,10 @@ from pathlib import Path
 import pytest
 from documents import DOCUMENTS, ROOT, WITHOUT_ROOT, blocks, command_lines, polarlab_words
 
-from experiments.spec.captures import parse_captures
 from polarlab.cli import main as entry
-from polarlab.cli.options.fabric import read_fabric
-from polarlab.cli.options.programs import read_program_options
-from polarlab.cli.parser import commands, make_parser
+from polarlab.cli.parser import commands, make_parser, parse
 from topology.exit_status import Status
 from topology.faults import parse_elements
-from topology.registry import make_topology
 
 EXAMPLES = [(name, line) for name, command in commands().items() for line in command.EXAMPLES]
 
@@ -45,9 +41,8 @@ def test_examples_without_root_succeed(line, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("line", [line for _, line in EXAMPLES if "--fail " in line])
 def test_elements_that_examples_break_exist(line):
-    arguments = make_parser().parse_args(words_of(line))
-    topology = make_topology(arguments.name, {"q": arguments.q})
-    assert parse_elements(arguments.fail, topology, 1)
+    experiment = parse(words_of(line)).experiment
+    assert parse_elements(experiment.values["fail"], experiment.topology, 1)
 
 
 def capturing_lines():
@@ -62,11 +57,10 @@ def capturing_lines():
 
 @pytest.mark.parametrize("words", list(capturing_lines()), ids=" ".join)
 def test_places_and_nodes_that_examples_name_exist(words):
-    arguments = make_parser().parse_args(words)
-    fabric = read_fabric(arguments, "min")
-    assert parse_captures(arguments.pcap, fabric.topology, fabric.hosts)
+    chosen = parse(words).experiment.resolve()
+    assert chosen.captures
     if words[0] == "run":
-        assert read_program_options(arguments, fabric)
+        assert chosen.programs
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,8 @@ from experiments.results.run_directory import RunDirectory
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.sweep import parse_loads
 from experiments.spec.traffic import TrafficOptions
-from polarlab.cli.options import topology as topology_options
-from polarlab.cli.options.collective import read_collective
-from polarlab.cli.options.fabric import read_fabric
-from polarlab.cli.options.traffic import read_traffic
-from polarlab.cli.parser import make_parser
+from polarlab.cli import options
+from polarlab.cli.parser import make_parser, parse
 from topology import registry
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
@@ -21,9 +18,8 @@ from traffic.workload.collectives.operations import COLLECTIVES
 
 def specified(options: str):
     """Returns the fabric and the traffic of `polarlab run` with some options."""
-    arguments = make_parser().parse_args(["run", *options.split()])
-    fabric = read_fabric(arguments, arguments.routing)
-    return fabric, read_traffic(arguments, fabric, arguments.pattern, arguments.load)
+    chosen = parse(["run", *options.split()]).experiment.resolve()
+    return chosen.fabric, chosen.traffic
 
 
 def test_options_of_a_fabric():
@@ -38,13 +34,11 @@ def test_families_may_have_a_parameter_of_the_same_name_with_other_meanings(monk
         parameter = Parameter(name="degree", type=kind, help=text)
         return registry.Family(PolarFly, (parameter,), "", "")
 
-    monkeypatch.setattr(
-        topology_options,
-        "FAMILIES",
-        {"one": family(int, "degree in links"), "two": family(str, "degree in words")},
-    )
+    families = {"one": family(int, "degree in links"), "two": family(str, "degree in words")}
+    monkeypatch.setattr(registry, "FAMILIES", families)
+    monkeypatch.setattr(options, "FAMILIES", families)
     for name, value in (("one", 3), ("two", "3")):
-        assert make_parser().parse_args(["run", name, "--degree", "3"]).degree == value
+        assert parse(["run", name, "--degree", "3"]).experiment.params == {"degree": value}
     for words, texts in ((["one"], {"links"}), (["two"], {"words"}), ([], {"links", "words"})):
         with pytest.raises(SystemExit):
             make_parser().parse_args(["run", *words, "--help"])
@@ -70,8 +64,7 @@ def test_options_of_traffic():
 
 def collective(options: str):
     """Returns the collective of `polarlab run` on ER_2 with some options."""
-    arguments = make_parser().parse_args(["run", "polarfly", "--q", "2", *options.split()])
-    return read_collective(arguments, read_fabric(arguments, arguments.routing))
+    return specified(f"polarfly --q 2 {options}")[1]
 
 
 def test_documented_defaults_of_collectives():

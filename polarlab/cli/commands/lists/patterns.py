@@ -11,13 +11,6 @@ SUMMARY = "traffic patterns and collectives, with definition, parameters and sou
 EXAMPLES = ("polarlab patterns", "polarlab patterns --json")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab patterns`."""
-    from polarlab.cli.options.output import add_json_option
-
-    add_json_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Prints all patterns and collectives."""
     from polarlab.cli.parameters import parameter_records, print_parameters

@@ -13,13 +13,6 @@ EXAMPLES = ("polarlab routings", "polarlab routings --json")
 _RULES, _LAW = "rules", "law"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of `polarlab routings`."""
-    from polarlab.cli.options.output import add_json_option
-
-    add_json_option(parser)
-
-
 def run(arguments: argparse.Namespace) -> Status:
     """Prints all routings and their parameters."""
     from polarlab.cli.parameters import parameter_records, print_parameters

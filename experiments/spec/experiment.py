@@ -1,0 +1,228 @@
+"""Experiments: their options' values, from a command line, a file or Python, checked by the declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.spec.option import Given, Option
+from experiments.spec.options import (
+    COLLECTIVE,
+    FAILOVER,
+    FLOWS,
+    KINDS,
+    PACKETS,
+    PROGRAMS,
+    REPLAY,
+    RUN,
+    TOPOLOGY,
+    TRAFFIC_KINDS,
+    family_options,
+    option_of,
+    options_of,
+)
+from topology.errors import UsageError
+from topology.parameters import Value, hint
+from topology.registry import FAMILIES
+
+if TYPE_CHECKING:
+    from experiments.spec.resolve import Specification
+    from topology.base import Topology
+
+# Member of the default family of a failover.
+_FAILOVER_FABRIC: Mapping[str, Given] = {TOPOLOGY: "polarfly", "q": 5}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment, or another command's request: a kind and the values of options.
+
+    Attributes:
+        kind: `run`, `sweep` or `failover`; the name of another command that has a topology.
+        values: option -> its value, for the options that were given. Python's names (`link_rate`, `from_`)
+            stand for the options'. Options that are None count as not given.
+
+    Raises:
+        UsageError: the kind does not have an option, a value is outside its domain, or options contradict
+            each other.
+    """
+
+    kind: str
+    values: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        given = {name.rstrip("_").replace("_", "-"): value for name, value in self.values.items()}
+        given = {name: value for name, value in given.items() if value is not None}
+        if self.kind == FAILOVER and given.get(TOPOLOGY, "polarfly") == "polarfly":
+            given = {**_FAILOVER_FABRIC, **given}
+        if TOPOLOGY not in given:
+            raise UsageError("topology must be given; `polarlab topology --list` names the families")
+        family = str(option_of(TOPOLOGY, self.kind).accept(given[TOPOLOGY]))
+        declared = {option.name: option for option in options_of(self.kind, family)}
+        for name in given:
+            if name not in declared:
+                raise UsageError(_unknown(name, self.kind, family, declared))
+        values = {name: option.accept(given[name]) for name, option in declared.items() if name in given}
+        object.__setattr__(self, "values", values)
+        for option in declared.values():
+            if option.name in values and not self.has(option):
+                raise UsageError(self._foreign(option))
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Experiment:
+        """Returns the experiment that a file describes; its input files are relative to the file's folder.
+
+        Raises:
+            UsageError: the file cannot be read, is not TOML, or does not describe an experiment; the text
+                names the key, and the nearest one that there is.
+        """
+        from experiments.spec.experiment_file import read_experiment
+
+        return read_experiment(Path(path))
+
+    def to_toml(self) -> str:
+        """Returns the experiment as a file that `from_toml` reads; input files have their full paths."""
+        from experiments.spec.experiment_file import experiment_text
+
+        return experiment_text(self)
+
+    def overridden(self, values: Mapping[str, Any], kind: str | None = None) -> Experiment:
+        """Returns the experiment with other values; those that do not apply any more are left out.
+
+        Args:
+            values: option -> value, as of the constructor.
+            kind: kind of the new experiment, by default the same; it takes the values that it has.
+
+        Raises:
+            UsageError: as of the constructor.
+        """
+        kind = kind or self.kind
+        new = {name.rstrip("_").replace("_", "-"): v for name, v in values.items() if v is not None}
+        family = str(new.get(TOPOLOGY, self.values[TOPOLOGY]))
+        known = {option.name: option for option in options_of(kind)}
+        if family == self.values[TOPOLOGY]:
+            known |= {option.name: option for option in family_options(family)}
+        merged = {name: value for name, value in self.values.items() if name in known} | new
+        traffic = traffic_kind(kind, merged)
+        for name in set(merged) - set(new):
+            if known[name].kinds and traffic not in known[name].kinds:
+                del merged[name]
+        return Experiment(kind, merged)
+
+    @property
+    def family(self) -> str:
+        """The family of the topology."""
+        return str(self.values[TOPOLOGY])
+
+    @cached_property
+    def params(self) -> dict[str, Value]:
+        """The parameters of the topology that were given, by the names of the family's constructor."""
+        return {o.setting: self.values[o.name] for o in family_options(self.family) if o.name in self.values}
+
+    @cached_property
+    def topology(self) -> Topology:
+        """The graph of the routers.
+
+        Raises:
+            UsageError: a parameter is missing or outside its domain.
+        """
+        from topology.registry import make_topology
+
+        return make_topology(self.family, self.params)
+
+    @property
+    def traffic_kind(self) -> str:
+        """The kind of the traffic: packets, a collective, flows, the replay of a file, or programs alone."""
+        return traffic_kind(self.kind, self.values)
+
+    @property
+    def out(self) -> Path | None:
+        """The output directory that was asked for."""
+        return Path(self.values["out"]) if "out" in self.values else None
+
+    def folder(self, resolved: Specification) -> Path:
+        """Returns the output directory, by default one in `results` named by experiment and time.
+
+        Args:
+            resolved: its typed specifications.
+        """
+        from experiments.spec.resolve import default_folder
+
+        return self.out or default_folder(resolved)
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options that apply, in the order of their declarations."""
+        return tuple(option for option in options_of(self.kind, self.family) if self.has(option))
+
+    def has(self, option: Option) -> bool:
+        """Returns whether an option applies to the kind of the traffic."""
+        return self.kind != RUN or not option.kinds or self.traffic_kind in option.kinds
+
+    @cached_property
+    def complete(self) -> Experiment:
+        """The same experiment with a value for each option that has a default."""
+        values = dict(self.values)
+        for option in self.options:
+            if option.name not in values and option.table != TOPOLOGY:
+                default = option.derived(self, values) if option.derived else option.default_for(self.kind)
+                if default is not None:
+                    values[option.name] = default
+        return Experiment(self.kind, values)
+
+    def resolve(self) -> Specification:
+        """Returns the typed specifications of the experiment.
+
+        Raises:
+            UsageError: the options make no sense for this fabric, or a file that they name is wrong.
+            MachineError: the kernel does not have the congestion control of flows.
+        """
+        from experiments.spec.resolve import specification
+
+        return specification(self)
+
+    def _foreign(self, option: Option) -> str:
+        now = TRAFFIC_KINDS[self.traffic_kind]
+        if PACKETS not in option.kinds:
+            home = next(one for name, one in TRAFFIC_KINDS.items() if name in option.kinds)
+            pattern = self.values.get("pattern", "uniform")
+            got = f"--pattern {pattern}" if self.traffic_kind in (PACKETS, COLLECTIVE) else now.title
+            return f"--{option.name} is for {home.title}; give {home.asked}, got {got}"
+        return f"--{option.name} is not for {now.title}; {now.remedy}"
+
+
+def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
+    """Returns the kind of the traffic that options ask for.
+
+    Args:
+        kind: kind of the experiment.
+        values: option -> value.
+    """
+    if kind != RUN:
+        return PACKETS
+    if "flow-file" in values:
+        return REPLAY
+    if "flow-sizes" in values:
+        return FLOWS
+    programs = values.get("exec") or "exec-file" in values
+    if programs and "pattern" not in values and "load" not in values:
+        return PROGRAMS
+    from traffic.workload.collectives.operations import is_collective
+
+    return COLLECTIVE if is_collective(str(values.get("pattern", ""))) else PACKETS
+
+
+def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) -> str:
+    """Returns the message that a kind of experiments does not have an option."""
+    elsewhere = sorted(
+        {command for command in KINDS if name in {option.name for option in options_of(command)}}
+    )
+    if elsewhere:
+        return f"--{name} is not an option of {kind}, but of {', '.join(elsewhere)}"
+    own = [f"--{option.name}" for option in family_options(family)]
+    if any(option.name == name for other in FAMILIES for option in family_options(other)):
+        return f"parameters of {family} must be {', '.join(own)}, got --{name}"
+    return f"{kind} has no option --{name}{hint(name, declared)}"

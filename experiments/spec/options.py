@@ -1,0 +1,313 @@
+"""Options of experiments: each is declared here, once.
+
+Command lines, their help and completion, experiment files and their schema, Python's keywords, checks,
+manifests and comparisons follow from these declarations. An option's place is its table, a group of options
+in experiment files and in the help; a family's parameters are options of the table `topology`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from experiments.spec.option import Given, Option, at
+from topology.addressing import MAX_HOSTS
+from topology.drawn_faults import FORM, PREFIX
+from topology.links import DEFAULT_MTU, MAX_DELAY_MS, MAX_LOSS, MAX_MTU, MAX_QUEUE_PACKETS, MIN_MTU
+from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS
+from traffic.workload.flows.sizes import FIXED, MAX_FLOW_BYTES, PUBLISHED
+
+if TYPE_CHECKING:
+    from experiments.spec.experiment import Experiment
+
+RUN, SWEEP, FAILOVER, UP = "run", "sweep", "failover", "up"
+# Commands that are experiments, which files hold; those with a fabric; and all with a topology.
+KINDS = (RUN, SWEEP, FAILOVER)
+_FABRIC = frozenset((*KINDS, UP))
+_GRAPH = _FABRIC | {"topology", "verify", "predict", "rules", "explain"}
+
+AUTO_RATE, STEADY = "auto", "steady"
+MOST_WARMUP_S = 60.0  # of `steady`
+DEFAULT_PATTERN, DEFAULT_LOAD, DEFAULT_FLOWS = "uniform", 0.3, 64
+MAX_REPEAT, MAX_SEED = 1000, 2**63 - 1
+TOPOLOGY = "topology"
+
+
+class Kind(NamedTuple):
+    """A kind of a run's traffic: its title, the options that ask for it, and a remedy for foreign options."""
+
+    title: str
+    asked: str
+    remedy: str = "leave it out"
+
+
+PACKETS, COLLECTIVE, FLOWS, REPLAY, PROGRAMS = "packets", "collective", "flows", "replay", "programs"
+TRAFFIC_KINDS: Mapping[str, Kind] = {
+    PACKETS: Kind("packets", "--pattern and --load"),
+    COLLECTIVE: Kind("collectives", "--pattern allreduce or all-to-all", "they have --iterations"),
+    FLOWS: Kind("TCP flows", "--flow-sizes or --flow-file"),
+    REPLAY: Kind("a file of flows, which has all hosts and times", "--flow-file"),
+    PROGRAMS: Kind("programs alone", "--exec", "give --pattern or --load as well"),
+}
+
+
+class Table(NamedTuple):
+    """A table of experiment files: the title of its options in the help, and a sentence on them."""
+
+    title: str
+    text: str = ""
+
+
+TABLES: Mapping[str, Table] = {
+    TOPOLOGY: Table("topology"),
+    "fabric": Table("fabric"),
+    "traffic": Table("traffic"),
+    "flows": Table(
+        "TCP flows", "Flows instead of packets, with --flow-sizes or --flow-file (docs/flows.md)."
+    ),
+    "collective": Table("collectives", "With --pattern allreduce[:ALGORITHM] or all-to-all."),
+    "programs": Table(
+        "own programs",
+        "With --pattern or --load they run beside generated traffic. Without both, nothing is generated, and "
+        "the measurement ends when they have ended.",
+    ),
+    "sweep": Table("sweep"),
+    "failover": Table("failover"),
+    "output": Table("output"),
+}
+
+
+def default_frame_bytes(mtu: int) -> int:
+    """Returns the length of frames where none is given, in bytes without FCS, on links of an MTU."""
+    return min(1000, mtu + ETHERNET_BYTES)
+
+
+def _frame_bytes(experiment: Experiment, values: Mapping[str, Given]) -> Given:
+    mtu = int(str(values["mtu"]))
+    return default_frame_bytes(mtu) if experiment.traffic_kind == PACKETS else mtu + ETHERNET_BYTES
+
+
+def _all_hosts(experiment: Experiment, values: Mapping[str, Given]) -> Given:
+    return experiment.topology.endpoints(int(str(values["hosts"])))
+
+
+def _message_sizes(_experiment: Experiment, values: Mapping[str, Given]) -> Given:
+    from experiments.spec.collective import default_message_bytes
+
+    return ",".join(map(str, default_message_bytes(str(values["pattern"]), int(str(values["ranks"])))))
+
+
+def _slices(_experiment: Experiment, values: Mapping[str, Given]) -> Given:
+    from experiments.spec.collective import default_slices
+
+    return default_slices(str(values["pattern"]))
+
+
+def _congestion_control(_experiment: Experiment, _values: Mapping[str, Given]) -> Given:
+    from traffic.engine.flows.tcp import default_congestion_control
+
+    return default_congestion_control()
+
+
+def _timeout(_experiment: Experiment, values: Mapping[str, Given]) -> Given | None:
+    return 300.0 if values.get("exec") or "exec-file" in values else None
+
+
+def _schedule_file(text: str) -> str:
+    return "" if text.startswith(PREFIX) else text
+
+
+def _sizes_file(text: str) -> str:
+    return "" if text in PUBLISHED or text.startswith(f"{FIXED}:") else text
+
+
+def _matrix_file(text: str) -> str:
+    name, _, file = text.partition(":")
+    return file.removeprefix("file=") if name == "matrix" else ""
+
+
+def _whole(name: str, text: str, default: int | None, least: int, most: float, **more: Any) -> Option:
+    return Option(name=name, type=int, help=text, default=default, least=least, most=most, **more)
+
+
+def _number(name: str, text: str, default: float | None, least: float, most: float, **more: Any) -> Option:
+    return Option(name=name, type=float, help=text, default=default, least=least, most=most, **more)
+
+
+def _text(name: str, text: str, default: str | None = None, **more: Any) -> Option:
+    return Option(name=name, type=str, help=text, default=default, **more)
+
+
+def _switch(name: str, text: str, default: bool, **more: Any) -> Option:
+    return Option(name=name, type=bool, help=text, default=default, **more)
+
+
+def _table(
+    table: str, commands: Collection[str], kinds: Collection[str], *declared: Option
+) -> tuple[Option, ...]:
+    """Returns options of a table; commands and kinds are those of options that have none of their own."""
+    return tuple(
+        replace(option, table=table, commands=option.commands or commands, kinds=option.kinds or kinds)
+        for option in declared
+    )
+
+
+# fmt: off
+OPTIONS: tuple[Option, ...] = (
+    *_table(TOPOLOGY, _GRAPH, (),
+        _text(TOPOLOGY, "family of the topology, or the file of an experiment (.toml)", setting="name",
+              choices=at("topology.registry:FAMILIES"), default_in={FAILOVER: "polarfly"}, metavar="NAME",
+              positional=True),
+    ),
+    *_table("fabric", _FABRIC, (),
+        _whole("hosts", "hosts attached to each router", 1, 1, MAX_HOSTS, metavar="P",
+               commands=_GRAPH - {"explain"}),
+        _text("link-rate", "rate of every port, as 500kbit; auto: the highest that the machine carries",
+              "2Mbit", default_in={FAILOVER: "20Mbit"}, words=(AUTO_RATE,), metavar="RATE",
+              parse=at("topology.links:parse_rate_bps"), setting="link_rate_bps"),
+        _whole("queue", "capacity of every port's queue", 32, 1, MAX_QUEUE_PACKETS, unit="packets",
+               setting="queue_packets"),
+        _whole("mtu", "maximum transmission unit of every port", DEFAULT_MTU, MIN_MTU, MAX_MTU, unit="bytes"),
+        # Delay and loss of links would pass for those of a failover.
+        _number("link-delay", "one-way delay of every link between routers", 0.0, 0, MAX_DELAY_MS, unit="ms",
+                commands=_FABRIC - {FAILOVER}, setting="link_delay_ms"),
+        _number("link-loss", "packet loss probability of every link between routers, as 0.01", 0.0, 0,
+                MAX_LOSS, commands=_FABRIC - {FAILOVER}),
+        _text("routing", "routing algorithm", "min", known=at("routing.registry:ROUTINGS"),
+              canonical=at("experiments.spec.fabric:routing_name"), commands=_GRAPH - {"topology", SWEEP}),
+        _switch("local-repair", "fast reroute in switches; without it, only the controller repairs", True,
+                default_text="with",
+                commands=_FABRIC | {"verify", "rules"}),
+        _text("datapath", "Open vSwitch datapath", "auto", choices=at("emulation.requirements:DATAPATHS"),
+              setting="datapath_asked"),
+        _text("occupancy", "source of port occupancies for adaptive routings", "netlink", metavar="SOURCE",
+              choices=at("controller.occupancy.source:SOURCES"), setting="occupancy_asked"),
+    ),
+    *_table("traffic", (RUN, SWEEP), (),
+        _text("pattern", "traffic pattern, one of `polarlab patterns`", DEFAULT_PATTERN,
+              known=at("experiments.spec.traffic:pattern_names"), path=_matrix_file,
+              canonical=at("experiments.spec.traffic:canonical_pattern"), commands=(RUN, "predict"),
+              kinds=(PACKETS, COLLECTIVE, FLOWS)),
+        Option(name="load", type=float, help="offered load, over 0 and at most 1 of the hosts' capacity",
+               default=DEFAULT_LOAD, above=0, most=1, commands=(RUN, "predict"), kinds=(PACKETS, FLOWS)),
+        _whole("seed", "seed of the random generator", 1, 0, MAX_SEED, commands=(*KINDS, "predict")),
+        _whole("frame-bytes", "length of every frame, without FCS", None, 1, math.inf, unit="bytes",
+               derived=_frame_bytes, default_text="1000; of collectives, the MTU's",
+               kinds=(PACKETS, COLLECTIVE)),
+        _whole("flows", "source ports per host pair", DEFAULT_FLOWS, 1, MAX_FLOWS,
+               kinds=(PACKETS, COLLECTIVE)),
+        _number("duration", "measured time", 10.0, 0.1, 86_400, unit="s", kinds=(PACKETS, FLOWS),
+                setting="duration_s"),
+        _number("warmup", f"time before the measurement; `{STEADY}`: until the throughput has settled, "
+                f"{MOST_WARMUP_S:g} s at the latest", 2.0, 0, 3600, unit="s", words=(STEADY,),
+                kinds=(PACKETS, FLOWS), setting="warmup_s"),
+        _text("arrivals", "distribution of a host's packets over time", "poisson",
+              choices=at("traffic.workload.arrivals:ARRIVALS"), kinds=(PACKETS,)),
+        _text("faults", "schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore "
+              f"link:s1-s7`; or random ones by their mean times, drawn from --seed, as {FORM}", file=True,
+              path=_schedule_file),
+        _whole("repeat", "number of replications, a seed each; results are means with 95 % intervals", 1, 1,
+               MAX_REPEAT, kinds=(PACKETS, FLOWS, REPLAY, PROGRAMS)),
+    ),
+    *_table("flows", (RUN,), (FLOWS, REPLAY),
+        _text("flow-sizes", "distribution of the sizes of TCP flows: web-search, data-mining, fixed:BYTES or "
+              "a CSV file", default_text="no flows", known=at("traffic.workload.flows.sizes:PUBLISHED"),
+              file=True, path=_sizes_file, metavar="SIZES"),
+        _text("flow-file", "TCP flows to replay, a CSV file: time_s,source,destination,bytes", file=True),
+        _whole("flow-size-limit", "size to which larger flows are cut", None, 1, MAX_FLOW_BYTES,
+               unit="bytes"),
+        _text("tcp", "congestion control of the flows, of those that the kernel has", metavar="NAME",
+              derived=_congestion_control, default_text="the kernel's"),
+        _number("drain", "time after the last flow's start in which flows may be completed", 10.0, 0, 3600,
+                unit="s", setting="drain_s"),
+    ),
+    *_table("collective", (RUN,), (COLLECTIVE,),
+        _whole("ranks", "number of ranks", None, 0, math.inf, derived=_all_hosts, default_text="all hosts"),
+        _text("placement", "assignment of ranks to hosts; random:SEED has a seed of its own", "linear",
+              known=at("traffic.workload.placement:PLACEMENTS")),
+        _text("message-bytes", "message sizes, as 64KiB,1MiB", unit="bytes", derived=_message_sizes,
+              default_text="64KiB,256KiB,1MiB", parse=at("experiments.spec.collective:parse_sizes"),
+              listed=True),
+        _whole("iterations", "measured iterations of each size", 5, 1, 100_000),
+        _whole("warmup-iterations", "iterations of each size before the measured ones", 1, 0, 1000),
+        _whole("slices", "slices of an allreduce's vector that are worked on side by side", None, 1, 64,
+               derived=_slices, default_text="2"),
+    ),
+    *_table("programs", (RUN,), (),
+        _text("exec", 'program, as "h1_1 iperf3 -c h5_1"; several start together. One that ends with & is a '
+              "server: it starts first, is not waited for, and is ended at the end", repeatable=True,
+              metavar="LINE", setting="programs"),
+        _text("exec-file", "file of programs, a line each; lines that begin with # are comments", file=True),
+        _number("exec-timeout", "longest time of a program since the traffic began; then it is ended, and "
+                "the rest kept", None, 0.1, 86_400, unit="s", derived=_timeout, default_text="300",
+                setting="exec_timeout_s"),
+    ),
+    *_table("sweep", (SWEEP,), (),
+        _text("routings", "routing algorithms", "min,ugal-pf", known=at("routing.registry:ROUTINGS"),
+              parse=at("experiments.spec.sweep:parse_routings"), listed=True),
+        _text("patterns", "traffic patterns, of `polarlab patterns`", "uniform,tornado", listed=True,
+              known=at("traffic.workload.patterns:PATTERNS"),
+              parse=at("experiments.spec.sweep:parse_patterns")),
+        _text("loads", "offered loads, as 0.1,0.5 or FIRST:LAST:STEP", "0.1:0.9:0.2", listed=True,
+              parse=at("experiments.spec.sweep:parse_loads")),
+    ),
+    *_table("failover", (FAILOVER,), (),
+        _text("fail", "failing elements, with commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its "
+              "links stay up), random:3 (links), random-link, random-switch", listed=True, metavar="ELEMENTS",
+              default_text="the link that most minimal paths cross"),
+        _switch("kill-controller", "controller killed before the failure, and started again before the "
+                "restoration", False),
+        _whole("repeat", "number of failovers on the same fabric, a seed each, and their distribution", 1, 1,
+               MAX_REPEAT),
+    ),
+    *_table("output", _FABRIC, (),
+        _text("pcap", "places to capture packets at: hosts as h1_1, ports of switches as s5-eth3 or s5:3, "
+              "both ends of links as link:s1-s7", repeatable=True, metavar="LIST", commands=(RUN, UP)),
+        _text("out", "output directory", default_text="a new one in results/", file=True, metavar="DIR",
+              commands=(RUN, FAILOVER)),
+        _text("out", "output directory; a sweep in it goes on", file=True, metavar="DIR", commands=(SWEEP,),
+              default_text="in results/, by name, hosts and link rate"),
+        _text("out", "output directory of the session: loads and drops of links over time, faults, and the "
+              "lines that ran", default_text="nothing is written", file=True, metavar="DIR", commands=(UP,)),
+    ),
+)
+# fmt: on
+
+
+def option_of(name: str, command: str) -> Option:
+    """Returns the declaration of a command's option."""
+    return next(option for option in OPTIONS if option.name == name and command in option.commands)
+
+
+@cache
+def option_names() -> frozenset[str]:
+    """Returns the names of all options, which parameters of families do not have on the command line."""
+    return frozenset(option.name for option in OPTIONS)
+
+
+def family_options(family: str) -> tuple[Option, ...]:
+    """Returns the parameters of a family as options; one named as another option is `--topology-NAME`."""
+    from topology.registry import FAMILIES
+
+    declared = []
+    for parameter in FAMILIES[family].parameters:
+        given = {entry.name: getattr(parameter, entry.name) for entry in fields(parameter)}
+        if parameter.name in option_names():
+            given["name"] = f"{TOPOLOGY}-{parameter.name}"
+        declared.append(Option(**given, table=TOPOLOGY, commands=_GRAPH, setting=parameter.key))
+    return tuple(declared)
+
+
+def options_of(command: str, family: str | None = None) -> tuple[Option, ...]:
+    """Returns the options of a command, those of a topology's family after its name.
+
+    Args:
+        command: name of the command, as `run`.
+        family: family of the topology; None for the options that all families have.
+    """
+    common = [option for option in OPTIONS if command in option.commands]
+    own = family_options(family) if family and common else ()
+    return (*common[:1], *own, *common[1:])

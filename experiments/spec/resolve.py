@@ -1,0 +1,297 @@
+"""Typed specifications of an experiment, made from its complete values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from emulation.capture import CapturePoint
+from experiments.spec.captures import parse_captures
+from experiments.spec.collective import CollectiveOptions, check_collective, parse_sizes
+from experiments.spec.experiment import Experiment
+from experiments.spec.experiment_file import kept_content
+from experiments.spec.fabric import FabricOptions, link_rate_bps
+from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions, with_time_for_repair
+from experiments.spec.flows import REPLAY as REPLAYED
+from experiments.spec.flows import FlowOptions, check_flows, flow_frame_bytes
+from experiments.spec.options import (
+    AUTO_RATE,
+    COLLECTIVE,
+    FAILOVER,
+    FLOWS,
+    KINDS,
+    MAX_SEED,
+    MOST_WARMUP_S,
+    PROGRAMS,
+    REPLAY,
+    RUN,
+    STEADY,
+    SWEEP,
+)
+from experiments.spec.programs import ProgramOptions, ProgramTraffic, check_programs, user_programs
+from experiments.spec.sweep import SweepOptions, parse_loads, parse_patterns, parse_routings
+from experiments.spec.traffic import (
+    TrafficOptions,
+    asked_faults,
+    check_repeatable,
+    check_traffic,
+    read_faults,
+)
+from experiments.spec.values import DEFAULT_RESULTS, dated_folder, plain_name
+from topology.errors import ParameterError, UsageError
+from topology.faults import CONTROLLER, parse_elements
+from topology.links import LinkSpec
+from traffic.workload.flows.flow_list import read_flows
+
+Made = TypeVar("Made")
+Values = Mapping[str, Any]  # of options
+RunTraffic = TrafficOptions | CollectiveOptions | FlowOptions | ProgramTraffic
+
+
+@dataclass(frozen=True)
+class Session:
+    """A fabric with a prompt, and the places at which packets are captured."""
+
+    fabric: FabricOptions
+    captures: tuple[CapturePoint, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One experiment: its fabric, traffic, programs of the user, replications and captures."""
+
+    fabric: FabricOptions
+    traffic: RunTraffic
+    programs: ProgramOptions
+    repeat: int
+    captures: tuple[CapturePoint, ...]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Experiments on one fabric: points, and the traffic of the first pattern at the highest load."""
+
+    fabric: FabricOptions
+    traffic: TrafficOptions
+    sweep: SweepOptions
+
+
+@dataclass(frozen=True)
+class Failovers:
+    """Failovers on one fabric."""
+
+    fabric: FabricOptions
+    failovers: FailoverSeriesOptions
+
+
+Specification = Session | Run | Sweep | Failovers
+
+
+def specification(experiment: Experiment) -> Specification:
+    """Returns the typed specifications of an experiment.
+
+    Args:
+        experiment: of the kind `run`, `sweep` or `failover`; any other kind is that of a session.
+
+    Raises:
+        UsageError: the options make no sense for this fabric, or a file that they name is wrong.
+        MachineError: the kernel does not have the congestion control of flows.
+    """
+    values = experiment.complete.values
+    if experiment.kind == SWEEP:
+        return _sweep(experiment, values)
+    fabric = fabric_options(experiment, values)
+    if experiment.kind == RUN:
+        return _run(experiment, values, fabric)
+    if fabric.calibrate:
+        raise UsageError(
+            f"--link-rate auto needs a run's traffic, which {experiment.kind} does not have; give a rate"
+        )
+    if experiment.kind == FAILOVER:
+        return Failovers(fabric, _failovers(values, fabric))
+    return Session(fabric, parse_captures(values.get("pcap", ()), fabric.topology, fabric.hosts))
+
+
+def default_folder(chosen: Specification) -> Path:
+    """Returns the output directory of an experiment that names none; that of a sweep goes on."""
+    fabric = chosen.fabric
+    family = (fabric.name, *fabric.params.values())
+    if isinstance(chosen, Sweep):
+        rate = AUTO_RATE if fabric.calibrate else f"{fabric.links.rate_bps / 1000:g}kbit"
+        return DEFAULT_RESULTS / plain_name("sweep", *family, fabric.hosts, rate)
+    words = ("failover", *family, fabric.routing)
+    if isinstance(chosen, Run):
+        words = (*family, fabric.routing, chosen.traffic.pattern, _volume(chosen))
+    return dated_folder(*words)
+
+
+def _volume(chosen: Run) -> str:
+    match chosen.traffic:
+        case CollectiveOptions(ranks=ranks):
+            return f"{ranks}"
+        case ProgramTraffic():
+            return f"{len(chosen.programs.programs)}"
+        case traffic:
+            return f"{traffic.load:g}" if traffic.load else "flows"
+
+
+def fabric_options(experiment: Experiment, values: Values) -> FabricOptions:
+    """Returns the specification of an experiment's fabric.
+
+    Args:
+        experiment: the experiment.
+        values: option -> value, complete.
+    """
+    links = LinkSpec(
+        link_rate_bps(values["link-rate"]),
+        values["queue"],
+        values["mtu"],
+        values.get("link-delay", 0.0),
+        values.get("link-loss", 0.0),
+    )
+    return _made(
+        FabricOptions,
+        values,
+        name=experiment.family,
+        params=experiment.params,
+        topology=experiment.topology,
+        links=links,
+        calibrate=values["link-rate"] == AUTO_RATE,
+        experiment=kept_content(experiment) if experiment.kind in KINDS else None,
+    )
+
+
+def packet_options(values: Values, fabric: FabricOptions) -> TrafficOptions:
+    """Returns the specification of packets on a fabric, checked.
+
+    Args:
+        values: option -> value, complete.
+        fabric: the fabric.
+
+    Raises:
+        UsageError: the fabric cannot carry the traffic.
+    """
+    steady, faults = values["warmup"] == STEADY, values.get("faults")
+    if steady and faults:
+        raise UsageError("--faults needs a known end of the traffic; give --warmup in seconds")
+    warmup_s = MOST_WARMUP_S if steady else values["warmup"]
+    end_s = warmup_s + values["duration"]
+    traffic = _made(
+        TrafficOptions,
+        values,
+        warmup_s=warmup_s,
+        duration_s=values["duration"],
+        steady=steady,
+        faults=read_faults(faults, fabric.topology, values["seed"], end_s),
+        faults_asked=asked_faults(faults),
+    )
+    check_traffic(traffic, fabric)
+    return traffic
+
+
+def _made(kind: type[Made], values: Values, **others: Any) -> Made:
+    """Returns a specification whose fields are options of the same names, except for some others."""
+    names = {
+        entry.name: entry.name.replace("_", "-")
+        for entry in fields(cast(Any, kind))
+        if entry.name not in others
+    }
+    return kind(**{name: values[option] for name, option in names.items() if option in values}, **others)
+
+
+def _run(experiment: Experiment, values: Values, fabric: FabricOptions) -> Run:
+    kind, topology, hosts = experiment.traffic_kind, fabric.topology, fabric.hosts
+    lines, file = values.get("exec", ()), values.get("exec-file")
+    if "exec-timeout" in values and not lines and file is None:
+        raise UsageError("--exec-timeout is for programs; give --exec or --exec-file, or leave it out")
+    programs = ProgramOptions(user_programs(lines, file, topology, hosts), values.get("exec-timeout", 300.0))
+    traffic: RunTraffic
+    if kind == PROGRAMS:
+        traffic = _program_traffic(values, fabric, programs)
+    elif kind in (FLOWS, REPLAY):
+        traffic = _flows(values, fabric)
+    elif kind == COLLECTIVE:
+        traffic = _collective(values, fabric)
+    else:
+        traffic = packet_options(values, fabric)
+    repeat = values.get("repeat", 1)
+    check_repeatable(repeat, traffic.faults)
+    return Run(fabric, traffic, programs, repeat, parse_captures(values.get("pcap", ()), topology, hosts))
+
+
+def _program_traffic(values: Values, fabric: FabricOptions, programs: ProgramOptions) -> ProgramTraffic:
+    if fabric.calibrate:
+        raise UsageError("--link-rate auto needs generated traffic; give a rate, or --pattern or --load")
+    check_programs(programs.programs)
+    faults = read_faults(values.get("faults"), fabric.topology, values["seed"], programs.timeout_s)
+    return ProgramTraffic(flow_frame_bytes(fabric), values["seed"], faults)
+
+
+def _collective(values: Values, fabric: FabricOptions) -> CollectiveOptions:
+    sizes, seed = parse_sizes(values["message-bytes"]), values["seed"]
+    faults = read_faults(values.get("faults"), fabric.topology, seed, math.inf)
+    collective = _made(CollectiveOptions, values, message_bytes=sizes, faults=faults)
+    check_collective(collective, fabric)
+    return collective
+
+
+def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
+    file = values.get("flow-file")
+    if file is not None and "flow-sizes" in values:
+        raise UsageError("--flow-sizes and --flow-file exclude each other; give one of them")
+    if file is None:
+        if values["warmup"] == STEADY:
+            raise ParameterError(f"warmup of flows must be seconds, got {STEADY!r}")
+        warmup_s, duration_s = values["warmup"], values["duration"]
+    else:
+        last_ns = int(read_flows(file, fabric.topology, fabric.hosts).time_ns[-1])
+        warmup_s, duration_s = 0.0, max(1.0, math.ceil(last_ns / 1e9 + 1e-3))
+    end_s = warmup_s + duration_s + values["drain"]
+    flows = _made(
+        FlowOptions,
+        {
+            **dict.fromkeys(("load", "flow-sizes", "flow-size-limit", "flow-file")),
+            "pattern": REPLAYED,
+            **values,
+        },
+        warmup_s=warmup_s,
+        duration_s=duration_s,
+        drain_s=values["drain"],
+        frame_bytes=flow_frame_bytes(fabric),
+        faults=read_faults(values.get("faults"), fabric.topology, values["seed"], end_s),
+        faults_asked=asked_faults(values.get("faults")),
+    )
+    check_flows(flows, fabric)
+    return flows
+
+
+def _sweep(experiment: Experiment, values: Values) -> Sweep:
+    """Returns a sweep with the traffic of its first pattern at the highest load; checks all patterns."""
+    sweep = SweepOptions(
+        parse_routings(values["routings"]),
+        parse_patterns(values["patterns"]),
+        parse_loads(values["loads"]),
+        values["repeat"],
+    )
+    fabric = fabric_options(experiment, {**values, "routing": sweep.routings[0]})
+    load = sweep.loads[-1]
+    traffic = [packet_options({**values, "pattern": name, "load": load}, fabric) for name in sweep.patterns]
+    check_repeatable(sweep.repeat, traffic[0].faults)
+    return Sweep(fabric, traffic[0], sweep)
+
+
+def _failovers(values: Values, fabric: FabricOptions) -> FailoverSeriesOptions:
+    fail, repeat, first = values.get("fail"), values["repeat"], values["seed"]
+    if first + repeat - 1 > MAX_SEED:
+        raise ParameterError(f"seeds of all failovers must be at most {MAX_SEED}, got {first + repeat - 1}")
+    repetitions = []
+    for seed in range(first, first + repeat):
+        elements = () if fail is None else parse_elements(fail, fabric.topology, seed)
+        if CONTROLLER in elements:
+            raise UsageError("--fail must be links and switches, got controller; --kill-controller kills it")
+        options = FailoverOptions(elements, values["kill-controller"], seed=seed)
+        repetitions.append(with_time_for_repair(options, repeated=repeat > 1))
+    return FailoverSeriesOptions(fail, tuple(repetitions))

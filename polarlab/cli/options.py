@@ -1,0 +1,311 @@
+"""Options on the command line: added to a parser, and read as an experiment, from their declarations."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.spec.experiment import Experiment
+from experiments.spec.option import Given, Option, at
+from experiments.spec.options import (
+    FAILOVER,
+    KINDS,
+    OPTIONS,
+    RUN,
+    SWEEP,
+    TABLES,
+    TOPOLOGY,
+    UP,
+    family_options,
+    options_of,
+)
+from experiments.spec.values import dated_folder
+from topology.errors import UsageError
+from topology.registry import FAMILIES
+
+_LISTS, _RESULTS = ("patterns", "routings"), ("plot", "report", "compare")
+_WITH_JSON = (
+    *("topology", "verify", "predict", "explain", "rules", *KINDS),
+    *(*_LISTS, *_RESULTS, "doctor", "clean"),
+)
+_FILE = ".toml"
+Base = Experiment | UsageError | None
+
+
+def _own(name: str, commands: Sequence[str], text: str, **more: Any) -> Option:
+    if more.get("type") is bool:
+        more["default"] = False
+    return Option(**{"name": name, "type": str, "help": text, "commands": commands, **more})
+
+
+def _place(name: str, commands: Sequence[str], text: str, **more: Any) -> Option:
+    return _own(name, commands, text, positional=True, required=True, **more)
+
+
+# Options of commands that are not part of an experiment.
+# fmt: off
+OWN: tuple[Option, ...] = (
+    _place("demonstration", (FAILOVER,), "the demonstration", choices=lambda: (FAILOVER,), metavar=FAILOVER),
+    _place("results", ("plot", "report"), "directory of a run, a sweep or a failover", file=True,
+           metavar="RESULTS"),
+    _place("runs", ("compare",), "directory of a run, a sweep or a failover", file=True, repeatable=True,
+           metavar="RUN"),
+    _place("switch", ("rules",), "switch, as s3", metavar="switch"),
+    _place("switch", ("explain",), "source switch, as s3", metavar="switch"),
+    _place("other", ("explain",), "destination switch, as s17", metavar="other"),
+    _own("failures", ("verify",), "failures, one at a time", default="none",
+         choices=at("polarlab.api:FAILURES")),
+    _own("without", ("rules",), "failed links and switches, as link:s1-s7,switch:s4", metavar="ELEMENTS"),
+    _own("list", ("topology",), "list of families, with parameters and example", type=bool),
+    _own("designs", ("topology",), "list of all polarstars of a --radix, by size", type=bool),
+    _own("export", ("topology",), "new file of the graph", metavar="FORMAT FILE", file=True,
+         known=at("experiments.theory.export:FORMATS")),
+    _own("figure", ("topology",), "new figure of the graph, .png or .svg", file=True),
+    _own("figure", ("compare",), "new figure of all, .png or .svg", file=True),
+    _own("exec", (UP,), "line for the prompt, several in their order until one fails (exit status 1), unless "
+         "it ends in `|| true`", default_text="an open prompt, or the lines of standard input", metavar="CMD",
+         repeatable=True),
+    _own("out", ("report",), "new file of the page", default_text="report.html in RESULTS", file=True),
+    _own("again", KINDS, "results that are measured again, as their manifest says; other options change it",
+         file=True, metavar="DIR"),
+    _own("print-config", KINDS, "experiment as a file, on standard output; nothing is run", type=bool),
+    _own("strict", (RUN, SWEEP), "exit status 1 if a result is not valid", type=bool),
+    _own("json", _WITH_JSON, "one JSON object on standard output", type=bool),
+)
+# fmt: on
+
+
+def option_records() -> list[dict[str, Any]]:
+    """Returns all options for a reference page: name, table, type, domain, default, help and commands.
+
+    A parameter of a family has the family, every other option an empty text in its place.
+    """
+    declared = [("", option) for option in (*OPTIONS, *OWN)]
+    declared += [(family, option) for family in FAMILIES for option in family_options(family)]
+    names = {FAILOVER: "demo failover"}
+    return [
+        {
+            "family": family,
+            "name": option.name if option.positional else f"--{option.name}",
+            "table": option.table,
+            "type": option.type.__name__,
+            "unit": option.unit,
+            "domain": option.domain,
+            "default": option.default_in_words,
+            "help": option.help,
+            "commands": [names.get(command, command) for command in sorted(option.commands)],
+            "traffic": sorted(option.kinds),
+        }
+        for family, option in declared
+    ]
+
+
+def options_of_command(command: str) -> list[Option]:
+    """Returns all options of a command but for the parameters of families, those by their places first."""
+    declared = [*options_of(command), *(option for option in OWN if command in option.commands)]
+    return sorted(declared, key=lambda option: (not option.positional, option.name != "demonstration"))
+
+
+def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[str]) -> Base:
+    """Adds the options of a command, and the parameters of the family that it names, or of all families.
+
+    Args:
+        parser: the command's parser.
+        command: name of the command, as the declarations have it.
+        words: words of the command line that follow the command; none where only its help is wanted.
+
+    Returns:
+        The experiment that the words begin with: of a file, or of results that are measured again. If these
+        are not an experiment of this command, the error, to be raised when the options are read.
+    """
+    groups: dict[str, argparse._ArgumentGroup] = {}
+
+    def group_of(table: str) -> argparse._ActionsContainer:
+        if not table:
+            return parser
+        if table not in groups:
+            groups[table] = parser.add_argument_group(*TABLES[table])
+        return groups[table]
+
+    options = options_of_command(command)
+    if not any(option.name == TOPOLOGY for option in options):
+        for option in options:
+            _add(parser, option, command)
+        return None
+    optional_name = command in ("topology", FAILOVER) or any(
+        word.split("=")[0] == "--again" for word in words
+    )
+    for option in filter(lambda option: option.positional, options):
+        _add(parser, option, command, optional=optional_name and option.name == TOPOLOGY)
+    flags = {name for o in options if o.type is bool for name in (f"--{o.name}", f"--no-{o.name}")}
+    base: Base
+    try:
+        base = _base(command, words, flags)
+    except UsageError as error:
+        base = error
+    named = [word for word in _places(words, flags) if word in FAMILIES]
+    family = base.family if isinstance(base, Experiment) else next(iter(named), None)
+    _add_parameters(group_of(TOPOLOGY), family, command)
+    for option in filter(lambda option: not option.positional, options):
+        _add(group_of(option.table), option, command)
+    return base
+
+
+def _add_parameters(group: argparse._ActionsContainer, family: str | None, command: str) -> None:
+    """Adds the parameters of a family, and those of others hidden, or those of all families."""
+    meanings: dict[str, dict[str, Option]] = {}
+    for name in FAMILIES:
+        for option in family_options(name):
+            meanings.setdefault(option.name, {})[name] = option
+    for entries in meanings.values():
+        if family is None:
+            texts: dict[str, list[str]] = {}
+            for name, option in entries.items():
+                texts.setdefault(option.described, []).append(name)
+            text = "; ".join(f"{meaning} ({', '.join(names)})" for meaning, names in texts.items())
+        else:
+            text = entries[family].described if family in entries else argparse.SUPPRESS
+        option = entries.get(family or "", next(iter(entries.values())))
+        _add(group, option, command, text=text)
+
+
+def _add(
+    group: argparse._ActionsContainer, option: Option, command: str, *, text: str = "", optional: bool = False
+) -> None:
+    """Adds an option to a parser or a group of it; its text is read later, by its declaration."""
+    more: dict[str, Any] = {"dest": option.key, "default": argparse.SUPPRESS}
+    more["help"] = (
+        (text or option.help_in(command)).replace("%", "%%").replace("==%%SUPPRESS%%==", argparse.SUPPRESS)
+    )
+    if option.type is bool:
+        more["action"] = argparse.BooleanOptionalAction if option.table else "store_true"
+    else:
+        metavar = option.metavar or _metavar(option)
+        more["metavar"] = tuple(metavar.split()) if " " in metavar else metavar
+        if " " in metavar:
+            more["nargs"] = 2
+        elif option.repeatable:
+            more |= {"nargs": "+"} if option.positional else {"action": "append"}
+        elif optional:
+            more["nargs"] = "?"
+    if option.positional:
+        more.pop("dest")
+    action = group.add_argument(option.key if option.positional else f"--{option.name}", **more)
+    setattr(action, "completer", _completer(option))  # noqa: B010  (argcomplete's own attribute)
+
+
+def _metavar(option: Option) -> str:
+    """Returns the name of an option's value in usage lines, by its type."""
+    if option.file:
+        return "FILE"
+    if option.listed or option.choices or option.known or option.type is str:
+        return "LIST" if option.listed else option.key.upper()
+    return option.unit.upper() or ("N" if option.type is int else "FRACTION")
+
+
+def _completer(option: Option) -> Callable[..., list[str]]:
+    def complete(prefix: str, **_more: Any) -> list[str]:
+        from argcomplete import FilesCompleter
+
+        before = prefix[: prefix.rfind(",") + 1] if option.listed else ""
+        files = option.file or option.name == TOPOLOGY
+        return [before + name for name in option.names()] + (FilesCompleter()(prefix) if files else [])
+
+    return complete
+
+
+def _places(words: Sequence[str], flags: Iterable[str]) -> list[str]:
+    """Returns the words of a command line that are neither options nor their values."""
+    pairs = zip(["", *words], words, strict=False)
+    return [
+        word
+        for before, word in pairs
+        if not word.startswith("-") and (not before.startswith("-") or "=" in before or before in flags)
+    ]
+
+
+def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experiment | None:
+    """Returns the experiment of the file or of the results that a command line names; None of neither."""
+    file = next((word for word in _places(words, flags) if word.endswith(_FILE)), None)
+    again = _again_folder(words)
+    if file is None and again is None:
+        return None
+    if again is not None:
+        from experiments.results.again import experiment_again
+
+        experiment, use = experiment_again(Path(again)), f"--again {again}"
+    else:
+        assert file is not None
+        experiment, use = Experiment.from_toml(file), file
+    if command in KINDS and experiment.kind != command:
+        other = "demo failover" if experiment.kind == FAILOVER else experiment.kind
+        raise UsageError(
+            f"{again or file} must be a {command}, got a {experiment.kind}; use `polarlab {other} {use}`"
+        )
+    experiment = experiment.overridden({}, command)
+    if again is not None and command == SWEEP:  # whose default goes on with the measured points
+        experiment = experiment.overridden({"out": str(dated_folder(Path(again).name, "again"))})
+    return experiment
+
+
+def _again_folder(words: Sequence[str]) -> str | None:
+    """Returns the value of --again; None without it."""
+    for word, following in zip(words, [*words[1:], None], strict=False):
+        if word == "--again":
+            return following
+        if word.startswith("--again="):
+            return word.partition("=")[2]
+    return None
+
+
+def read_options(arguments: argparse.Namespace, command: str, base: Base) -> None:
+    """Reads the options of a command line by their declarations, in place, and adds its `experiment`.
+
+    Args:
+        arguments: the parsed words; options that were not given get their defaults.
+        command: name of the command, as the declarations have it.
+        base: experiment whose values hold where the command line has none; an error is raised.
+
+    Raises:
+        UsageError: an option is outside its domain, or options contradict each other.
+    """
+    for option in filter(lambda option: command in option.commands, OWN):
+        setattr(arguments, option.key, _own_value(option, getattr(arguments, option.key, None)))
+    declared = {option.name: option for option in options_of(command)}
+    if TOPOLOGY not in declared:
+        return
+    if isinstance(base, UsageError):
+        raise base
+    given = dict(vars(arguments))
+    name = given.pop(TOPOLOGY, None)
+    if name is not None and base is None:
+        given[TOPOLOGY] = name
+    elif name is not None and getattr(arguments, "again", None):
+        raise UsageError(f"--again has a topology, that of its results; leave {name} out")
+    family = base.family if base else str(given.get(TOPOLOGY, "polarfly" if command == FAILOVER else ""))
+    families = [family] if family in FAMILIES else []
+    declared |= {option.name: option for one in families for option in family_options(one)}
+    foreign = {option.name for one in FAMILIES for option in family_options(one)}
+    values: dict[str, Given] = {}
+    for option_name in {**declared, **dict.fromkeys(foreign)}:
+        value = given.get(option_name.replace("-", "_"))
+        if value is not None:
+            known = declared.get(option_name)
+            values[option_name] = known.read(value) if known and isinstance(value, str) else value
+    if not (base or TOPOLOGY in values or command != "topology"):
+        arguments.experiment = None
+    else:
+        arguments.experiment = base.overridden(values) if base else Experiment(command, values)
+
+
+def _own_value(option: Option, value: Any) -> Any:
+    """Returns the value of an option that is not part of an experiment; files as paths."""
+    if value is None:
+        return False if option.type is bool else [] if option.repeatable else option.default
+    if isinstance(value, list):
+        return [Path(word) if option.file and option.repeatable else word for word in value]
+    if isinstance(value, str):
+        return Path(value) if option.file else option.read(value)
+    return value

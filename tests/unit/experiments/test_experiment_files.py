@@ -1,0 +1,236 @@
+"""Experiments as files: what a command line means is written, and read back as the same experiment."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from command_line import fails
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from experiments.spec.experiment import Experiment
+from experiments.spec.options import FAILOVER, RUN, SWEEP, TRAFFIC_KINDS, options_of
+from polarlab.cli.main import main
+from polarlab.cli.parser import parse
+from topology.errors import UsageError
+from topology.exit_status import Status
+
+ROOT = Path(__file__).parents[3]
+HEAD = 'version = 1\nkind = "run"\n'
+ER2 = '[topology]\nname = "polarfly"\nq = 2\n'
+# Values of options whose domain no bound says.
+TEXTS = {
+    "link-rate": ["2Mbit", "500kbit", "10Mbit"],
+    "routing": ["min", "valiant"],
+    "pattern": ["uniform", "tornado", "perm1hop:7"],
+    "placement": ["linear", "random:3"],
+    "message-bytes": ["4096", "64KiB,4k"],
+    "faults": ["mtbf:links=30s,mttr=1s"],
+    "flow-sizes": ["fixed:10000", "web-search"],
+    "tcp": ["cubic", "reno"],
+    "exec": ["h1_1 true", "h2_1 echo \"a\\b\" 'ü' # no comment"],
+    "routings": ["min", "min,valiant"],
+    "patterns": ["uniform", "uniform,tornado"],
+    "loads": ["0.1,0.5", "0.1:0.3:0.1"],
+    "fail": ["link:s1-s5", "random-link,switch:s2"],
+    "pcap": ["h1_1", "h2_1,link:s1-s3"],
+    "out": ["some folder/here"],
+}
+
+
+def values_of(option, kind):
+    """A strategy for the values of an option."""
+    if option.name in TEXTS:
+        values = st.sampled_from(TEXTS[option.name])
+        return st.lists(values, min_size=1, max_size=2).map(tuple) if option.repeatable else values
+    if option.choices:
+        return st.sampled_from(list(option.choices()))
+    if option.type is bool:
+        return st.booleans()
+    least = option.least if math.isfinite(option.least) else 0
+    most = min(option.most, 1e6)
+    if option.type is int:
+        return st.integers(int(least), int(most))
+    numbers = st.floats(least, most, exclude_min=option.above is not None)
+    return numbers if option.above is None else numbers.filter(lambda value: value > option.above)
+
+
+@st.composite
+def command_lines(draw):
+    """The words of an experiment's command line, with any options that go together."""
+    kind = draw(st.sampled_from([RUN, SWEEP, FAILOVER]))
+    traffic = draw(st.sampled_from([*TRAFFIC_KINDS])) if kind == RUN else "packets"
+    must = {
+        "packets": [],
+        "collective": ["--pattern", draw(st.sampled_from(["allreduce", "allreduce:ring", "all-to-all"]))],
+        "flows": ["--flow-sizes", "web-search"],
+        "replay": ["--flow-file", "flows.csv"],
+        "programs": ["--exec", "h1_1 true"],
+    }[traffic]
+    skipped = {"topology", "flow-file", "exec-file", "flow-sizes", *(word[2:] for word in must)}
+    skipped |= {"exec"} if traffic == "packets" else set()
+    skipped |= {"pattern", "load"} if traffic == "programs" else set()
+    words = ["demo", "failover"] if kind == FAILOVER else [kind]
+    words += ["polarfly", "--q", str(draw(st.sampled_from([2, 3]))), *must]
+    for option in options_of(kind):
+        applies = not option.kinds or traffic in option.kinds
+        alone = option.name == "exec-timeout" and traffic != "programs"
+        if option.name in skipped or not applies or alone or not draw(st.booleans()):
+            continue
+        value = draw(values_of(option, kind))
+        if option.type is bool:
+            words.append(f"--{option.name}" if value else f"--no-{option.name}")
+            continue
+        for text in value if isinstance(value, tuple) else (value,):
+            words.append(f"--{option.name}={text}")
+    return words
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=command_lines())
+def test_what_a_command_line_means_is_read_back_identically(tmp_path, words):
+    experiment = parse(words).experiment
+    written = experiment.complete.to_toml()
+    path = tmp_path / "experiment.toml"
+    path.write_text(written)
+    read = Experiment.from_toml(path)
+    assert read.to_toml() == written
+    assert read.complete.to_toml() == written  # it is complete
+    if "flow-file" not in read.values:
+        assert read == experiment.complete
+    command = ["demo", "failover"] if read.kind == FAILOVER else [read.kind]
+    assert parse([*command, str(path)]).experiment == read
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run polarfly --q 2",
+        "run graph --from examples/torus-3x3.edges --load 0.5",
+        "run polarfly --q 2 --pattern allreduce",
+        "run polarfly --q 2 --link-rate 10Mbit --flow-sizes web-search",
+        "sweep polarfly --q 2 --loads 0.5",
+        "demo failover --fail random-link",
+    ],
+)
+def test_print_config_prints_a_complete_file_and_runs_nothing(capsys, tmp_path, words):
+    assert main([*words.split(), "--print-config"]) == Status.DONE
+    written = capsys.readouterr().out
+    path = tmp_path / "experiment.toml"
+    path.write_text(written)
+    command = words.split()[: 2 if words.startswith("demo") else 1]
+    assert main([*command, str(path), "--print-config"]) == Status.DONE
+    assert capsys.readouterr().out == written
+    first, again = parse(words.split()).experiment.resolve(), Experiment.from_toml(path).resolve()
+    if "--from" not in words:  # whose file has its full path
+        same = {"topology": again.fabric.topology}  # graphs have no equality of their own
+        assert replace(first, fabric=replace(first.fabric, **same)) == again
+
+
+def test_print_config_of_what_cannot_be_run_says_so(capsys):
+    words = "run polarfly --q 2 --pattern allreduce --ranks 9 --print-config"
+    assert "2 to 7" in fails(capsys, words, Status.USAGE)
+
+
+def run_of(tmp_path, text, name="experiment.toml"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_options_on_the_command_line_win_over_the_file(tmp_path):
+    path = run_of(tmp_path, f"{HEAD}{ER2}[traffic]\nload = 0.2\nseed = 5\n")
+    chosen = parse(["run", str(path), "--load", "0.4", "--q", "3"]).experiment
+    assert chosen.values == {"topology": "polarfly", "q": 3, "load": 0.4, "seed": 5}
+    assert parse(["run", "--load", "0.4", str(path)]).experiment.values["load"] == 0.4
+
+
+def test_values_of_the_file_that_no_longer_apply_are_left_out(tmp_path):
+    path = run_of(tmp_path, f'{HEAD}{ER2}[traffic]\nload = 0.2\nduration = 3\narrivals = "constant"\n')
+    chosen = parse(["run", str(path), "--pattern", "allreduce"]).experiment
+    assert chosen.values == {"topology": "polarfly", "q": 2, "pattern": "allreduce:ring"}
+
+
+def test_a_switch_of_the_file_can_be_switched_back(tmp_path):
+    path = run_of(tmp_path, 'version = 1\nkind = "failover"\n[failover]\nkill-controller = true\n')
+    assert parse(["demo", "failover", str(path)]).experiment.values["kill-controller"] is True
+    words = ["demo", "failover", str(path), "--no-kill-controller"]
+    assert parse(words).experiment.values["kill-controller"] is False
+
+
+def test_other_commands_take_what_they_know_from_a_file(tmp_path, capsys):
+    path = run_of(tmp_path, f'{HEAD}{ER2}[fabric]\nhosts = 2\nrouting = "valiant"\n[traffic]\nload = 0.2\n')
+    assert main(["verify", str(path), "--json"]) == Status.DONE
+    assert '"routing": "valiant"' in capsys.readouterr().out
+    assert main(["topology", str(path), "--json"]) == Status.DONE
+    assert '"endpoints": 14' in capsys.readouterr().out
+    assert parse(["up", str(path)]).experiment.resolve().fabric.hosts == 2
+
+
+def test_input_files_are_relative_to_the_folder_of_the_file(tmp_path, monkeypatch):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "pair.edges").write_text("a b\n")
+    (tmp_path / "inner" / "demand.csv").write_text("source,destination,share\nh1_1,h2_1,1\n")
+    text = f'{HEAD}[topology]\nname = "graph"\nfrom = "pair.edges"\n'
+    text += '[traffic]\npattern = "matrix:demand.csv"\n'
+    run_of(tmp_path / "inner", text + '[output]\nout = "results/pair"\n')
+    monkeypatch.chdir(tmp_path)
+    chosen = Experiment.from_toml("inner/experiment.toml")
+    assert chosen.topology.routers == 2
+    assert chosen.values["pattern"] == "matrix:inner/demand.csv"
+    assert chosen.out == Path("results/pair")
+    assert f'from = "{tmp_path}/inner/pair.edges"' in chosen.to_toml()
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (f"{HEAD}{ER2}[traffic]\nloda = 0.3\n", "[traffic] 'loda' 'load'"),
+        (f"{HEAD}{ER2}[traffic]\nqueue = 3\n", "'queue' belongs [fabric]"),
+        (f"{HEAD}{ER2}[trafficc]\nload = 0.3\n", "[trafficc] 'traffic'"),
+        (f"{HEAD}{ER2}[sweep]\nloads = 0.3\n", "tables run [sweep]"),
+        (f"{HEAD}{ER2}[traffic]\nload = 2\n", "[traffic] load over 0 at most 1 2"),
+        (f'{HEAD}{ER2}[traffic]\nload = "much"\n', "load 'much'"),
+        (f"{HEAD}{ER2}[traffic]\nload = [0.1, 0.2]\n", "load one value"),
+        (f"{HEAD}{ER2}[traffic]\nduration = 2024-01-01\n", "duration 0.1 86400"),
+        (f"{HEAD}{ER2}[fabric]\nhosts = true\n", "hosts 1 254"),
+        (f"{HEAD}{ER2}[fabric]\nqueue = 1.5\n", "queue 100000 1.5"),
+        (f'{HEAD}{ER2}[traffic]\npattern = "allreduce"\nload = 0.3\n', "--load collectives"),
+        (f"{HEAD}{ER2}[collective]\nranks = 3\n", "--ranks collectives"),
+        (f"{HEAD}{ER2}radix = 3\n", "[topology] 'radix' name q"),
+        (f'{HEAD}[topology]\nname = "polarfli"\nq = 2\n', "'polarfli'"),
+        (f"{HEAD}[topology]\nq = 2\n", "name"),
+        (f"{HEAD}", "topology"),
+        (f"{HEAD}fabric = 3\n", "fabric table"),
+        (f"{HEAD}{ER2}[traffic]\nload = 0.3\nload = 0.4\n", "TOML line"),
+        (f"{HEAD}{ER2}[traffic\n", "TOML line"),
+        ('version = 2\nkind = "run"\n', "version 1 2"),
+        ('kind = "run"\n', "version 1 none"),
+        ('version = 1\nkind = "runx"\n', "kind run 'runx'"),
+        ('version = 1\nkind = "sweep"\n' + ER2, "sweep run polarlab"),
+    ],
+)
+def test_a_wrong_file_is_told_in_one_line_with_its_name_and_key(capsys, tmp_path, text, named):
+    path = run_of(tmp_path, text)
+    line = fails(capsys, ["run", str(path)], Status.USAGE)
+    assert str(path) in line
+    missing = [word for word in named.split() if word not in line]
+    assert not missing, line
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe", "folder"])
+def test_a_file_that_cannot_be_read_is_told_in_one_line(capsys, tmp_path, content):
+    path = tmp_path / "experiment.toml"
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content)
+    assert str(path) in fails(capsys, ["run", str(path)], Status.USAGE)
+
+
+def test_a_name_that_toml_cannot_hold_is_refused(tmp_path):
+    path = tmp_path / "caf\udce9.edges"
+    path.write_text("a b\n")
+    with pytest.raises(UsageError, match="UTF-8"):
+        Experiment("run", {"topology": "graph", "from_": path}).to_toml()
