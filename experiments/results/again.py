@@ -1,0 +1,123 @@
+"""Experiments of results, to be measured again: as their manifests say, with what was settled on the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY
+from experiments.spec.experiment import Experiment, traffic_kind
+from experiments.spec.experiment_file import experiment_of
+from experiments.spec.option import Option
+from experiments.spec.options import (
+    AUTO_RATE,
+    FAILOVER,
+    RUN,
+    STEADY,
+    SWEEP,
+    TOPOLOGY,
+    options_of,
+)
+from experiments.spec.programs import NOT_GENERATED, SESSION
+from topology.errors import ParameterError, UsageError
+from topology.registry import family
+
+
+def experiment_again(folder: Path) -> Experiment:
+    """Returns the experiment of a folder of results, so that it is measured again as it was.
+
+    The rate that `--link-rate auto` found and the time at which `--warmup steady` began the window (of
+    several runs the latest) stand in their places, and the schedule of faults that the folder holds in that
+    of the file that it was read from.
+
+    Args:
+        folder: folder of a run, a sweep or a failover.
+
+    Raises:
+        UsageError: the folder does not hold the results of an experiment.
+    """
+    path = folder / MANIFEST
+    content = _read(path)
+    if "experiment" in content:
+        experiment = experiment_of(content["experiment"], str(path), folder)
+    else:
+        experiment = _from_settings(content, path)
+    values: dict[str, Any] = {}
+    if experiment.values.get("link-rate") == AUTO_RATE:
+        values["link-rate"] = _rate_text(content["link_rate_bps"])
+    if experiment.values.get("warmup") == STEADY:
+        values["warmup"] = _settled_s(folder)
+    if "faults" in experiment.values and (folder / FAULTS).exists():
+        values["faults"] = str(folder / FAULTS)
+    return experiment.overridden(values)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text())
+    except OSError as error:
+        raise ParameterError(f"{path.parent} does not hold results: {path.name}: {error.strerror}") from None
+    except ValueError:  # of JSON and of UTF-8
+        raise ParameterError(f"{path} is damaged or not of PolarLab") from None
+    if not isinstance(content, dict) or "name" not in content:
+        raise ParameterError(f"{path} is damaged or not of PolarLab")
+    return content
+
+
+def _rate_text(rate_bps: int) -> str:
+    return f"{rate_bps / 1000:.15g}kbit"
+
+
+def _settled_s(folder: Path) -> float:
+    """Returns the time at which the measured windows of a folder's summaries had all begun."""
+    paths = [folder / SUMMARY, *folder.glob(f"*/{SUMMARY}"), *folder.glob("points/*.json")]
+    summaries = [json.loads(path.read_text()) for path in paths if path.exists()]
+    begun = [summary["warmup_s"] for summary in summaries if "warmup_s" in summary]
+    if not begun:
+        raise ParameterError(f"{folder} must hold a complete result to tell when its window began")
+    return float(max(begun))
+
+
+def _from_settings(content: Mapping[str, Any], path: Path) -> Experiment:
+    """Returns the experiment of a manifest from before manifests held it, by its settings."""
+    settings = {**content, **content.get("traffic", {}), **content.get("sweep", {})}
+    kind = SWEEP if "sweep" in content else FAILOVER if "fail_s" in settings else RUN
+    pattern = settings.get("pattern")
+    if pattern == SESSION:
+        raise UsageError(f"{path.parent} is a session at the prompt, which cannot be measured again")
+    try:
+        family(str(content["name"]))
+        values = {TOPOLOGY: content["name"]}
+        declared = options_of(kind, str(content["name"]))
+        for option in declared:
+            value = _setting(option, settings)
+            if value is not None:
+                values[option.name] = value
+        if pattern in NOT_GENERATED or "flow-file" in values:
+            values = {name: value for name, value in values.items() if name not in ("pattern", "load")}
+        kinds = {option.name: option.kinds for option in declared}
+        traffic = traffic_kind(kind, values)
+        applying = {n: v for n, v in values.items() if not kinds.get(n) or traffic in kinds[n]}
+        return Experiment(kind, applying)
+    except UsageError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _setting(option: Option, settings: Mapping[str, Any]) -> Any:
+    """Returns the value of an option among the settings of results; None where they do not have it."""
+    value = settings.get("params", {}).get(option.setting) if option.table == TOPOLOGY else None
+    if option.name == TOPOLOGY:
+        return settings["name"]
+    if value is None and option.table != TOPOLOGY:
+        value = settings.get(option.setting or option.key)
+    if option.name == "link-rate":
+        return _rate_text(settings["link_rate_bps"])
+    if option.name == "warmup" and settings.get("steady"):
+        return STEADY
+    if option.name == "faults":
+        return settings.get("faults_asked") or (FAULTS if value else None)
+    if option.name == "fail":
+        return value or ",".join(settings.get("elements") or ()) or None
+    return value

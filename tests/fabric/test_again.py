@@ -1,0 +1,138 @@
+"""Experiments from files, and `--again`: the same configuration offers the same packets."""
+
+import csv
+import json
+from collections import Counter
+
+import pytest
+from conftest import POLARLAB, completed, polarlab
+from documents import ROOT, blocks, command_lines
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+FABRIC = ["polarfly", "--q", "2", "--link-rate", "1Mbit"]
+SHORT = ["--warmup", "0.5", "--duration", "1"]
+# Entries of a manifest that are of its own time.
+OF_THEIR_TIME = {"started", "machine"}
+
+
+PAGE = blocks(ROOT / "docs" / "experiments.md")
+
+
+def test_every_command_of_the_page_succeeds(tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for line in (line for block in PAGE if block.kind == "sh" for line in command_lines(block)):
+        command = line.replace("sudo ", "").replace(".venv/bin/polarlab", POLARLAB)
+        done = completed(["bash", "-c", command], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+def rows(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def manifest(folder):
+    content = json.loads((folder / "manifest.json").read_text())
+    return {name: value for name, value in content.items() if name not in OF_THEIR_TIME}
+
+
+def sent_bytes(folder):
+    """The bytes that each host sent in a whole run."""
+    sent = Counter()
+    for row in rows(folder / "throughput.csv"):
+        sent[row["host"]] += int(row["tx_bytes"])
+    return sent
+
+
+def measured_twice(tmp_path, command, *words, statuses=(0,)):
+    """Runs an experiment, and runs it again from its results; returns both folders."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    for arguments in ([*words, "--out", str(first)], ["--again", str(first), "--out", str(second)]):
+        done = polarlab(*command, *arguments, "--json")
+        assert done.returncode in statuses, done.stderr
+    return first, second
+
+
+@pytest.mark.tried_again
+def test_packets_and_faults_whose_file_is_gone(tmp_path):
+    faults = tmp_path / "schedule.txt"
+    faults.write_text("0.6 fail link:s1-s5\n1 restore link:s1-s5\n")
+    file = tmp_path / "experiment.toml"
+    words = [*FABRIC, *SHORT, "--pattern", "random-permutation", "--seed", "7", "--faults", str(faults)]
+    file.write_text(polarlab("run", *words, "--print-config").stdout)
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert polarlab("run", str(file), "--out", str(first)).returncode == 0
+    faults.unlink()
+    done = polarlab("run", "--again", str(first), "--out", str(second))
+    assert done.returncode == 0, done.stderr
+    assert sent_bytes(first) == sent_bytes(second)
+    assert sum(sent_bytes(first).values()) > 100_000
+    one, other = manifest(first), manifest(second)
+    for kept in (one, other):
+        kept["experiment"]["traffic"].pop("faults")
+    assert one == other
+    assert (first / "faults.txt").read_text() == (second / "faults.txt").read_text()
+
+
+@pytest.mark.tried_again
+def test_a_window_that_was_settled_stays_where_it_was(tmp_path):
+    first, second = measured_twice(tmp_path, ["run"], *FABRIC, "--warmup", "steady", "--duration", "1")
+    assert manifest(first)["experiment"]["traffic"]["warmup"] == "steady"
+    begun_s = json.loads((first / "summary.json").read_text())["warmup_s"]
+    assert manifest(second)["experiment"]["traffic"]["warmup"] == begun_s
+    assert manifest(second)["traffic"]["warmup_s"] == begun_s
+
+
+@pytest.mark.tried_again
+def test_a_collective(tmp_path):
+    words = ["--pattern", "allreduce", "--ranks", "4", "--message-bytes", "4KiB", "--iterations", "2"]
+    first, second = measured_twice(tmp_path, ["run"], *FABRIC, *words, "--placement", "random")
+    assert manifest(first) == manifest(second)
+    told = [json.loads((folder / "summary.json").read_text())["collective"] for folder in (first, second)]
+    assert told[0]["algorithm"] == told[1]["algorithm"] == "ring"
+    assert [size["message_bytes"] for size in told[0]["sizes"]] == [4096]
+
+
+@pytest.mark.tried_again
+def test_flows(tmp_path):
+    words = ["--flow-sizes", "fixed:20000", "--warmup", "0", "--duration", "1", "--drain", "3"]
+    first, second = measured_twice(tmp_path, ["run"], *FABRIC, *words)
+    assert manifest(first) == manifest(second)
+    names = ("source", "destination", "bytes")
+    offered = [
+        [[row[name] for name in names] for row in rows(folder / "flows.csv")] for folder in (first, second)
+    ]
+    assert sorted(offered[0]) == sorted(offered[1])
+    assert len(offered[0]) > 3
+
+
+@pytest.mark.tried_again
+def test_programs(tmp_path):
+    first, second = measured_twice(tmp_path, ["run"], *FABRIC, "--exec", "h1_1 ping -c 2 -i 0.2 h5_1")
+    assert manifest(first) == manifest(second)
+    told = [json.loads((folder / "summary.json").read_text())["programs"] for folder in (first, second)]
+    assert [[program["command"] for program in programs] for programs in told] == [
+        ["ping -c 2 -i 0.2 h5_1"]
+    ] * 2
+
+
+@pytest.mark.tried_again
+def test_a_sweep_in_a_folder_of_its_own(tmp_path):
+    words = [*FABRIC, *SHORT, "--routings", "min", "--patterns", "tornado", "--loads", "0.2"]
+    first, second = measured_twice(tmp_path, ["sweep"], *words)
+    assert manifest(first) == manifest(second)
+    points = [rows(folder / "points.csv") for folder in (first, second)]
+    assert [len(measured) for measured in points] == [1, 1]
+    assert points[0][0]["offered"][:4] == points[1][0]["offered"][:4]
+
+
+@pytest.mark.tried_again
+def test_a_failover(tmp_path):
+    words = ["polarfly", "--q", "2", "--fail", "random-link", "--seed", "5"]
+    # A busy machine loses probes, which is a negative result: 1.
+    first, second = measured_twice(tmp_path, ["demo", "failover"], *words, statuses=(0, 1))
+    assert manifest(first) == manifest(second)
+    told = [json.loads((folder / "summary.json").read_text()) for folder in (first, second)]
+    assert told[0]["failed"] == told[1]["failed"]
+    assert told[0]["packets_sent"] == pytest.approx(told[1]["packets_sent"], rel=0.01)
