@@ -14,7 +14,7 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Commands that need neither root nor results of others.
 WITHOUT_ROOT = ("topology", "verify", "predict", "patterns", "routings", "explain", "rules", "schema")
 # Pages that `make docs` makes of the code, beside those of docs/.
-GENERATED = ("index", "changelog", "command-line", "names", "api")
+GENERATED = ("index", "changelog", "command-line", "names", "experiment-keys", "api")
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

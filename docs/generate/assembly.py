@@ -14,8 +14,9 @@ from pathlib import Path
 
 from api_page import api_page
 from command_page import command_line_page
-from names_page import names_page
+from names_page import names_page, printed
 from notebook_page import notebook_page
+from schema_page import schema_page
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("figures", "assets")
@@ -39,6 +40,7 @@ def assemble(folder: Path) -> None:
         "changelog.md": from_root(ROOT / "CHANGELOG.md"),
         "command-line.md": command_line_page(),
         "names.md": names_page(),
+        "experiment-keys.md": schema_page(printed("schema")),
         "api.md": api_page(),
     }
     for name, text in pages.items():

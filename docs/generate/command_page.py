@@ -59,7 +59,7 @@ def _command(parser: argparse.ArgumentParser) -> Iterator[str]:
         if group.title not in ("positional arguments", "options"):
             yield from _heading(group.title or "")
         if group.description:
-            yield plain(group.description)
+            yield _linked(group.description)
         yield table(("argument" if group.title == "positional arguments" else "option", "meaning"), rows)
     if parser.epilog:
         head, _, examples = parser.epilog.partition("\n")
@@ -72,7 +72,12 @@ def _heading(title: str) -> Iterator[str]:
     name, _, note = title.partition(" (")
     yield f"### {plain(name[:1].upper() + name[1:])}"
     if note:
-        yield re.sub(r"docs/([\w-]+)\.md", r"[\1](\1.md)", plain(note.removesuffix(")")))
+        yield _linked(note.removesuffix(")"))
+
+
+def _linked(text: str) -> str:
+    """Returns a text in which the pages that it names are links."""
+    return re.sub(r"docs/([\w-]+)\.md", r"[\1](\1.md)", plain(text))
 
 
 def _shown(action: argparse.Action) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from markdown_text import code, plain, table
 
 _INTRODUCTION = """\
-# Keys of experiment files
+# Keys of files
 
 Tables and keys of the [files of experiments](experiments.md), made of the schema that `polarlab schema`
 prints. Each key is the option of the same name on the [command line](command-line.md). Besides them, a file
