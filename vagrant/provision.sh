@@ -93,7 +93,6 @@ install_python_packages() {
         die "pip could not install Ryu; is a package index reachable?"
     "$venv/bin/pip" install -qq --disable-pip-version-check --editable "$root[test]" >&2 ||
         die "pip could not install PolarLab's Python packages; is a package index reachable?"
-    (cd "$root" && "$venv/bin/python" -m topology.finite_fields.tables)
     fingerprint > "$stamp"
 }
 

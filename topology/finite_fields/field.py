@@ -1,9 +1,9 @@
 """Arithmetic in GF(q) by tables, for every prime power q from 2 to 128.
 
-The tables are taken once from the galois library (`topology.finite_fields.tables`) and kept beside this
-module; from then on the arithmetic is plain numpy indexing. Field elements are the integers
-0 .. q - 1: for q = p^m, the integer whose base-p digits are the coefficients of the element's
-polynomial, reduced by the Conway polynomial, which is galois's default representation.
+The tables are computed at a field's first use (`topology.finite_fields.tables`); from then on the arithmetic
+is plain numpy indexing. Field elements are the integers 0 .. q - 1: for q = p^m, the integer whose base-p
+digits are the coefficients of the element's polynomial, reduced by the Conway polynomial, which is the
+default representation of the galois library, too.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from topology.finite_fields import tables as finite_field_tables
 from topology.finite_fields.prime_powers import check_order, prime_power
+from topology.finite_fields.tables import tables
 
 Elements = npt.NDArray[np.uint8]
 
@@ -71,7 +71,7 @@ def finite_field(order: int) -> FiniteField:
         ParameterError: the order is outside its domain; the text names the nearest valid orders.
     """
     check_order(order)
-    total, product, primitive_element = finite_field_tables.load(order)
+    total, product, primitive_element = tables(order)
     characteristic, degree = prime_power(order) or (0, 0)
     rows, columns = np.nonzero(total == 0)
     negative = np.zeros(order, np.uint8)

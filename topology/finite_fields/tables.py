@@ -1,84 +1,86 @@
-"""The addition and multiplication tables of GF(q), taken once from the galois library.
+"""Addition and multiplication tables of GF(q), by arithmetic of polynomials over GF(p).
 
-Importing galois costs over a second, so `make setup` runs this module once
-(`python -m topology.finite_fields.tables`) and leaves all tables, 200 KB, in `TABLE_FILE`. Where the
-file is missing (an installation without write access), galois computes the tables at first use.
+An element of GF(p^m) is the integer whose base-p digits are the coefficients of a polynomial, the constant
+term first; products are reduced by the Conway polynomial. So numbers of elements, and with them those of
+routers, are the same in every installation, and the same as in the galois library.
+
+Source: F. Lübeck, "Conway polynomials for finite fields",
+https://www.math.rwth-aachen.de/~Frank.Luebeck/data/ConwayPol
 """
 
 from __future__ import annotations
 
-import os
-import zipfile
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 
-from topology.finite_fields.prime_powers import LARGEST_ORDER, prime_power
-
-TABLE_FILE = Path(__file__).with_name("finite_field_tables.npz")
+from topology.finite_fields.prime_powers import prime_power
 
 Tables = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], int]
 
-
-def load(order: int) -> Tables:
-    """Returns the tables of a field from the file, or from galois if the file does not have them.
-
-    Args:
-        order: q, a prime power from 2 to 128.
-
-    Returns:
-        (sum, product, primitive element): two uint8 arrays, q x q, and an element.
-    """
-    try:
-        with open(TABLE_FILE, "rb") as file, np.load(file) as stored:
-            return (
-                stored[f"sum_{order}"],
-                stored[f"product_{order}"],
-                int(stored[f"primitive_{order}"]),
-            )
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # absent, cut off or foreign
-        return from_galois(order)
+# Coefficients of the Conway polynomial of GF(q), the constant term first, without the leading 1.
+CONWAY_POLYNOMIALS = {
+    4: (1, 1),
+    8: (1, 1, 0),
+    16: (1, 1, 0, 0),
+    32: (1, 0, 1, 0, 0),
+    64: (1, 1, 0, 1, 1, 0),
+    128: (1, 1, 0, 0, 0, 0, 0),
+    9: (2, 2),
+    27: (1, 2, 0),
+    81: (2, 0, 0, 2),
+    25: (2, 4),
+    125: (3, 3, 0),
+    49: (3, 6),
+    121: (2, 7),
+}
 
 
-def from_galois(order: int) -> Tables:
-    """Returns the tables of a field, computed by galois.
+def tables(order: int) -> Tables:
+    """Returns the tables of a field.
 
     Args:
         order: q, a prime power from 2 to 128.
 
     Returns:
-        (sum, product, primitive element): two uint8 arrays, q x q, and an element.
-    """
-    import galois  # slow to import, and only needed here
-
-    field = galois.GF(order, compile="python-calculate")  # compiling costs a second per order
-    elements = field.elements
-    total = np.asarray(elements[:, None] + elements[None, :]).astype(np.uint8)
-    product = np.asarray(elements[:, None] * elements[None, :]).astype(np.uint8)
-    return total, product, int(field.primitive_element)
-
-
-def store_all(path: Path = TABLE_FILE) -> None:
-    """Writes the tables of every supported order to a file, all or nothing.
-
-    Args:
-        path: the file, which is replaced if it exists.
+        (sum, product, primitive element): two uint8 arrays, q x q, and the least generator of the
+        multiplicative group for a prime q, else x, the root of the Conway polynomial.
 
     Raises:
-        OSError: the file cannot be written.
+        ValueError: the order is not a prime power.
     """
-    arrays: dict[str, npt.NDArray[np.uint8]] = {}
-    for order in range(2, LARGEST_ORDER + 1):
-        if prime_power(order):
-            total, product, primitive_element = from_galois(order)
-            arrays[f"sum_{order}"] = total
-            arrays[f"product_{order}"] = product
-            arrays[f"primitive_{order}"] = np.array(primitive_element, np.uint8)
-    partial = path.with_suffix(".partial.npz")
-    np.savez_compressed(partial, **arrays)  # type: ignore[arg-type]  # the stub wants its own kwargs
-    os.replace(partial, path)
+    factors = prime_power(order)
+    if factors is None:
+        raise ValueError(f"order must be a prime power, got {order}")
+    characteristic, degree = factors
+    weights = characteristic ** np.arange(degree)
+    digits = np.arange(order)[:, None] // weights % characteristic
+    total = (digits[:, None] + digits) % characteristic @ weights
+    product = _products(digits, CONWAY_POLYNOMIALS.get(order, ()), characteristic) @ weights
+    primitive = characteristic if degree > 1 else _least_generator(product)
+    return total.astype(np.uint8), product.astype(np.uint8), primitive
 
 
-if __name__ == "__main__":
-    store_all()
+def _products(
+    digits: npt.NDArray[np.int64], modulus: tuple[int, ...], characteristic: int
+) -> npt.NDArray[np.int64]:
+    """Returns the coefficients of all products: array, q x q x m."""
+    order, degree = digits.shape
+    product = np.zeros((order, order, 2 * degree - 1), np.int64)
+    for power in range(degree):
+        product[:, :, power : power + degree] += digits[:, None, power, None] * digits
+    for power in range(2 * degree - 2, degree - 1, -1):  # x^m is minus the modulus without its leading term
+        leading = product[:, :, power, None] % characteristic
+        product[:, :, power - degree : power] -= leading * np.array(modulus)
+    return product[:, :, :degree] % characteristic
+
+
+def _least_generator(product: npt.NDArray[np.int64]) -> int:
+    """Returns the least element whose powers are all elements but 0."""
+    order = len(product)
+    for element in range(1, order):
+        power, steps = element, 1
+        while power != 1:
+            power, steps = int(product[power, element]), steps + 1
+        if steps == order - 1:
+            return element
+    raise ValueError("the products must be those of a field")
