@@ -37,12 +37,29 @@ SWITCH_MEMORY_BYTES = 24 << 20
 HOST_MEMORY_BYTES = 4 << 20
 
 
-def mininet_version() -> str | None:
-    """Returns Mininet's version, or None if it cannot be imported."""
+def mininet_problem() -> str | None:
+    """Returns the reason why Mininet cannot be imported, with a remedy; None if it can."""
     try:
-        from mininet.net import VERSION
-    except ImportError:
-        return None
+        import mininet.net  # noqa: F401  # to be tried
+    except ImportError as error:
+        python = f"Python {platform.python_version()}"
+        if (error.name or "").partition(".")[0] == "mininet":
+            remedy = "apt-get install mininet, and run PolarLab in an environment of /usr/bin/python3"
+            return f"{python} does not find Mininet; {remedy} that sees the system's packages (make setup)"
+        # Mininet imports distutils, which Python 3.12 has removed.
+        remedy = "PolarLab's fabrics need the interpreter that it was packaged for, on Debian 12 Python 3.11"
+        return f"Mininet cannot be imported by {python} ({error}); {remedy}"
+    return None
+
+
+def mininet_version() -> str:
+    """Returns Mininet's version.
+
+    Raises:
+        ImportError: it cannot be imported.
+    """
+    from mininet.net import VERSION
+
     return str(VERSION)
 
 
@@ -61,6 +78,9 @@ def require_emulation() -> None:
         raise MachineError(
             f"root cannot create network namespaces and links here ({problem}); {CAPABILITIES}"
         )
+    problem = mininet_problem()
+    if problem:
+        raise MachineError(problem)
 
 
 def namespaces_problem() -> str | None:
@@ -146,7 +166,5 @@ def require_memory(routers: int, hosts: int) -> None:
 
 def emulation_versions() -> dict[str, str]:
     """Returns the versions of Mininet and Open vSwitch."""
-    from mininet.net import VERSION
-
     words = run(["ovs-vswitchd", "--version"]).split()
-    return {"mininet": VERSION, "openvswitch": words[words.index("vSwitch)") + 1]}
+    return {"mininet": mininet_version(), "openvswitch": words[words.index("vSwitch)") + 1]}

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from emulation.network import FabricNetwork
 from experiments.cpu_monitor import CpuMonitor
-from experiments.doctor import link_rate_bps
+from experiments.doctor.capacity import link_rate_bps
 from experiments.events.base import Notify, ignore
 from experiments.events.traffic import RateChosen, RateTried
 from experiments.live_fabric import LiveFabric, controlled

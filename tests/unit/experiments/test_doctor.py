@@ -7,8 +7,10 @@ import sys
 
 import pytest
 
-from experiments import doctor
-from experiments.doctor import examine, largest_fabric_routers, link_rate_bps
+from experiments.doctor import capacity, findings, installation
+from experiments.doctor.capacity import largest_fabric_routers, link_rate_bps
+from experiments.doctor.features import examine_features
+from experiments.doctor.findings import Finding, examine
 from polarlab.cli import main as entry
 from topology.exit_status import Status
 
@@ -19,7 +21,7 @@ def finding_on(name):
 
 
 def test_a_missing_program_is_named_with_its_remedy(monkeypatch, capsys):
-    monkeypatch.setattr(doctor, "PROGRAMS", {"ovs-nothing": "openvswitch-switch"})
+    monkeypatch.setattr(findings, "PROGRAMS", {"ovs-nothing": "openvswitch-switch"})
     missing = finding_on("ovs-nothing")
     assert not missing.present
     assert missing.needed
@@ -64,18 +66,21 @@ def test_python_packages_are_found_with_their_versions():
     assert finding_on("numpy").present
 
 
-def test_a_package_that_is_missing_is_set_up(monkeypatch):
-    assert doctor._package("no-such-package").remedy == "make setup"
+def test_a_package_that_is_missing_is_set_up(monkeypatch, tmp_path):
+    monkeypatch.setattr(installation.sys, "prefix", str(installation._ROOT / ".venv"))
+    assert findings._package("no-such-package").remedy == "make setup"
+    monkeypatch.setattr(installation.sys, "prefix", str(tmp_path))
+    assert findings._package("no-such-package").remedy.endswith(" -m pip install no-such-package")
 
 
 def test_without_root_queues_cannot_be_tried(monkeypatch):
-    monkeypatch.setattr(doctor.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(findings.os, "geteuid", lambda: 1000)
     assert not finding_on("root").present
     assert finding_on("qdisc tbf").remedy == "cannot be tried without root"
 
 
 def test_the_size_and_rate_that_it_carries_follow_from_memory_and_cores(monkeypatch):
-    monkeypatch.setattr(doctor, "available_memory_bytes", lambda: 1 << 30)
+    monkeypatch.setattr(capacity, "available_memory_bytes", lambda: 1 << 30)
     assert largest_fabric_routers(1) == (1 << 30) // (28 << 20)
     assert largest_fabric_routers(3) < largest_fabric_routers(1)
     assert link_rate_bps(10, 0.5, 1000) == pytest.approx(2 * link_rate_bps(10, 1.0, 1000))
@@ -87,3 +92,98 @@ def test_the_command_prints_one_object(capsys):
     absent = [one["name"] for one in report["findings"] if one["needed"] and not one["there"]]
     assert status == (Status.MACHINE if absent else Status.DONE)
     assert {fabric["switches"] for fabric in report["fabrics"]} == {13, 31, 57, 133}
+
+
+# ---- features ----
+
+
+def feature(name, found=None):
+    (examined,) = [one for one in examine_features(examine() if found is None else found) if one.name == name]
+    return examined
+
+
+def test_a_feature_names_its_missing_program_and_the_command_that_installs_it(monkeypatch, tmp_path):
+    assert "tcpdump" not in [lack.name for lack in feature("packet captures").lacks]
+    monkeypatch.setattr(installation, "_PROVISION", tmp_path / "no sources")
+    monkeypatch.setattr(installation.os, "geteuid", lambda: 0)
+    found = examine()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    captures = feature("packet captures", found).to_dict()
+    assert captures["ready"] is False
+    assert "tcpdump" in captures["missing"]
+    assert "apt-get install tcpdump" in captures["install"]
+
+
+def test_in_the_environment_of_make_setup_its_script_installs_what_is_missing(monkeypatch, tmp_path):
+    script = tmp_path / "vagrant" / "provision.sh"
+    script.parent.mkdir()
+    script.touch()
+    monkeypatch.setattr(installation, "_ROOT", tmp_path)
+    monkeypatch.setattr(installation, "_PROVISION", script)
+    monkeypatch.setattr(installation.sys, "prefix", str(tmp_path / ".venv"))
+    monkeypatch.setattr(installation.os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert feature("browser tests (make test)").remedies() == [f"sudo {script} tests"]
+    assert feature("tests in a virtual machine (make vm-test)").remedies() == [f"sudo {script} vm-test"]
+
+
+def test_missing_distributions_of_an_extra_are_installed_by_pip(monkeypatch, tmp_path):
+    """As an installed package knows them: from its own metadata."""
+    metadata = tmp_path / "polarlab-9.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text(
+        "Metadata-Version: 2.1\nName: polarlab\nVersion: 9\nProvides-Extra: notebooks\n"
+        'Requires-Dist: numpy\nRequires-Dist: absent[more]>=2; extra == "notebooks"\n'
+        'Requires-Dist: numpy>=2; extra == "notebooks"\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(installation.sys, "prefix", str(tmp_path))
+    notebooks = feature("notebooks").to_dict()
+    assert notebooks["missing"] == ["absent"]
+    assert notebooks["install"] == [f"{sys.executable} -m pip install 'absent[more]>=2'"]
+    assert installation.missing_requirements("unheard-of")[0].endswith("[unheard-of]")
+
+
+def test_features_of_the_sources_are_not_ready_in_a_package(monkeypatch, tmp_path):
+    monkeypatch.setattr(installation, "_PROVISION", tmp_path / "provision.sh")
+    for name in ("documentation (make docs)", "tests (make test, make lint)", "wheel (make package)"):
+        assert feature(name).ready is False
+        assert "PolarLab's sources" in feature(name).to_dict()["missing"]
+
+
+def test_features_on_fabrics_follow_from_what_fabrics_need():
+    tried = [one for one in examine() if not one.needed]
+    whole = [Finding("tc", present=True, needed=True)]
+    missing = [Finding("tc", present=False, needed=True, package="iproute2")]
+    untried = [Finding("tc", present=False, needed=True, known=False, remedy="cannot be tried without root")]
+    assert feature("fabrics", [*tried, *whole]).ready is True
+    assert feature("fabrics", [*tried, *missing]).ready is False
+    assert feature("fabrics", [*tried, *untried]).ready is None
+    assert feature("fabrics", [*tried, *untried]).remedies() == ["cannot be tried without root"]
+    assert [lack.name for lack in feature("TCP flows", [*tried, *missing]).lacks] == ["fabrics"]
+    assert feature("TCP flows", [*tried, *untried]).ready is None
+
+
+def test_one_framework_is_enough(monkeypatch):
+    for absent in ("ryu", "os-ken"):
+        present = {"ryu", "os-ken"} - {absent}
+        monkeypatch.setattr(
+            findings, "_package", lambda name, here=present: Finding(name, name in here, True)
+        )
+        assert [one.needed for one in findings._frameworks()] == [False, False]
+    monkeypatch.setattr(findings, "_package", lambda name: Finding(name, present=False, needed=True))
+    assert [one.missing for one in findings._frameworks()] == [True, True]
+
+
+def test_the_command_lists_the_features_as_a_table_and_as_json(capsys):
+    entry.main(["doctor"])
+    lines = capsys.readouterr().out.splitlines()
+    heading = next(line for line in lines if line.startswith("feature"))
+    assert heading.split() == ["feature", "ready", "missing", "install"]
+    entry.main(["doctor", "--json"])
+    listed = json.loads(capsys.readouterr().out)["features"]
+    shown = lines[lines.index(heading) + 1 :][: len(listed)]
+    for line, one in zip(shown, listed, strict=True):
+        assert line.startswith(one["feature"])
+        assert set(one) == {"feature", "ready", "missing", "install"}
+        assert bool(one["missing"]) == bool(one["install"]) == (one["ready"] is not True)

@@ -7,26 +7,22 @@ import os
 import platform
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from emulation.requirements import (
     CAPABILITIES,
-    HOST_MEMORY_BYTES,
     KERNEL_WITH_ALL,
     PROGRAMS,
-    SWITCH_MEMORY_BYTES,
     available_memory_bytes,
     kernel_datapath_available,
+    mininet_problem,
     mininet_version,
     namespaces_problem,
     qdisc_available,
 )
 from emulation.subprocesses import run
+from experiments.doctor.installation import install_python
 
-# Frames per second and core that userspace switches carry from host to host over two hops while a third of
-# the CPU stays idle, with generator and collector on the same cores: measured on ER_5 with 2 cores. Each
-# packet costs a wake-up at each switch.
-FRAMES_PER_CORE = 800
 # Queueing disciplines, each with the options of `tc` with which it is tried.
 _QDISCS = {
     "tbf": "tbf rate 1mbit burst 3000 limit 30000",
@@ -48,6 +44,7 @@ class Finding:
         detail: its version, place or amount.
         remedy: a way to get it if it is missing.
         known: whether it could be examined; a requirement that could not is not reported as missing.
+        package: Debian's package that has it, if one does.
     """
 
     name: str
@@ -56,6 +53,7 @@ class Finding:
     detail: str = ""
     remedy: str = ""
     known: bool = True
+    package: str = ""
 
     @property
     def missing(self) -> bool:
@@ -94,37 +92,17 @@ def examine() -> list[Finding]:
         ),
         *(_qdisc(kind, obstacle) for kind in _QDISCS),
         _mininet(),
-        *(_package(name) for name in ("ryu", "scapy", "networkx", "numpy")),
+        *_frameworks(),
+        *(_package(name) for name in ("scapy", "networkx", "numpy")),
         Finding("cores", present=True, needed=True, detail=str(os.cpu_count())),
         Finding("memory", present=True, needed=True, detail=f"{available_memory_bytes() >> 20} MiB free"),
         Finding("kernel", present=True, needed=True, detail=platform.release()),
     ]
 
 
-def largest_fabric_routers(concentration: int) -> int:
-    """Returns the number of routers, with `concentration` hosts each, that fit into the free memory."""
-    return available_memory_bytes() // (SWITCH_MEMORY_BYTES + concentration * HOST_MEMORY_BYTES)
-
-
-def link_rate_bps(hosts: int, load: float, frame_bytes: int) -> float:
-    """Estimates the link rate at which this machine carries a fabric's traffic, in bits per second.
-
-    A rule of thumb for the userspace datapath and paths of two hops; `--link-rate auto` measures the rate.
-
-    Args:
-        hosts: number of hosts.
-        load: offered load as a fraction of the injection capacity.
-        frame_bytes: length of the frames.
-    """
-    frames_per_s = FRAMES_PER_CORE * (os.cpu_count() or 1)
-    return frames_per_s * frame_bytes * 8 / (hosts * load)
-
-
 def _program(name: str, package: str) -> Finding:
-    path = shutil.which(name)
-    return Finding(
-        name, path is not None, needed=True, detail=path or "", remedy=f"apt-get install {package}"
-    )
+    path, remedy = shutil.which(name), f"apt-get install {package}"
+    return Finding(name, path is not None, needed=True, detail=path or "", remedy=remedy, package=package)
 
 
 def _first_absent(findings: Sequence[Finding]) -> Finding | None:
@@ -149,9 +127,9 @@ def _open_vswitch() -> Finding:
     try:
         version = run(["ovs-vswitchd", "--version"]).splitlines()[0]
     except Exception:  # a broken installation counts as none
-        return Finding(
-            "Open vSwitch", present=False, needed=True, remedy="apt-get install openvswitch-switch"
-        )
+        package = "openvswitch-switch"
+        remedy = f"apt-get install {package}"
+        return Finding("Open vSwitch", present=False, needed=True, remedy=remedy, package=package)
     return Finding("Open vSwitch", present=True, needed=True, detail=f"{version}; datapath user")
 
 
@@ -165,14 +143,21 @@ def _qdisc(kind: str, obstacle: Finding | None) -> Finding:
 
 
 def _mininet() -> Finding:
-    version = mininet_version()
-    if version is None:
-        return Finding("Mininet", present=False, needed=True, remedy="apt-get install mininet; make setup")
-    return Finding("Mininet", present=True, needed=True, detail=version)
+    problem = mininet_problem()
+    if problem:
+        return Finding("Mininet", present=False, needed=True, remedy=problem)
+    return Finding("Mininet", present=True, needed=True, detail=mininet_version())
+
+
+def _frameworks() -> list[Finding]:
+    """Returns the findings on the controller's frameworks, of which fabrics need one."""
+    found = [_package("ryu"), _package("os-ken")]
+    needed = not any(one.present for one in found)
+    return [replace(one, needed=needed) for one in found]
 
 
 def _package(name: str) -> Finding:
     try:
         return Finding(name, present=True, needed=True, detail=importlib.metadata.version(name))
     except importlib.metadata.PackageNotFoundError:
-        return Finding(name, present=False, needed=True, remedy="make setup")
+        return Finding(name, present=False, needed=True, remedy=install_python((name,)))

@@ -1,0 +1,1 @@
+"""Examination of this machine: requirements, features and the fabrics that it carries."""
