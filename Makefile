@@ -5,10 +5,14 @@ POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: setup demo test test-all mutations vm-test lint bench docs keys benchmarks clean help
+.PHONY: setup dev demo test test-all test-pythons mutations vm-test lint bench docs keys benchmarks package clean help
 
 setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
+
+# What `lint`, `mutations` and `package` need beside.
+dev:
+	@$(SUDO) vagrant/provision.sh dev
 
 # ER_5 with two hosts a router: the graph, the proof, a run, and a tornado under minimal and adaptive
 # routing, side by side. The results stay in results/.
@@ -31,8 +35,13 @@ test test-all:
 	@$(SUDO) $(VENV)/python -m pytest -q -n auto $(SELECT) tests/unit
 	@$(SUDO) $(VENV)/python -m pytest -q --durations=15 $(FABRICS) $(SELECT) tests/fabric
 
+# What needs no Mininet works on other versions than Debian's, too.
+test-pythons: PYTHONS = python3.12 python3.13
+test-pythons: ## unit tests on other versions of Python; PYTHONS="..." names the interpreters
+	@tests/pythons.sh $(PYTHONS)
+
 # Checks that the tests catch the faults of tests/mutations.toml; ARGS=--fabric adds those that need switches.
-mutations: setup ## faults put into copies of the code, each of which the tests must catch
+mutations: dev ## faults put into copies of the code, each of which the tests must catch
 	@$(SUDO) $(VENV)/python tests/mutations.py $(ARGS)
 
 # The kernel's datapath, in a virtual machine that this makes; TESTS="..." runs other tests in it.
@@ -40,7 +49,7 @@ vm-test: ## tests of the kernel datapath, in a virtual machine
 	@$(SUDO) vagrant/provision.sh vm-test
 	@$(SUDO) $(VENV)/python tests/vm $(TESTS)
 
-lint: setup ## style, types, layers and spelling
+lint: dev ## style, types, layers and spelling
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
 	@$(VENV)/mypy
@@ -63,9 +72,15 @@ benchmarks: ## docs/benchmarks.md, from the results that `make bench` left
 keys: ## docs/keys.md, the meaning of all keys and columns of results
 	@$(VENV)/python -m experiments.report.keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md
 
+# The source archive is made first, and the wheel from it: what the archive lacks, the wheel lacks as well.
+package: dev ## wheel and source archive, in dist/
+	@rm -rf dist build
+	@$(VENV)/python -m build
+	@ls -l dist
+
 clean: ## removal of crashed fabrics and build files
 	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi
-	@rm -rf build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis site .cache
+	@rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis site .cache
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1: \2/p' Makefile

@@ -3,7 +3,9 @@
 # `make setup` and the VM run it. It can be repeated at any time and is quick if everything is installed.
 #
 #   vagrant/provision.sh            as root, or with sudo
-#   vagrant/provision.sh tests      the same, and the requirement of tests alone: a browser
+#   vagrant/provision.sh dev        the same, and what checks the code: pytest, ruff, mypy ...
+#   vagrant/provision.sh docs       the same, and the generator of the documentation's site
+#   vagrant/provision.sh tests      the same, and all that the tests need: `dev`, `docs`, notebooks, a browser
 #   vagrant/provision.sh vm-test    the same, and the requirements of `make vm-test`: an emulator, debootstrap,
 #                                   Vagrant
 #   vagrant/provision.sh guest      in a machine for PolarLab alone: `polarlab` is on every user's path, and the
@@ -25,12 +27,16 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 3; }
 
 kind=${1:-}
-[ $# -le 1 ] || { say "at most one word must be given, got '$*'; it is one of tests, vm-test, guest"; exit 2; }
+kinds="dev, docs, tests, vm-test, guest"
+[ $# -le 1 ] || { say "at most one word must be given, got '$*'; it is one of $kinds"; exit 2; }
+extras=ryu # of setup.cfg
 case $kind in
     '' | guest) ;;
-    tests) packages="$packages chromium" ;;
+    dev) extras="ryu test" ;;
+    docs) extras="ryu notebooks docs" ;;
+    tests) packages="$packages chromium" extras="ryu notebooks docs test" ;;
     vm-test) packages="$packages debootstrap qemu-system-x86 e2fsprogs vagrant vagrant-libvirt" ;;
-    *) say "the word must be one of tests, vm-test, guest, got '$kind'"; exit 2 ;;
+    *) say "the word must be one of $kinds, got '$kind'"; exit 2 ;;
 esac
 
 # A machine that has just booted may be updating itself: the script waits for it, five minutes at most.
@@ -73,27 +79,37 @@ start_open_vswitch() {
 
 # The sources of the environment, which is built anew when they or its interpreter change.
 fingerprint() {
-    cat "$root/setup.cfg" "$root/pyproject.toml" "$root/vagrant/provision.sh" | cksum
-    "$python" --version
-    printf '%s\n' "$root"
+    printf '%s, %s, %s\n' "$(cat "$root/setup.cfg" "$root/pyproject.toml" "$root/vagrant/provision.sh" | cksum)" \
+        "$("$python" --version)" "$root"
 }
 
+# An environment of the present sources stays; what it lacks is added.
 install_python_packages() {
-    stamp=$venv/.provisioned
-    [ -x "$venv/bin/polarlab" ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint)" ] && return 0
-    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-        die "$python is older than 3.11; Debian 12 or newer is needed"
-    say "building $venv"
-    rm -f "$stamp"
-    "$python" -m venv --clear --system-site-packages "$venv"
-    # Ryu 4.34 builds only with a setuptools from before 67; PIP_CONSTRAINT reaches its isolated build.
+    stamp=$venv/.provisioned # its first line tells the sources, each further one an extra
+    if [ ! -x "$venv/bin/polarlab" ] || [ ! -f "$stamp" ] || [ "$(head -n 1 "$stamp")" != "$(fingerprint)" ]; then
+        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+            die "$python is older than 3.11; Debian 12 or newer is needed"
+        say "building $venv"
+        "$python" -m venv --clear --system-site-packages "$venv"
+        fingerprint > "$stamp.new"
+    else
+        cp "$stamp" "$stamp.new"
+    fi
+    missing=
+    for extra in $extras; do
+        grep -qx "$extra" "$stamp.new" || missing="${missing:+$missing,}$extra"
+    done
+    [ -n "$missing" ] || return 0
+    say "installing Python packages: $missing"
+    # Ryu 4.34 builds only with a setuptools from before 67. Of pip's variables older ones read the first, newer
+    # ones the second.
     constraints=$venv/build-constraints.txt
     echo 'setuptools < 67' > "$constraints"
-    PIP_CONSTRAINT=$constraints "$venv/bin/pip" install -qq --disable-pip-version-check 'ryu == 4.34' 'eventlet == 0.41.0' >&2 ||
-        die "pip could not install Ryu; is a package index reachable?"
-    "$venv/bin/pip" install -qq --disable-pip-version-check --editable "$root[test]" >&2 ||
+    PIP_CONSTRAINT=$constraints PIP_BUILD_CONSTRAINT=$constraints \
+        "$venv/bin/pip" install -qq --disable-pip-version-check --editable "$root[$missing]" >&2 ||
         die "pip could not install PolarLab's Python packages; is a package index reachable?"
-    fingerprint > "$stamp"
+    printf '%s\n' "$missing" | tr , '\n' >> "$stamp.new"
+    mv "$stamp.new" "$stamp"
 }
 
 finish_guest() {

@@ -18,7 +18,7 @@ FOLDER = Path("opt/polarlab")
 IMAGE_SIZE = "6G"  # sparse
 
 _LEFT_OUT = ("*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
-_LEFT_OUT_AT_THE_TOP = (".git", ".venv", "build", "results")
+_LEFT_OUT_AT_THE_TOP = (".git", ".venv", "build", "dist", "results", "site")
 # In namespaces of its own, so that what is mounted and started ends with the script.
 _IN_ROOT = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc"]
 _MOUNT_AND_RUN = """
@@ -72,6 +72,8 @@ def make(work: Path, project: Path) -> Path:
         _run_in(root, ["/opt/polarlab/vagrant/provision.sh", "guest"], log)
     with step("provisioning it again"):
         _run_in(root, ["/opt/polarlab/vagrant/provision.sh", "guest"], log)
+    with step("installing what its tests need"):
+        _run_in(root, ["/opt/polarlab/vagrant/provision.sh", "dev"], log)
     return root
 
 

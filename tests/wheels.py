@@ -1,0 +1,85 @@
+"""The package, built from a copy of the project, and environments with it outside of the project."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+from documents import ROOT
+
+_LEFT_OUT = (".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "*.npz")
+_LEFT_OUT_AT_THE_TOP = (".git", ".venv", "build", "dist", "results", "site")
+TIMEOUT_S = 600
+BIN = Path(sys.executable).parent  # of this environment
+
+
+def copy_project(folder: Path) -> Path:
+    """Copies the project's files, without those that are made of them, and returns the folder."""
+
+    def ignored(directory: str, names: list[str]) -> set[str]:
+        top = _LEFT_OUT_AT_THE_TOP if Path(directory) == ROOT else ()
+        return shutil.ignore_patterns(*_LEFT_OUT, *top)(directory, names)
+
+    shutil.copytree(ROOT, folder, ignore=ignored)
+    return folder
+
+
+def build_wheel(folder: Path) -> Path:
+    """Builds an archive of the sources, and the wheel from it, in a folder; returns the wheel's path.
+
+    `make package` does the same with the newest setuptools, and this with that of the environment, offline.
+    """
+    project = copy_project(folder / "project")
+    program = f"from setuptools.build_meta import build_sdist; build_sdist({str(folder)!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=project, capture_output=True, check=False, timeout=TIMEOUT_S
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    [archive] = folder.glob("*.tar.gz")
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--wheel-dir", str(folder)]
+    _pip("wheel", *options, str(archive))
+    [wheel] = folder.glob("*.whl")
+    return wheel
+
+
+def environment_beside(folder: Path, wheel: Path) -> Path:
+    """Makes an environment with the wheel and this environment's libraries, and returns its `bin`.
+
+    Quick, and without a package index: this project's checkout is not in it, all else is.
+    """
+    venv.create(folder, system_site_packages=True, with_pip=False)
+    _pip(
+        "--python",
+        str(folder / "bin" / "python"),
+        "install",
+        "--no-deps",
+        "--no-index",
+        "--quiet",
+        str(wheel),
+    )
+    [site] = (folder / "lib").glob("python*/site-packages")
+    (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "bin"
+
+
+def environment_of_its_own(folder: Path, wheel: Path) -> Path:
+    """Makes an environment with the wheel and its requirements from a package index, and returns its `bin`.
+
+    It sees the system's packages, of which one is Mininet, and none of this environment's.
+    """
+    system = f"/usr/bin/python3.{sys.version_info.minor}"
+    python = system if Path(system).exists() else sys.executable
+    subprocess.run([python, "-m", "venv", "--system-site-packages", folder], check=True, timeout=TIMEOUT_S)
+    pip = [folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", wheel]
+    subprocess.run(pip, check=True, timeout=TIMEOUT_S)
+    return folder / "bin"
+
+
+def _pip(*words: str) -> None:
+    """Runs this environment's pip; its text is shown by the test that fails."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *words]
+    subprocess.run(command, check=True, timeout=TIMEOUT_S)
