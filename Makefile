@@ -73,6 +73,8 @@ keys: ## docs/keys.md, the meaning of all keys and columns of results
 	@$(VENV)/python -m experiments.report.keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md
 
 # The source archive is made first, and the wheel from it: what the archive lacks, the wheel lacks as well.
+# For a release, setup.cfg, CITATION.cff and CHANGELOG.md get its version (a test compares them), and lint,
+# test-all, test-pythons, vm-test and bench must have passed.
 package: dev ## wheel and source archive, in dist/
 	@rm -rf dist build
 	@$(VENV)/python -m build

@@ -33,7 +33,8 @@ def provision(kind: str) -> str:
     Args:
         kind: a word of vagrant/provision.sh, or nothing.
     """
-    return " ".join([*_as_root(), shlex.quote(str(_PROVISION)), *kind.split()])
+    script = _PROVISION.relative_to(_ROOT) if Path.cwd() == _ROOT else _PROVISION
+    return shlex.join([*_as_root(), str(script), *kind.split()])
 
 
 def install_packages(names: Iterable[str]) -> str:
