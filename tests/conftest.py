@@ -14,6 +14,7 @@ from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from _pytest.runner import runtestprotocol
 
@@ -22,6 +23,10 @@ NEEDED = ("ovs-vswitchd", "ovsdb-server", "mnexec", "tc", "ip")
 MOST_ATTEMPTS = 3
 _PAUSE_S = 2.0  # by then what disturbed it may be over
 _ATTEMPTS = "attempts"
+# A busy machine takes as long as it takes.
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
+
 _NO_MININET = r"No module named '(mininet|distutils)"
 # The beginning of the reason of every skip that is due to the kernel.
 KERNEL_LACKS = "this kernel has"

@@ -53,7 +53,8 @@ def run(lines, names, folder):
 
 
 def test_all_that_needs_no_fabric_works(tmp_path):
-    result_folders.write_run(tmp_path / "run")
+    for name in ("run", "other"):
+        result_folders.write_run(tmp_path / name)
     result_folders.write_sweep(tmp_path / "sweep", ("min",), ("uniform",))
     lines = [
         "topology --list",
@@ -67,7 +68,7 @@ def test_all_that_needs_no_fabric_works(tmp_path):
         "patterns",
         "plot run",
         "report sweep",
-        "compare run run",
+        "compare run other",
     ]
     done = run(lines, MININET + FRAMEWORKS, tmp_path)
     assert done.returncode == 0, done.stderr
