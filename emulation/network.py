@@ -24,7 +24,7 @@ from emulation.name_resolution import write_name_files
 from emulation.node_shell import LastingNode
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
-from emulation.shaping import check_shaping, reshaping_commands, shaping_commands
+from emulation.shaping import check_shaping, renewal_commands, reshaping_commands, shaping_commands
 from emulation.subprocesses import (
     MARK_VARIABLE,
     finish,
@@ -166,9 +166,16 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         return [switch.vswitch for switch in self.switches if switch.vswitch]
 
     def reshape(self, spec: LinkSpec) -> None:
-        """Changes the rate and the queue of all ports; delay and loss have to be as before."""
+        """Changes rate, queue, delay and loss of all links while no packets are under way.
+
+        Args:
+            spec: the new properties; the MTU has to be as before, and no queue longer than when the fabric
+                started, as the buffers of a userspace datapath were made for that.
+        """
+        same_structure = spec.impaired == self.settings.link_spec.impaired
+        commands = reshaping_commands if same_structure else renewal_commands
         self.settings = replace(self.settings, link_spec=spec)
-        self._run_in_all_nodes(lambda node: _tc_batch(reshaping_commands, node, spec))
+        self._run_in_all_nodes(lambda node: _tc_batch(commands, node, spec))
         self._check_shaping()
 
     def stop(self) -> None:

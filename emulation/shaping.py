@@ -34,6 +34,14 @@ def reshaping_commands(interface: str, spec: LinkSpec) -> list[str]:
     return _commands("change", interface, spec)
 
 
+def renewal_commands(interface: str, spec: LinkSpec) -> list[str]:
+    """Returns the lines for `tc -batch` that replace the shaping of an interface by one of another structure.
+
+    Packets that wait at the interface are lost, and its counters begin at 0.
+    """
+    return [f"qdisc del dev {interface} root", *shaping_commands(interface, spec)]
+
+
 def _commands(verb: str, interface: str, spec: LinkSpec) -> list[str]:
     # tbf needs a limit of its own; its built-in queue is replaced by the FIFO in the second line.
     burst = burst_bytes(spec)

@@ -34,13 +34,14 @@ class StartedFault:
     began_s: float
 
 
-def write_schedule(directory: RunDirectory, traffic: RunOptions, notify: Notify) -> None:
+def write_schedule(directory: RunDirectory, traffic: RunOptions, notify: Notify, name: str = FAULTS) -> None:
     """Writes the fault schedule of a run into its folder, to be carried out again; nothing without faults.
 
     Args:
         directory: the folder.
         traffic: specification of the traffic.
         notify: takes the event that tells of a drawn schedule.
+        name: name of the file.
     """
     asked = traffic.faults_asked if isinstance(traffic, TrafficOptions | FlowOptions) else None
     if asked is None and not traffic.faults:
@@ -50,7 +51,7 @@ def write_schedule(directory: RunDirectory, traffic: RunOptions, notify: Notify)
         failures = sum(not fault.restores for fault in traffic.faults)
         notify(FaultsDrawn(asked, traffic.seed, failures, len(lines) - failures))
         lines.insert(0, f"# drawn from {asked} with seed {traffic.seed}")
-    directory.write_text(FAULTS, "".join(f"{line}\n" for line in lines))
+    directory.write_text(name, "".join(f"{line}\n" for line in lines))
 
 
 class FaultSchedule:

@@ -1,13 +1,13 @@
-"""Sweep: loads x patterns x routings on one fabric that stays up, a row per point, resumable.
+"""Sweep: each combination of routings, patterns, loads and options, on one fabric that stays up; resumable.
 
 However a sweep ends, its measured points are on the disk, and the same command goes on with the others.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import astuple, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,19 +26,18 @@ from experiments.results.link_loads import LINK_LOAD_COLUMNS, directed_links, lo
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest
 from experiments.results.model import PairCheck
 from experiments.results.replications import combine
-from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
+from experiments.results.run_directory import FAULTS, MANIFEST, RunDirectory, kept_directory
 from experiments.results.sweep_points import (
-    COLUMNS,
     POINTS,
     POINTS_FOLDER,
+    columns_of,
     held_settings,
     measured_points,
     point_links,
     row_of,
 )
 from experiments.spec.fabric import FabricOptions
-from experiments.spec.sweep import Point, SweepOptions
-from experiments.spec.traffic import TrafficOptions
+from experiments.spec.sweep import PointOptions, SweepOptions
 from experiments.theory.fluid_model import router_demand
 from routing.registry import make_plan, routing
 from topology.addressing import host_routers
@@ -46,15 +45,12 @@ from topology.errors import ParameterError
 from traffic.workload.patterns import make_pattern
 
 
-def run_sweep(
-    fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOptions, folder: Path, notify: Notify
-) -> int:
+def run_sweep(specified: Sequence[PointOptions], sweep: SweepOptions, folder: Path, notify: Notify) -> int:
     """Measures the points of a sweep that a folder does not hold yet, and returns their number.
 
     Args:
-        fabric: specification of the fabric; its routing does not matter.
-        traffic: specification of the traffic; its pattern and load do not matter.
-        sweep: routings, patterns and loads to go over, and replications of each point.
+        specified: specifications of all its points, from `specify_points`.
+        sweep: the sweep.
         folder: output directory, new, empty, or of the same sweep.
         notify: takes the events.
 
@@ -66,47 +62,82 @@ def run_sweep(
     """
     with kept_directory(folder, go_on=True) as directory:
         held = held_settings(folder)
-        if held is not None and fabric.calibrate:  # the points to come have the rate of those held
-            links = replace(fabric.links, rate_bps=held.link_rate_bps)
-            fabric = replace(fabric, links=links, calibrate=False)
+        if (
+            held is not None and specified[0].fabric.calibrate
+        ):  # the points to come have the rate of those held
+            specified = [_at_rate(one, held.link_rate_bps) for one in specified]
         if held is not None:
-            _check_settings(folder, held, _settings(fabric, traffic, sweep))
+            _check_settings(folder, held, _settings(specified[0], sweep))
             directory.drop_torn_row(POINTS)
         measured = measured_points(folder)
         missing = [point for point in sweep.points() if point not in measured]
         if measured:
             notify(SweepResumed(folder, len(measured), len(missing)))
         if missing:
-            with prepared_network(fabric, notify) as network:
-                fabric = _with_settled_rate(network, fabric, traffic, sweep, notify)
-                settings = _settings(fabric, traffic, sweep)
-                _measure_points(network, fabric, traffic, settings, missing, directory, notify)
+            with prepared_network(_largest_fabric(specified), notify) as network:
+                specified = _with_settled_rate(network, specified, notify)
+                settings = _settings(specified[0], sweep)
+                wanted = frozenset(missing)
+                todo = [one for one in specified if one.point in wanted]
+                _measure_points(network, todo, settings, directory, notify)
                 notify(FabricDown())
         return len(missing)
 
 
+def _at_rate(one: PointOptions, rate_bps: int) -> PointOptions:
+    """Returns the specification of a point whose links have a rate, and need no search for it."""
+    links = replace(one.fabric.links, rate_bps=rate_bps)
+    return replace(one, fabric=replace(one.fabric, links=links, calibrate=False))
+
+
+def _largest_fabric(specified: Sequence[PointOptions]) -> FabricOptions:
+    """Returns the fabric to start with: the one with the longest queue, and delay or loss if any has."""
+
+    def needs(fabric: FabricOptions) -> tuple[bool, int]:
+        return fabric.links.impaired, fabric.links.queue_packets
+
+    return max((one.fabric for one in specified), key=needs)
+
+
 def _measure_points(
     network: FabricNetwork,
-    fabric: FabricOptions,
-    traffic: TrafficOptions,
+    specified: Sequence[PointOptions],
     settings: SweepSettings,
-    points: Sequence[Point],
     directory: RunDirectory,
     notify: Notify,
 ) -> None:
-    """Measures points routing by routing, on one network."""
+    """Measures points on one network: routing by routing, and of each routing those with the same links."""
     number = 0
-    for name, group in itertools.groupby(points, key=lambda point: point.routing):
-        notify(RoutingStarted(name, routing(name).summary))
-        with controlled(replace(fabric, routing=name), network, notify) as live:
+    alike = len({one.traffic.faults for one in specified}) == 1
+    for fabric, group in _by_fabric(specified):
+        notify(RoutingStarted(fabric.routing, routing(fabric.routing).summary))
+        with controlled(fabric, network, notify) as live:
+            if network.settings.link_spec != fabric.links:
+                network.reshape(fabric.links)
             _write_manifest(directory, live, settings)
-            write_schedule(directory, traffic, notify)
+            if alike:
+                write_schedule(directory, group[0].traffic, notify)
             check = check_all_pairs(live, notify)
-            for point in group:
+            for one in group:
                 number += 1
-                notify(PointStarted(number, len(points), point.name))
-                options = replace(traffic, pattern=point.pattern, load=point.load)
-                _measure_point(live, options, settings.repeat, check, directory, notify)
+                notify(PointStarted(number, len(specified), one.point.name))
+                if not alike:
+                    write_schedule(
+                        directory, one.traffic, notify, f"{POINTS_FOLDER}/{one.point.name}-{FAULTS}"
+                    )
+                _measure_point(live, one, settings, check, directory, notify)
+
+
+def _by_fabric(specified: Sequence[PointOptions]) -> list[tuple[FabricOptions, list[PointOptions]]]:
+    """Returns points by the fabric that they need, in the order of their first points."""
+    groups: list[tuple[FabricOptions, list[PointOptions]]] = []
+    for one in specified:
+        group = next((group for fabric, group in groups if fabric == one.fabric), None)
+        if group is None:
+            groups.append((one.fabric, [one]))
+        else:
+            group.append(one)
+    return groups
 
 
 def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: SweepSettings) -> None:
@@ -118,60 +149,64 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
 
 def _measure_point(
     fabric: LiveFabric,
-    traffic: TrafficOptions,
-    repeat: int,
+    one: PointOptions,
+    settings: SweepSettings,
     check: PairCheck,
     directory: RunDirectory,
     notify: Notify,
 ) -> None:
     """Measures one point and writes its summary and its row."""
     fabric.begin_anew()
+    point, repeat = one.point, settings.repeat
     summaries, observed = [], []
-    for run in replications(fabric, traffic, repeat, check, notify):
+    for run in replications(fabric, one.traffic, repeat, check, notify):
         run.raise_if_negative()
         summaries.append(run.summary)
         observed.append(run.record.link_loads())
     summary = combine(summaries, repeat) if repeat > 1 else summaries[0]
-    point = Point(fabric.options.routing, traffic.pattern, traffic.load)
     directory.write_record(f"{POINTS_FOLDER}/{point.name}.json", summary)
     loads = [entry for entry in observed if entry is not None]
     if loads:
         rows = load_rows(directed_links(fabric.options.topology), loads)
         directory.write_csv(point_links(point), LINK_LOAD_COLUMNS, map(astuple, rows))
-    directory.append_row(POINTS, COLUMNS, row_of(point, summary).cells())
+    row = row_of(point, summary, settings.varied)
+    directory.append_row(POINTS, columns_of(settings.varied), row.cells())
 
 
 def _with_settled_rate(
-    network: FabricNetwork,
-    fabric_options: FabricOptions,
-    traffic_options: TrafficOptions,
-    sweep: SweepOptions,
-    notify: Notify,
-) -> FabricOptions:
-    """Returns options with a rate at which the machine carries the points that ask most of it."""
-    if not fabric_options.calibrate:
-        return fabric_options
-    topology = fabric_options.topology
+    network: FabricNetwork, specified: Sequence[PointOptions], notify: Notify
+) -> Sequence[PointOptions]:
+    """Returns the points with a rate at which the machine carries those that ask most of it."""
+    first = specified[0]
+    if not first.fabric.calibrate:
+        return specified
+    topology, hosts = first.fabric.topology, first.fabric.hosts
     everyone = np.arange(topology.routers)
     distances = topology.distances(everyone[:, None], everyone[None, :])
 
+    @cache
     def most_hops(name: str) -> float:
         return float(make_plan(topology, 1, name).hop_bound(distances).mean())
 
-    def mean_distance(name: str) -> float:
-        hosts = fabric_options.hosts
-        pattern = make_pattern(name, topology, hosts, traffic_options.seed)
+    @cache
+    def mean_distance(name: str, seed: int) -> float:
+        pattern = make_pattern(name, topology, hosts, seed)
         demand = router_demand(pattern.shares(), host_routers(topology, hosts), topology.routers)
         return float((demand * distances).sum())
 
-    fabric = replace(fabric_options, routing=max(sweep.routings, key=most_hops))
-    pattern, load = max(sweep.patterns, key=mean_distance), max(sweep.loads)
-    traffic = replace(traffic_options, pattern=pattern, load=load)
-    return with_settled_rate(network, fabric, traffic, notify)
+    def work(one: PointOptions) -> tuple[float, ...]:
+        traffic = one.traffic
+        packets = traffic.load / traffic.frame_bytes
+        return packets, most_hops(one.fabric.routing), mean_distance(traffic.pattern, traffic.seed)
+
+    hardest = max(specified, key=work)
+    settled = with_settled_rate(network, hardest.fabric, hardest.traffic, notify)
+    return [_at_rate(one, settled.links.rate_bps) for one in specified]
 
 
-def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOptions) -> SweepSettings:
+def _settings(first: PointOptions, sweep: SweepOptions) -> SweepSettings:
     """Returns the settings that points of one sweep share, and the points that were asked for."""
+    fabric, traffic = first.fabric, first.traffic
     return SweepSettings(
         **vars(fabric.settings()),
         datapath=fabric.datapath,
@@ -190,14 +225,24 @@ def _settings(fabric: FabricOptions, traffic: TrafficOptions, sweep: SweepOption
         arrivals=traffic.arrivals,
         steady=traffic.steady,
         faults_asked=traffic.faults_asked,
+        vary={variation.key: variation.values for variation in sweep.vary} or None,
     )
 
 
 def _check_settings(folder: Path, held: SweepSettings, wanted: SweepSettings) -> None:
     """Raises ParameterError if points of these settings do not belong to the sweep that a folder holds."""
+    if held.varied.keys() != wanted.varied.keys():
+        raise ParameterError(
+            f"{folder} holds a sweep that varies {_listed(held)}, not {_listed(wanted)}; choose another --out"
+        )
     name = held.difference(wanted)
     if name is not None:
         raise ParameterError(
             f"{folder} holds a sweep with {name} {getattr(held, name)}, not {getattr(wanted, name)}; "
             "choose another --out"
         )
+
+
+def _listed(settings: SweepSettings) -> str:
+    """Returns the keys that a sweep varies, in words."""
+    return ", ".join(settings.varied) or "routings, patterns and loads only"

@@ -16,10 +16,11 @@ from experiments.results.model import Fidelity, LinkSummary, Predicted, Summary
 from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
 from experiments.results.replications import combine
 from experiments.results.run_directory import RunDirectory
-from experiments.results.sweep_points import COLUMNS, POINTS, point_links, row_of
+from experiments.results.sweep_points import POINTS, columns_of, point_links, row_of
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.spec.settings import TrafficSettings
-from experiments.spec.sweep import Point
+from experiments.spec.sweep import SweepOptions
+from experiments.spec.variations.values import read_variations
 from topology.families.polarfly import PolarFly
 
 FAULTS = FaultRecord(
@@ -98,33 +99,36 @@ def write_sweep(
     routings: Sequence[str],
     patterns: Sequence[str],
     invalid: Sequence[float] = (),
+    loads: Sequence[float] = (0.2, 0.6, 1.0),
+    vary: Sequence[str] = (),
     **settings: Any,
 ) -> Path:
     """Writes a sweep of ER_3 over some loads; the points of the loads in `invalid` are not valid."""
     directory = RunDirectory(folder, go_on=True)
-    loads = (0.2, 0.6, 1.0)
-    asked = {"routings": tuple(routings), "patterns": tuple(patterns), "loads": loads, **settings}
+    variations = read_variations(vary)
+    sweep = SweepOptions(routings, patterns, loads, vary=variations)
+    keys = {variation.key: variation.values for variation in variations}
+    asked = {"routings": tuple(routings), "patterns": tuple(patterns), "loads": tuple(loads), **settings}
+    asked |= {"vary": keys or None}
     directory.write_record(
         "manifest.json", records.sweep_manifest(**{"params": {"q": 3}, "hosts": 2, **asked})
     )
-    for number, routing in enumerate(routings):
-        for pattern in patterns:
-            for load in loads:
-                accepted = min(load, 0.3 + 0.1 * number)
-                summary = records.summary(
-                    routing=routing,
-                    pattern=pattern,
-                    offered=load,
-                    accepted=accepted,
-                    loss=1 - accepted / load,
-                    fidelity=SILENT if load in invalid else records.SUMMARY.fidelity,
-                    predicted=Predicted(accepted * 0.98),
-                    links=LinkSummary(0.9, 0.4, 0.8, 7),
-                )
-                point = Point(routing, pattern, load)
-                directory.write_record(f"points/{point.name}.json", summary)
-                directory.write_csv(point_links(point), LINK_LOAD_COLUMNS, link_rows(3, 7))
-                directory.append_row(POINTS, COLUMNS, row_of(point, summary).cells())
+    for number, routing in enumerate(sweep.varied_routings):
+        for point in (point for point in sweep.points() if point.routing == routing):
+            accepted = min(point.load, 0.3 + 0.1 * number)
+            summary = records.summary(
+                routing=routing,
+                pattern=point.pattern,
+                offered=point.load,
+                accepted=accepted,
+                loss=1 - accepted / point.load,
+                fidelity=SILENT if point.load in invalid else records.SUMMARY.fidelity,
+                predicted=Predicted(accepted * 0.98),
+                links=LinkSummary(0.9, 0.4, 0.8, 7),
+            )
+            directory.write_record(f"points/{point.name}.json", summary)
+            directory.write_csv(point_links(point), LINK_LOAD_COLUMNS, link_rows(3, 7))
+            directory.append_row(POINTS, columns_of(keys), row_of(point, summary, keys).cells())
     return folder
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from experiments.results.text import readable
+
 # A value of a manifest or a summary as JSON has it: a number, a text, a list, or a mapping.
 Value = Any
 Row = list[Value]
@@ -19,6 +21,7 @@ class ComparedPoint:
         routing, pattern, load: the point.
         values: values by their columns in `points.csv`.
         differences: value of each sweep less that of the first, for numbers.
+        varied: key of `--vary` -> its value at the point; empty if the sweeps vary nothing else.
     """
 
     routing: str
@@ -26,11 +29,13 @@ class ComparedPoint:
     load: float
     values: Mapping[str, Row]
     differences: Mapping[str, list[float | None]]
+    varied: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The point in a table."""
-        return f"{self.routing} {self.pattern} {self.load:g}"
+        options = (f" {key}={readable(value)}" for key, value in self.varied.items() if "." not in key)
+        return f"{self.routing} {self.pattern} {self.load:g}{''.join(options)}"
 
 
 @dataclass(frozen=True, kw_only=True)

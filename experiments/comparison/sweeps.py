@@ -7,13 +7,13 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
-from experiments.comparison.model import ComparedPoint, Comparison
+from experiments.comparison.model import ComparedPoint, Comparison, Value
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.open import Sweep
 from experiments.results.sweep_points import PointRow
 from experiments.spec.sweep import Point
 
-_POINT = ("routing", "pattern", "load")
+_POINT = ("routing", "pattern", "load", "varied")
 
 
 def compare_sweeps(names: Sequence[str], sweeps: Sequence[Sweep]) -> Comparison:
@@ -26,15 +26,22 @@ def compare_sweeps(names: Sequence[str], sweeps: Sequence[Sweep]) -> Comparison:
     Raises:
         ParameterError: one is damaged.
     """
-    sides = side_by_side([flat_settings(sweep.manifest) for sweep in sweeps])
+    sides = side_by_side([_settings(sweep) for sweep in sweeps])
     points = {point for sweep in sweeps for point in sweep.points}
     return Comparison(
         kind="sweeps",
         runs=tuple(names),
         same=sides.same,
         differing=sides.differing,
-        points=tuple(_point(point, sweeps) for point in sorted(points, key=attrgetter(*_POINT))),
+        points=tuple(_point(point, sweeps) for point in sorted(points, key=attrgetter("order"))),
     )
+
+
+def _settings(sweep: Sweep) -> dict[str, Value]:
+    """Returns the entries of a sweep's manifest, without those that differ between its points."""
+    settings = sweep.manifest.sweep
+    entries = flat_settings(sweep.manifest)
+    return {name: value for name, value in entries.items() if not settings.varies(name.rpartition(".")[2])}
 
 
 def _point(point: Point, sweeps: Sequence[Sweep]) -> ComparedPoint:
@@ -44,8 +51,9 @@ def _point(point: Point, sweeps: Sequence[Sweep]) -> ComparedPoint:
         for field in fields(PointRow)
         if field.name not in _POINT
     }
+    varied = next((row.varied for row in rows if row is not None and row.varied), {})
     differences = {name: _differences(row) for name, row in values.items() if any(map(_is_number, row))}
-    return ComparedPoint(point.routing, point.pattern, point.load, values, differences)
+    return ComparedPoint(point.routing, point.pattern, point.load, values, differences, varied)
 
 
 def _differences(values: Sequence[Any]) -> list[float | None]:

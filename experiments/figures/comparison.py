@@ -22,7 +22,6 @@ from experiments.figures.style import (
     LIGHT,
     check_figure,
     cross_out,
-    curve_style,
     invalid_handle,
     legend_below,
     new_figure,
@@ -32,6 +31,7 @@ from experiments.figures.style import (
     save_new_figure,
     set_title,
 )
+from experiments.figures.sweep_axes import Axis, axis_of, curve_styles
 from experiments.results.text import hosts_text, parameters
 from topology.errors import ParameterError
 
@@ -178,29 +178,33 @@ def _collectives(comparison: Comparison) -> Figure:
 
 
 def _sweeps(comparison: Comparison) -> Figure:
-    """Draws accepted traffic and latency of all sweeps over offered; a line style for each sweep."""
+    """Draws accepted traffic and latency of all sweeps over offered, or over what else varies.
+
+    Each sweep has a line style.
+    """
     points = comparison.points
     if not points:
         raise ParameterError("sweeps must have points to be drawn, got none")
-    patterns = list(dict.fromkeys(point.pattern for point in points))
-    routings = list(dict.fromkeys(point.routing for point in points))
+    axis = axis_of(points)
+    patterns = list(dict.fromkeys(axis.panel(point) for point in points))
+    styles = curve_styles(axis.curve(point) for point in points)
     figure = new_figure((max(7.5, 1.2 + 3.1 * len(patterns)), 7.0))
     panels = figure.subplots(2, len(patterns), sharex=True, sharey="row", squeeze=False)
     for pattern, accepted, latency in zip(patterns, panels[0], panels[1], strict=True):
-        for routing in routings:
-            chosen = [p for p in points if (p.routing, p.pattern) == (routing, pattern)]
+        latency.set(xlabel=axis.label, yscale="log")
+        for name, look in styles.items():
+            chosen = [p for p in points if (axis.curve(p), axis.panel(p)) == (name, pattern)]
             for number in range(len(comparison.runs)):
-                _curve(accepted, chosen, "accepted", number)
-                _curve(latency, chosen, "latency_mean_ms", number)
+                _curve(accepted, chosen, "accepted", number, axis, look)
+                _curve(latency, chosen, "latency_mean_ms", number, axis, look)
         accepted.set_title(printable(pattern), parse_math=False)
-        accepted.set(xlim=(0, 1.03), ylim=(0, 1.03))
-        latency.set(xlabel="offered", yscale="log")
+        accepted.set(ylim=(0, 1.03), **({} if axis.key else {"xlim": (0, 1.03)}))
         plain_log_labels(latency.yaxis)
     panels[0][0].set_ylabel("accepted")
     panels[1][0].set_ylabel("mean latency in ms")
     handles = [
-        Line2D([], [], marker=curve_style(name)[0], color=curve_style(name)[1], label=name, linestyle="none")
-        for name in routings
+        Line2D([], [], marker=marker, color=color, label=printable(name), linestyle="none")
+        for name, (marker, color) in styles.items()
     ]
     handles += [
         Line2D([], [], color="0.3", linestyle=_LINES[number % len(_LINES)], label=printable(run))
@@ -212,22 +216,31 @@ def _sweeps(comparison: Comparison) -> Figure:
     return figure
 
 
-def _curve(axes: Axes, points: Sequence[ComparedPoint], name: str, number: int) -> None:
-    """Draws the curve of one sweep and routing; points that are not valid are crossed out."""
-    values = [
-        (point.values["offered"][number], point.values[name][number], point.values["valid"][number])
-        for point in points
-    ]
-    curve = sorted((x, y, valid) for x, y, valid in values if x is not None and y is not None)
+def _curve(
+    axes: Axes,
+    points: Sequence[ComparedPoint],
+    name: str,
+    number: int,
+    axis: Axis,
+    look: tuple[str, str],
+) -> None:
+    """Draws a curve of one sweep; points that are not valid are crossed out.
+
+    A point that does not depend on what is on the x axis is a level line.
+    """
+    marker, color = look
+    line: dict[str, Any] = {"color": color, "linestyle": _LINES[number % len(_LINES)]}
+    curve: list[tuple[float, float, bool | None]] = []
+    for point in points:
+        value = point.values[name][number]
+        place = axis.place(point, point.values["offered"][number])
+        if value is not None and place is not None:
+            curve.append((place, value, point.values["valid"][number]))
+        elif value is not None and axis.key:
+            axes.plot(axis.span, (value, value), linewidth=1.0, **line)
+    curve.sort()
     if curve:
-        marker, color = curve_style(points[0].routing)
-        style: dict[str, Any] = {
-            "marker": marker,
-            "color": color,
-            "linestyle": _LINES[number % len(_LINES)],
-            "markersize": 5,
-        }
-        axes.plot([x for x, _, _ in curve], [y for _, y, _ in curve], **style)
+        axes.plot([x for x, _, _ in curve], [y for _, y, _ in curve], marker=marker, markersize=5, **line)
         cross_out(axes, [(x, y) for x, y, valid in curve if not valid], marker, color)
 
 

@@ -1,8 +1,8 @@
-"""Figure of a sweep: accepted and latency against offered, a panel per pattern, a curve per routing."""
+"""Figure of a sweep: accepted and latency against offered, or what else varies; a panel for each pattern."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,6 @@ from matplotlib.lines import Line2D
 
 from experiments.figures.style import (
     cross_out,
-    curve_style,
     invalid_handle,
     legend_below,
     new_figure,
@@ -22,6 +21,7 @@ from experiments.figures.style import (
     save_figure,
     set_title,
 )
+from experiments.figures.sweep_axes import Axis, axis_of, curve_styles
 from experiments.results.manifest import SweepSettings
 from experiments.results.open import Sweep
 from experiments.results.sweep_points import PointRow
@@ -31,6 +31,8 @@ from experiments.results.text import hosts_text, parameters
 # The bar marks a single load, through which no line goes.
 _PREDICTED: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2, "marker": "_", "markersize": 11}
 _PANEL_INCHES = 3.1
+_FEW_CURVES, _CURVE_INCHES = 6, 0.12  # each further curve makes the legend, and the figure, longer
+_LEVEL: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2}
 # The simulator's links pass a flit per cycle.
 _FLITS_PER_PACKET = 4
 _MOST_FAULTS = 6  # that a title names
@@ -64,41 +66,54 @@ def plot_sweep(folder: Path) -> list[Path]:
 
 
 def _draw(rows: Sequence[PointRow], settings: SweepSettings) -> Figure:
-    patterns = list(dict.fromkeys(row.pattern for row in rows))
-    routings = list(dict.fromkeys(row.routing for row in rows))
-    figure = new_figure((max(7.5, 1.2 + _PANEL_INCHES * len(patterns)), 6.8))
-    panels = figure.subplots(2, len(patterns), sharex=True, sharey="row", squeeze=False)
-    for pattern, accepted, latency in zip(patterns, panels[0], panels[1], strict=True):
-        for routing in routings:
-            chosen = [row for row in rows if (row.routing, row.pattern) == (routing, pattern)]
-            _measured(accepted, latency, chosen, routing)
-            _simulated(accepted, latency, settings, routing, pattern)
-        accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
+    axis = axis_of(rows)
+    panels: dict[str, list[PointRow]] = {}
+    for row in rows:
+        panels.setdefault(axis.panel(row), []).append(row)
+    styles = curve_styles(axis.curve(row) for row in rows)
+    height = 6.8 + _CURVE_INCHES * max(0, len(styles) - _FEW_CURVES)
+    figure = new_figure((max(7.5, 1.2 + _PANEL_INCHES * len(panels)), height))
+    axes = figure.subplots(2, len(panels), sharex=True, sharey="row", squeeze=False)
+    is_simulated = False
+    for (pattern, own), accepted, latency in zip(panels.items(), axes[0], axes[1], strict=True):
+        latency.set(xlabel=axis.label, yscale="log")
+        for curve, style in styles.items():
+            _measured(accepted, latency, [row for row in own if axis.curve(row) == curve], axis, style)
+        if not axis.key:
+            for curve, style in styles.items():
+                is_simulated |= _simulated(accepted, latency, settings, curve, pattern, style)
+            accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
+            accepted.set(xlim=(0, 1.03))
         accepted.set_title(printable(pattern), parse_math=False)
-        accepted.set(xlim=(0, 1.03), ylim=(0, 1.03))
-        latency.set(xlabel="offered", yscale="log")
+        accepted.set(ylim=(0, 1.03))
         plain_log_labels(latency.yaxis)
-    panels[0][0].set_ylabel("accepted")
-    panels[1][0].set_ylabel("mean latency in ms")
-    is_simulated = any(simulated_curve(settings, r, p) for r in routings for p in patterns)
-    handles = _legend(routings, is_simulated)
+    axes[0][0].set_ylabel("accepted")
+    axes[1][0].set_ylabel("mean latency in ms")
+    handles = _legend(styles, is_simulated)
+    if any(_is_level(row, axis) for row in rows):
+        handles.append(Line2D([], [], color="0.3", **_LEVEL, label=f"dashed: without {axis.key}"))
     handles += [] if all(row.valid for row in rows) else [invalid_handle()]
-    legend_below(figure, handles)
-    set_title(figure, _title(settings))
+    legend_below(figure, handles, small=len(styles) > _FEW_CURVES)
+    set_title(figure, _title(settings, rows, axis))
     return figure
 
 
-def _title(settings: SweepSettings) -> str:
-    return (
-        f"{settings.name} ({parameters(settings.params)}), {hosts_text(settings.hosts)}, links of "
-        f"{settings.link_rate_bps / 1e6:g} Mbit/s, {settings.frame_bytes}-byte frames, "
-        f"{settings.queue_packets}-packet queues; fractions of the hosts' injection capacity"
-        f"{_faults_text(settings)}"
-    )
+def _title(settings: SweepSettings, rows: Sequence[PointRow], axis: Axis) -> str:
+    fixed = {
+        "link_rate_bps": f"links of {settings.link_rate_bps / 1e6:g} Mbit/s",
+        "frame_bytes": f"{settings.frame_bytes}-byte frames",
+        "queue_packets": f"{settings.queue_packets}-packet queues",
+    }
+    words = [f"{settings.name} ({parameters(settings.params)})", hosts_text(settings.hosts)]
+    words += [text for name, text in fixed.items() if not settings.varies(name)]
+    load = f" at a load of {rows[0].load:g}" if axis.key else ""
+    return f"{', '.join(words)}{load}; fractions of the hosts' injection capacity{_faults_text(settings)}"
 
 
 def _faults_text(settings: SweepSettings) -> str:
     """Returns the faults that all points had, for the end of a title; nothing without faults."""
+    if settings.varies("faults_asked"):
+        return ""
     if settings.faults_asked:
         return f"; at each point random faults, {settings.faults_asked}"
     if not settings.faults:
@@ -107,25 +122,43 @@ def _faults_text(settings: SweepSettings) -> str:
     return "; at each point " + ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
-def _measured(accepted: Axes, latency: Axes, rows: Sequence[PointRow], routing: str) -> None:
-    """Draws the measured curves of a routing with their intervals, and the fluid model's."""
-    marker, color = curve_style(routing)
+def _measured(
+    accepted: Axes, latency: Axes, rows: Sequence[PointRow], axis: Axis, look: tuple[str, str]
+) -> None:
+    """Draws a measured curve with its intervals, and the fluid model's."""
+    marker, color = look
     style = {"marker": marker, "linestyle": "-", "color": color, "markersize": 5}
     for axes, name, half in (
         (accepted, "accepted", "accepted_ci95"),
         (latency, "latency_mean_ms", "latency_mean_ci95_ms"),
     ):
-        curve = _curve(rows, name)
+        curve = _curve(rows, name, axis)
         _line(axes, curve, style)
-        _bars(axes, curve, dict(_curve(rows, half)), color)
-        cross_out(axes, _curve([row for row in rows if not row.valid], name), marker, color)
-    _line(accepted, _curve(rows, "predicted_accepted"), {**_PREDICTED, "color": color})
+        _bars(axes, curve, dict(_curve(rows, half, axis)), color)
+        cross_out(axes, _curve([row for row in rows if not row.valid], name, axis), marker, color)
+        for row in rows:  # those that do not depend on what is on the axis
+            level = getattr(row, name)
+            if level is not None and _is_level(row, axis):
+                axes.plot(axis.span, (level, level), color=color, **_LEVEL)
+    _line(accepted, _curve(rows, "predicted_accepted", axis), {**_PREDICTED, "color": color})
 
 
-def _simulated(accepted: Axes, latency: Axes, settings: SweepSettings, routing: str, pattern: str) -> None:
-    """Draws the points of the authors' simulator."""
-    marker, color = curve_style(routing)
-    simulated = simulated_curve(settings, routing, pattern)
+def _is_level(row: PointRow, axis: Axis) -> bool:
+    """Returns whether a point has no place on the x axis: its routing and pattern do not have the key."""
+    return bool(axis.key) and axis.place(row, row.offered) is None
+
+
+def _simulated(
+    accepted: Axes,
+    latency: Axes,
+    settings: SweepSettings,
+    routing: str,
+    pattern: str,
+    look: tuple[str, str],
+) -> bool:
+    """Draws the points of the authors' simulator; returns whether there are any."""
+    marker, color = look
+    simulated = [] if settings.varied else simulated_curve(settings, routing, pattern)
     hollow = {
         "marker": marker,
         "linestyle": "none",
@@ -136,13 +169,14 @@ def _simulated(accepted: Axes, latency: Axes, settings: SweepSettings, routing: 
     packet_ms = settings.frame_bytes * 8 / settings.link_rate_bps * 1e3
     _line(accepted, [(point.offered, point.accepted) for point in simulated], hollow)
     _line(latency, [(point.offered, point.latency_packets * packet_ms) for point in simulated], hollow)
+    return bool(simulated)
 
 
-def _legend(routings: Sequence[str], is_simulated: bool) -> list[Line2D]:
-    handles = []
-    for routing in routings:
-        marker, color = curve_style(routing)
-        handles.append(Line2D([], [], marker=marker, color=color, label=f"{routing}, measured"))
+def _legend(styles: Mapping[str, tuple[str, str]], is_simulated: bool) -> list[Line2D]:
+    handles = [
+        Line2D([], [], marker=marker, color=color, label=printable(f"{curve}, measured"))
+        for curve, (marker, color) in styles.items()
+    ]
     simulated = Line2D(
         [], [], color="0.3", marker="o", markersize=9, markerfacecolor="none", linestyle="none"
     )
@@ -163,9 +197,9 @@ def _bars(axes: Axes, curve: Curve, halves: dict[float, float], color: str) -> N
             axes.errorbar(x, y, yerr=halves[x], color=color, capsize=2, linewidth=1)
 
 
-def _curve(rows: Sequence[PointRow], column: str) -> Curve:
-    """Returns (offered, value) by load, of the points that have a value."""
-    points = [(row.offered, getattr(row, column)) for row in rows]
+def _curve(rows: Sequence[PointRow], column: str, axis: Axis) -> Curve:
+    """Returns (place on the axis, value) of the points that have both, in the order of their places."""
+    points = [(axis.place(row, row.offered), getattr(row, column)) for row in rows]
     return sorted((x, y) for x, y in points if x is not None and y is not None)
 
 

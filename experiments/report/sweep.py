@@ -22,6 +22,8 @@ _COLUMNS = (
     *("routing", "pattern", "load", "valid", "offered", "accepted", "accepted_ci95", "predicted_accepted"),
     *("loss", "latency_mean_ms", "latency_p99_ms", "hops_mean", "link_load_max", "out_of_order"),
 )
+# Columns before those of varied keys.
+_KEYS_AT = 3
 
 
 def sweep_page(results: Sweep) -> Page:
@@ -35,8 +37,10 @@ def sweep_page(results: Sweep) -> Page:
         OSError: the figure cannot be written.
     """
     rows = list(results.points.values())
-    cells = [row.cells() for row in rows]
-    columns = tuple(name for name in _COLUMNS if any(row[name] for row in cells))
+    keys = tuple(key for key in results.manifest.sweep.varied if key not in _COLUMNS)
+    cells = [dict.fromkeys(keys, "") | row.cells() for row in rows]
+    wanted = (*_COLUMNS[:_KEYS_AT], *keys, *_COLUMNS[_KEYS_AT:])
+    columns = tuple(name for name in wanted if any(row[name] for row in cells))
     table = Table(
         columns,
         tuple(Row(row_cells, row.valid) for row, row_cells in zip(rows, cells, strict=True)),

@@ -18,6 +18,7 @@ from emulation.requirements import available_memory_bytes, emulation_versions
 from experiments.codec import FORMAT, omitted
 from experiments.results.record import FabricRecord
 from experiments.spec.settings import FabricSettings, TrafficSettings
+from topology.parameters import Value
 
 _PACKAGES = ("polarlab", "numpy", "ryu", "eventlet", "scapy")
 
@@ -108,6 +109,8 @@ class SweepSettings(FabricSettings):
         warmup_s, duration_s, arrivals, steady: as `traffic` of a run.
         routings, patterns, loads: values that the sweep goes over, each with each.
         repeat: replications of each point.
+        vary: key of `--vary` -> further values that the sweep goes over; a setting that varies is that of the
+            first point here. Absent if there is none.
     """
 
     datapath: str = "auto"
@@ -126,14 +129,34 @@ class SweepSettings(FabricSettings):
     arrivals: str = "poisson"
     steady: bool = False
     faults_asked: str | None = omitted()
+    vary: Mapping[str, tuple[Value, ...]] | None = omitted()
+
+    @property
+    def varied(self) -> Mapping[str, tuple[Value, ...]]:
+        """Key of `--vary` -> its values; empty if there is none."""
+        return self.vary or {}
+
+    def varies(self, name: str) -> bool:
+        """Returns whether points of the sweep may differ in a setting.
+
+        Args:
+            name: name of one of the attributes, which is that of its option, with a unit where it has one.
+        """
+        keys = [key.replace("-", "_") for key in self.varied]
+        if name == "steady":
+            return "warmup" in keys
+        if name == "faults" and self.faults_asked and {"seed", "duration", "warmup"} & set(keys):
+            return True
+        return any(name == key or name.startswith(f"{key}_") for key in keys)
 
     def difference(self, other: SweepSettings) -> str | None:
         """Returns the first setting, by name, that keeps points of both out of one sweep; None if none does.
 
-        Other routings, patterns and loads only add points.
+        Other routings, patterns and loads, and other values of varied keys, only add points.
         """
-        names = sorted({entry.name for entry in fields(self)} - {"routings", "patterns", "loads"})
-        return next((name for name in names if getattr(self, name) != getattr(other, name)), None)
+        names = sorted({entry.name for entry in fields(self)} - {"routings", "patterns", "loads", "vary"})
+        fixed = [name for name in names if not self.varies(name)]
+        return next((name for name in fixed if getattr(self, name) != getattr(other, name)), None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -111,8 +111,9 @@ class RunDirectory:
     def write_text(self, name: str, text: str) -> None:
         """Writes a text that the results come with."""
         file = self.path / name
+        file.parent.mkdir(exist_ok=True)
         file.write_text(text)
-        self._written.add(file)
+        self._written |= {file, file.parent}
 
     def append_row(self, name: str, header: Sequence[str], row: Mapping[str, Any]) -> None:
         """Adds a row to a table and makes sure that it is on the disk; see `drop_torn_row`."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from operator import attrgetter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import msgspec
 
-from experiments.codec import read_record
+from experiments.codec import omitted, read_record
 from experiments.results.link_loads import LINK_LOADS
 from experiments.results.manifest import SweepManifest, SweepSettings
 from experiments.results.model import Summary
 from experiments.results.run_directory import MANIFEST
 from experiments.results.tables import read_csv
 from experiments.spec.sweep import Point
+from experiments.spec.variations.values import read_value, values_at
 from topology.errors import ParameterError
+from topology.parameters import Value, value_text
 
 POINTS = "points.csv"
 POINTS_FOLDER = "points"
@@ -33,8 +34,8 @@ class PointRow:
     """Result of a point, as a row of `points.csv`; a value that does not apply is None, an empty cell.
 
     Attributes:
-        routing: name of the routing.
-        pattern: traffic pattern.
+        routing: name of the routing, with its parameters.
+        pattern: traffic pattern, with its parameters.
         load: load that hosts were asked to send, 0 to 1 of the injection capacity.
         offered, accepted, loss: fractions, as in the summary of a run; of replications the means.
         accepted_ci95: half the width of the 95 % confidence interval of `accepted` over replications.
@@ -48,6 +49,9 @@ class PointRow:
         seed: seed of the random generator; of replications the first.
         hops_mean: mean number of links between routers that packets took.
         link_load_max, link_load_mean, jain, dropped_packets: as `links` of a run.
+        varied: key of `--vary` -> its value at this point, if it has one; in the table a column for each key
+            (`seed` has its own already). Absent if the sweep varies nothing else than routings, patterns and
+            loads.
     """
 
     routing: str
@@ -75,22 +79,44 @@ class PointRow:
     link_load_mean: float | None = None
     jain: float | None = None
     dropped_packets: int | None = None
+    varied: Mapping[str, Value] | None = omitted()
 
     @property
     def point(self) -> Point:
         """The point."""
-        return Point(self.routing, self.pattern, self.load)
+        options = ((name, value) for name, value in (self.varied or {}).items() if "." not in name)
+        return Point(self.routing, self.pattern, self.load, tuple(sorted(options)))
+
+    def by_column(self) -> dict[str, Value | None]:
+        """Returns the row's values by column, those of varied keys behind the point's other names."""
+        values = {name: getattr(self, name) for name in COLUMNS}
+        point = {name: values[name] for name in COLUMNS[:_POINT_COLUMNS]}
+        return {**point, **(self.varied or {}), **values}
 
     def cells(self) -> dict[str, str]:
         """Returns the row's cells as text, by column."""
-        return {name: _cell(value) for name, value in vars(self).items()} | {"load": f"{self.load:g}"}
+        varied = {key: value_text(value) for key, value in (self.varied or {}).items()}
+        cells = {name: _cell(value) for name, value in self.by_column().items()}
+        return cells | {"load": f"{self.load:g}"} | varied
 
 
-COLUMNS = tuple(field.name for field in fields(PointRow))
+COLUMNS = tuple(field.name for field in fields(PointRow) if field.name != "varied")
+# Columns behind which those of the varied keys stand.
+_POINT_COLUMNS = 3
 LATER_COLUMNS = (
     *("accepted_ci95", "latency_mean_ci95_ms", "hops_mean"),
     *("link_load_max", "link_load_mean", "jain", "dropped_packets"),
 )
+
+
+def columns_of(keys: Iterable[str]) -> tuple[str, ...]:
+    """Returns the columns of the table of a sweep that varies some keys.
+
+    Args:
+        keys: the keys, as of `--vary`.
+    """
+    varied = (key for key in keys if key not in COLUMNS)
+    return (*COLUMNS[:_POINT_COLUMNS], *varied, *COLUMNS[_POINT_COLUMNS:])
 
 
 def _cell(value: object) -> str:
@@ -99,12 +125,13 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def row_of(point: Point, summary: Summary) -> PointRow:
+def row_of(point: Point, summary: Summary, keys: Iterable[str] = ()) -> PointRow:
     """Returns the row of a point.
 
     Args:
         point: the point.
         summary: its result.
+        keys: keys that the sweep varies.
     """
     latency, fidelity, repeat = summary.latency_ms, summary.fidelity, summary.repeat
     links = summary.links
@@ -136,7 +163,14 @@ def row_of(point: Point, summary: Summary) -> PointRow:
         link_load_mean=links.load_mean if links else None,
         jain=links.jain if links else None,
         dropped_packets=links.dropped_packets if links else None,
+        varied=_varied(point, keys),
     )
+
+
+def _varied(point: Point, keys: Iterable[str]) -> Mapping[str, Value] | None:
+    """Returns the values of varied keys at a point; None if the sweep varies none."""
+    keys = tuple(keys)
+    return values_at(point.routing, point.pattern, dict(point.options), keys) if keys else None
 
 
 def held_settings(folder: Path) -> SweepSettings | None:
@@ -168,28 +202,39 @@ def read_sweep_manifest(folder: Path) -> SweepManifest:
 
 
 def point_rows(folder: Path) -> dict[Point, PointRow]:
-    """Returns the points of a folder by routing, pattern and load.
+    """Returns the points of a folder, in their order.
 
     Raises:
         ParameterError: the table is missing or damaged.
     """
-    table = read_csv(folder / POINTS, COLUMNS, LATER_COLUMNS)
+    keys = _varied_keys(folder)
+    table = read_csv(
+        folder / POINTS, columns_of(keys), (*LATER_COLUMNS, *(key for key in keys if "." in key))
+    )
     try:
-        rows = [_row(dict(zip(table, cells, strict=True))) for cells in zip(*table.values(), strict=True)]
+        rows = [
+            _row(dict(zip(table, cells, strict=True)), keys) for cells in zip(*table.values(), strict=True)
+        ]
     except ValueError as error:  # msgspec's errors are ValueErrors, too
         raise ParameterError(f"{folder / POINTS} is damaged: {error}") from None
-    return {row.point: row for row in sorted(rows, key=attrgetter("routing", "pattern", "load"))}
+    return {row.point: row for row in sorted(rows, key=lambda row: row.point.order)}
 
 
-def _row(cells: dict[str, str]) -> PointRow:
+def _varied_keys(folder: Path) -> tuple[str, ...]:
+    """Returns the keys that the sweep of a folder varies; none where it has no manifest."""
+    return tuple(read_sweep_manifest(folder).sweep.varied) if (folder / MANIFEST).exists() else ()
+
+
+def _row(cells: dict[str, str], keys: Sequence[str]) -> PointRow:
     """Returns a row by its cells; raises ValueError if one of them does not fit."""
-    values = {name: cell if cell else None for name, cell in cells.items()}
+    options = sorted((key, read_value(key, cells[key])) for key in keys if "." not in key)
+    values = {name: cells[name] or None for name in COLUMNS}
     valid = {"yes": True, "no": False}.get(cells["valid"], cells["valid"])
     row = msgspec.convert({**values, "valid": valid}, PointRow, strict=False)
     for name, value in vars(row).items():
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{name} must be finite, got {value}")
-    return row
+    return replace(row, varied=_varied(Point(row.routing, row.pattern, row.load, tuple(options)), keys))
 
 
 def measured_points(folder: Path) -> frozenset[Point]:

@@ -24,6 +24,7 @@ from experiments.spec.options import (
     option_of,
     options_of,
 )
+from experiments.spec.variations.texts import varied_options
 from topology.errors import UsageError
 from topology.parameters import Value, hint
 from topology.registry import FAMILIES
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from experiments.spec.resolve import Specification
     from topology.base import Topology
 
+_VARY = "vary"
 # Member of the default family of a failover.
 _FAILOVER_FABRIC: Mapping[str, Given] = {TOPOLOGY: "polarfly", "q": 5}
 
@@ -70,6 +72,9 @@ class Experiment:
         for option in declared.values():
             if option.name in values and not self.has(option):
                 raise UsageError(self._foreign(option))
+        for name, key in self._varied.items():
+            if name in values:
+                raise UsageError(f"{name} must be given once, got --{name} and --vary {key}")
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Experiment:
@@ -107,10 +112,22 @@ class Experiment:
             known |= {option.name: option for option in family_options(family)}
         merged = {name: value for name, value in self.values.items() if name in known} | new
         traffic = traffic_kind(kind, merged)
+        if _VARY in known and _VARY in new:
+            given = Experiment(kind, {TOPOLOGY: family, _VARY: new[_VARY]})
+            varied = given._varied
+            merged = {name: value for name, value in merged.items() if name in new or name not in varied}
+        elif _VARY in merged:
+            kept = [text for text in merged[_VARY] if not new.keys() & varied_options([text]).keys()]
+            merged[_VARY] = tuple(kept)
         for name in set(merged) - set(new):
             if known[name].kinds and traffic not in known[name].kinds:
                 del merged[name]
         return Experiment(kind, merged)
+
+    @property
+    def _varied(self) -> Mapping[str, str]:
+        """The options that a sweep varies -> their keys."""
+        return varied_options(self.values.get(_VARY, ()))
 
     @property
     def family(self) -> str:
@@ -167,7 +184,7 @@ class Experiment:
         """The same experiment with a value for each option that has a default."""
         values = dict(self.values)
         for option in self.options:
-            if option.name not in values and option.table != TOPOLOGY:
+            if option.name not in {*values, *self._varied} and option.table != TOPOLOGY:
                 default = option.derived(self, values) if option.derived else option.default_for(self.kind)
                 if default is not None:
                     values[option.name] = default

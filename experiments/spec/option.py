@@ -31,6 +31,8 @@ class Option(Parameter):
         known: (none) -> names for help and completion; a text may be another, too, if `canonical` takes it.
         canonical: text -> the text by which results name it; raises UsageError for a wrong one.
         listed: whether its text is a list with commas; in a file it may be an array.
+        keyed: whether its texts are KEY=VALUES; in a file they may be a table.
+        varies: whether a sweep can change it on a fabric that stays up, or else does not have it.
         default_in: command -> its default, where that is not `default`.
         derived: (experiment, values so far) -> its default, where that depends on others; None for none.
         setting: its name in the settings of results; empty if that is its key.
@@ -44,6 +46,8 @@ class Option(Parameter):
     known: Callable[[], Iterable[str]] | None = None
     canonical: Callable[[str], str] | None = None
     listed: bool = False
+    keyed: bool = False
+    varies: bool = True
     default_in: Mapping[str, Value] = field(default_factory=dict)
     derived: Callable[[Experiment, Mapping[str, Given]], Given | None] | None = None
     setting: str = ""
@@ -99,6 +103,8 @@ class Option(Parameter):
         """
         if isinstance(value, os.PathLike):
             value = os.fspath(value)
+        if self.keyed and isinstance(value, Mapping):
+            value = [f"{key}={_joined(values)}" for key, values in value.items()]
         several = isinstance(value, list | tuple)
         if self.repeatable:
             entries = value if isinstance(value, list | tuple) else (value,)
@@ -109,6 +115,11 @@ class Option(Parameter):
         if several and not self.listed:
             raise ParameterError(f"{self.name} must be one value, got {value}")
         return self.check(value)
+
+
+def _joined(values: object) -> str:
+    """Returns a value, or several, as a list with commas."""
+    return ",".join(map(value_text, values if isinstance(values, list | tuple) else (values,)))
 
 
 def at(place: str) -> Callable[..., Any]:

@@ -164,13 +164,14 @@ OPTIONS: tuple[Option, ...] = (
     ),
     *_table("fabric", _FABRIC, (),
         _whole("hosts", "hosts attached to each router", 1, 1, MAX_HOSTS, metavar="P",
-               commands=_GRAPH - {"explain"}),
+               commands=_GRAPH - {"explain"}, varies=False),
         _text("link-rate", "rate of every port, as 500kbit; auto: the highest that the machine carries",
               "2Mbit", default_in={FAILOVER: "20Mbit"}, words=(AUTO_RATE,), metavar="RATE",
               parse=at("topology.links:parse_rate_bps"), setting="link_rate_bps"),
         _whole("queue", "capacity of every port's queue", 32, 1, MAX_QUEUE_PACKETS, unit="packets",
                setting="queue_packets"),
-        _whole("mtu", "maximum transmission unit of every port", DEFAULT_MTU, MIN_MTU, MAX_MTU, unit="bytes"),
+        _whole("mtu", "maximum transmission unit of every port", DEFAULT_MTU, MIN_MTU, MAX_MTU, unit="bytes",
+               varies=False),
         # Delay and loss of links would pass for those of a failover.
         _number("link-delay", "one-way delay of every link between routers", 0.0, 0, MAX_DELAY_MS, unit="ms",
                 commands=_FABRIC - {FAILOVER}, setting="link_delay_ms"),
@@ -182,7 +183,7 @@ OPTIONS: tuple[Option, ...] = (
                 default_text="with",
                 commands=_FABRIC | {"verify", "rules"}),
         _text("datapath", "Open vSwitch datapath", "auto", choices=at("emulation.requirements:DATAPATHS"),
-              setting="datapath_asked"),
+              setting="datapath_asked", varies=False),
         _text("occupancy", "source of port occupancies for adaptive routings", "netlink", metavar="SOURCE",
               choices=at("controller.occupancy.source:SOURCES"), setting="occupancy_asked"),
     ),
@@ -210,7 +211,7 @@ OPTIONS: tuple[Option, ...] = (
               f"link:s1-s7`; or random ones by their mean times, drawn from --seed, as {FORM}", file=True,
               path=_schedule_file),
         _whole("repeat", "number of replications, a seed each; results are means with 95 % intervals", 1, 1,
-               MAX_REPEAT, kinds=(PACKETS, FLOWS, REPLAY, PROGRAMS)),
+               MAX_REPEAT, kinds=(PACKETS, FLOWS, REPLAY, PROGRAMS), varies=False),
     ),
     *_table("flows", (RUN,), (FLOWS, REPLAY),
         _text("flow-sizes", "distribution of the sizes of TCP flows: web-search, data-mining, fixed:BYTES or "
@@ -253,6 +254,13 @@ OPTIONS: tuple[Option, ...] = (
               parse=at("experiments.spec.sweep:parse_patterns")),
         _text("loads", "offered loads, as 0.1,0.5 or FIRST:LAST:STEP", "0.1:0.9:0.2", listed=True,
               parse=at("experiments.spec.sweep:parse_loads")),
+        _text("vary", "further values to go over, as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1; several "
+              "times for several keys. KEY is an option of traffic or links, ROUTING.PARAMETER or "
+              "PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP. Topology, hosts, mtu and datapath "
+              "need a fabric of their own for each value: run a sweep for each",
+              repeatable=True, keyed=True, metavar="KEY=VALUES",
+              known=at("experiments.spec.variations.keys:known_keys"),
+              parse=at("experiments.spec.variations.values:check_variation")),
     ),
     *_table("failover", (FAILOVER,), (),
         _text("fail", "failing elements, with commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its "

@@ -32,7 +32,7 @@ from experiments.spec.options import (
     SWEEP,
 )
 from experiments.spec.programs import ProgramOptions, ProgramTraffic, check_programs, user_programs
-from experiments.spec.sweep import SweepOptions, parse_loads, parse_patterns, parse_routings
+from experiments.spec.sweep import PointOptions, SweepOptions, parse_loads, parse_patterns, parse_routings
 from experiments.spec.traffic import (
     TrafficOptions,
     asked_faults,
@@ -41,6 +41,8 @@ from experiments.spec.traffic import (
     read_faults,
 )
 from experiments.spec.values import DEFAULT_RESULTS, dated_folder, plain_name
+from experiments.spec.variations.texts import SHORT_FORMS, given_values
+from experiments.spec.variations.values import read_variations
 from topology.errors import ParameterError, UsageError
 from topology.faults import CONTROLLER, parse_elements
 from topology.links import LinkSpec
@@ -72,11 +74,20 @@ class Run:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Experiments on one fabric: points, and the traffic of the first pattern at the highest load."""
+    """Experiments on one fabric: values to go over, and the fabric and the traffic of each point."""
 
-    fabric: FabricOptions
-    traffic: TrafficOptions
     sweep: SweepOptions
+    points: tuple[PointOptions, ...]
+
+    @property
+    def fabric(self) -> FabricOptions:
+        """The fabric of the first point."""
+        return self.points[0].fabric
+
+    @property
+    def traffic(self) -> TrafficOptions:
+        """The traffic of the first point."""
+        return self.points[0].traffic
 
 
 @dataclass(frozen=True)
@@ -121,7 +132,8 @@ def default_folder(chosen: Specification) -> Path:
     family = (fabric.name, *fabric.params.values())
     if isinstance(chosen, Sweep):
         rate = AUTO_RATE if fabric.calibrate else f"{fabric.links.rate_bps / 1000:g}kbit"
-        return DEFAULT_RESULTS / plain_name("sweep", *family, fabric.hosts, rate)
+        keys = [variation.key for variation in chosen.sweep.vary]
+        return DEFAULT_RESULTS / plain_name("sweep", *family, fabric.hosts, rate, *keys)
     words = ("failover", *family, fabric.routing)
     if isinstance(chosen, Run):
         words = (*family, fabric.routing, chosen.traffic.pattern, _volume(chosen))
@@ -269,18 +281,24 @@ def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
 
 
 def _sweep(experiment: Experiment, values: Values) -> Sweep:
-    """Returns a sweep with the traffic of its first pattern at the highest load; checks all patterns."""
+    """Returns a sweep with the specifications of all its points, checked."""
+    varied = given_values(values.get("vary", ()))
+    lists = {**values, **{name: varied.pop(key) for key, name in SHORT_FORMS.items() if key in varied}}
     sweep = SweepOptions(
-        parse_routings(values["routings"]),
-        parse_patterns(values["patterns"]),
-        parse_loads(values["loads"]),
+        parse_routings(lists["routings"]),
+        parse_patterns(lists["patterns"]),
+        parse_loads(lists["loads"]),
         values["repeat"],
+        read_variations(f"{key}={given}" for key, given in varied.items()),
     )
-    fabric = fabric_options(experiment, {**values, "routing": sweep.routings[0]})
-    load = sweep.loads[-1]
-    traffic = [packet_options({**values, "pattern": name, "load": load}, fabric) for name in sweep.patterns]
-    check_repeatable(sweep.repeat, traffic[0].faults)
-    return Sweep(fabric, traffic[0], sweep)
+    points = []
+    for point in sweep.points():
+        own = {**values, "routing": point.routing, "pattern": point.pattern, "load": point.load}
+        own |= dict(point.options)
+        fabric = fabric_options(experiment, own)
+        points.append(PointOptions(point, fabric, packet_options(own, fabric)))
+        check_repeatable(sweep.repeat, points[-1].traffic.faults)
+    return Sweep(sweep, tuple(points))
 
 
 def _failovers(values: Values, fabric: FabricOptions) -> FailoverSeriesOptions:

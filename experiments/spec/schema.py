@@ -74,7 +74,8 @@ def _option_schema(option: Option, kind: str) -> dict[str, Any]:
         value = {"anyOf": [value, *others]} if others else value
     if option.repeatable or option.listed:
         entry = {"type": ["string", "number"]} if option.listed else value
-        value = {"anyOf": [value, {"type": "array", "items": entry}]}
+        table = [{"type": "object"}] if option.keyed else []
+        value = {"anyOf": [value, {"type": "array", "items": entry}, *table]}
     unit = f", in {option.unit}" if option.unit else ""
     value["description"] = f"{option.help}{unit}"
     default: Value | None = option.default_for(kind)

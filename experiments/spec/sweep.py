@@ -1,32 +1,59 @@
-"""Specification of a sweep: the product of routings, patterns and loads."""
+"""Specification of a sweep: the product of routings, patterns, loads and varied options, point by point."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.traffic import TrafficOptions
 from experiments.spec.values import plain_name, words_of
+from experiments.spec.variations.keys import parameters_of
+from experiments.spec.variations.values import MAX_POINTS, Variation, number
 from routing.registry import routing
-from topology.errors import ParameterError
+from topology.errors import ParameterError, UsageError
+from topology.parameters import Value, join_parameters, split_parameters, value_text
 from traffic.workload.patterns import check_load, pattern_name
 
 LEAST_LOAD_STEP = 0.001
 
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
+
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a sweep."""
+    """One point of a sweep.
+
+    Attributes:
+        routing, pattern: names with their parameters.
+        load: offered load.
+        options: (name, value) of each option that the sweep varies, by name.
+    """
 
     routing: str
     pattern: str
     load: float
+    options: tuple[tuple[str, Value], ...] = ()
 
     @property
     def name(self) -> str:
         """The point's name in file names."""
-        return plain_name(self.routing, self.pattern, f"{self.load:g}")
+        options = (f"{name}={value_text(value)}" for name, value in self.options)
+        return plain_name(self.routing, self.pattern, f"{self.load:g}", *options)
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What points are sorted by: routing, pattern, options, load; numbers in names count as numbers."""
+        options = ((number(*option) or 0.0, value_text(option[1])) for option in self.options)
+        return (_natural(self.routing), _natural(self.pattern), *options, self.load)
+
+
+def _natural(text: str) -> tuple[object, ...]:
+    """Returns a text in parts, alternately text and number, by which 9 comes before 10."""
+    return tuple(float(part) if place % 2 else part for place, part in enumerate(_NUMBER.split(text)))
 
 
 @dataclass(frozen=True)
@@ -38,21 +65,105 @@ class SweepOptions:
             the same become one name.
         loads: offered loads, over 0 and at most 1, ascending.
         repeat: replications of each point, with a seed each.
+        vary: further options, and parameters of routings and patterns, with their values.
+
+    Raises:
+        UsageError: a value is outside its domain.
     """
 
     routings: Sequence[str]
     patterns: Sequence[str]
     loads: Sequence[float]
     repeat: int = 1
+    vary: tuple[Variation, ...] = ()
 
     def __post_init__(self) -> None:
-        routings = dict.fromkeys(routing(text).name for text in self.routings)
-        object.__setattr__(self, "routings", tuple(routings))
+        object.__setattr__(self, "routings", tuple(dict.fromkeys(map(_routing_name, self.routings))))
         object.__setattr__(self, "patterns", tuple(dict.fromkeys(map(pattern_name, self.patterns))))
+        self._check_owners()
+        if self._count > MAX_POINTS:
+            raise ParameterError(f"points of a sweep must be at most {MAX_POINTS}, got {self._count}")
+        if not (self.varied_routings and self.varied_patterns):
+            raise ParameterError("a sweep must have a routing and a pattern, got none")
+
+    @property
+    def _count(self) -> int:
+        """The number of points."""
+
+        def combinations(owner: str) -> int:
+            return math.prod(len(variation.values) for variation in self.vary if variation.owner == owner)
+
+        routings = sum(combinations(text.partition(":")[0]) for text in self.routings)
+        patterns = sum(combinations(text.partition(":")[0]) for text in self.patterns)
+        return routings * patterns * combinations("") * len(self.loads)
+
+    def _check_owners(self) -> None:
+        """Raises UsageError if a parameter varies whose routing or pattern the sweep does not have."""
+        owners = {text.partition(":")[0] for text in (*self.routings, *self.patterns)}
+        for variation in self.vary:
+            if variation.owner and variation.owner not in owners:
+                raise UsageError(
+                    f"--vary {variation.key} needs {variation.owner} among the sweep's routings or patterns, "
+                    f"got {', '.join((*self.routings, *self.patterns))}"
+                )
+
+    @property
+    def varied_routings(self) -> tuple[str, ...]:
+        """The routings with each combination of their varied parameters."""
+        return _with_parameters(self.routings, self.vary, _routing_name)
+
+    @property
+    def varied_patterns(self) -> tuple[str, ...]:
+        """The patterns with each combination of their varied parameters."""
+        return _with_parameters(self.patterns, self.vary, pattern_name)
 
     def points(self) -> list[Point]:
         """Returns all points, routing by routing, loads ascending."""
-        return [Point(*values) for values in itertools.product(self.routings, self.patterns, self.loads)]
+        options = [variation for variation in self.vary if not variation.owner]
+        names = [variation.key for variation in options]
+        return [
+            Point(routing, pattern, load, tuple(sorted(zip(names, values, strict=True))))
+            for routing in self.varied_routings
+            for values in itertools.product(*(variation.values for variation in options))
+            for pattern in self.varied_patterns
+            for load in self.loads
+        ]
+
+
+def _routing_name(text: str) -> str:
+    return routing(text).name
+
+
+def _with_parameters(
+    names: Sequence[str], vary: Sequence[Variation], canonical: Callable[[str], str]
+) -> tuple[str, ...]:
+    """Returns names with each combination of the varied parameters that they have."""
+    found: list[str] = []
+    for text in names:
+        name = text.partition(":")[0]
+        own = [variation for variation in vary if variation.owner == name]
+        if not own:
+            found.append(text)
+            continue
+        declared = parameters_of(name)
+        _, given = split_parameters(text, declared)
+        keys = [variation.parameter.key for variation in own]
+        twice = next((variation.key for variation, key in zip(own, keys, strict=True) if key in given), None)
+        if twice:
+            raise UsageError(f"{twice} must be given once, got {text!r} and --vary {twice}")
+        for values in itertools.product(*(variation.values for variation in own)):
+            changed = {**given, **dict(zip(keys, values, strict=True))}
+            found.append(canonical(join_parameters(name, changed, declared)))
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class PointOptions:
+    """Specification of a point: of its fabric and of its traffic."""
+
+    point: Point
+    fabric: FabricOptions
+    traffic: TrafficOptions
 
 
 def parse_routings(text: str) -> tuple[str, ...]:

@@ -8,11 +8,13 @@ from dataclasses import replace
 import pytest
 from conftest import TIMEOUT_S, fabric_options, one_line, polarlab, start_polarlab, wait_for_line
 
+from emulation.requirements import qdisc_available
 from experiments import calibration
 from experiments.results.open import open_results
 from experiments.run import Output, run_experiment
 from experiments.spec.traffic import TrafficOptions
 
+needs_netem = pytest.mark.skipif(not qdisc_available("netem delay 1ms"), reason="this kernel has no netem")
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 SWEEP = ("sweep", "polarfly", "--q", "2", "--hosts", "2", "--link-rate", "500kbit", "--warmup", "0.5")
@@ -112,3 +114,83 @@ def test_the_command_calibrates_as_a_user_asks_it_to(tmp_path):
     summary = json.loads(done.stdout)
     assert summary["link_rate_bps"] > 300_000
     assert summary["accepted"] == pytest.approx(0.3, rel=0.2)
+
+
+VARIED = ("sweep", "polarfly", "--q", "2", "--hosts", "2", "--warmup", "0.5", "--duration", "1.2")
+VARIED += ("--routings", "min", "--patterns", "tornado", "--loads", "0.5")
+SLOW = ("--link-rate", "500kbit")
+
+
+def varied(out, *keys, more=SLOW):
+    """Runs a sweep that varies some keys, with more options, and returns its object and what it told."""
+    words = [word for key in keys for word in ("--vary", key)]
+    done = polarlab(*VARIED, *more, *words, "--out", str(out), "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+@pytest.mark.tried_again
+def test_links_change_on_the_standing_fabric_and_are_what_was_asked_for(tmp_path):
+    """The traffic is too much for some links, which are then as fast as they are, with queues always full."""
+    out = tmp_path / "sweep"
+    more = ("--loads", "1", "--warmup", "2")
+    result, told = varied(out, "queue=4,32", "link-rate=300kbit,600kbit", more=more)
+    assert told.count("starting 7 Open vSwitches") == 1
+    assert [point["varied"] for point in result["points"]] == [
+        {"queue": queue, "link-rate": rate} for queue in (4, 32) for rate in ("300kbit", "600kbit")
+    ]
+    sweep = open_results(out)
+    latency_ms = {}
+    for point, row in sweep.points.items():
+        summary, asked = sweep.summary(point), row.varied
+        assert summary.queue_packets == asked["queue"]
+        assert summary.link_rate_bps == {"300kbit": 300_000, "600kbit": 600_000}[asked["link-rate"]]
+        assert 0.8 < row.link_load_max < 1.2
+        latency_ms[asked["queue"], asked["link-rate"]] = row.latency_p50_ms
+    for rate in ("300kbit", "600kbit"):
+        assert latency_ms[32, rate] > 2 * latency_ms[4, rate]
+
+
+def test_a_sweep_with_varied_keys_goes_on_and_takes_further_values(tmp_path):
+    out = tmp_path / "sweep"
+    assert varied(out, "frame-bytes=300,900")[0]["measured"] == 2
+    again, told = varied(out, "frame-bytes=300,900")
+    assert again["measured"] == 0
+    assert "starting" not in told
+    more, _ = varied(out, "frame-bytes=900,1200")
+    assert more["measured"] == 1
+    assert [row["frame-bytes"] for row in rows(out)] == ["300", "900", "1200"]
+    for keys, named in (((), "varies frame-bytes, not routings"), (("flows=1,2",), "frame-bytes, not flows")):
+        words = [word for key in keys for word in ("--vary", key)]
+        refused = polarlab(*VARIED, *SLOW, *words, "--out", str(out))
+        assert refused.returncode == 2
+        assert named in one_line(refused.stderr)
+    assert len(rows(out)) == 3
+
+
+@needs_netem
+def test_delay_of_links_comes_and_goes_on_the_standing_fabric(tmp_path):
+    result, told = varied(tmp_path / "sweep", "link-delay=0,40", "queue=8,32")
+    assert told.count("starting 7 Open vSwitches") == 1
+    for point in result["points"]:
+        delayed = point["latency_p50_ms"] >= 40
+        assert delayed == (point["varied"]["link-delay"] == 40)
+
+
+@pytest.mark.tried_again
+def test_a_lower_threshold_takes_more_detours(tmp_path):
+    """Two hosts load a link of their own to 0.9: its queue is seldom empty, and seldom full."""
+    words = (*SLOW, "--q", "3", "--patterns", "perm1hop", "--loads", "0.45", "--queue", "16")
+    words += ("--warmup", "3", "--duration", "5", "--routings", "min,ugal-pf")
+    result, _ = varied(tmp_path / "sweep", "ugal-pf.threshold=0.1,0.95", more=words)
+    minimal, low, high = result["points"]
+    assert (minimal["routing"], low["varied"], high["varied"]) == (
+        "min",
+        {"ugal-pf.threshold": 0.1},
+        {"ugal-pf.threshold": 0.95},
+    )
+    assert low["routing"] == "ugal-pf:threshold=0.1"
+    assert minimal["hops_mean"] == 1
+    # Minimal paths are one hop long, detours two or three.
+    assert low["hops_mean"] - 1 > 2 * (high["hops_mean"] - 1)
+    assert low["hops_mean"] > 1.05

@@ -1,4 +1,4 @@
-"""`polarlab sweep`: experiments over loads, patterns and routings on one fabric, resumable."""
+"""`polarlab sweep`: experiments over loads, patterns, routings and other options on one fabric, resumable."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import DRAWING, ConsoleProgress
 from topology.exit_status import Status
 
-SUMMARY = "experiments over loads, patterns and routings, resumable (root)"
+SUMMARY = "experiments over loads, patterns, routings and other options, resumable (root)"
 EXAMPLES = (
     "sudo polarlab sweep polarfly --q 5 --hosts 3 --patterns uniform,tornado --loads 0.1:0.9:0.2",
     "sudo polarlab sweep polarstar --q 2 --supernode iq --degree 3 --routings min,ugal",
+    "sudo polarlab sweep polarfly --q 3 --hosts 2 --link-rate 500kbit --loads 0.8 --vary queue=8,16,32,64",
 )
 _COLUMNS = ("routing", "pattern", "load", "offered", "accepted", "latency_mean_ms", "valid")
 
@@ -30,7 +31,7 @@ def run(arguments: argparse.Namespace) -> Status:
     from experiments.sweep import run_sweep
 
     with ConsoleProgress() as progress:
-        measured = run_sweep(chosen.fabric, chosen.traffic, chosen.sweep, out, progress)
+        measured = run_sweep(chosen.points, chosen.sweep, out, progress)
         progress(PointsMeasured(measured, out))
         progress.begin(DRAWING)
         figures = plot_sweep(out)
@@ -43,5 +44,7 @@ def run(arguments: argparse.Namespace) -> Status:
         result = {"folder": str(out), "measured": measured, "points": plain(points)}
         print_result(arguments, {**result, "figures": [str(path) for path in figures]})
     else:
-        print_table([point.cells() for point in points], _COLUMNS)
+        keys = [variation.key for variation in chosen.sweep.vary]
+        rows = [dict.fromkeys(keys, "") | point.cells() for point in points]
+        print_table(rows, (*_COLUMNS[:3], *keys, *_COLUMNS[3:]))
     return Status.NEGATIVE if arguments.strict and invalid else Status.DONE

@@ -6,7 +6,7 @@ import pytest
 
 from controller.occupancy.queues import QueueState, _with_losses
 from emulation.impairment import check_impairment, netem_options
-from emulation.shaping import reshaping_commands, shaping_commands
+from emulation.shaping import renewal_commands, reshaping_commands, shaping_commands
 from emulation.subprocesses import CommandError
 from experiments.pair_check import _attempts
 from experiments.results.link_loads import LinkLog
@@ -22,6 +22,13 @@ def test_packets_are_delayed_and_lost_before_the_queue():
     assert rate.startswith("qdisc add dev s1-eth2 parent 2:1 handle 1: tbf rate 2000000bit ")
     assert queue == "qdisc add dev s1-eth2 parent 1:1 handle 10: pfifo limit 32"
     assert all(line.startswith("qdisc change ") for line in reshaping_commands("s1-eth2", BOTH))
+
+
+def test_a_port_that_gets_or_loses_its_delay_gets_new_queues():
+    for spec in (BOTH, BOTH.unimpaired()):
+        removal, *lines = renewal_commands("s1-eth2", spec)
+        assert removal == "qdisc del dev s1-eth2 root"
+        assert lines == shaping_commands("s1-eth2", spec)
 
 
 def test_netem_holds_all_packets_in_flight():

@@ -191,6 +191,25 @@ def test_sweeps_are_compared_point_by_point(tmp_path, capsys):
     assert "crossed out" in (tmp_path / "both.svg").read_text()
 
 
+def test_sweeps_that_vary_options_are_compared_point_by_point(tmp_path, capsys):
+    queues = [("queue=8,32",), ("queue=8,100",)]
+    sweeps = [
+        result_folders.write_sweep(tmp_path / str(n), ("min",), ("tornado",), loads=(0.5,), vary=vary)
+        for n, vary in enumerate(queues)
+    ]
+    found = compare(sweeps)
+    assert found.differing == {"vary": [{"queue": [8, 32]}, {"queue": [8, 100]}]}
+    assert "queue_packets" not in found.same
+    points = {point.name: point for point in found.points}
+    assert list(points) == [f"min tornado 0.5 queue={queue}" for queue in (8, 32, 100)]
+    assert points["min tornado 0.5 queue=8"].differences["accepted"] == [0.0, 0.0]
+    assert points["min tornado 0.5 queue=32"].values["accepted"] == [0.3, None]
+    assert entry.main(["compare", *map(str, sweeps), "--json"]) == Status.DONE
+    assert json.loads(capsys.readouterr().out)["points"][0]["varied"] == {"queue": 8}
+    assert entry.main(["compare", *map(str, sweeps)]) == Status.DONE
+    assert "min tornado 0.5 queue=100" in capsys.readouterr().out
+
+
 def test_failovers_are_compared(tmp_path, capsys):
     summary = replace(result_folders.FAILOVER, gap_ms=400.0, repaired_by="controller")
     folders = [

@@ -158,13 +158,24 @@ def simulated_sweep(folder):
     ]
 
 
+def sweep_with_many_curves(folder):
+    vary = ("queue=8,32,100", "link-rate=500kbit,1Mbit")
+    return [result_folders.write_sweep(folder, ROUTINGS, ("tornado",), vary=vary)]
+
+
+def sweep_over_a_key(folder):
+    return [
+        result_folders.write_sweep(folder, ROUTINGS, PATTERNS, (0.5,), loads=(0.5,), vary=("queue=8,32,100",))
+    ]
+
+
 def failover(folder):
     return [result_folders.write_failover(folder)]
 
 
 KINDS = [
     *(run, run_with_many_faults, run_of_a_collective, run_of_flows, run_of_own_programs, replications),
-    *(small_sweep, simulated_sweep, failover),
+    *(small_sweep, simulated_sweep, sweep_with_many_curves, sweep_over_a_key, failover),
 ]
 
 
@@ -204,7 +215,19 @@ def two_failovers(folder):
     ]
 
 
-@pytest.mark.parametrize("write", [runs_of_long_names, two_sweeps, two_failovers], ids=lambda f: f.__name__)
+def two_sweeps_over_a_key(folder):
+    write, vary = result_folders.write_sweep, {"loads": (0.5,), "vary": ("queue=8,32,100",)}
+    return [
+        write(folder / "one", ROUTINGS, PATTERNS, **vary),
+        write(folder / "two", ROUTINGS, PATTERNS, **vary),
+    ]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [runs_of_long_names, two_sweeps, two_sweeps_over_a_key, two_failovers],
+    ids=lambda write: write.__name__,
+)
 def test_comparisons_are_whole_and_cover_nothing(write, tmp_path, figures):
     draw_comparison(compare(write(tmp_path)), tmp_path / "both.png")
     for figure in figures.values():

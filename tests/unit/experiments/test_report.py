@@ -119,6 +119,14 @@ def test_the_report_of_a_run_with_faults_says_when_they_happened(tmp_path):
     assert column(page, "event")[1] == "the controller&#39;s plan without link:s1-s10 is in place"
 
 
+def test_a_sweeps_report_has_a_column_for_each_varied_key(tmp_path):
+    folder = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), vary=("queue=8,100",))
+    page = write_report(folder).read_text()
+    headings = re.findall(r"<th[^>]*>(.*?)</th>", page)
+    assert "queue" in headings
+    assert "<td>100</td>" in page
+
+
 def test_a_sweeps_report_has_validity_in_sight_and_the_worst_links_of_each_point(tmp_path):
     folder = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), (1.0,))
     page = write_report(folder).read_text()

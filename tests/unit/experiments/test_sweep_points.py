@@ -1,11 +1,13 @@
 """The table of a sweep: what goes in, what a torn or damaged one is taken for, and the figure of it."""
 
+import csv
 import json
 import os
 from dataclasses import replace
 
 import pytest
 import records
+import result_folders
 
 from experiments.codec import plain
 from experiments.figures.sweep import plot_sweep, simulated_curve
@@ -21,6 +23,7 @@ from experiments.results.sweep_points import (
     rows_of,
 )
 from experiments.spec.sweep import Point, SweepOptions
+from experiments.spec.variations.values import read_variations
 from topology.errors import ParameterError
 
 SETTINGS = records.sweep_manifest().sweep
@@ -139,3 +142,77 @@ def test_a_sweep_of_an_older_version_is_read_drawn_and_gone_on_with(sweep):
     sweep.append_row(POINTS, COLUMNS, row_of(new, records.summary(accepted=0.6)).cells())
     assert len(measured_points(sweep.path)) == count + 1
     assert {line.count(",") for line in path.read_text().splitlines()} == {len(older[0]) - 1}
+
+
+VARIED = ("queue=8,32,100", "link-rate=500kbit,1Mbit", "local-repair=true,false")
+
+
+def test_a_table_has_a_column_for_each_varied_key_and_is_read_back_with_types(tmp_path):
+    folder = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), loads=(0.5,), vary=VARIED)
+    header = (folder / POINTS).read_text().splitlines()[0].split(",")
+    assert header[:6] == ["routing", "pattern", "load", "queue", "link-rate", "local-repair"]
+    sweep = open_results(folder)
+    assert len(sweep.points) == 12
+    first, *_, last = sweep.points.values()
+    assert first.varied == {"queue": 8, "link-rate": "500kbit", "local-repair": False}
+    assert last.varied == {"queue": 100, "link-rate": "1Mbit", "local-repair": True}
+    assert sweep.summary(last.point).accepted == last.accepted
+    assert sweep.link_loads(last.point)
+    asked = SweepOptions(("min",), ("tornado",), (0.5, 0.7), vary=read_variations(VARIED[::-1])).points()
+    assert {point for point in asked if point.load == 0.5} == measured_points(folder)
+    assert plain(last)["varied"] == last.varied
+
+
+def test_a_parameters_column_is_empty_where_a_point_has_no_such_parameter(tmp_path):
+    vary = ("ugal-pf.threshold=0.5,0.9", "hotspot.hosts=1,2")
+    patterns = ("uniform", "hotspot")
+    write = result_folders.write_sweep
+    folder = write(tmp_path / "sweep", ("min", "ugal-pf"), patterns, loads=(0.5,), vary=vary)
+    with (folder / POINTS).open(newline="") as file:
+        table = list(csv.DictReader(file))
+    keys = ("ugal-pf.threshold", "hotspot.hosts")
+    cells = {(row["routing"], row["pattern"]): tuple(row[key] for key in keys) for row in table}
+    assert len(cells) == 9
+    assert cells["min", "uniform"] == ("", "")
+    assert cells["ugal-pf:threshold=0.9", "uniform"] == ("0.9", "")
+    assert cells["ugal-pf:threshold=0.9", "hotspot"] == ("0.9", "1")
+    assert cells["min", "hotspot:hosts=2"] == ("", "2")
+    values = {(row.routing, row.pattern): row.varied for row in open_results(folder).points.values()}
+    assert values["min", "uniform"] == {}
+    assert values["ugal-pf:threshold=0.5", "hotspot"] == {"ugal-pf.threshold": 0.5, "hotspot.hosts": 1}
+    asked = SweepOptions(("ugal-pf", "min"), patterns, (0.5,), vary=read_variations(vary)).points()
+    assert set(asked) == measured_points(folder)
+
+
+def test_a_cell_that_is_not_a_value_of_its_key_is_told(tmp_path):
+    folder = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), vary=["queue=8,32"])
+    path = folder / POINTS
+    path.write_text(path.read_text().replace(",32,", ",many,"))
+    with pytest.raises(ParameterError, match="damaged"):
+        measured_points(folder)
+
+
+def test_a_seed_that_varies_has_the_column_that_all_sweeps_have(tmp_path):
+    folder = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), vary=["seed=1,2"])
+    header = (folder / POINTS).read_text().splitlines()[0].split(",")
+    assert header.count("seed") == 1
+    assert {dict(point.options)["seed"] for point in measured_points(folder)} == {1, 2}
+
+
+def test_settings_that_vary_do_not_keep_points_apart():
+    held = replace(SETTINGS, vary={"queue": (8, 16)}, queue_packets=8)
+    assert held.difference(replace(held, vary={"queue": (32,)}, queue_packets=32)) is None
+    assert held.difference(replace(held, frame_bytes=500)) == "frame_bytes"
+    assert SETTINGS.difference(replace(SETTINGS, queue_packets=8)) == "queue_packets"
+    for key, names in {
+        "warmup": ("warmup_s", "steady"),
+        "link-rate": ("link_rate_bps",),
+        "link-delay": ("link_delay_ms",),
+        "seed": ("seed",),
+        "faults": ("faults", "faults_asked"),
+        "local-repair": ("local_repair",),
+    }.items():
+        assert all(replace(SETTINGS, vary={key: ()}).varies(name) for name in names)
+    drawn = replace(SETTINGS, vary={"seed": ()}, faults_asked="mtbf:links=30s")
+    assert drawn.varies("faults")
+    assert not drawn.varies("faults_asked")

@@ -1,0 +1,87 @@
+"""Options that a sweep can vary on a standing fabric, and those whose values need a fabric of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from experiments.spec.option import Option
+from experiments.spec.options import OPTIONS, SWEEP, TOPOLOGY, family_options
+from experiments.spec.variations.texts import SHORT_FORMS
+from routing.registry import ROUTINGS
+from topology.errors import UsageError
+from topology.parameters import Parameter, hint
+from topology.registry import FAMILIES
+from traffic.workload.patterns import PATTERNS
+
+_TABLES = ("fabric", "traffic")
+_OPTIONS = [option for option in OPTIONS if SWEEP in option.commands and option.table in _TABLES]
+SWEPT: Mapping[str, Option] = {option.name: option for option in _OPTIONS if option.varies}
+_OWN_FABRIC = (TOPOLOGY, *(o.name for o in _OPTIONS if o.table == "fabric" and not o.varies))
+
+
+def known_keys() -> list[str]:
+    """Returns all keys, those of parameters included."""
+    return [*SHORT_FORMS, *SWEPT, *_owned_keys()]
+
+
+def declaration(key: str) -> Parameter:
+    """Returns the declaration of what a key names.
+
+    Raises:
+        UsageError: the key is not known.
+    """
+    owner, dot, name = key.rpartition(".")
+    if dot:
+        return _owned(key, owner, name)
+    if key in SWEPT:
+        return SWEPT[key]
+    names = ", ".join((*SHORT_FORMS, *SWEPT))
+    raise UsageError(
+        f"key of --vary must be one of {names}, ROUTING.PARAMETER or PATTERN.PARAMETER, got {key!r}"
+        f"{hint(key, [*known_keys(), *_OWN_FABRIC])}"
+    )
+
+
+def _owned(key: str, owner: str, name: str) -> Parameter:
+    """Returns the declaration of a parameter of a routing or pattern."""
+    if owner not in ROUTINGS and owner not in PATTERNS:
+        raise UsageError(
+            f"key of --vary must begin with a routing or a pattern before its dot, got {key!r}"
+            f"{hint(key, _owned_keys()) or hint(owner, [*ROUTINGS, *PATTERNS])}"
+        )
+    for parameter in parameters_of(owner):
+        if parameter.name == name:
+            return parameter
+    names = [parameter.name for parameter in parameters_of(owner)]
+    known = f"the parameter{'s' * (len(names) > 1)} {', '.join(names)}" if names else "no parameters"
+    raise UsageError(f"{owner} has {known}, got {key!r}{hint(name, names)}")
+
+
+def parameters_of(owner: str) -> tuple[Parameter, ...]:
+    """Returns the declared parameters of a routing or pattern; none of an unknown name."""
+    if owner in ROUTINGS:
+        return ROUTINGS[owner].parameters
+    return PATTERNS[owner].parameters if owner in PATTERNS else ()
+
+
+def _owned_keys() -> list[str]:
+    return [
+        f"{owner}.{parameter.name}" for owner in (*ROUTINGS, *PATTERNS) for parameter in parameters_of(owner)
+    ]
+
+
+def needs_own_fabric(key: str) -> bool:
+    """Returns whether each value of an option needs a fabric of its own."""
+    own = {option.name for family in FAMILIES for option in family_options(family)}
+    return key in _OWN_FABRIC or (key not in SWEPT and key in own)
+
+
+def own_fabric_message(key: str, given: Any) -> str:
+    """Returns the message that an option cannot vary on one fabric, with a loop that does it."""
+    listed = given if isinstance(given, list | tuple) else str(given).split(",")
+    words = "$value ..." if key == TOPOLOGY else f"... --{key} $value"
+    return (
+        f"{key} needs a fabric of its own for each value; instead of --vary, run a sweep for each: for value "
+        f"in {' '.join(map(str, listed))}; do polarlab sweep {words} --out results/{key}-$value; done"
+    )
