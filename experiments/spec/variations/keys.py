@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from experiments.spec import options as declarations
 from experiments.spec.option import Option
-from experiments.spec.options import OPTIONS, SWEEP, TOPOLOGY, family_options
+from experiments.spec.options import SWEEP, TOPOLOGY, family_options
 from experiments.spec.variations.texts import SHORT_FORMS
 from routing.registry import ROUTINGS
 from topology.errors import UsageError
@@ -14,15 +14,25 @@ from topology.parameters import Parameter, hint
 from topology.registry import FAMILIES
 from traffic.workload.patterns import PATTERNS
 
-_TABLES = ("fabric", "traffic")
-_OPTIONS = [option for option in OPTIONS if SWEEP in option.commands and option.table in _TABLES]
-SWEPT: Mapping[str, Option] = {option.name: option for option in _OPTIONS if option.varies}
-_OWN_FABRIC = (TOPOLOGY, *(o.name for o in _OPTIONS if o.table == "fabric" and not o.varies))
+
+def swept_options() -> dict[str, Option]:
+    """Returns the options that a sweep can vary on a fabric that stays up, by name."""
+    return {option.name: option for option in _fabric_and_traffic() if option.varies}
+
+
+def _own_fabric_options() -> list[str]:
+    """Returns the options of which each value needs a fabric of its own."""
+    return [TOPOLOGY, *(o.name for o in _fabric_and_traffic() if o.table == "fabric" and not o.varies)]
+
+
+def _fabric_and_traffic() -> list[Option]:
+    tables = ("fabric", "traffic")
+    return [option for option in declarations.OPTIONS if SWEEP in option.commands and option.table in tables]
 
 
 def known_keys() -> list[str]:
     """Returns all keys, those of parameters included."""
-    return [*SHORT_FORMS, *SWEPT, *_owned_keys()]
+    return [*SHORT_FORMS, *swept_options(), *_owned_keys()]
 
 
 def declaration(key: str) -> Parameter:
@@ -34,12 +44,12 @@ def declaration(key: str) -> Parameter:
     owner, dot, name = key.rpartition(".")
     if dot:
         return _owned(key, owner, name)
-    if key in SWEPT:
-        return SWEPT[key]
-    names = ", ".join((*SHORT_FORMS, *SWEPT))
+    if key in swept_options():
+        return swept_options()[key]
+    names = ", ".join((*SHORT_FORMS, *swept_options()))
     raise UsageError(
         f"key of --vary must be one of {names}, ROUTING.PARAMETER or PATTERN.PARAMETER, got {key!r}"
-        f"{hint(key, [*known_keys(), *_OWN_FABRIC])}"
+        f"{hint(key, [*known_keys(), *_own_fabric_options()])}"
     )
 
 
@@ -74,7 +84,7 @@ def _owned_keys() -> list[str]:
 def needs_own_fabric(key: str) -> bool:
     """Returns whether each value of an option needs a fabric of its own."""
     own = {option.name for family in FAMILIES for option in family_options(family)}
-    return key in _OWN_FABRIC or (key not in SWEPT and key in own)
+    return key in _own_fabric_options() or (key not in swept_options() and key in own)
 
 
 def own_fabric_message(key: str, given: Any) -> str:

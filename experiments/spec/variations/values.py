@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from experiments.spec.options import AUTO_RATE
 from experiments.spec.values import words_of
 from experiments.spec.variations.keys import (
-    SWEPT,
     declaration,
     needs_own_fabric,
     own_fabric_message,
     parameters_of,
+    swept_options,
 )
 from experiments.spec.variations.texts import SHORT_FORMS, given_values
 from topology.errors import ParameterError, UsageError
@@ -169,4 +169,5 @@ def read_value(key: str, text: str) -> Value:
     Raises:
         ParameterError: the text is not a value of the option.
     """
-    return SWEPT[key].read(text) if key in SWEPT else text
+    option = swept_options().get(key)
+    return option.read(text) if option else text

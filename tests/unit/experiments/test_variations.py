@@ -5,7 +5,7 @@ import pytest
 from experiments.spec.experiment import Experiment
 from experiments.spec.options import OPTIONS, SWEEP
 from experiments.spec.sweep import Point, SweepOptions
-from experiments.spec.variations.keys import SWEPT, known_keys
+from experiments.spec.variations.keys import known_keys
 from experiments.spec.variations.values import MAX_POINTS, read_variations
 from topology.errors import ParameterError, UsageError
 
@@ -120,11 +120,11 @@ def test_a_point_that_makes_no_sense_is_refused_before_anything_starts():
         sweep_of(["link-rate=1Mbit,9Gbit"]).resolve()
 
 
-def test_an_option_that_is_declared_can_vary():
-    """All that a standing fabric can change; another option becomes a key by its declaration alone."""
+def test_keys_are_options_and_parameters():
     swept = {option.name for option in OPTIONS if option.table == "traffic" and SWEEP in option.commands}
-    assert swept - {"repeat"} <= set(SWEPT)
+    assert swept - {"repeat"} <= set(known_keys())
     assert set(known_keys()) >= {"load", "queue", "ugal-pf.threshold", "hotspot.hosts"}
+    assert not set(known_keys()) & {"hosts", "mtu", "datapath", "topology", "q", "repeat", "out"}
 
 
 def test_each_value_goes_with_each_routing_pattern_and_load():

@@ -82,6 +82,13 @@ class TestOneDeclaration:
     def test_is_checked(self, capsys, words, named):
         assert named in fails(capsys, words, Status.USAGE)
 
+    def test_is_a_key_of_sweeps(self, capsys):
+        chosen = experiment("sweep polarfly --q 2 --loads 0.1 --vary link-jitter=1:3:1").resolve()
+        assert [variation.values for variation in chosen.sweep.vary] == [(1.0, 2.0, 3.0)]
+        assert {dict(one.point.options)["link-jitter"] for one in chosen.points} == {1.0, 2.0, 3.0}
+        words = "sweep polarfly --q 2 --vary link-jiter=1"
+        assert "did you mean 'link-jitter'" in fails(capsys, words, Status.USAGE)
+
     def test_is_a_key_of_files(self, tmp_path):
         path = tmp_path / "experiment.toml"
         chosen = experiment("run polarfly --q 2 --mode purled").complete
