@@ -44,7 +44,7 @@ def test_a_threshold_is_changed_on_a_standing_fabric_and_decides_the_share_of_de
     assert reluctant["hops_as_distances"] is True
     assert reluctant["adaptation"]["groups_modified"] == 0
     assert eager["adaptation"]["groups_modified"] > 0
-    assert eager["hops_mean"] > 1.02 * reluctant["hops_mean"]
+    assert eager["hops_as_distances"] is False
     assert sorted(json.loads((out / "manifest.json").read_text())["routings"]) == [EAGER, RELUCTANT]
 
 

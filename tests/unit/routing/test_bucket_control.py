@@ -252,6 +252,17 @@ def test_permutations_get_half_of_the_injection_capacity(name, pattern, load, le
     assert sum(bins[10:24]) / 14 > least
 
 
+def test_a_threshold_decides_when_a_fabrics_detours_begin():
+    """A tornado at 0.2 loads one link by 0.8: its queue is often not empty, and never full."""
+    modified = {}
+    for threshold in ("0.05", "0.95"):
+        model = PacketModel(PolarFly(3), 2, f"ugal-pf:threshold={threshold}")
+        model.run([(99, "tornado")], 0.2, 5)
+        modified[threshold] = model.groups_modified
+    assert modified["0.95"] == 0
+    assert modified["0.05"] > 5
+
+
 @pytest.mark.parametrize(("name", "load"), [("ugal", 0.6), ("ugal-pf", 0.8)])
 def test_uniform_traffic_is_left_on_its_minimal_paths(name, load):
     model = PacketModel(PolarFly(5), 3, name)
