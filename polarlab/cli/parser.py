@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import polarlab
 from topology.errors import UsageError
 from topology.exit_status import Status
+from topology.parameters import hint
 
 if TYPE_CHECKING:
     from polarlab.cli.options import Base
@@ -36,6 +38,8 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line with the status for wrong use."""
 
     def error(self, message: str) -> NoReturn:
+        if wrong := re.search("COMMAND: invalid choice: '([^']*)'", message):
+            message = f"COMMAND must be one of {', '.join(_NAMES)}, got {wrong[1]!r}{hint(wrong[1], _NAMES)}"
         raise UsageError(f"{message} (see `{self.prog} --help`)")
 
 
@@ -49,6 +53,11 @@ class CommandParser(_Parser):
 
     kind = ""
     base: Base = None
+
+    @property
+    def option_names(self) -> Iterable[str]:
+        """The names of the options that it has, with their dashes."""
+        return self._option_string_actions
 
     def complete_options(self, words: Sequence[str] = ()) -> None:
         """Adds the command's options, once; those of a topology depend on the words to be parsed."""
@@ -96,7 +105,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parsed, unknown = make_parser().parse_known_args(words)
     if unknown:  # the word after an unknown option may be its value, or meant for something else
         options = [word for word in unknown if word.startswith("-")]
-        parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}")
+        nearest = hint(options[0].partition("=")[0], parsed.parser.option_names) if options else ""
+        parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}{nearest}")
     from polarlab.cli.options import read_options
 
     read_options(parsed, parsed.kind, parsed.parser.base)

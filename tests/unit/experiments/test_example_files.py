@@ -1,5 +1,6 @@
 """Ready files of experiments in `examples/`: each resolves, and its complete form means the same."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from documents import blocks
 
 from experiments.spec.experiment import Experiment
 from experiments.spec.options import FAILOVER, KINDS
+from experiments.spec.schema import schema
 from polarlab.cli.main import main
 from topology.exit_status import Status
 
@@ -25,6 +27,56 @@ def test_the_file_that_the_page_shows_is_one(tmp_path):
     [shown] = [block.text for block in blocks(page) if block.kind == "toml"]
     (tmp_path / "shown.toml").write_text(shown)
     assert Experiment.from_toml(tmp_path / "shown.toml").resolve().traffic.load == 0.2
+
+
+def fits(value, rule):
+    """Whether a value keeps a rule of a JSON schema, as far as the schema of experiments has any."""
+    if "oneOf" in rule:
+        return sum(fits(value, one) for one in rule["oneOf"]) == 1
+    if "anyOf" in rule and not any(fits(value, one) for one in rule["anyOf"]):
+        return False
+    kinds = rule.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(
+        isinstance(value, TYPES[kind]) and not isinstance(value, OTHERS[kind]) for kind in kinds
+    ):
+        return False
+    if isinstance(value, dict):
+        known = rule["properties"]
+        assert rule["additionalProperties"] is False
+        if not value.keys() <= known.keys() or not value.keys() >= set(rule.get("required", ())):
+            return False
+        return all(fits(entry, known[key]) for key, entry in value.items())
+    if isinstance(value, list):
+        return all(fits(entry, rule["items"]) for entry in value) if "items" in rule else True
+    number = isinstance(value, int | float)
+    return (
+        value == rule.get("const", value)
+        and value in rule.get("enum", [value])
+        and not (number and value < rule.get("minimum", value))
+        and not (number and value > rule.get("maximum", value))
+        and not (number and value <= rule.get("exclusiveMinimum", value - 1))
+    )
+
+
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": int | float}
+OTHERS = {**dict.fromkeys(TYPES, ()), "integer": bool, "number": bool}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_schema_takes_examples_and_their_complete_forms_alone(path):
+    content = tomllib.loads(path.read_text())
+    assert fits(content, schema())
+    complete = Experiment.from_toml(path).complete.to_toml()
+    assert fits(tomllib.loads(complete), schema())
+    for wrong in (
+        {"version": 2},
+        {"kind": "other"},
+        {"tables": {}},
+        {"fabric": {"quue": 3}},
+        {"fabric": {"queue": 0}},
+    ):
+        assert not fits({**content, **wrong}, schema()), wrong
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -14,6 +14,9 @@ FAMILY_NAMES = " ".join(sorted(FAMILIES))
     [
         ("", "COMMAND"),
         ("fly", "'fly' topology run"),
+        ("topolgy polarfly --q 3", "'topolgy' 'topology'"),
+        ("run polarfly --q 3 --warmpu 2", "--warmpu '--warmup'"),
+        ("run polarfly --q 3 --warmpu=2", "--warmpu=2 '--warmup'"),
         ("topology", "polarlab topology --list"),
         ("topology torus-of-clay --q 3", f"'torus-of-clay' {FAMILY_NAMES}"),
         ("topology polarfly", "polarfly --q 7"),
