@@ -59,6 +59,12 @@ class Option(Parameter):
         """The domain of its values in words, with the words that stand for a value."""
         return " or ".join([super().domain, *self.words])
 
+    @property
+    def meaning(self) -> str:
+        """Its help with its unit, which stands before what follows a semicolon."""
+        first, semicolon, more = self.help.partition(";")
+        return f"{first}, in {self.unit}{semicolon}{more}" if self.unit else self.help
+
     def names(self) -> list[str]:
         """Returns the texts that completion offers."""
         listed = [*(self.known() if self.known else ()), *(self.choices() if self.choices else ())]
@@ -73,11 +79,9 @@ class Option(Parameter):
         names, default = self.names(), self.default_for(command)
         unsaid = 0 < len(names) <= _MOST_NAMES and names[0] not in self.help
         listed = f": {', '.join(names)}" if unsaid and not self.words else ""
-        meaning, semicolon, more = self.help.partition(";")
-        unit = f", in {self.unit}" if self.unit else ""
         text = self.default_text or ("none" if default is None else value_text(default))
         given = "" if self.required or default is False or self.positional else f" (default {text})"
-        return f"{meaning}{unit}{semicolon}{more}{listed}{given}"
+        return f"{self.meaning}{listed}{given}"
 
     def read(self, text: str) -> Value:
         """Returns the value that a text of the command line names, checked."""

@@ -76,7 +76,6 @@ def _option_schema(option: Option, kind: str) -> dict[str, Any]:
         entry = {"type": ["string", "number"]} if option.listed else value
         table = [{"type": "object"}] if option.keyed else []
         value = {"anyOf": [value, {"type": "array", "items": entry}, *table]}
-    unit = f", in {option.unit}" if option.unit else ""
-    value["description"] = f"{option.help}{unit}"
+    value["description"] = option.meaning
     default: Value | None = option.default_for(kind)
     return value if default is None else {**value, "default": default}

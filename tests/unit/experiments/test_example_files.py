@@ -41,7 +41,7 @@ def fits(value, rule):
         isinstance(value, TYPES[kind]) and not isinstance(value, OTHERS[kind]) for kind in kinds
     ):
         return False
-    if isinstance(value, dict):
+    if isinstance(value, dict) and "properties" in rule:
         known = rule["properties"]
         assert rule["additionalProperties"] is False
         if not value.keys() <= known.keys() or not value.keys() >= set(rule.get("required", ())):
