@@ -66,19 +66,6 @@ def environment_beside(folder: Path, wheel: Path) -> Path:
     return folder / "bin"
 
 
-def environment_of_its_own(folder: Path, wheel: Path) -> Path:
-    """Makes an environment with the wheel and its requirements from a package index, and returns its `bin`.
-
-    It sees the system's packages, of which one is Mininet, and none of this environment's.
-    """
-    system = f"/usr/bin/python3.{sys.version_info.minor}"
-    python = system if Path(system).exists() else sys.executable
-    subprocess.run([python, "-m", "venv", "--system-site-packages", folder], check=True, timeout=TIMEOUT_S)
-    pip = [folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", wheel]
-    subprocess.run(pip, check=True, timeout=TIMEOUT_S)
-    return folder / "bin"
-
-
 def _pip(*words: str) -> None:
     """Runs this environment's pip; its text is shown by the test that fails."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *words]

@@ -1,5 +1,6 @@
 """Findings on a machine, their remedies, and the fabrics that it carries."""
 
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -62,8 +63,8 @@ def test_a_root_without_capabilities_is_named(capfd):
 
 
 def test_python_packages_are_found_with_their_versions():
-    assert finding_on("ryu").detail == "4.34"
-    assert finding_on("numpy").present
+    assert finding_on("networkx").detail == importlib.metadata.version("networkx")
+    assert finding_on("ryu").present or finding_on("os-ken").present
 
 
 def test_a_package_that_is_missing_is_set_up(monkeypatch, tmp_path):
