@@ -18,7 +18,7 @@ from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
 from traffic.metrics.measurements import Clock, TrafficResult
 from traffic.metrics.steady_state import SteadyState
 from traffic.wire.probe_frame import build_probe, build_segment_head
-from traffic.workload.collectives.operations import split_collective
+from traffic.workload.collectives.registry import split_collective
 from traffic.workload.patterns import make_pattern
 from traffic.workload.placement import place_ranks
 from traffic.workload.schedule import PatternSchedule, Schedule

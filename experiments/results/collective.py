@@ -9,7 +9,7 @@ from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import Columns
 from experiments.spec.collective import CollectiveOptions
 from traffic.metrics.measurements import CollectiveOutcome
-from traffic.workload.collectives.operations import COLLECTIVES, split_collective
+from traffic.workload.collectives.registry import COLLECTIVES, split_collective
 
 COLLECTIVE_SERIES = "collective.csv"
 ITERATION_COLUMNS: Columns = {

@@ -12,7 +12,8 @@ from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
 from traffic.wire.layout import ETHERNET_BYTES
 from traffic.wire.segment_codec import SEGMENT_BYTES
-from traffic.workload.collectives.operations import COLLECTIVES, ELEMENT, check_message, split_collective
+from traffic.workload.collectives.operations import ELEMENT
+from traffic.workload.collectives.registry import COLLECTIVES, check_message, split_collective
 from traffic.workload.placement import place_ranks
 
 DEFAULT_SIZES = "64KiB,256KiB,1MiB"

@@ -227,7 +227,7 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
     programs = values.get("exec") or "exec-file" in values
     if programs and "pattern" not in values and "load" not in values:
         return PROGRAMS
-    from traffic.workload.collectives.operations import is_collective
+    from traffic.workload.collectives.registry import is_collective
 
     return COLLECTIVE if is_collective(str(values.get("pattern", ""))) else PACKETS
 

@@ -10,7 +10,7 @@ from topology.errors import MachineError, ParameterError, UsageError
 from topology.faults import Fault
 from traffic.engine.flows.tcp import available_congestion_controls
 from traffic.wire.layout import ETHERNET_BYTES
-from traffic.workload.collectives.operations import is_collective
+from traffic.workload.collectives.registry import is_collective
 from traffic.workload.flows.flow_list import FlowList, draw_flows, read_flows
 from traffic.workload.flows.frames import FRAME_HEADER_BYTES
 from traffic.workload.flows.sizes import FlowSizes, make_sizes

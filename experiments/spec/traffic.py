@@ -13,7 +13,7 @@ from topology.drawn_faults import PREFIX, draw_faults, parse_process
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault, parse_schedule
 from traffic.wire.layout import check_frame_bytes
-from traffic.workload.collectives.operations import COLLECTIVES, is_collective, split_collective
+from traffic.workload.collectives.registry import COLLECTIVES, is_collective, split_collective
 from traffic.workload.patterns import PATTERNS, make_pattern, pattern_name
 
 # What one core sends, measured; Open vSwitch passes far fewer.

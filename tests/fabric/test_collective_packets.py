@@ -8,7 +8,7 @@ from conftest import KIB, collective_options, complete_collective
 from emulation.fault_injection import FaultInjector
 from experiments.results.collective import collective_summary, collective_troubles
 from topology.faults import parse_elements
-from traffic.workload.collectives.operations import COLLECTIVES
+from traffic.workload.collectives.registry import COLLECTIVES
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ from traffic.wire.segment_codec import (
 )
 from traffic.workload.collectives.algorithms import sliced_programs
 from traffic.workload.collectives.execution import Iteration, Message, MessageTable
-from traffic.workload.collectives.operations import COLLECTIVES, Collective, Elements
+from traffic.workload.collectives.operations import Collective, Elements
+from traffic.workload.collectives.registry import COLLECTIVES
 
 _SLOTS = 512
 # A wake-up costs more than a packet.

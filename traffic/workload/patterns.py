@@ -22,7 +22,7 @@ from traffic.workload import bit_patterns as of_bits
 from traffic.workload import hot_spots
 from traffic.workload import router_patterns as of_routers
 from traffic.workload.bit_patterns import BitPattern, HostIndices
-from traffic.workload.collectives.operations import COLLECTIVES
+from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.demand_matrix import read_matrix
 from traffic.workload.hot_spots import HotSpots
 from traffic.workload.router_patterns import RouterPattern

@@ -12,7 +12,7 @@ from routing.registry import ROUTINGS, routing
 from topology.families.polarfly import PolarFly
 from topology.links import LinkSpec
 from topology.parameters import value_text
-from traffic.workload.collectives.operations import COLLECTIVES
+from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.patterns import PATTERNS, split_name
 
 

@@ -13,7 +13,7 @@ from topology import registry
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
 from topology.parameters import Parameter
-from traffic.workload.collectives.operations import COLLECTIVES
+from traffic.workload.collectives.registry import COLLECTIVES
 
 
 def specified(options: str):

@@ -8,7 +8,7 @@ import pytest
 from topology.errors import ParameterError, UsageError
 from traffic.workload.collectives.algorithms import sliced_programs
 from traffic.workload.collectives.execution import Iteration, MessageTable
-from traffic.workload.collectives.operations import COLLECTIVES, check_message, split_collective
+from traffic.workload.collectives.registry import COLLECTIVES, check_message, split_collective
 
 ALGORITHMS = [(name, algorithm) for name, c in COLLECTIVES.items() for algorithm in c.algorithms]
 SEGMENT_BYTES = 40

@@ -1,7 +1,8 @@
 """Collective operations: their vectors, correct results, message sizes and bus factors.
 
-A collective is a class here and a line in COLLECTIVES; the algorithms that carry it out are in `algorithms`.
-Elements are unsigned 32-bit integers, whose sum modulo 2^32 does not depend on the order of the additions.
+A collective is a class, here or in a module of its own, and a line in `registry`; the algorithms that carry
+it out are functions (`algorithms`). Elements are unsigned 32-bit integers, whose sum modulo 2^32 does not
+depend on the order of the additions.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from topology.errors import ParameterError
-from topology.parameters import Parameter, split_parameters
 from traffic.workload.collectives.algorithms import (
     Algorithm,
     pairwise,
@@ -216,73 +215,3 @@ class AllToAll:
 
 def _random_elements(seed: int, rank: int, count: int) -> Elements:
     return np.random.default_rng([seed, rank]).integers(0, 1 << 32, count, ELEMENT)
-
-
-COLLECTIVES: Mapping[str, Collective] = {"allreduce": AllReduce(), "all-to-all": AllToAll()}
-
-
-def is_collective(pattern: str) -> bool:
-    """Returns whether a name is that of a collective.
-
-    Args:
-        pattern: the name of a pattern or of a collective, with or without an algorithm, as `allreduce:ring`.
-
-    Returns:
-        Whether the part before the colon is one of COLLECTIVES.
-    """
-    return pattern.partition(":")[0] in COLLECTIVES
-
-
-def split_collective(pattern: str) -> tuple[str, str]:
-    """Returns the collective and the algorithm of a name like `allreduce:ring`.
-
-    Args:
-        pattern: a name of COLLECTIVES, alone or followed by a colon and the name of an algorithm, or by
-            `:algorithm=` and that name.
-
-    Returns:
-        The names of the collective and of the algorithm, which is the collective's first if none is given.
-
-    Raises:
-        UsageError: the collective has not such an algorithm, or not such a parameter.
-    """
-    name = pattern.partition(":")[0]
-    algorithm = algorithm_parameter(name)
-    _, values = split_parameters(pattern, (algorithm,))
-    return name, str(values.get(algorithm.key, algorithm.default))
-
-
-def algorithm_parameter(name: str) -> Parameter:
-    """Returns the first parameter of a collective: its algorithm.
-
-    Args:
-        name: a name of COLLECTIVES.
-    """
-    algorithms = COLLECTIVES[name].algorithms
-    return Parameter(
-        name="algorithm",
-        type=str,
-        help="algorithm that carries it out",
-        choices=lambda: algorithms,
-        default=next(iter(algorithms)),
-    )
-
-
-def check_message(name: str, ranks: int, message_bytes: int) -> None:
-    """Checks that a message can be divided among the ranks of a collective.
-
-    Args:
-        name: a name of COLLECTIVES.
-        ranks: the number of ranks, at least 2.
-        message_bytes: the size of the message in bytes.
-
-    Raises:
-        ParameterError: the size is not a positive multiple of the collective's granule.
-    """
-    granule = COLLECTIVES[name].granule(ranks)
-    if message_bytes < granule or message_bytes % granule:
-        nearest = max(1, round(message_bytes / granule)) * granule
-        raise ParameterError(
-            f"message size of {name} with {ranks} ranks must be a multiple of {granule} bytes, "
-            f"got {message_bytes}; the nearest is {nearest}"
-        )

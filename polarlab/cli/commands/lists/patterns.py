@@ -14,7 +14,7 @@ EXAMPLES = ("polarlab patterns", "polarlab patterns --json")
 def run(arguments: argparse.Namespace) -> Status:
     """Prints all patterns and collectives."""
     from polarlab.cli.parameters import parameter_records, print_parameters
-    from traffic.workload.collectives.operations import COLLECTIVES
+    from traffic.workload.collectives.registry import COLLECTIVES
     from traffic.workload.patterns import PATTERNS, usage
 
     rows = [

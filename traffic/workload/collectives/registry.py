@@ -1,0 +1,78 @@
+"""Registry of the collectives by their names on the command line: one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from topology.errors import ParameterError
+from topology.parameters import Parameter, split_parameters
+from traffic.workload.collectives.operations import AllReduce, AllToAll, Collective
+
+COLLECTIVES: Mapping[str, Collective] = {"allreduce": AllReduce(), "all-to-all": AllToAll()}
+
+
+def is_collective(pattern: str) -> bool:
+    """Returns whether a name is that of a collective.
+
+    Args:
+        pattern: the name of a pattern or of a collective, with or without an algorithm, as `allreduce:ring`.
+
+    Returns:
+        Whether the part before the colon is one of COLLECTIVES.
+    """
+    return pattern.partition(":")[0] in COLLECTIVES
+
+
+def split_collective(pattern: str) -> tuple[str, str]:
+    """Returns the collective and the algorithm of a name like `allreduce:ring`.
+
+    Args:
+        pattern: a name of COLLECTIVES, alone or followed by a colon and the name of an algorithm, or by
+            `:algorithm=` and that name.
+
+    Returns:
+        The names of the collective and of the algorithm, which is the collective's first if none is given.
+
+    Raises:
+        UsageError: the collective has not such an algorithm, or not such a parameter.
+    """
+    name = pattern.partition(":")[0]
+    algorithm = algorithm_parameter(name)
+    _, values = split_parameters(pattern, (algorithm,))
+    return name, str(values.get(algorithm.key, algorithm.default))
+
+
+def algorithm_parameter(name: str) -> Parameter:
+    """Returns the first parameter of a collective: its algorithm.
+
+    Args:
+        name: a name of COLLECTIVES.
+    """
+    algorithms = COLLECTIVES[name].algorithms
+    return Parameter(
+        name="algorithm",
+        type=str,
+        help="algorithm that carries it out",
+        choices=lambda: algorithms,
+        default=next(iter(algorithms)),
+    )
+
+
+def check_message(name: str, ranks: int, message_bytes: int) -> None:
+    """Checks that a message can be divided among the ranks of a collective.
+
+    Args:
+        name: a name of COLLECTIVES.
+        ranks: the number of ranks, at least 2.
+        message_bytes: the size of the message in bytes.
+
+    Raises:
+        ParameterError: the size is not a positive multiple of the collective's granule.
+    """
+    granule = COLLECTIVES[name].granule(ranks)
+    if message_bytes < granule or message_bytes % granule:
+        nearest = max(1, round(message_bytes / granule)) * granule
+        raise ParameterError(
+            f"message size of {name} with {ranks} ranks must be a multiple of {granule} bytes, "
+            f"got {message_bytes}; the nearest is {nearest}"
+        )
