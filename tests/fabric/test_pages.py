@@ -32,8 +32,9 @@ polarlab() {{
     esac
 }}
 """
-# Set-up and tests of the project, and a machine that Vagrant makes (tests/vm has one of its own).
-ELSEWHERE = ("make ", "cd vagrant", "vagrant ", "eval ")
+# Set-up and tests of the project, an installed package (tests/unit/test_installation.py), and a machine that
+# Vagrant makes (tests/vm has one of its own).
+ELSEWHERE = ("make ", "/usr/bin/python3 ", "~/", "sudo ~/", "cd vagrant", "vagrant ", "eval ")
 TIMEOUT_S = 900 * PATIENCE
 
 
