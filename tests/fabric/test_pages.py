@@ -20,8 +20,8 @@ OTHERS = [
     if document.stem not in ("README", "tutorial", "programs", "extending", "mininet")
     and any(block.kind == "sh" for block in blocks(document))
 ]
-# Stand-ins for programs of a shell: `sudo` is root already, points of sweeps are short, and a result that a busy
-# machine spoiled (probes were lost, or it is not valid) is not a failure of its page.
+# Stand-ins for programs of a shell: `sudo` is root already, points of sweeps are short, and a result that a
+# busy machine spoiled (probes were lost, or it is not valid) is not a failure of its page.
 STANDING_IN = f"""
 sudo() {{ "$@"; }}
 polarlab() {{
