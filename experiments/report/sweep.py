@@ -37,14 +37,16 @@ def sweep_page(results: Sweep) -> Page:
         OSError: the figure cannot be written.
     """
     rows = list(results.points.values())
-    keys = tuple(key for key in results.manifest.sweep.varied if key not in _COLUMNS)
+    varied = results.manifest.sweep.varied
+    keys = tuple(key for key in varied if key not in _COLUMNS)
+    words = (key for key in keys if any(isinstance(value, str | bool) for value in varied[key]))
     cells = [dict.fromkeys(keys, "") | row.cells() for row in rows]
     wanted = (*_COLUMNS[:_KEYS_AT], *keys, *_COLUMNS[_KEYS_AT:])
     columns = tuple(name for name in wanted if any(row[name] for row in cells))
     table = Table(
         columns,
         tuple(Row(row_cells, row.valid) for row, row_cells in zip(rows, cells, strict=True)),
-        ("routing", "pattern", "valid"),
+        ("routing", "pattern", "valid", *words),
         sortable=True,
     )
     note = (
