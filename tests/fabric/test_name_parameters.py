@@ -25,7 +25,7 @@ EAGER, RELUCTANT = "ugal-pf:threshold=0.05", "ugal-pf:threshold=0.95"
 
 
 @pytest.mark.tried_again
-def test_a_threshold_is_changed_on_a_standing_fabric_and_decides_the_share_of_detours(tmp_path):
+def test_a_threshold_is_changed_on_a_standing_fabric_and_decides_when_detours_begin(tmp_path):
     """Tornado at 0.2 loads one link by 0.8: its queue is often not empty, and never full."""
     out = tmp_path / "sweep"
     # The longer form of a default, another order and another number of digits: the same two routings.
@@ -33,7 +33,7 @@ def test_a_threshold_is_changed_on_a_standing_fabric_and_decides_the_share_of_de
     words = ("--routings", routings, "--patterns", "tornado", "--loads", "0.2", "--json", "--out", str(out))
     done = polarlab("sweep", *FABRIC, *words)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("starting") == 1
+    assert done.stderr.count("starting 13 Open vSwitches") == 1
     with (out / "points.csv").open(newline="") as file:
         assert [row["routing"] for row in csv.DictReader(file)] == [EAGER, RELUCTANT]
     points = {
@@ -44,7 +44,6 @@ def test_a_threshold_is_changed_on_a_standing_fabric_and_decides_the_share_of_de
     assert reluctant["hops_as_distances"] is True
     assert reluctant["adaptation"]["groups_modified"] == 0
     assert eager["adaptation"]["groups_modified"] > 0
-    assert eager["hops_as_distances"] is False
     assert sorted(json.loads((out / "manifest.json").read_text())["routings"]) == [EAGER, RELUCTANT]
 
 
