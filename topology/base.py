@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ import numpy.typing as npt
 from topology.clusters import Clusters
 from topology.layout import Layout, unstructured_layout
 from topology.parameters import Value
+
+if TYPE_CHECKING:
+    import networkx as nx  # importing it takes a third of a second
 
 # Router numbers fit into 16 bits; tables of all pairs take 512 MiB each at so many.
 MAX_ROUTERS = 1 << 14
@@ -232,6 +236,24 @@ class Topology(ABC):
         return mask
 
     # ---- what follows from these ----
+
+    def __repr__(self) -> str:
+        """Returns the family, the parameters and the size, as `<polarfly q=7: 57 routers, 224 links>`."""
+        params = "".join(f" {name}={value}" for name, value in self.params.items())
+        return f"<{self.name}{params}: {self.routers} routers, {self.links} links>"
+
+    def to_networkx(self, hosts: int = 1) -> nx.Graph:
+        """Returns the graph as one of networkx, with ports, hosts and clusters as attributes.
+
+        Args:
+            hosts: p, the number of hosts at each router that has any; at least 1.
+
+        Returns:
+            A graph whose nodes are the routers 0 .. N - 1, ascending (`topology.networkx_graphs`).
+        """
+        from topology.networkx_graphs import to_networkx
+
+        return to_networkx(self, hosts)
 
     @property
     def links(self) -> int:

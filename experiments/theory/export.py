@@ -11,6 +11,7 @@ import numpy as np
 from experiments.results.run_directory import write_new
 from topology.base import Topology
 from topology.errors import UsageError
+from topology.networkx_graphs import has_parallel_links
 
 
 def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
@@ -36,20 +37,10 @@ def check_format(format_: str) -> None:
         raise UsageError(f"unknown format {format_!r}; there are: {', '.join(sorted(FORMATS))}")
 
 
-def _graphml(topology: Topology, _hosts: int) -> str:
+def _graphml(topology: Topology, hosts: int) -> str:
     import networkx as nx
 
-    graph = nx.MultiGraph() if _has_parallel_links(topology) else nx.Graph()
-    for router in range(topology.routers):
-        graph.add_node(router, **({"label": topology.labels[router]} if topology.labels else {}))
-    for link in topology.link_list:
-        graph.add_edge(link.a, link.b, port_a=link.port_a, port_b=link.port_b)
-    return "\n".join(nx.generate_graphml(graph)) + "\n"
-
-
-def _has_parallel_links(topology: Topology) -> bool:
-    ends = {(link.a, link.b) for link in topology.link_list}
-    return len(ends) < topology.links
+    return "\n".join(nx.generate_graphml(topology.to_networkx(hosts))) + "\n"
 
 
 def _adjacency_list(topology: Topology, _hosts: int) -> str:
@@ -79,7 +70,7 @@ def _booksim(topology: Topology, hosts: int) -> str:
 
     A link stands once and goes both ways; nodes are numbered router by router.
     """
-    if _has_parallel_links(topology):
+    if has_parallel_links(topology):
         raise UsageError("BookSim's anynet format has no parallel links; try graphml or json")
     lines = []
     counts = topology.host_counts(hosts)

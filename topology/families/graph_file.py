@@ -4,6 +4,9 @@ A line of an edge list is a link `a b`, with data in braces behind it that are i
 list is a router and its neighbours `a b c ...`, as networkx writes them. A link that an edge list or GraphML
 names several times is that many parallel links; in an adjacency list, a link that one router names several
 times. Routers are numbered in the order of their names, numbers by their value.
+
+A node of GraphML may have the attribute `hosts`, its number of hosts; every other router has one. The
+concentration multiplies these numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from pathlib import Path
 from xml.parsers import expat
 
 import numpy as np
+import numpy.typing as npt
 
+from topology.addressing import MAX_HOSTS
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
 from topology.shortest_paths import SearchedTopology, adjacency_from_links, connected_components
@@ -49,7 +54,7 @@ class GraphFile(SearchedTopology):
                 least two and at most 16384 routers without self-loops; the text names the place.
         """
         path = options["from"]
-        names, links = _read(path)
+        names, links, hosts = _read(path)
         self.labels = tuple(sorted(names, key=_by_value))
         number = {label: index for index, label in enumerate(self.labels)}
         if not links:
@@ -61,6 +66,20 @@ class GraphFile(SearchedTopology):
         )
         self._check_connected(path)
         self.params = {"from": path}
+        self._hosts = np.array([hosts.get(label, 1) for label in self.labels])
+        if self._hosts.sum() < 2:
+            raise ParameterError(f"{path} must hold at least two hosts, got {self._hosts.sum()}")
+
+    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts that are attached to each router.
+
+        Args:
+            concentration: p, by which the file's own numbers of hosts are multiplied; at least 1.
+
+        Returns:
+            int64 array, N: number of hosts of each router.
+        """
+        return self._hosts * concentration
 
     def _check_connected(self, path: str) -> None:
         component = np.array(connected_components(self))
@@ -83,8 +102,8 @@ def _by_value(label: str) -> tuple[int, int, str, str]:
     return (0, len(digits), digits, label) if is_number else (1, 0, label, label)
 
 
-def _read(path: str) -> tuple[set[str], _Links]:
-    """Returns the routers' names and the links of a file."""
+def _read(path: str) -> tuple[set[str], _Links, dict[str, int]]:
+    """Returns the routers' names, the links, and the numbers of hosts that a file has."""
     kind = _FORMATS.get(Path(path).suffix.lower(), "edgelist")
     try:
         content = Path(path).read_bytes()
@@ -97,7 +116,8 @@ def _read(path: str) -> tuple[set[str], _Links]:
     except UnicodeDecodeError:
         raise ParameterError(f"{path} must be a text in UTF-8") from None
     lines = _words(path, text)
-    return _adjacency(lines) if kind == "adjlist" else _edges(lines)
+    names, links = _adjacency(lines) if kind == "adjlist" else _edges(lines)
+    return names, links, {}
 
 
 _Lines = Iterator[tuple[str, list[str]]]
@@ -161,13 +181,19 @@ class _GraphML:
         self._path = path
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.StartElementHandler = self._begin
+        self._parser.CharacterDataHandler = self._add_text
+        self._parser.EndElementHandler = self._end
         self._graphs = 0
         self._root = ""
         self._names: set[str] = set()
         self._links: list[tuple[str, str, str]] = []  # source, target, place
+        self._hosts: dict[str, int] = {}
+        self._hosts_keys: set[str] = set()  # ids by which data of nodes name their hosts
+        self._node, self._text = "", ""
+        self._reads_hosts = False
 
-    def read(self, content: bytes) -> tuple[set[str], _Links]:
-        """Returns the names of the nodes and the links of the one graph in `content`."""
+    def read(self, content: bytes) -> tuple[set[str], _Links, dict[str, int]]:
+        """Returns the names, the links and the numbers of hosts of the one graph in `content`."""
         try:
             self._parser.Parse(content, True)
         except expat.ExpatError as error:
@@ -181,7 +207,7 @@ class _GraphML:
                 if end not in self._names:
                     raise ParameterError(f"{where}: an edge must join nodes of the file, got {_shown(end)}")
             _check_ends(where, a, b)
-        return self._names, [(a, b) for a, b, _ in self._links]
+        return self._names, [(a, b) for a, b, _ in self._links], self._hosts
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
         element = tag.rpartition(" ")[2]  # without its namespace
@@ -197,6 +223,27 @@ class _GraphML:
             self._add_edge(where, attributes)
         elif element == "hyperedge":
             raise ParameterError(f"{where}: a link must have two ends, got a hyperedge")
+        elif element == "key" and attributes.get("attr.name") == "hosts":
+            if attributes.get("for") in ("node", "all"):
+                self._hosts_keys.add(attributes.get("id", ""))
+        elif element == "data" and self._node and attributes.get("key") in self._hosts_keys:
+            self._reads_hosts, self._text = True, ""
+
+    def _add_text(self, text: str) -> None:
+        if self._reads_hosts:
+            self._text += text
+
+    def _end(self, tag: str) -> None:
+        element = tag.rpartition(" ")[2]
+        if element == "node":
+            self._node = ""
+        elif element == "data" and self._reads_hosts:
+            self._reads_hosts = False
+            text = self._text.strip()
+            if not (len(text) <= 3 and text.isascii() and text.isdecimal() and int(text) <= MAX_HOSTS):
+                where = f"{self._path}, line {self._parser.CurrentLineNumber}"
+                raise ParameterError(f"{where}: hosts of a node must be 0 to {MAX_HOSTS}, got {_shown(text)}")
+            self._hosts[self._node] = int(text)
 
     def _begin_graph(self, where: str, attributes: dict[str, str]) -> None:
         _check_undirected(where, attributes.get("edgedefault") == "directed")
@@ -209,6 +256,7 @@ class _GraphML:
         if name in self._names:
             raise ParameterError(f"{where}: names of nodes must differ, got {_shown(name)} twice")
         self._names.add(name)
+        self._node = name
 
     def _add_edge(self, where: str, attributes: dict[str, str]) -> None:
         _check_undirected(where, attributes.get("directed") == "true")

@@ -146,3 +146,30 @@ def test_names_that_are_one_number_have_the_same_order_in_every_process(tmp_path
         for seed in range(6)
     }
     assert len(orders) == 1
+
+
+GRAPHML_WITH_HOSTS = """<?xml version="1.0"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="node" attr.name="hosts" attr.type="long"/>
+  <key id="d1" for="edge" attr.name="hosts" attr.type="long"/>
+  <graph edgedefault="undirected">
+    <node id="a"><data key="d0">{hosts}</data></node>
+    <node id="b"/>
+    <edge source="a" target="b"><data key="d1">7</data></edge>
+  </graph>
+</graphml>
+"""
+
+
+def test_graphml_may_have_hosts_of_nodes(tmp_path):
+    path = tmp_path / "hosts.graphml"
+    path.write_text(GRAPHML_WITH_HOSTS.format(hosts=3))
+    assert GraphFile(**{"from": str(path)}).host_counts(2).tolist() == [6, 2]
+
+
+@pytest.mark.parametrize("hosts", ["-1", "255", "x", "", "9" * 5000])
+def test_hosts_of_nodes_that_are_no_number_are_refused_with_their_line(tmp_path, hosts):
+    path = tmp_path / "hosts.graphml"
+    path.write_text(GRAPHML_WITH_HOSTS.format(hosts=hosts))
+    with pytest.raises(ParameterError, match="line 6: hosts of a node must be 0 to 254, got"):
+        GraphFile(**{"from": str(path)})

@@ -1,0 +1,130 @@
+"""Graphs of networkx: exact round trips, graphs of users, and graphs that no fabric can have."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from leaf_spine import LeafSpine
+
+from routing.plan.digest import plan_digest
+from routing.registry import make_plan
+from topology.addressing import hosts_of
+from topology.errors import ParameterError
+from topology.families.graph_file import GraphFile
+from topology.networkx_graphs import from_networkx
+from topology.registry import FAMILIES, make_topology
+
+MEMBERS = {
+    "polarfly": {"q": 5},
+    "polarstar": {"q": 2, "supernode": "iq", "degree": 3},
+    "slimfly": {"q": 5},
+    "graph": {"from": "examples/torus-3x3.edges"},
+}
+
+
+def same_graph(one, other, hosts=1):
+    """Returns whether routers, ports, hosts and clusters are the same."""
+    return (
+        np.array_equal(one.adjacency.starts, other.adjacency.starts)
+        and np.array_equal(one.adjacency.neighbours, other.adjacency.neighbours)
+        and one.link_list == other.link_list
+        and np.array_equal(one.host_counts(hosts), other.host_counts(1))
+        and one.clusters() == other.clusters()
+        and one.labels == other.labels
+    )
+
+
+@pytest.mark.parametrize("family", sorted(MEMBERS))
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_a_topology_comes_back_as_it_was(family, hosts):
+    topology = make_topology(family, MEMBERS[family])
+    assert same_graph(topology, from_networkx(topology.to_networkx(hosts)), hosts)
+
+
+def test_every_family_is_among_the_tested_ones():
+    assert set(FAMILIES) - set(MEMBERS) == set()
+
+
+def test_routers_without_hosts_come_back_without_hosts():
+    leaf_spine = LeafSpine(4, 2)
+    assert same_graph(leaf_spine, from_networkx(leaf_spine.to_networkx(2)), 2)
+
+
+def test_attributes_of_nodes_and_links():
+    topology = make_topology("polarfly", {"q": 3})
+    graph = topology.to_networkx(2)
+    assert list(graph) == list(range(13))
+    assert (graph.nodes[4]["name"], graph.nodes[4]["hosts"]) == ("s5", 2)
+    for a, b, ports in graph.edges(data=True):
+        assert a < b
+        assert topology.neighbours(a)[ports["port_a"] - 1] == b
+        assert topology.neighbours(b)[ports["port_b"] - 1] == a
+    assert graph.graph["name"] == "polarfly"
+    assert graph.graph["q"] == 3
+    members = topology.clusters().members
+    assert [graph.nodes[router]["group"] for router in members[1]] == [1] * len(members[1])
+
+
+def test_parallel_links_are_a_multigraph_and_come_back():
+    graph = nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])
+    topology = from_networkx(graph)
+    assert topology.links == 3
+    assert [link.copy for link in topology.link_list] == [1, 2, 0]
+    assert same_graph(topology, from_networkx(topology.to_networkx()))
+
+
+def test_routers_are_in_the_order_of_the_nodes_and_have_their_names():
+    graph = nx.Graph([("z", "b"), ("b", "a")])
+    topology = from_networkx(graph)
+    assert topology.labels == ("z", "b", "a")
+    assert topology.neighbours(1).tolist() == [0, 2]
+
+
+def test_hosts_of_each_node():
+    graph = nx.cycle_graph(4)
+    graph.nodes[1]["hosts"] = 3
+    graph.nodes[2]["hosts"] = 0
+    topology = from_networkx(graph)
+    names = [host.name for host in hosts_of(topology, 1)]
+    assert names == ["h1_1", "h2_1", "h2_2", "h2_3", "h4_1"]
+    assert topology.endpoints(2) == 10
+
+
+def test_a_file_of_the_graph_makes_the_same_plan(tmp_path):
+    graph = nx.random_regular_graph(3, 8, seed=2)
+    graph.nodes[3]["hosts"] = 2
+    topology = from_networkx(graph)
+    nx.write_graphml(topology.to_networkx(), tmp_path / "graph.graphml")
+    read = GraphFile(**{"from": str(tmp_path / "graph.graphml")})
+    assert plan_digest(make_plan(read, 1, "min")) == plan_digest(make_plan(topology, 1, "min"))
+
+
+@pytest.mark.parametrize(
+    ("graph", "text"),
+    [
+        (nx.Graph(), "2 to 16384 nodes, got 0"),
+        (nx.empty_graph(3), "connected, got 3 parts"),
+        (nx.Graph([(1, 2), (3, 4)]), "connected, got 2 parts"),
+        (nx.Graph([(1, 2), (2, 2)]), "got 2 at both ends"),
+        (nx.DiGraph([(1, 2)]), "undirected, got DiGraph"),
+        ([(1, 2)], "graph of networkx, got list"),
+    ],
+)
+def test_a_graph_that_no_fabric_can_have_is_refused_in_one_line(graph, text):
+    with pytest.raises(ParameterError, match=text) as refused:
+        from_networkx(graph)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("hosts", [-1, 255, 1.5, "two", True, None])
+def test_a_wrong_number_of_hosts_is_refused_with_its_node(hosts):
+    graph = nx.path_graph(3)
+    graph.nodes[1]["hosts"] = hosts
+    with pytest.raises(ParameterError, match="hosts of a node must be 0 to 254, got .* at 1"):
+        from_networkx(graph)
+
+
+def test_a_graph_needs_two_hosts():
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, {0: 1, 1: 0, 2: 0}, "hosts")
+    with pytest.raises(ParameterError, match="at least two hosts, got 1"):
+        from_networkx(graph)

@@ -1,0 +1,203 @@
+"""Graphs of networkx: a topology as one, and any connected undirected one as a topology.
+
+Attributes of such a graph, as `to_networkx` writes and `from_networkx` reads them:
+
+    node    name    name of the router's switch, `s1` for router 0 (written only)
+            hosts   number of hosts of the router
+            group   number of its cluster, from 0; absent where it belongs to none
+            place   its place in the cluster, from 0
+            label   its name in the source of the graph; absent where there is none
+    link    port_a  port of the router with the lower index (written only: ports follow from the order)
+            port_b  port of the other router
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.addressing import MAX_HOSTS, switch_name
+from topology.base import MAX_ROUTERS, Topology
+from topology.clusters import Clusters
+from topology.errors import ParameterError
+from topology.shortest_paths import SearchedTopology, adjacency_from_links, connected_components
+
+if TYPE_CHECKING:
+    import networkx as nx  # importing it takes a third of a second
+
+_SHOWN = 5  # nodes that a message names
+
+
+class NetworkxTopology(SearchedTopology):
+    """A connected graph of networkx.
+
+    Router order: that of the graph's nodes; `labels` holds their names.
+    """
+
+    name = "graph"
+
+    def __init__(
+        self,
+        links: npt.NDArray[np.int64],
+        hosts: npt.NDArray[np.int64],
+        labels: tuple[str, ...] = (),
+        clusters: Clusters | None = None,
+    ) -> None:
+        """Makes a topology of a graph's parts.
+
+        Args:
+            links: int64 array, links x 2: the two ends of every link; the graph is connected.
+            hosts: int64 array, N: number of hosts of each router where the concentration is 1.
+            labels: the routers' names; empty if they have none.
+            clusters: the clusters of the graph; None for none.
+        """
+        super().__init__(adjacency_from_links(len(hosts), links))
+        self.params = {}
+        self.labels = labels
+        self._hosts, self._clusters = hosts, clusters or Clusters()
+
+    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts that are attached to each router.
+
+        Args:
+            concentration: p, by which the graph's own numbers of hosts are multiplied; at least 1.
+
+        Returns:
+            int64 array, N: number of hosts of each router.
+        """
+        return self._hosts * concentration
+
+    def clusters(self) -> Clusters:
+        """Returns the clusters that the graph's attributes name.
+
+        Returns:
+            The clusters; none where no node has the attribute `group`.
+        """
+        return self._clusters
+
+
+def to_networkx(topology: Topology, hosts: int = 1) -> nx.Graph:
+    """Returns a topology as a graph of networkx.
+
+    Args:
+        topology: the topology.
+        hosts: p, the number of hosts at each router that has any; at least 1.
+
+    Returns:
+        An `nx.Graph`, or an `nx.MultiGraph` where two routers have parallel links. Its nodes are the routers
+        0 .. N - 1, ascending, and its links ascend by their ends, the lower one first; the module's text has
+        the attributes. The graph itself has the family as `name`, the parameters, and as `groups` the name of
+        the clusters.
+    """
+    import networkx as nx
+
+    clusters = topology.clusters()
+    graph = nx.MultiGraph() if has_parallel_links(topology) else nx.Graph()
+    graph.graph |= {**topology.params, "name": topology.name}
+    if clusters.members:
+        graph.graph["groups"] = clusters.name
+    for router, count in enumerate(topology.host_counts(hosts).tolist()):
+        label = {"label": topology.labels[router]} if topology.labels else {}
+        graph.add_node(router, name=switch_name(router), hosts=count, **label)
+    for number, members in enumerate(clusters.members):
+        for place, router in enumerate(members):
+            graph.nodes[router].update(group=number, place=place)
+    for link in topology.link_list:
+        graph.add_edge(link.a, link.b, port_a=link.port_a, port_b=link.port_b)
+    return graph
+
+
+def has_parallel_links(topology: Topology) -> bool:
+    """Returns whether two routers have several links between them.
+
+    Args:
+        topology: the topology.
+    """
+    return len({(link.a, link.b) for link in topology.link_list}) < topology.links
+
+
+def from_networkx(graph: nx.Graph) -> NetworkxTopology:
+    """Returns a graph of networkx as a topology.
+
+    Routers are numbered in the order of the graph's nodes (`list(graph)`), ports in that of the neighbours
+    behind them. Of `to_networkx` it is the inverse: routers, ports, hosts, clusters and labels are the same.
+    Only the family is not kept, whose formulas give way to a search for shortest paths.
+
+    Args:
+        graph: a connected graph without directions and self-loops; several edges between two nodes of a
+            MultiGraph are parallel links. Nodes may have the attributes `hosts` (0 to 254, 1 where it is
+            absent), `group`, `place` and `label`; weights are not read.
+
+    Returns:
+        The topology, a `graph` by its family.
+
+    Raises:
+        ParameterError: the graph is none that a fabric can have.
+    """
+    nodes, links = _checked(graph)
+    if nodes == list(range(len(nodes))):
+        given = [str(data["label"]) for _, data in graph.nodes(data=True) if "label" in data]
+        labels = tuple(given) if len(given) == len(nodes) else ()
+    else:
+        labels = tuple(map(str, nodes))
+    topology = NetworkxTopology(
+        links, _host_numbers(graph), labels, _clusters(graph.nodes(data=True), graph.graph)
+    )
+    _check_connected(topology, nodes)
+    return topology
+
+
+def _checked(graph: Any) -> tuple[list[Hashable], npt.NDArray[np.int64]]:
+    """Returns the nodes and, by their indices, the links of a graph; raises ParameterError."""
+    import networkx as nx
+
+    if not isinstance(graph, nx.Graph):
+        raise ParameterError(f"graph must be a graph of networkx, got {type(graph).__name__}")
+    if graph.is_directed():
+        raise ParameterError(
+            f"graph must be undirected, got {type(graph).__name__}; graph.to_undirected() makes it so"
+        )
+    nodes = list(graph)
+    if not 2 <= len(nodes) <= MAX_ROUTERS:
+        raise ParameterError(f"graph must have 2 to {MAX_ROUTERS} nodes, got {len(nodes)}")
+    for loop in nx.nodes_with_selfloops(graph):
+        raise ParameterError(f"a link must join two nodes, got {loop!r} at both ends")
+    number = {node: index for index, node in enumerate(nodes)}
+    pairs = [sorted((number[a], number[b])) for a, b in graph.edges()]
+    return nodes, np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def _check_connected(topology: Topology, nodes: Sequence[Hashable]) -> None:
+    component = np.array(connected_components(topology))
+    if component.any():
+        smallest = np.bincount(component).argmin()
+        some = [repr(nodes[index]) for index in np.flatnonzero(component == smallest)[:_SHOWN]]
+        raise ParameterError(
+            f"graph must be connected, got {component.max() + 1} parts; one has the nodes {', '.join(some)}"
+        )
+
+
+def _host_numbers(graph: nx.Graph) -> npt.NDArray[np.int64]:
+    counts = []
+    for node, count in graph.nodes(data="hosts", default=1):
+        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+        if not whole or not 0 <= count <= MAX_HOSTS:
+            raise ParameterError(f"hosts of a node must be 0 to {MAX_HOSTS}, got {count!r} at {node!r}")
+        counts.append(int(count))
+    if sum(counts) < 2:
+        raise ParameterError(f"graph must have at least two hosts, got {sum(counts)}")
+    return np.array(counts, np.int64)
+
+
+def _clusters(nodes: Any, attributes: Mapping[str, Any]) -> Clusters:
+    """Returns the clusters by the attributes `group` and `place`; groups with numbers are in their order."""
+    members: dict[Any, list[tuple[int, int]]] = {}
+    for router, (_, data) in enumerate(nodes):
+        if "group" in data:
+            members.setdefault(data["group"], []).append((data.get("place", router), router))
+    groups = sorted(members) if all(isinstance(group, int) for group in members) else list(members)
+    name = str(attributes.get("groups", "groups")) if members else ""
+    return Clusters(tuple(tuple(router for _, router in sorted(members[group])) for group in groups), name)
