@@ -64,6 +64,18 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
         OSError: it cannot be written.
     """
     format_ = check_figure(path)
+    save_new_figure(comparison_figure(comparison), path, format_)
+
+
+def comparison_figure(comparison: Comparison) -> Figure:
+    """Returns the figure of results side by side.
+
+    Args:
+        comparison: the results.
+
+    Raises:
+        ParameterError: sweeps have no points.
+    """
     if comparison.kind == "sweeps":
         figure = _sweeps(comparison)
     elif compared_classes(comparison):
@@ -73,7 +85,7 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
     else:
         figure = _bars(comparison, _RUNS if comparison.kind == "runs" else _FAILOVERS)
     set_title(figure, _title(comparison))
-    save_new_figure(figure, path, format_)
+    return figure
 
 
 def _title(comparison: Comparison) -> str:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
 from experiments.figures.style import (
@@ -40,6 +41,16 @@ def draw_topology(topology: Topology, title: str, path: Path) -> None:
         OSError: it cannot be written.
     """
     format_ = check_figure(path)
+    save_new_figure(topology_figure(topology, title), path, format_)
+
+
+def topology_figure(topology: Topology, title: str) -> Figure:
+    """Returns the drawing of a fabric.
+
+    Args:
+        topology: graph of the routers.
+        title: title of the figure.
+    """
     layout = topology.layout()
     width, height = np.ptp(layout.positions, axis=0)
     figure = new_figure((10, float(np.clip(10 * height / max(width, 1e-9), 4.5, 10)) + 0.8))
@@ -47,7 +58,7 @@ def draw_topology(topology: Topology, title: str, path: Path) -> None:
     draw_fabric(axes, topology, layout)
     set_title(figure, title)
     legend_below(figure, axes.get_legend_handles_labels()[0], most=5, small=True)
-    save_new_figure(figure, path, format_)
+    return figure
 
 
 def draw_fabric(

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from experiments.figures.events import Events, list_events, list_inches, mark_events
-from experiments.figures.style import legend_above, new_figure, save_figure, set_title
+from experiments.figures.style import legend_above, new_figure, save_figures, set_title
 from experiments.results.failover import FailoverSummary
 from experiments.results.open import Failover
 from experiments.results.tables import PROBE_COLUMNS, PROBES, STREAMS, damage_named
@@ -38,11 +38,23 @@ def plot_failover(folder: Path) -> list[Path]:
         ParameterError: the folder does not hold a demonstration, or a damaged one.
         OSError: the figures cannot be written.
     """
+    return save_figures(draw_failover(folder), folder)
+
+
+def draw_failover(folder: Path) -> dict[str, Figure]:
+    """Returns the figure of a failover demonstration by its name.
+
+    Args:
+        folder: folder of the demonstration.
+
+    Raises:
+        ParameterError: the folder does not hold a demonstration, or a damaged one.
+    """
     results = Failover(folder)
     summary = results.summary
     probes = results.table(PROBES, PROBE_COLUMNS)
     with damage_named(folder):
-        return save_figure(_draw(summary, probes, results.events), folder, "failover")
+        return {"failover": _draw(summary, probes, results.events)}
 
 
 def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.figures.style import DARK, legend_above, new_figure, number_text, save_figure, set_title
+from experiments.figures.style import DARK, legend_above, new_figure, number_text, save_figures, set_title
 from experiments.results.failover import Distribution, FailoverSeries
 from experiments.results.open import Failovers
 from experiments.results.tables import damage_named
@@ -29,9 +29,21 @@ def plot_failovers(folder: Path) -> list[Path]:
         ParameterError: the folder does not hold a series, or a damaged one.
         OSError: the figures cannot be written.
     """
+    return save_figures(draw_series(folder), folder)
+
+
+def draw_series(folder: Path) -> dict[str, Figure]:
+    """Returns the figure of a series of failovers by its name.
+
+    Args:
+        folder: folder of the series.
+
+    Raises:
+        ParameterError: the folder does not hold a series, or a damaged one.
+    """
     summary = Failovers(folder).summary
     with damage_named(folder):
-        return save_figure(draw_failovers(summary), folder, "failovers")
+        return {"failovers": draw_failovers(summary)}
 
 
 def draw_failovers(series: FailoverSeries) -> Figure:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.figures.failover import plot_failover
-from experiments.figures.failovers import plot_failovers
-from experiments.figures.run import plot_run
-from experiments.figures.sweep import plot_sweep
+from matplotlib.figure import Figure
+
+from experiments.figures.failover import draw_failover
+from experiments.figures.failovers import draw_series
+from experiments.figures.run import draw_run
+from experiments.figures.style import save_figures
+from experiments.figures.sweep import draw_sweep
 from experiments.results.open import Failover, Failovers, Sweep, open_results
 
 
@@ -21,12 +24,24 @@ def plot_results(folder: Path) -> list[Path]:
         ParameterError: the folder holds none of these, or damaged results.
         OSError: the figures cannot be written.
     """
+    return save_figures(draw_results(folder), folder)
+
+
+def draw_results(folder: Path) -> dict[str, Figure]:
+    """Returns the figures of a run, a sweep or failovers by their names, without a file.
+
+    Args:
+        folder: folder of the results.
+
+    Raises:
+        ParameterError: the folder holds none of these, or damaged results.
+    """
     match open_results(folder):
         case Sweep():
-            return plot_sweep(folder)
+            return draw_sweep(folder)
         case Failover():
-            return plot_failover(folder)
+            return draw_failover(folder)
         case Failovers():
-            return plot_failovers(folder)
+            return draw_series(folder)
         case _:
-            return plot_run(folder)
+            return draw_run(folder)

@@ -18,7 +18,7 @@ from experiments.figures.style import (
     invalid_handle,
     legend_below,
     new_figure,
-    save_figure,
+    save_figures,
     set_title,
 )
 from experiments.results.open import Run
@@ -44,10 +44,22 @@ def plot_replications(run: Run) -> list[Path]:
         ParameterError: the folder does not hold a complete run, or a damaged one.
         OSError: the figure cannot be written.
     """
+    return save_figures(draw_replications(run), run.folder)
+
+
+def draw_replications(run: Run) -> dict[str, Figure]:
+    """Returns the figure `replications` of a run of several seeds; none of a run of one seed.
+
+    Args:
+        run: the run.
+
+    Raises:
+        ParameterError: the folder does not hold a complete run, or a damaged one.
+    """
     repeat = run.summary.repeat
     panels = [(getattr(repeat, name), label) for name, label in _PANELS if getattr(repeat, name, None)]
     if repeat is None or not panels:
-        return []
+        return {}
     valid = [entry.summary.fidelity.valid for entry in run.replications]
     quantiles = QUANTILES if run.summary.flows else ()
     widths = [1.0] * len(panels) + [2.0] * len(quantiles)
@@ -63,7 +75,7 @@ def plot_replications(run: Run) -> list[Path]:
         axes.set(xlabel="flow size", ylabel=f"slowdown, {name}")
     _legend(figure, all(valid))
     set_title(figure, heading(run.summary))
-    return save_figure(figure, run.folder, "replications")
+    return {"replications": figure}
 
 
 def _panel(axes: Axes, interval: Interval, seeds: list[str], valid: list[bool]) -> None:

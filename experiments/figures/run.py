@@ -15,7 +15,7 @@ from experiments.figures.events import list_events, list_inches, mark_events
 from experiments.figures.flows import draw_flows
 from experiments.figures.links import draw_links
 from experiments.figures.programs import draw_programs
-from experiments.figures.replications import plot_replications
+from experiments.figures.replications import draw_replications
 from experiments.figures.style import (
     DARK,
     LIGHT,
@@ -24,7 +24,7 @@ from experiments.figures.style import (
     new_figure,
     number_text,
     plain_log_labels,
-    save_figure,
+    save_figures,
     set_title,
 )
 from experiments.results.link_loads import LINK_LOADS
@@ -63,13 +63,29 @@ def plot_run(folder: Path) -> list[Path]:
         ParameterError: the folder does not hold a complete run, or a damaged one.
         OSError: the figures cannot be written.
     """
+    return save_figures(draw_run(folder), folder)
+
+
+def draw_run(folder: Path) -> dict[str, Figure]:
+    """Returns the figures of a run by their names; of replications, behind the names of their folders.
+
+    Args:
+        folder: folder of the run.
+
+    Raises:
+        ParameterError: the folder does not hold a complete run, or a damaged one.
+    """
     if not folder.is_dir():
         raise ParameterError(f"{folder} is not a directory of results")
     runs = Run(folder).replications
     for run in runs:
         run.check()  # nothing is drawn if one of them is damaged
-    paths = [path for run in runs for path in plot_single(run)]
-    return [*paths, *plot_replications(Run(folder))]
+    figures = {
+        f"{run.folder.relative_to(folder) / name}": figure
+        for run in runs
+        for name, figure in draw_single(run).items()
+    }
+    return figures | draw_replications(Run(folder))
 
 
 def plot_single(run: Run) -> list[Path]:
@@ -81,6 +97,18 @@ def plot_single(run: Run) -> list[Path]:
     Raises:
         ParameterError: the folder does not hold a complete run, or a damaged one.
         OSError: the figures cannot be written.
+    """
+    return save_figures(draw_single(run), run.folder)
+
+
+def draw_single(run: Run) -> dict[str, Figure]:
+    """Returns the figures of one run by their names.
+
+    Args:
+        run: the run.
+
+    Raises:
+        ParameterError: the folder does not hold a complete run, or a damaged one.
     """
     with damage_named(run.folder):
         figures = {"throughput": _draw(run) if run.summary.generated else draw_programs(run)}
@@ -94,7 +122,7 @@ def plot_single(run: Run) -> list[Path]:
             figures["links"] = draw_links(run)
         if run.summary.collective is not None:
             figures["collective"] = draw_collective(run)
-    return [path for name, figure in figures.items() for path in save_figure(figure, run.folder, name)]
+    return figures
 
 
 def _draw(run: Run) -> Figure:

@@ -7,17 +7,15 @@ import io
 import math
 import textwrap
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import matplotlib
-
-matplotlib.use("Agg")  # files, not windows
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
@@ -60,8 +58,13 @@ def curve_style(routing: str) -> tuple[str, str]:
 
 
 def new_figure(inches: tuple[float, float]) -> Figure:
-    """Returns an empty figure of that width and height, laid out automatically."""
-    return Figure(figsize=inches, layout="constrained")
+    """Returns an empty figure of that width and height, laid out automatically.
+
+    It has a canvas of its own: pyplot, and so the backend of a user's own figures, is left alone.
+    """
+    figure = Figure(figsize=inches, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
 
 
 # The part of a figure's width that titles and legends may take.
@@ -179,6 +182,19 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
         figure.set_layout_engine("none")  # the layout stays; computing it again takes half of the time
     give_to_caller(paths)
     return paths
+
+
+def save_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
+    """Writes figures in every format and returns the files.
+
+    Args:
+        figures: figures by their names, paths within the folder without an ending.
+        folder: the folder.
+
+    Raises:
+        OSError: a figure cannot be written.
+    """
+    return [path for name, figure in figures.items() for path in save_figure(figure, folder, name)]
 
 
 def save_new_figure(figure: Figure, path: Path, format_: str) -> None:

@@ -18,7 +18,7 @@ from experiments.figures.style import (
     new_figure,
     plain_log_labels,
     printable,
-    save_figure,
+    save_figures,
     set_title,
 )
 from experiments.figures.sweep_axes import Axis, axis_of, curve_styles
@@ -58,11 +58,22 @@ def plot_sweep(folder: Path) -> list[Path]:
         ParameterError: the folder does not hold a sweep, or a damaged one.
         OSError: the figures cannot be written.
     """
+    return save_figures(draw_sweep(folder), folder)
+
+
+def draw_sweep(folder: Path) -> dict[str, Figure]:
+    """Returns the figure of a sweep by its name.
+
+    Args:
+        folder: folder of the sweep.
+
+    Raises:
+        ParameterError: the folder does not hold a sweep, or a damaged one.
+    """
     results = Sweep(folder)
     rows, settings = list(results.points.values()), results.manifest.sweep
     with damage_named(folder):
-        figure = _draw(rows, settings)
-    return save_figure(figure, folder, "sweep")
+        return {"sweep": _draw(rows, settings)}
 
 
 def _draw(rows: Sequence[PointRow], settings: SweepSettings) -> Figure:
