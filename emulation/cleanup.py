@@ -12,6 +12,7 @@ import fcntl
 import os
 import shutil
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,7 +71,10 @@ def exclusive_run_dir() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def signals_deferred() -> Iterator[None]:
-    """Defers the signals that end a command until the end of the block."""
+    """Defers the signals that end a command until the end of the block; only the main thread gets any."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     # Blocking them does not do: another thread would take them, and Python run the handler in this one.
     pending: list[int] = []
     before = {

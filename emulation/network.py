@@ -162,6 +162,21 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
                 dropped[hosts[name, int(port)]] += int(packets)
         return {host: packets for host, packets in dropped.items() if packets}
 
+    def dump_tables(self, switch: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Returns the rules and the groups that a switch holds, a line each in Open vSwitch's words.
+
+        Args:
+            switch: name of the switch.
+
+        Raises:
+            CommandError: the switch does not answer.
+        """
+        vswitch = self[switch].vswitch
+        assert vswitch
+        commands = ("dump-flows", "dump-groups")
+        flows, groups = (finish(process) for process in [vswitch.start_command(name) for name in commands])
+        return _lines(flows), _lines(groups)
+
     def _vswitches(self) -> list[VSwitch]:
         return [switch.vswitch for switch in self.switches if switch.vswitch]
 
@@ -235,6 +250,12 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             for node, process in zip(batch, started, strict=True):
                 outputs.append((node, finish(process, stdin=script(node))))
         return outputs
+
+
+def _lines(dump: str) -> tuple[str, ...]:
+    """Returns the lines of a switch's answer, without its heading."""
+    lines = (line.strip() for line in dump.splitlines())
+    return tuple(line for line in lines if line and "_REPLY" not in line and not line.startswith("OFPST_"))
 
 
 def _interfaces(node: Any) -> list[str]:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
@@ -190,6 +190,7 @@ class ProgramSupervisor:
         self._programs: list[NodeProgram] = []
         self._selector = selectors.DefaultSelector()
         self._stop = threading.Event()
+        self._changing = threading.Lock()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> ProgramSupervisor:
@@ -206,11 +207,21 @@ class ProgramSupervisor:
     def start(self, node_pid: int, command: str, output: Path, errors: Path) -> NodeProgram:
         """Starts a program; see NodeProgram."""
         program = NodeProgram(node_pid, command, output, errors)
-        self._programs.append(program)
-        for file in (program.output, program.errors):
-            self._selector.register(file.pipe, selectors.EVENT_READ, file.take)
-        self._selector.register(program.descriptor, selectors.EVENT_READ, lambda: not program.note_end())
+        with self._changing:
+            self._programs.append(program)
+            for file in (program.output, program.errors):
+                self._selector.register(file.pipe, selectors.EVENT_READ, (program, file.take))
+            watch = (program, lambda: not program.note_end())
+            self._selector.register(program.descriptor, selectors.EVENT_READ, watch)
         return program
+
+    def release(self, program: NodeProgram) -> None:
+        """Kills the rest of a program, completes its files, and supervises it no more."""
+        with self._changing:
+            self._programs.remove(program)
+            for entry in [key for key in self._selector.get_map().values() if key.data[0] is program]:
+                self._selector.unregister(entry.fileobj)
+            program.close()
 
     def end(self, programs: Iterable[NodeProgram]) -> None:
         """Asks programs to end, kills those that do not, and returns when all have ended."""
@@ -226,9 +237,10 @@ class ProgramSupervisor:
     def _run(self) -> None:
         while not self._stop.is_set():
             for key, _ in self._selector.select(_LOOK_EVERY_S):
-                go_on: Callable[[], bool] = key.data
-                if not go_on():
-                    self._selector.unregister(key.fileobj)
+                program, go_on = key.data
+                with self._changing:
+                    if program in self._programs and not go_on():
+                        self._selector.unregister(key.fileobj)
             self._stop.wait(_READ_EVERY_S)
 
 

@@ -88,6 +88,13 @@ def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float 
     return output
 
 
+def add_administration_folders() -> None:
+    """Adds the folders of ovs-vswitchd, ip and tc to PATH; Debian's plain `su` leaves the user's without."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    folders += [folder for folder in ("/usr/sbin", "/sbin") if folder not in folders]
+    os.environ["PATH"] = os.pathsep.join(folders)
+
+
 def require_programs(programs: Mapping[str, str]) -> None:
     """Checks that programs are installed.
 

@@ -33,6 +33,7 @@ from routing.plan.digest import plan_digest
 from routing.registry import make_plan, routing
 from topology.addressing import hosts_of
 from topology.errors import MachineError
+from topology.faults import Element
 from traffic.engine import sockets
 
 
@@ -44,10 +45,12 @@ class LiveFabric(FabricRecord):
         options, datapath, occupancy, plan, hosts, rules, bringup_s: as in FabricRecord.
         network: its Mininet network.
         controller: its controller.
+        standing: elements that have failed, and stay so while a measurement runs.
     """
 
     network: FabricNetwork
     controller: ControllerProcess
+    standing: tuple[Element, ...] = ()
 
     def record(self) -> FabricRecord:
         """Returns the fabric as results keep it, without anything that runs."""

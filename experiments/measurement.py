@@ -30,6 +30,7 @@ from experiments.programs.traffic import run_program_traffic
 from experiments.results.collective import collective_troubles
 from experiments.results.flows.statistics import flow_troubles
 from experiments.results.model import Adaptation, PairCheck, Summary
+from experiments.results.parts.faults import FaultRecord, InjectedFault
 from experiments.results.record import RunOptions, RunRecord
 from experiments.results.summary import summarise
 from experiments.spec.collective import CollectiveOptions
@@ -40,6 +41,7 @@ from experiments.traffic_jobs import deaths_named, run_collective_traffic, run_m
 from routing.registry import routing
 from topology.errors import NegativeResult, PolarLabError
 from topology.exit_status import Terminated
+from topology.faults import Fault
 from traffic.engine.engine import TrafficBroken, TrafficInterrupted
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
 from traffic.metrics.measurements import Clock, TrafficResult
@@ -130,12 +132,20 @@ def measure(
         cpu=cpu.samples,
         links=links.log,
         adaptation=controller.adaptation(notify),
-        faults=faults.record(result.clock) if options.faults else None,
+        faults=_fault_record(fabric, options, faults.record(result.clock)),
         troubles=tuple(troubles),
         flow_base_ms=base_ms,
         programs=programs.records(),
     )
     return Measurement(record, summarise(record))
+
+
+def _fault_record(fabric: LiveFabric, options: RunOptions, record: FaultRecord) -> FaultRecord | None:
+    """Returns the record of faults with standing ones, as of the start; None if there was no fault at all."""
+    if not (options.faults or fabric.standing):
+        return None
+    before = tuple(InjectedFault(0.0, str(Fault(0.0, element))) for element in fabric.standing)
+    return replace(record, done=before + record.done)
 
 
 def _base_times_ms(fabric: LiveFabric, options: RunOptions) -> dict[int, float]:

@@ -20,7 +20,7 @@ from experiments.measurement import Measurement, replications
 from experiments.pair_check import check_all_pairs
 from experiments.programs.running import ProgramPlan
 from experiments.results.manifest import run_manifest
-from experiments.results.model import Summary
+from experiments.results.model import PairCheck, Summary
 from experiments.results.record import RunOptions
 from experiments.results.replications import combine
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
@@ -28,6 +28,8 @@ from experiments.results.series import write_series
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import NO_OPTIONS, ProgramOptions
 from experiments.spec.traffic import TrafficOptions
+from topology.errors import UsageError
+from topology.faults import Fault
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,52 @@ def run_experiment(
         prepared_network(fabric, notify) as network,
         controlled(_settled(network, fabric, traffic, notify), network, notify) as live,
     ):
-        summary, runs = _measure(live, traffic, output, directory, plan, notify)
+        check = check_all_pairs(live, notify)
+        measured = _measure(live, traffic, output, directory, plan, notify, check)
         notify(FabricDown())
+    return _told(measured, output, notify)
+
+
+def run_on_fabric(
+    live: LiveFabric,
+    traffic: RunOptions,
+    output: Output,
+    notify: Notify,
+    programs: ProgramOptions = NO_OPTIONS,
+    *,
+    check: PairCheck,
+) -> Summary:
+    """Runs one experiment on a fabric that is up, which stays up, and returns its summary.
+
+    Args:
+        live: the fabric; the results name its standing failures as failed from the start.
+        traffic: specification of the traffic.
+        output: folder, capture and replications.
+        notify: takes the events.
+        programs: programs of the user that run beside the traffic.
+        check: check of all pairs of hosts before anything failed.
+
+    Raises:
+        UsageError: an option makes no sense for this fabric.
+        MachineError: the machine lacks something.
+        NegativeResult: packets took other paths than planned.
+        KeyboardInterrupt: Ctrl-C; the folder holds the measurements until then.
+    """
+    if live.standing and traffic.faults:
+        names = ", ".join(element.name for element in live.standing)
+        raise UsageError(f"faults need a whole fabric; restore {names} first")
+    if output.captures:
+        require_capture()
+    plan = ProgramPlan(programs, output.folder_of)
+    with kept_directory(output.folder) as directory:
+        live.begin_anew()
+        measured = _measure(live, traffic, output, directory, plan, notify, check)
+    return _told(measured, output, notify)
+
+
+def _told(measured: tuple[Summary, list[Measurement]], output: Output, notify: Notify) -> Summary:
+    """Returns a summary once its events are told; raises NegativeResult if a run did not end as it should."""
+    summary, runs = measured
     notify(ResultsWritten(output.folder, interrupted=bool(summary.interrupted)))
     for reason in summary.fidelity.reasons:
         notify(ResultInvalid(reason))
@@ -99,12 +145,14 @@ def _measure(
     directory: RunDirectory,
     plan: ProgramPlan,
     notify: Notify,
+    check: PairCheck,
 ) -> tuple[Summary, list[Measurement]]:
     """Runs all replications and writes each as it ends; returns the summary of all, and the runs."""
     settings = replace(traffic.settings(), **plan.options.settings())
+    if fabric.standing:
+        settings = replace(settings, faults=tuple(Fault(0.0, element).line for element in fabric.standing))
     directory.write_record(MANIFEST, run_manifest(fabric, settings, traffic.seed))
     write_schedule(directory, traffic, notify)
-    check = check_all_pairs(fabric, notify)
     runs: list[Measurement] = []
     with capture(fabric.network, output.captures, directory.path) as captured:
         others_ended = captured.ended_processes

@@ -11,11 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from experiments.live_fabric import LiveFabric
-from experiments.theory.explain import ListedPath, check_has_hosts, paths_between
+from experiments.theory.explain import ListedPath, check_has_hosts, path_lines, paths_between
 from routing.replan.replan import surviving_plan
 from topology.addressing import INITIAL_TTL, Host, switch_router
 from topology.errors import ParameterError, UsageError
@@ -57,6 +58,27 @@ class PathReport:
     alternatives: tuple[ListedPath, ...]
     probes: dict[int, int]
     lost: int
+
+    def __str__(self) -> str:
+        lines = [f"{self.source} to {self.destination}, by the plan's rules:"]
+        if self.failed:
+            by = "the controller has planned again" if self.replanned else "switches reroute by themselves"
+            lines = [f"{self.source} to {self.destination}, without {', '.join(self.failed)} ({by}):"]
+        lines += path_lines(self.paths)
+        if self.alternatives:
+            lines += ["the controller may send some flows by these paths instead:"]
+            lines += path_lines(self.alternatives)
+        taken = ", ".join(f"{count} over {_hops(hops)}" for hops, count in self.probes.items())
+        lost = f"{self.lost} lost" if self.lost else "none lost"
+        return "\n".join([*lines, f"probes now: {taken or 'none arrived'}, {lost}"])
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        """Prints the text, where IPython shows the report."""
+        printer.text(str(self))
+
+
+def _hops(hops: int) -> str:
+    return f"{hops} hop" if hops == 1 else f"{hops} hops"
 
 
 def report_paths(fabric: LiveFabric, source: str, destination: str, failed: Sequence[Element]) -> PathReport:

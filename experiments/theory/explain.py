@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.codec import omitted
 from experiments.theory.geometry import lines_between
@@ -70,6 +71,13 @@ class Explanation:
     alternatives: tuple[ListedPath, ...]
     shortest: bool
     failures: tuple[FailedLink, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(lines_of(self)).strip()
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        """Prints the text, where IPython shows the explanation."""
+        printer.text(str(self))
 
 
 def explain(topology: Topology, name: str, source: int, destination: int) -> Explanation:

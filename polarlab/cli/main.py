@@ -9,8 +9,9 @@ import sys
 from collections.abc import Sequence
 
 from emulation.cleanup import END_SIGNALS
-from polarlab.cli.error_log import write_log
+from emulation.subprocesses import add_administration_folders
 from polarlab.cli.error_stream import print_line
+from polarlab.error_log import write_log
 from topology.exit_status import Status, Terminated, internal_text, known_status
 
 
@@ -18,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
     status = int(Status.DONE)
     _open_closed_streams()
-    _add_administration_folders()
+    add_administration_folders()
     for number in END_SIGNALS:
         signal.signal(number, _end)
     try:
@@ -56,13 +57,6 @@ def _open_closed_streams() -> None:
                 os.dup2(opened, descriptor)
                 os.close(opened)
             setattr(sys, name, os.fdopen(descriptor, mode, closefd=False))
-
-
-def _add_administration_folders() -> None:
-    """Adds the folders of ovs-vswitchd, ip and tc to PATH; Debian's plain `su` leaves the user's without."""
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    folders += [folder for folder in ("/usr/sbin", "/sbin") if folder not in folders]
-    os.environ["PATH"] = os.pathsep.join(folders)
 
 
 def _report(error: BaseException) -> int:

@@ -225,7 +225,7 @@ class SwitchPlan:
     tagged_groups: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RoutePlan:
     """The rules and groups of all switches of a fabric, and the bounds that they keep.
 
@@ -248,6 +248,14 @@ class RoutePlan:
     hop_bound: Callable[[npt.NDArray[np.int16]], npt.NDArray[np.int16]]
     repair_hops: int = 0
     unprotected: tuple[tuple[int, int, Element], ...] = ()
+
+    def __repr__(self) -> str:
+        """Returns the routing, the graph and the plan's size; all rules would be thousands of lines."""
+        size = self.size()
+        return (
+            f"<plan of {self.routing} for {self.topology.name}: {len(self.switches)} switches, "
+            f"{size.flows} rules, {size.groups} groups>"
+        )
 
     def size(self) -> PlanSize:
         """Returns the numbers of rules, groups and buckets, in total and of the largest switch."""

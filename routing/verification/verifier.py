@@ -28,7 +28,7 @@ from topology.shortest_paths import connected_components
 MAX_LISTED_FAULTS = 20
 
 
-@dataclass
+@dataclass(repr=False)
 class Proof:
     """The result of proving a plan; pairs are ordered pairs of different hosts.
 
@@ -65,6 +65,14 @@ class Proof:
     def ok(self) -> bool:
         """Whether all packets arrive within the promised hops, except those of pairs without a path."""
         return not (self.loops or self.blackholes or self.misdelivered or self.over_bound or self.miscounted)
+
+    def __repr__(self) -> str:
+        """Returns the verdict with the counts that matter, and those of faults where there are any."""
+        always = ("pairs", "scenarios", "delivered", "max_hops")
+        faulty = ("cut_off", "loops", "blackholes", "misdelivered", "over_bound", "miscounted")
+        names = [*always, *(name for name in faulty if getattr(self, name))]
+        counts = ", ".join(f"{name}={getattr(self, name)}" for name in names)
+        return f"Proof({'ok' if self.ok else 'FAILED'}, {counts})"
 
 
 @dataclass(frozen=True, slots=True)

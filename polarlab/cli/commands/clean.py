@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> Status:
     """Removes the processes and files of a fabric that no longer runs and old error logs, and prints them."""
     from emulation.cleanup import clean
     from emulation.requirements import require_root
-    from polarlab.cli.error_log import remove_old_logs
+    from polarlab.error_log import remove_old_logs
 
     require_root()
     removed, logs = clean(), remove_old_logs()

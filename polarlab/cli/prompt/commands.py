@@ -249,7 +249,7 @@ class SessionPrompt(FabricCLI):
         words = line.split()
         if len(words) != 2:
             raise UsageError(f"path needs two switches or hosts, got {line.strip() or 'none'}")
-        print("\n".join(text.path_report_lines(self._session.path(*words))))
+        print(self._session.path(*words))
 
     def do_traffic(self, line: str) -> None:
         """Starts or stops background traffic: traffic start [PATTERN] [LOAD] | stop | status.

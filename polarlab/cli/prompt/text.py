@@ -8,8 +8,6 @@ from experiments.results.parts.programs import TrafficOutcome
 from experiments.session.background import TrafficStatus
 from experiments.session.fabric_session import ControllerStatus
 from experiments.session.links import LinkLoad
-from experiments.session.paths import PathReport
-from experiments.theory.explain import path_lines
 from topology.faults import Element
 
 _MOST_LOADS = 16
@@ -58,21 +56,6 @@ def load_rows(loads: Iterable[LinkLoad]) -> list[dict[str, object]]:
     ]
 
 
-def path_report_lines(report: PathReport) -> list[str]:
-    """Returns the paths between two places."""
-    lines = [f"{report.source} to {report.destination}, by the plan's rules:"]
-    if report.failed:
-        by = "the controller has planned again" if report.replanned else "switches reroute by themselves"
-        lines = [f"{report.source} to {report.destination}, without {', '.join(report.failed)} ({by}):"]
-    lines += path_lines(report.paths)
-    if report.alternatives:
-        lines += ["the controller may send some flows by these paths instead:"]
-        lines += path_lines(report.alternatives)
-    taken = ", ".join(f"{count} over {_hops(hops)}" for hops, count in report.probes.items())
-    lost = f"{report.lost} lost" if report.lost else "none lost"
-    return [*lines, f"probes now: {taken or 'none arrived'}, {lost}"]
-
-
 def traffic_line(status: TrafficStatus | None) -> str:
     """Returns the present rates of background traffic."""
     if status is None:
@@ -93,10 +76,6 @@ def outcome_line(outcome: TrafficOutcome) -> str:
         f"{outcome.accepted:.3f}, latency mean {_milliseconds(outcome.latency_mean_ms)}, "
         f"p99 {_milliseconds(outcome.latency_p99_ms)}"
     )
-
-
-def _hops(hops: int) -> str:
-    return f"{hops} hop" if hops == 1 else f"{hops} hops"
 
 
 def _milliseconds(value: float | None) -> str:

@@ -9,7 +9,7 @@ import pytest
 from command_line import fails
 
 from polarlab.cli import parser as cli
-from polarlab.cli.error_log import remove_old_logs, write_log
+from polarlab.error_log import remove_old_logs, write_log
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.exit_status import Status, Terminated, known_status
 
