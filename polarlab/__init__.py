@@ -5,7 +5,7 @@
     >>> polarlab.prove(polarlab.plan(graph, "ugal-pf"), "links").ok
     True
 
-Everything is loaded when it is first used.
+Everything is loaded when it is first used. docs/python.md is the guide.
 """
 
 from __future__ import annotations
@@ -16,30 +16,124 @@ from typing import TYPE_CHECKING, Any
 from polarlab.own_packages import prefer_own_packages
 
 if TYPE_CHECKING:
-    from experiments.results.open import open_results
-    from polarlab.api import plan, prove, topology
+    from experiments.spec.experiment import Experiment
+    from experiments.theory.explain import Explanation
+    from polarlab.api.experiments import failover, run, schema, sweep
+    from polarlab.api.fabric import Fabric
+    from polarlab.api.figures import Figures
+    from polarlab.api.graphs import GraphNumbers, designs, draw, export, families, numbers, topology
+    from polarlab.api.hosts import CommandResult, Host, Program
+    from polarlab.api.listings import Listing
+    from polarlab.api.machine import Cleaned, Examination, clean, doctor
+    from polarlab.api.results import (
+        Comparison,
+        Failover,
+        Failovers,
+        Run,
+        Sweep,
+        compare,
+        open_results,
+        plot,
+        report,
+    )
+    from polarlab.api.theory import (
+        Prediction,
+        SwitchRules,
+        explain,
+        patterns,
+        plan,
+        predict,
+        prove,
+        routings,
+        rules,
+    )
+    from routing.plan.model import RoutePlan
+    from routing.verification.verifier import Proof
+    from topology.base import Topology
     from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
+    from topology.networkx_graphs import from_networkx
 
     __version__: str
 
 __all__ = [
+    "Cleaned",
+    "CommandResult",
+    "Comparison",
+    "Examination",
+    "Experiment",
+    "Explanation",
+    "Fabric",
+    "Failover",
+    "Failovers",
+    "Figures",
+    "GraphNumbers",
+    "Host",
+    "Listing",
     "MachineError",
     "NegativeResult",
     "ParameterError",
     "PolarLabError",
+    "Prediction",
+    "Program",
+    "Proof",
+    "RoutePlan",
+    "Run",
+    "Sweep",
+    "SwitchRules",
+    "Topology",
     "UsageError",
     "__version__",
+    "clean",
+    "compare",
+    "designs",
+    "doctor",
+    "draw",
+    "explain",
+    "export",
+    "failover",
+    "families",
+    "from_networkx",
+    "numbers",
     "open_results",
+    "patterns",
     "plan",
+    "plot",
+    "predict",
     "prove",
+    "report",
+    "routings",
+    "rules",
+    "run",
+    "schema",
+    "sweep",
     "topology",
 ]
 prefer_own_packages()
-_MODULES = {
-    "open_results": "experiments.results.open",
-    **dict.fromkeys(("plan", "prove", "topology"), "polarlab.api"),
-    **dict.fromkeys((name for name in __all__ if name[0].isupper()), "topology.errors"),
+_HOMES = {
+    "experiments.spec.experiment": ("Experiment",),
+    "experiments.theory.explain": ("Explanation",),
+    "polarlab.api.experiments": ("failover", "run", "schema", "sweep"),
+    "polarlab.api.fabric": ("Fabric",),
+    "polarlab.api.figures": ("Figures",),
+    "polarlab.api.graphs": ("GraphNumbers", "designs", "draw", "export", "families", "numbers", "topology"),
+    "polarlab.api.hosts": ("CommandResult", "Host", "Program"),
+    "polarlab.api.listings": ("Listing",),
+    "polarlab.api.machine": ("Cleaned", "Examination", "clean", "doctor"),
+    "polarlab.api.results": (
+        *("Comparison", "Failover", "Failovers", "Run", "Sweep"),
+        *("compare", "open_results", "plot", "report"),
+    ),
+    "polarlab.api.theory": (
+        *("Prediction", "SwitchRules"),
+        *("explain", "patterns", "plan", "predict", "prove", "routings", "rules"),
+    ),
+    "routing.plan.model": ("RoutePlan",),
+    "routing.verification.verifier": ("Proof",),
+    "topology.base": ("Topology",),
+    "topology.errors": ("MachineError", "NegativeResult", "ParameterError", "PolarLabError", "UsageError"),
+    "topology.networkx_graphs": ("from_networkx",),
 }
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

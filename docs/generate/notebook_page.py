@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ def notebook_page(notebook: Path, folder: Path) -> str:
     for number, cell in enumerate(content["cells"]):
         text = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            parts.append(text)
+            # Links to documents and to other notebooks lead to their pages.
+            parts.append(re.sub(r"\]\((?:\.\./docs/)?(\w+)\.(?:ipynb|md)\)", r"](\1.md)", text))
         elif cell["cell_type"] == "code" and text.strip():
             parts.append(f"```python\n{text}\n```")
             for place, output in enumerate(cell["outputs"]):

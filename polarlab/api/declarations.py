@@ -1,0 +1,43 @@
+"""Declarations of options, of families and of their parameters, from which the command line is made."""
+
+from __future__ import annotations
+
+from experiments.spec.experiment import Experiment
+from experiments.spec.option import Given, Option, at
+from experiments.spec.options import (
+    DEFAULT_LOAD,
+    DEFAULT_PATTERN,
+    FAILOVER,
+    KINDS,
+    OPTIONS,
+    RUN,
+    SWEEP,
+    TABLES,
+    TOPOLOGY,
+    UP,
+    family_options,
+)
+from experiments.spec.values import dated_folder
+from topology.parameters import Parameter
+from topology.registry import FAMILIES
+
+__all__ = [
+    "DEFAULT_LOAD",
+    "DEFAULT_PATTERN",
+    "FAILOVER",
+    "FAMILIES",
+    "KINDS",
+    "OPTIONS",
+    "RUN",
+    "SWEEP",
+    "TABLES",
+    "TOPOLOGY",
+    "UP",
+    "Experiment",
+    "Given",
+    "Option",
+    "Parameter",
+    "at",
+    "dated_folder",
+    "family_options",
+]

@@ -1,0 +1,133 @@
+"""Experiments: runs, sweeps and failovers, each with a fabric of its own; all need root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from emulation import requirements
+from emulation.subprocesses import add_administration_folders
+from experiments.events.base import Event, ignore
+from experiments.failover.demonstration import run_failover
+from experiments.failover.series import run_failover_series
+from experiments.run import Output, run_experiment
+from experiments.spec.options import FAILOVER, RUN, SWEEP
+from experiments.sweep import run_sweep
+from polarlab.api.requests import Subject, request_of
+from polarlab.api.results import Failover, Failovers, Run, Sweep
+
+Progress = Callable[[Event], object]
+
+
+def run(
+    experiment: Subject, /, *, out: Path | str | None = None, progress: Progress = ignore, **options: Any
+) -> Run:
+    """Runs one experiment, and returns its results.
+
+    Args:
+        experiment: family of the topology, as `polarfly`; a graph; the file of an experiment (.toml); an
+            Experiment; or results, which are measured again.
+        out: folder of the results; by default a new one in results/.
+        progress: takes the events; `print` prints them.
+        options: parameters of the family and options of `polarlab run` by their names with underscores, as
+            `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they win over those of a file.
+
+    Raises:
+        UsageError: an option does not exist, is outside its domain, or makes no sense for this fabric.
+        MachineError: this process does not run as root, or the machine lacks something else.
+        NegativeResult: a proof failed, or packets took other paths than planned; the folder has the results.
+        KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
+    """
+    request = request_of(RUN, experiment, options, out)
+    one = request.specification()
+    _require_machine()
+    output = Output(request.folder(one), one.captures, one.repeat)
+    run_experiment(one.fabric, one.traffic, output, _notify(progress), one.programs)
+    return Run(output.folder)
+
+
+def sweep(
+    experiment: Subject, /, *, out: Path | str | None = None, progress: Progress = ignore, **options: Any
+) -> Sweep:
+    """Runs the experiments of a sweep that its folder does not hold yet, and returns the results of all.
+
+    Args:
+        experiment: family of the topology; a graph; the file of an experiment (.toml); an Experiment; or
+            results, which are measured again.
+        out: folder of the results, in which a sweep goes on; by default one in results/, by the fabric.
+        progress: takes the events; `print` prints them.
+        options: parameters of the family and options of `polarlab sweep` by their names with underscores, as
+            `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`.
+
+    Raises:
+        UsageError: as of `run`, or the folder holds another sweep.
+        MachineError: this process does not run as root, or the machine lacks something else.
+        NegativeResult: a proof failed, or packets took other paths than planned.
+        KeyboardInterrupt: Ctrl-C; the folder has the points measured until then.
+    """
+    request = request_of(SWEEP, experiment, options, out)
+    one = request.specification()
+    _require_machine()
+    folder = request.folder(one)
+    run_sweep(one.fabric, one.traffic, one.sweep, folder, _notify(progress))
+    return Sweep(folder)
+
+
+def failover(
+    experiment: Subject = "polarfly",
+    /,
+    *,
+    out: Path | str | None = None,
+    progress: Progress = ignore,
+    **options: Any,
+) -> Failover | Failovers:
+    """Measures failures under probe traffic, and returns the results: of several failovers, Failovers.
+
+    Args:
+        experiment: family of the topology, by default PolarFly with q = 5; a graph; the file of an experiment
+            (.toml); an Experiment; or results, which are measured again.
+        out: folder of the results; by default a new one in results/.
+        progress: takes the events; `print` prints them.
+        options: parameters of the family and options of `polarlab demo failover` by their names with
+            underscores, as `q=3, fail="link:s1-s10", repeat=20`.
+
+    Raises:
+        UsageError: as of `run`.
+        MachineError: this process does not run as root, or the machine lacks something else.
+        NegativeResult: a proof failed, or not all pairs reached each other at the start.
+        KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
+    """
+    request = request_of(FAILOVER, experiment, options, out)
+    one = request.specification()
+    _require_machine()
+    folder = request.folder(one)
+    if len(one.failovers.repetitions) > 1:
+        run_failover_series(one.fabric, one.failovers, folder, _notify(progress))
+        return Failovers(folder)
+    run_failover(one.fabric, one.failovers.repetitions[0], folder, _notify(progress))
+    return Failover(folder)
+
+
+def schema() -> dict[str, Any]:
+    """Returns the JSON schema of experiment files.
+
+    Examples:
+        >>> schema()["$schema"]
+        'https://json-schema.org/draft/2020-12/schema'
+    """
+    from experiments.spec.schema import schema as schema_of_files
+
+    return schema_of_files()
+
+
+def _require_machine() -> None:
+    add_administration_folders()
+    requirements.require_emulation()
+
+
+def _notify(progress: Progress) -> Callable[[Event], None]:
+    def notify(event: Event) -> None:
+        progress(event)
+
+    return notify

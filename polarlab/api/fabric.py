@@ -1,0 +1,242 @@
+"""A fabric that is up, in Python: programs on hosts, traffic, faults, loads, paths and tables."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+from emulation import requirements
+from emulation.capture import capture, require_capture
+from emulation.programs import ProgramSupervisor
+from emulation.subprocesses import add_administration_folders
+from experiments.events.base import Event, ignore
+from experiments.live_fabric import LiveFabric, live_fabric, report_ingress_drops
+from experiments.pair_check import check_all_pairs
+from experiments.programs.session_record import SessionRecorder
+from experiments.results.model import PairCheck
+from experiments.results.run_directory import kept_directory
+from experiments.run import Output, run_on_fabric
+from experiments.session.fabric_session import FabricSession
+from experiments.spec.experiment import Experiment
+from experiments.spec.options import UP
+from experiments.spec.resolve import Session
+from polarlab.api.hosts import Host
+from polarlab.api.requests import request_of, traffic_request
+from polarlab.api.results import Run
+from polarlab.api.verbs import SessionVerbs
+from topology.addressing import format_ip, switch_name
+from topology.base import Topology
+from topology.errors import ParameterError, UsageError
+from topology.exit_status import Terminated
+from topology.parameters import hint
+
+_NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
+# Signals that end a program without a word; Ctrl-C is Python's own KeyboardInterrupt.
+_END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Fabric(SessionVerbs):
+    """A fabric of real switches and hosts, up within a `with` block, or from `open` to `close`; needs root.
+
+    Nothing of it stays behind, whatever ends the block. Processes that the program itself starts within the
+    block end with it. A machine carries one fabric at a time.
+
+    Attributes:
+        progress: takes the events of the fabric.
+    """
+
+    def __init__(
+        self,
+        topology: str | Topology | Experiment,
+        /,
+        *,
+        progress: Callable[[Event], object] = ignore,
+        **options: Any,
+    ) -> None:
+        """Checks the request; nothing is launched yet.
+
+        Args:
+            topology: family, as `polarfly`, or a graph; or an Experiment of the kind `up`.
+            progress: takes the events of the fabric; `print` prints them.
+            options: parameters of the family, and options of `polarlab up` by their names with underscores,
+                as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
+
+        Raises:
+            UsageError: an option does not exist, or is outside its domain.
+            MachineError: this process does not run as root, or the machine lacks something else.
+        """
+        self._request = request_of(UP, topology, options)
+        self._wanted: Session = self._request.specification()
+        if self._wanted.captures and self._request.experiment.out is None:
+            raise UsageError("--pcap needs a directory for its files; give --out")
+        self.progress = progress
+        self._opened: contextlib.ExitStack | None = None
+        add_administration_folders()
+        requirements.require_emulation()
+        if self._wanted.captures:
+            require_capture()
+
+    # ---- begin and end ----
+
+    def open(self) -> Fabric:
+        """Launches the fabric, proves and installs its rules, and returns it; it is up until `close`.
+
+        Raises:
+            UsageError: it is up.
+            MachineError: another fabric runs on this machine, or the machine lacks something.
+            NegativeResult: the plan fails its proof; nothing was installed.
+        """
+        if self._opened is not None:
+            raise UsageError("fabric must be closed before it is opened again")
+        with contextlib.ExitStack() as opening:
+            opening.enter_context(_ended_by_signals())
+            self._session = self._launched(opening)
+            self._supervisor = opening.enter_context(ProgramSupervisor())
+            self._check: PairCheck | None = None
+            self._opened = opening.pop_all()
+        atexit.register(self.close)
+        return self
+
+    def _launched(self, opening: contextlib.ExitStack) -> FabricSession:
+        """Returns a session on the fabric, which ends with a stack of contexts."""
+        out = self._request.experiment.out
+        directory = opening.enter_context(kept_directory(out)) if out else None
+        live = opening.enter_context(live_fabric(self._wanted.fabric, self._notify))
+        opening.push(lambda kind, *_error: self._report_drops(live) if kind is None else None)
+        if directory is None:
+            self.recorder = None
+            return opening.enter_context(FabricSession(live, self._notify))
+        opening.enter_context(capture(live.network, self._wanted.captures, directory.path))
+        self.recorder = opening.enter_context(SessionRecorder(live, directory, self._notify))
+        return opening.enter_context(FabricSession(live, self._notify, self.recorder.keep_traffic))
+
+    def _report_drops(self, live: LiveFabric) -> None:
+        report_ingress_drops(live.network, self._notify)
+
+    def close(self) -> None:
+        """Takes the fabric down, if it is up."""
+        self.__exit__(None, None, None)
+
+    def __enter__(self) -> Fabric:
+        return self if self._opened is not None else self.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            atexit.unregister(self.close)
+            opened.__exit__(kind, error, trace)
+
+    # ---- parts ----
+
+    @property
+    def up(self) -> bool:
+        """Whether the fabric is up."""
+        return self._opened is not None
+
+    @property
+    def results(self) -> Run | None:
+        """The results of the session, once it is over; None without the option `out`."""
+        out = self._request.experiment.out
+        return None if out is None else Run(out)
+
+    @property
+    def session(self) -> FabricSession:
+        """The session, whose verbs this class and the prompt of `polarlab up` share.
+
+        Raises:
+            UsageError: the fabric is not up.
+        """
+        if self._opened is None:
+            raise UsageError("fabric must be up; use it in a `with` block, or open it")
+        return self._session
+
+    @property
+    def topology(self) -> Topology:
+        """The graph of its routers."""
+        return self._wanted.fabric.topology
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The names of its hosts, router by router."""
+        return tuple(host.name for host in self.session.fabric.hosts)
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        """The names of its switches."""
+        return tuple(map(switch_name, range(self.topology.routers)))
+
+    def host(self, name: str) -> Host:
+        """Returns a host, or a switch, to run programs on.
+
+        Args:
+            name: its name, as `h1_1` or `s1`.
+
+        Raises:
+            ParameterError: the fabric does not have it.
+        """
+        network = self.session.fabric.network
+        if name not in (*self.hosts, *self.switches):
+            names = f"{self.hosts[0]} to {self.hosts[-1]}"
+            raise ParameterError(f"host must be one of {names}, got {name!r}{hint(name, self.hosts)}")
+        address = next((format_ip(host.ip) for host in self.session.fabric.hosts if host.name == name), "")
+        return Host(name, address, network[name].pid, network.run_dir, self._supervisor)
+
+    # ---- measurements ----
+
+    def traffic(self, **options: Any) -> Run:
+        """Runs traffic, measures it, and returns the results; failures that stand stay.
+
+        Args:
+            options: options of `polarlab run` for traffic, programs, captures and the folder, by their names
+                with underscores, as `pattern="tornado", load=0.6, duration=10, out="results/tornado"`.
+
+        Raises:
+            UsageError: an option does not exist, is the fabric's, or is outside its domain.
+            NegativeResult: packets took other paths than planned; the folder has the results.
+            KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
+        """
+        session = self.session
+        request = traffic_request(self._request, options)
+        run = request.specification()
+        if session.traffic_status() is not None:
+            raise UsageError("background traffic flows; stop it first")
+        standing = session.standing_failures()
+        if self._check is None and not standing:
+            self._check = check_all_pairs(session.fabric, self._notify)
+        live, check = replace(session.fabric, standing=standing), self._check or _NOT_CHECKED
+        output = Output(request.folder(run), run.captures, run.repeat)
+        run_on_fabric(live, run.traffic, output, self._notify, run.programs, check=check)
+        return Run(output.folder)
+
+    def _notify(self, event: Event) -> None:
+        self.progress(event)
+
+    def __repr__(self) -> str:
+        return f"<Fabric {self.topology!r} {'up' if self.up else 'down'}>"
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Has signals that would end the program at once raise SystemExit during the block, so that it ends."""
+    chosen = []
+    if threading.current_thread() is threading.main_thread():
+        chosen = [number for number in _END_SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in chosen:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in chosen:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _end(number: int, _frame: object) -> None:
+    raise Terminated(128 + number)

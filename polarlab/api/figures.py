@@ -1,0 +1,78 @@
+"""Figures of results: drawn in memory, shown by notebooks, written when asked for."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SHOWN_DPI, _SHOWN_COLOURS = 80, 64  # in notebooks, which are to stay small
+
+
+class Figures(Mapping[str, "Figure"]):
+    """Figures of matplotlib by their names; a notebook shows all of them.
+
+    Attributes:
+        folder: folder that `save` writes to by default; None if there is none.
+    """
+
+    def __init__(self, figures: Mapping[str, Figure], folder: Path | None = None) -> None:
+        """Takes figures.
+
+        Args:
+            figures: the figures by their names.
+            folder: folder that `save` writes to by default.
+        """
+        self._figures, self.folder = dict(figures), folder
+
+    def __getitem__(self, name: str) -> Figure:
+        return self._figures[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._figures)
+
+    def __len__(self) -> int:
+        return len(self._figures)
+
+    def save(self, folder: Path | str | None = None) -> list[Path]:
+        """Writes every figure as PNG and SVG, and returns the files.
+
+        Args:
+            folder: the folder; by default that of the results.
+
+        Raises:
+            ValueError: no folder is known.
+            OSError: a figure cannot be written.
+        """
+        from experiments.figures.style import save_figures
+
+        chosen = self.folder if folder is None else Path(folder)
+        if chosen is None:
+            raise ValueError("folder must be given for these figures, got none")
+        return save_figures(self._figures, chosen)
+
+    def __repr__(self) -> str:
+        return f"<figures: {', '.join(self)}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Returns the figures as IPython shows them."""
+        images = {name: base64.b64encode(png(figure)).decode() for name, figure in self.items()}
+        if len(images) == 1:
+            return {"text/plain": repr(self), "image/png": next(iter(images.values()))}
+        parts = [f'<img alt="{name}" src="data:image/png;base64,{data}">' for name, data in images.items()]
+        return {"text/plain": repr(self), "text/html": "\n".join(parts)}
+
+
+def png(figure: Figure) -> bytes:
+    """Returns a figure as PNG, small enough for a notebook."""
+    from PIL import Image  # matplotlib needs it, too
+
+    drawn, content = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=_SHOWN_DPI)
+    Image.open(drawn).convert("RGB").quantize(_SHOWN_COLOURS).save(content, "png", optimize=True)
+    return content.getvalue()

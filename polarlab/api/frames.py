@@ -1,0 +1,139 @@
+"""Tables for people and programs: as text, as HTML for notebooks, as frames of pandas."""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from topology.errors import MachineError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = Mapping[str, Any]
+Item = TypeVar("Item")
+
+_GAP = "  "
+
+
+class Rows(tuple[Item, ...]):
+    """Dataclasses of one kind in their order; prints as a table."""
+
+    __slots__ = ()
+
+    def rows(self) -> list[Row]:
+        """Returns the table, a mapping from columns to values for each."""
+        return [vars(item) for item in self]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Returns the table as a frame of pandas.
+
+        Raises:
+            MachineError: pandas is not installed.
+        """
+        return frame(self.rows())
+
+    def __repr__(self) -> str:
+        return text_table(self.rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.rows())
+
+
+def pandas() -> Any:
+    """Returns the module pandas.
+
+    Raises:
+        MachineError: it is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MachineError(
+            f"pandas is not installed; `{sys.executable} -m pip install pandas` installs it"
+        ) from None
+    return pd
+
+
+def frame(rows: Iterable[Row]) -> pd.DataFrame:
+    """Returns rows as a frame of pandas; a value that a row does not have is missing.
+
+    Args:
+        rows: the rows, by columns.
+
+    Raises:
+        MachineError: pandas is not installed.
+    """
+    return pandas().DataFrame([dict(row) for row in rows])
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """Returns a CSV file as a frame of pandas.
+
+    Args:
+        path: the file.
+
+    Raises:
+        MachineError: pandas is not installed.
+    """
+    return pandas().read_csv(path)
+
+
+def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Returns nested mappings as one, with a point between the keys, as `latency_ms.p99`.
+
+    Args:
+        value: the mappings.
+        prefix: beginning of all keys.
+    """
+    entries: dict[str, Any] = {}
+    for name, entry in value.items():
+        if isinstance(entry, Mapping):
+            entries |= flat(entry, f"{prefix}{name}.")
+        else:
+            entries[f"{prefix}{name}"] = entry
+    return entries
+
+
+def text_table(rows: Sequence[Row]) -> str:
+    """Returns rows as text, a line each below the names of the columns.
+
+    Args:
+        rows: rows with the same columns.
+    """
+    if not rows:
+        return "(none)"
+    lines = [list(rows[0]), *([cell(value) for value in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = ([text.ljust(width) for text, width in zip(line, widths, strict=True)] for line in lines)
+    return "\n".join(_GAP.join(line).rstrip() for line in padded)
+
+
+def html_table(rows: Sequence[Row]) -> str:
+    """Returns rows as a table of HTML.
+
+    Args:
+        rows: rows with the same columns.
+    """
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in (rows[0] if rows else ()))
+    lines = ("".join(f"<td>{html.escape(cell(value))}</td>" for value in row.values()) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def cell(value: object) -> str:
+    """Returns a value as the text of a table's cell."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, tuple | list):
+        return ", ".join(map(cell, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} = {cell(entry)}" for name, entry in value.items())
+    return str(value)

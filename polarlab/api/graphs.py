@@ -1,0 +1,217 @@
+"""Graphs: members of families, graphs of networkx, their numbers, files and drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polarlab.api.listings import Listing, row_with_parameters
+from topology.addressing import check_hosts
+from topology.base import Topology
+from topology.families.polarstar import Design, designs_of_radix
+from topology.parameters import Parameter, Value
+from topology.registry import FAMILIES, make_topology
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def topology(name: str, /, **params: Value) -> Topology:
+    """Returns a graph of a family.
+
+    Args:
+        name: the family, one of `families()`.
+        params: its parameters by the names of their options; Python's `from_` stands for `from`.
+
+    Returns:
+        The graph. `to_networkx()` returns it as one of networkx, whose nodes are the routers 0 .. N - 1 in
+        ascending order; router 0 is switch `s1`, and its first host `h1_1`.
+
+    Raises:
+        UsageError: the family does not exist, or a parameter is missing or outside its domain.
+
+    Examples:
+        >>> graph = topology("polarfly", q=7)
+        >>> graph
+        <polarfly q=7: 57 routers, 224 links>
+        >>> graph.diameter, graph.network_radix
+        (2, 8)
+        >>> import networkx as nx
+        >>> nx.diameter(graph.to_networkx())
+        2
+    """
+    return make_topology(name, {key.rstrip("_"): value for key, value in params.items()})
+
+
+@dataclass(frozen=True)
+class FamilyEntry:
+    """A family of topologies.
+
+    Attributes:
+        name: its name.
+        parameters: its parameters.
+        summary: its members, in a phrase.
+        example: the words that name a member on the command line.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    summary: str
+    example: str
+
+
+def families() -> Listing[FamilyEntry]:
+    """Returns the families of topologies, by their names.
+
+    Examples:
+        >>> list(families())[:3]
+        ['polarfly', 'polarstar', 'slimfly']
+        >>> families()["slimfly"].summary
+        'McKay-Miller-Siran graph: 2 q^2 routers, diameter 2'
+    """
+    return Listing(
+        tuple(
+            FamilyEntry(name, family.parameters, family.summary, family.example)
+            for name, family in FAMILIES.items()
+        ),
+        row_with_parameters,
+    )
+
+
+def designs(radix: int, supernode: str | None = None) -> list[Design]:
+    """Returns the PolarStars of a network radix, the largest first.
+
+    Args:
+        radix: network radix q + 1 + d', 3 or more.
+        supernode: kind of the supernodes; None for all kinds.
+
+    Raises:
+        ParameterError: the kind is unknown, or no PolarStar has that radix.
+
+    Examples:
+        >>> designs(15)[0], designs(15)[0].routers
+        (Design(q=11, supernode='iq', degree=3), 1064)
+    """
+    return designs_of_radix(radix, supernode)
+
+
+@dataclass(frozen=True)
+class GraphNumbers:
+    """Numbers of a graph, by the keys of `polarlab topology --json`.
+
+    Attributes:
+        name, params: family and parameters.
+        routers, links: their numbers.
+        degrees: degree, as text -> number of routers of that degree.
+        diameter: largest distance of two routers in links.
+        average_path_length: mean distance of two different routers in links.
+        moore_efficiency: number of routers over the Moore bound of degree and diameter.
+        endpoints: number of hosts.
+        next_hop_rules: most next-hop rules of a router, `with_masks` and with `one_per_router`.
+    """
+
+    name: str
+    params: Mapping[str, Value]
+    routers: int
+    links: int
+    degrees: Mapping[str, int]
+    diameter: int
+    average_path_length: float
+    moore_efficiency: float
+    endpoints: int
+    next_hop_rules: Mapping[str, int]
+
+
+def numbers(topology: Topology, hosts: int = 1) -> GraphNumbers:
+    """Returns the sizes, degrees and distances of a graph.
+
+    Args:
+        topology: the graph.
+        hosts: hosts attached to each router that has any, 1 to 254.
+
+    Raises:
+        ParameterError: `hosts` is outside its domain.
+
+    Examples:
+        >>> found = numbers(topology("polarfly", q=7))
+        >>> found.degrees, found.average_path_length
+        ({'7': 8, '8': 49}, 1.859649)
+    """
+    check_hosts(hosts)
+    degrees, counts = np.unique(topology.degrees, return_counts=True)
+    return GraphNumbers(
+        topology.name,
+        dict(topology.params),
+        topology.routers,
+        topology.links,
+        {str(degree): int(count) for degree, count in zip(degrees, counts, strict=True)},
+        topology.diameter,
+        round(topology.average_path_length, 6),
+        round(topology.moore_efficiency, 6),
+        topology.endpoints(hosts),
+        {"with_masks": topology.next_hop_rules, "one_per_router": topology.routers - 1},
+    )
+
+
+def export(topology: Topology, path: Path | str, format: str = "graphml", hosts: int = 1) -> Path:
+    """Writes a graph to a new file, and returns the file.
+
+    Args:
+        topology: the graph.
+        path: the file.
+        format: `graphml`, `adjlist`, `json`, `booksim` or `sst`.
+        hosts: hosts attached to each router that has any, for the formats that have them.
+
+    Raises:
+        UsageError: there is no such format, it cannot hold this graph, or the file exists.
+        OSError: the file cannot be written.
+    """
+    from experiments.theory.export import export as write
+
+    check_hosts(hosts)
+    write(topology, hosts, format, Path(path))
+    return Path(path)
+
+
+def check_export(path: Path | str, format: str) -> None:
+    """Raises UsageError unless `export` can write a file of a format."""
+    from experiments.results.run_directory import check_new
+    from experiments.theory.export import check_format
+
+    check_format(format)
+    check_new(Path(path))
+
+
+def check_drawing(path: Path | str) -> None:
+    """Raises UsageError unless `draw` can write a file."""
+    from experiments.figures.style import check_figure
+
+    check_figure(Path(path))
+
+
+def draw(topology: Topology, path: Path | str | None = None) -> Figure:
+    """Returns the drawing of a graph by its structure, and writes it to a new file if one is given.
+
+    Args:
+        topology: the graph.
+        path: the file, .png or .svg; None for none.
+
+    Raises:
+        UsageError: the file has another ending, or exists.
+        OSError: the file cannot be written.
+    """
+    from experiments.figures.fabric import topology_figure
+    from experiments.figures.style import check_figure, save_new_figure
+    from experiments.results.text import parameters
+
+    format_ = check_figure(Path(path)) if path is not None else ""
+    shown = f" ({parameters(topology.params)})" if topology.params else ""
+    title = f"{topology.name}{shown}: {topology.routers} routers, {topology.links} links"
+    figure = topology_figure(topology, title)
+    if path is not None:
+        save_new_figure(figure, Path(path), format_)
+    return figure

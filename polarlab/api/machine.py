@@ -1,0 +1,111 @@
+"""The machine: its capabilities, and the remains of crashed fabrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation import requirements
+from emulation.cleanup import MarkedProcess
+from emulation.cleanup import clean as clean_fabric
+from experiments.doctor import Finding, examine, largest_fabric_routers, link_rate_bps
+from polarlab.api.frames import html_table, text_table
+from polarlab.error_log import remove_old_logs
+
+_FABRICS = ((3, 2), (5, 3), (7, 1), (11, 1))  # order of the field, and hosts of each router
+_LOAD, _FRAME_BYTES = 0.5, 1000
+
+
+@dataclass(frozen=True)
+class CarriedFabric:
+    """A PolarFly, and whether this machine carries it.
+
+    Attributes:
+        fabric: its words on the command line.
+        switches, hosts: their numbers.
+        fits: whether it fits into the free memory.
+        link_rate_bps: highest rate of the links, in bit/s, at which results are valid at load 0.5, by rule of
+            thumb; None if it does not fit.
+    """
+
+    fabric: str
+    switches: int
+    hosts: int
+    fits: bool
+    link_rate_bps: float | None
+
+
+@dataclass(frozen=True)
+class Examination:
+    """Capabilities of this machine; prints as a table.
+
+    Attributes:
+        findings: programs, packages, kernel features and resources, with remedies for missing ones.
+        fabrics: examples of fabrics.
+        largest_fabric_routers: number of switches, with a host each, that fit into the free memory.
+    """
+
+    findings: tuple[Finding, ...]
+    fabrics: tuple[CarriedFabric, ...]
+    largest_fabric_routers: int
+
+    @property
+    def missing(self) -> tuple[Finding, ...]:
+        """The findings whose absence keeps fabrics from being launched."""
+        return tuple(finding for finding in self.findings if finding.missing)
+
+    def rows(self) -> list[dict[str, str]]:
+        """Returns the table of findings."""
+        return [
+            {
+                "what": one.name,
+                "here": "yes" if one.present else "?" if not one.known else "NO" if one.needed else "no",
+                "": one.detail if one.present else one.remedy,
+            }
+            for one in self.findings
+        ]
+
+    def __repr__(self) -> str:
+        return text_table(self.rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.rows())
+
+
+def doctor() -> Examination:
+    """Returns the capabilities of this machine; those of the kernel can be tried as root only."""
+    fabrics = tuple(_carried(q, hosts) for q, hosts in _FABRICS)
+    return Examination(tuple(examine()), fabrics, largest_fabric_routers(1))
+
+
+def _carried(q: int, hosts: int) -> CarriedFabric:
+    routers = q * q + q + 1
+    fits = routers <= largest_fabric_routers(hosts)
+    rate_bps = round(link_rate_bps(routers * hosts, _LOAD, _FRAME_BYTES), -4) if fits else None
+    return CarriedFabric(f"polarfly --q {q} --hosts {hosts}", routers, routers * hosts, fits, rate_bps)
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """Remains that were removed.
+
+    Attributes:
+        processes: processes of a crashed fabric that were ended.
+        run_directory: whether a crashed fabric's directory was removed.
+        error_logs: logs of internal errors older than an hour.
+    """
+
+    processes: tuple[MarkedProcess, ...]
+    run_directory: bool
+    error_logs: tuple[Path, ...]
+
+
+def clean() -> Cleaned:
+    """Removes the processes and files of a fabric that crashed, and old logs of errors; needs root.
+
+    Raises:
+        MachineError: this process does not run as root, or a fabric runs.
+    """
+    requirements.require_root()
+    removed = clean_fabric()
+    return Cleaned(removed.processes, removed.run_dir, tuple(remove_old_logs()))

@@ -1,0 +1,363 @@
+"""Results: folders of runs, sweeps and failovers as typed objects that draw and tabulate themselves."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.codec import plain
+from experiments.comparison.compare import compare as compare_folders
+from experiments.comparison.model import Comparison as _Comparison
+from experiments.results import open as opened
+from experiments.results.run_directory import SUMMARY
+from experiments.results.text import parameters
+from polarlab.api.figures import Figures
+from polarlab.api.frames import Row, flat, frame, html_table, pandas, read_frame, text_table
+from topology.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_Folder = Path | str
+
+
+class _Shown:
+    """Part that results of all kinds share.
+
+    Attributes:
+        folder: folder of the results.
+    """
+
+    folder: Path
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the CSV tables in the folder, for `to_frame`."""
+        return tuple(sorted(path.stem for path in self.folder.glob("*.csv")))
+
+    def plot(self, *names: str) -> Figures:
+        """Returns the figures of `polarlab plot`, drawn in memory; a notebook shows them.
+
+        Args:
+            names: names of figures, as `throughput`; none for all.
+
+        Raises:
+            ParameterError: the results are damaged, or have no figure of a name.
+        """
+        from experiments.figures.plot import draw_results
+
+        drawn = draw_results(self.folder)
+        for name in names:
+            if name not in drawn:
+                raise ParameterError(f"figure must be one of {', '.join(drawn)}, got {name!r}")
+        return Figures({name: drawn[name] for name in names or drawn}, self.folder)
+
+    def to_frame(self, table: str | None = None) -> pd.DataFrame:
+        """Returns a table as a frame of pandas.
+
+        Args:
+            table: one of `tables`, whose columns docs/keys.md describes; None for the results: a row for each
+                run, point or failover, columns by the keys of the summary, as `latency_ms.p99`.
+
+        Raises:
+            ParameterError: there is no such table, or the results are damaged.
+            MachineError: pandas is not installed.
+        """
+        if table is None:
+            return frame(self._rows())
+        pandas()
+        if table not in self.tables:
+            raise ParameterError(f"table must be one of {', '.join(self.tables)}, got {table!r}")
+        return read_frame(self.folder / f"{table}.csv")
+
+    def report(self, path: _Folder | None = None) -> Path:
+        """Writes one page of HTML with figures and tables, and returns the file.
+
+        Args:
+            path: new file; by default `report.html` in the folder, which may be replaced.
+
+        Raises:
+            UsageError: the results are damaged, or the file exists.
+            OSError: the file cannot be written.
+        """
+        return report(self.folder, path)
+
+    def _rows(self) -> Sequence[Row]:
+        raise NotImplementedError
+
+    def _short(self) -> Mapping[str, Any]:
+        """Returns the values that tell most, for a glance."""
+        raise NotImplementedError
+
+    def _kind(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        words = ", ".join(f"{name}={value}" for name, value in self._short().items())
+        return f"<{self._kind()} {self.folder}: {words}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
+            for name, value in {self._kind().lower(): self.folder, **self._short()}.items()
+        )
+        return f"<table>{rows}</table>"
+
+
+class Run(_Shown, opened.Run):
+    """Results of a run, or of several replications of it.
+
+    `summary` and `manifest` are typed (docs/keys.md); `plot()` draws, `to_frame()` tabulates.
+    """
+
+    @property
+    def replications(self) -> tuple[Run, ...]:
+        """The runs of several seeds; the run itself where there is only one."""
+        return tuple(Run(run.folder) for run in super().replications)
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a result, also of a run that did not end as it should."""
+        return (self.folder / SUMMARY).exists()
+
+    @property
+    def valid(self) -> bool:
+        """Whether the machine was fast enough for the result; `summary.fidelity.reasons` says why not."""
+        return self.summary.fidelity.valid
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the CSV tables, for `to_frame`; those of replications have a column `seed`."""
+        return super().tables if self.summary.repeat is None else self.replications[0].tables
+
+    def to_frame(self, table: str | None = None) -> pd.DataFrame:
+        """Returns a table as a frame of pandas, of replications with a column `seed`.
+
+        Args:
+            table: one of `tables`, whose columns docs/keys.md describes; None for the summary: a row for each
+                replication, columns by its keys, as `latency_ms.p99`.
+
+        Raises:
+            ParameterError: there is no such table, or the results are damaged.
+            MachineError: pandas is not installed.
+        """
+        if table is None or self.summary.repeat is None:
+            return super().to_frame(table)
+        frames = [run.to_frame(table).assign(seed=run.summary.seed) for run in self.replications]
+        return pandas().concat(frames, ignore_index=True)
+
+    def _rows(self) -> Sequence[Row]:
+        return [flat(plain(run.summary)) for run in self.replications]
+
+    def _short(self) -> Mapping[str, Any]:
+        summary = self.summary
+        load = "" if summary.load is None else f" at {summary.load:g}"
+        values = {
+            "fabric": _fabric(summary),
+            "routing": summary.routing,
+            "traffic": f"{summary.pattern}{load}",
+            "offered": summary.offered,
+            "accepted": summary.accepted,
+            "loss": summary.loss,
+            "latency_mean_ms": summary.latency_ms.mean,
+            "latency_p99_ms": summary.latency_ms.p99,
+        }
+        shown = {name: _number(value) for name, value in values.items() if value is not None}
+        reasons = summary.fidelity.reasons
+        return {**shown, "valid": "no: " + "; ".join(reasons) if reasons else "yes"}
+
+
+class Sweep(_Shown, opened.Sweep):
+    """Results of a sweep: `points` by routing, pattern and load, and `summary(point)` of each in full."""
+
+    def _rows(self) -> Sequence[Row]:
+        return [asdict(row) for row in self.points.values()]
+
+    def _short(self) -> Mapping[str, Any]:
+        points = list(self.points.values())
+        return {
+            "fabric": _fabric(self.manifest),
+            "routings": ", ".join(dict.fromkeys(row.routing for row in points)),
+            "patterns": ", ".join(dict.fromkeys(row.pattern for row in points)),
+            "points": len(points),
+            "valid": f"{sum(row.valid for row in points)} of {len(points)}",
+        }
+
+
+class Failover(_Shown, opened.Failover):
+    """Results of a failover demonstration."""
+
+    def _rows(self) -> Sequence[Row]:
+        return [flat(plain(self.summary))]
+
+    def _short(self) -> Mapping[str, Any]:
+        summary = self.summary
+        return {
+            "fabric": _fabric(summary),
+            "routing": summary.routing,
+            "failed": ", ".join(summary.failed),
+            "packets_lost": f"{summary.packets_lost} of {summary.packets_sent}",
+            "gap_ms": summary.gap_ms,
+            "repaired_by": summary.repaired_by,
+            "negative": summary.negative or "no",
+        }
+
+
+class Failovers(_Shown, opened.Failovers):
+    """Results of a series of failovers."""
+
+    @property
+    def replications(self) -> tuple[Failover, ...]:
+        """The failovers one by one."""
+        return tuple(Failover(one.folder) for one in super().replications)
+
+    def _rows(self) -> Sequence[Row]:
+        return [asdict(row) for row in self.summary.failovers]
+
+    def _short(self) -> Mapping[str, Any]:
+        summary = self.summary
+        gap = summary.gap_ms
+        return {
+            "fabric": _fabric(summary),
+            "routing": summary.routing,
+            "failovers": len(summary.seeds),
+            "gap_ms": "-" if gap is None else f"median {gap.p50:g}, max {gap.max:g}",
+            "negative": summary.negative or "no",
+        }
+
+
+Results = Run | Sweep | Failover | Failovers
+_KINDS: Mapping[type, type[Run | Sweep | Failover | Failovers]] = {
+    opened.Run: Run,
+    opened.Sweep: Sweep,
+    opened.Failover: Failover,
+    opened.Failovers: Failovers,
+}
+
+
+def open_results(folder: _Folder) -> Results:
+    """Returns the results that a folder holds, a Run, Sweep, Failover or Failovers.
+
+    Args:
+        folder: output directory of `polarlab run`, `sweep` or `demo failover`.
+
+    Raises:
+        ParameterError: the folder does not exist, or holds none of these.
+    """
+    found = opened.open_results(folder)
+    return _KINDS[type(found)](found.folder)
+
+
+def plot(results: Results | _Folder) -> Figures:
+    """Returns the figures of results; `save()` writes them into their folder.
+
+    Args:
+        results: results, or their folder.
+
+    Raises:
+        ParameterError: the folder holds no results, or damaged ones.
+    """
+    return open_results(_folder(results)).plot()
+
+
+def report(results: Results | _Folder, path: _Folder | None = None) -> Path:
+    """Writes one page of HTML with the figures and tables of results, and returns the file.
+
+    Args:
+        results: results, or their folder.
+        path: new file; by default `report.html` in the folder, which may be replaced.
+
+    Raises:
+        UsageError: the folder holds no results, or damaged ones; the file exists.
+        OSError: the file cannot be written.
+    """
+    from experiments.report.page import write_report
+
+    return write_report(_folder(results), None if path is None else Path(path))
+
+
+class Comparison(_Comparison):
+    """Results of one kind side by side: settings in which they differ, and their results.
+
+    Every mapping has, under each name, one value for each of `runs`; of sweeps, `points` has the results.
+    """
+
+    def rows(self) -> list[Row]:
+        """Returns the table of differing settings and of results, a row for each name."""
+        if self.points:
+            return [
+                {"point": point.name, "value": name, **dict(zip(self.runs, values, strict=True))}
+                for point in self.points
+                for name, values in point.values.items()
+            ]
+        entries = {**self.differing, **self.results}
+        return [{"value": name, **dict(zip(self.runs, entries[name], strict=True))} for name in entries]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Returns the table as a frame of pandas, a column for each of the results.
+
+        Raises:
+            MachineError: pandas is not installed.
+        """
+        return frame(self.rows())
+
+    def plot(self) -> Figures:
+        """Returns the figure of all results, drawn in memory; a notebook shows it.
+
+        Raises:
+            ParameterError: the results cannot be drawn side by side.
+        """
+        from experiments.figures.comparison import comparison_figure
+
+        return Figures({"comparison": comparison_figure(self)})
+
+    def draw(self, path: _Folder) -> None:
+        """Writes the figure of all results to a new file.
+
+        Args:
+            path: the file, .png or .svg.
+
+        Raises:
+            UsageError: the file has another ending, or exists.
+            OSError: it cannot be written.
+        """
+        from experiments.figures.comparison import draw_comparison
+
+        draw_comparison(self, Path(path))
+
+    def __repr__(self) -> str:
+        return text_table(self.rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.rows())
+
+
+def compare(*results: Results | _Folder) -> Comparison:
+    """Returns the results of runs, of sweeps or of failovers side by side.
+
+    Args:
+        results: at least two results of one kind, or their folders.
+
+    Raises:
+        ParameterError: there are fewer than two, one is named twice, one is not complete, or they are of
+            different kinds.
+    """
+    found = compare_folders([_folder(one) for one in results])
+    return Comparison(**{field.name: getattr(found, field.name) for field in fields(found)})
+
+
+def _folder(results: Results | _Folder) -> Path:
+    return Path(results) if isinstance(results, str | Path) else results.folder
+
+
+def _fabric(settings: Any) -> str:
+    """Returns family, parameters and hosts of results."""
+    shown = f" ({parameters(settings.params)})" if settings.params else ""
+    return f"{settings.name}{shown}, {settings.hosts} host{'s' * (settings.hosts > 1)} a router"
+
+
+def _number(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) else value

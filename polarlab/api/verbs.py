@@ -1,0 +1,208 @@
+"""Verbs of a session in Python: background traffic, loads, drops, paths, tables, failures, the controller."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from experiments.programs.session_record import SessionRecorder
+from experiments.results.parts.programs import TrafficOutcome
+from experiments.session.background import TrafficStatus
+from experiments.session.fabric_session import ControllerStatus, FabricSession
+from experiments.session.links import Drops, LinkLoad
+from experiments.session.paths import PathReport
+from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
+from polarlab.api.frames import Rows
+from polarlab.api.theory import SwitchRules, switch_rules
+from routing.plan.model import RoutePlan
+from topology.addressing import switch_router
+
+
+@dataclass(frozen=True)
+class SwitchTables:
+    """Tables and groups of a switch as it holds them now, with counters; print it.
+
+    Attributes:
+        switch: name of the switch.
+        flows: a line for each rule, in Open vSwitch's words.
+        groups: a line for each group.
+    """
+
+    switch: str
+    flows: tuple[str, ...]
+    groups: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join((*self.flows, *self.groups))
+
+    def __repr__(self) -> str:
+        return f"<{self.switch}: {len(self.flows)} rules, {len(self.groups)} groups>"
+
+
+class SessionVerbs(ABC):
+    """Verbs that `Fabric` shares with the prompt of `polarlab up`: typed results, and nothing is printed.
+
+    Attributes:
+        recorder: what keeps the session's lines for a folder; None without one.
+    """
+
+    recorder: SessionRecorder | None = None
+
+    @property
+    @abstractmethod
+    def session(self) -> FabricSession:
+        """The session; raises UsageError while the fabric is not up."""
+
+    @property
+    def plan(self) -> RoutePlan:
+        """The rules and groups of the switches."""
+        return self.session.fabric.plan
+
+    def start_traffic(
+        self, pattern: str = DEFAULT_PATTERN, load: float = DEFAULT_LOAD, seed: int = 1
+    ) -> None:
+        """Starts background traffic, which flows until `stop_traffic`.
+
+        Args:
+            pattern: traffic pattern, one of `patterns()` that is not a collective.
+            load: offered load, over 0 and at most 1 of the injection capacity.
+            seed: seed of the random generator.
+
+        Raises:
+            UsageError: traffic flows already, or a value is outside its domain.
+        """
+        self.session.start_traffic(pattern, load, seed)
+
+    def stop_traffic(self) -> TrafficOutcome:
+        """Stops the background traffic, and returns what it came to.
+
+        Raises:
+            UsageError: none flows.
+        """
+        return self.session.stop_traffic()
+
+    def traffic_status(self) -> TrafficStatus | None:
+        """Returns the present rates of the background traffic; None if none flows."""
+        return self.session.traffic_status()
+
+    def loads(self, seconds: float = 1.0) -> Rows[LinkLoad]:
+        """Returns the loads of all links in the next seconds, each direction by itself, the highest first.
+
+        Args:
+            seconds: 0.1 to 3600 s.
+
+        Raises:
+            ParameterError: the time is outside its domain.
+        """
+        return Rows(self.session.loads(seconds))
+
+    def drops(self) -> Drops:
+        """Returns the packets that queues and ingress checks dropped since the fabric was built."""
+        return self.session.drops()
+
+    def path(self, source: str, destination: str) -> PathReport:
+        """Returns the paths between two places, by the rules and by probes that are sent now; print it.
+
+        Args:
+            source: name of a host, or of a switch, which stands for its first host.
+            destination: the same of another router.
+
+        Raises:
+            UsageError: the fabric does not have a place, or both are at one switch.
+        """
+        return self.session.path(source, destination)
+
+    def rules(self, switch: str) -> SwitchRules:
+        """Returns the rules and groups of a switch, as planned.
+
+        Args:
+            switch: the switch, as `s3`.
+
+        Raises:
+            UsageError: the fabric does not have that switch.
+        """
+        return switch_rules(self.plan, switch_router(switch, self.plan.topology.routers))
+
+    def tables(self, switch: str) -> SwitchTables:
+        """Returns the rules and groups that a switch holds now, with their counters.
+
+        Args:
+            switch: the switch, as `s3`.
+
+        Raises:
+            UsageError: the fabric does not have that switch.
+            CommandError: the switch does not answer.
+        """
+        switch_router(switch, self.plan.topology.routers)
+        flows, groups = self.session.fabric.network.dump_tables(switch)
+        return SwitchTables(switch, flows, groups)
+
+    # ---- failures ----
+
+    def fail(self, elements: str) -> tuple[str, ...]:
+        """Makes elements fail, and returns their names; one that has failed already stays so.
+
+        Args:
+            elements: elements with commas, as in fault schedules: `link:s1-s7,switch:s4`, `hang:s4`,
+                `random:2`, `controller`.
+
+        Raises:
+            UsageError: the fabric does not have an element.
+        """
+        with self._noted(f"fail {elements}"):
+            return tuple(element.name for element in self.session.fail(elements))
+
+    def restore(self, elements: str = "all") -> tuple[str, ...]:
+        """Restores elements, and returns their names; one that works stays so.
+
+        Args:
+            elements: elements as for `fail`, or `all`: everything that failed or ended, the controller too.
+
+        Raises:
+            UsageError: the fabric does not have an element.
+        """
+        with self._noted(f"restore {elements}"):
+            return tuple(element.name for element in self.session.restore(elements))
+
+    def hang(self, switch: str) -> str:
+        """Kills a switch's program while its links stay up, and returns the element's name.
+
+        Args:
+            switch: the switch, as `s4`.
+
+        Raises:
+            UsageError: the fabric does not have that switch.
+        """
+        with self._noted(f"hang {switch}"):
+            return self.session.hang(switch).name
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """The names of the elements that have failed and were not restored."""
+        return tuple(element.name for element in self.session.standing_failures())
+
+    def kill_controller(self) -> None:
+        """Kills the controller; the switches keep their rules."""
+        with self._noted("controller kill"):
+            self.session.kill_controller()
+
+    def start_controller(self) -> float:
+        """Starts the controller unless it runs, and returns the seconds until it was in charge again."""
+        with self._noted("controller start"):
+            return self.session.start_controller()
+
+    def controller(self) -> ControllerStatus:
+        """Returns the state of the controller."""
+        return self.session.controller_status()
+
+    @contextlib.contextmanager
+    def _noted(self, line: str) -> Iterator[None]:
+        """Has the recorder keep a verb as the line of the prompt that does the same."""
+        if self.recorder is None:
+            yield
+            return
+        with self.recorder.line(line, self.session.standing_failures) as statuses:
+            yield
+            statuses.append(0)

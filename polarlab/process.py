@@ -1,0 +1,16 @@
+"""The process of a command: its exit status, its signals, and the folders in which it finds programs."""
+
+from __future__ import annotations
+
+from emulation.cleanup import END_SIGNALS
+from emulation.subprocesses import add_administration_folders
+from topology.exit_status import Status, Terminated, internal_text, known_status
+
+__all__ = [
+    "END_SIGNALS",
+    "Status",
+    "Terminated",
+    "add_administration_folders",
+    "internal_text",
+    "known_status",
+]

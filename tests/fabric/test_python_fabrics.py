@@ -1,0 +1,204 @@
+"""`polarlab.Fabric` and `polarlab.run` on real switches: verbs, results, and nothing left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import networkx as nx
+import pytest
+from conftest import TIMEOUT_S, completed, eventually, wait_for_line
+
+import polarlab
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_verbs_of_a_fabric(folder):
+    events = []
+    with polarlab.Fabric("polarfly", q=3, link_rate="5Mbit", progress=events.append) as fabric:
+        assert (len(fabric.hosts), len(fabric.switches)) == (13, 13)
+        ping = fabric.host("h1_1").run("ping -c 2 -i 0.2 h5_1")
+        assert (ping.ok, "2 received" in str(ping)) == (True, True)
+        failed = fabric.host("h1_1").run("cat no-such-file; exit 7")
+        assert (failed.status, "no-such-file" in failed.errors, failed.ok) == (7, True, False)
+        slow = fabric.host("s1").run("sleep 60", timeout=0.2)
+        assert (slow.timed_out, slow.ok) == (True, False)
+        server = fabric.host("h5_1").start("iperf3 -s")
+        assert server.running
+        eventually(lambda: "listening" in server.output)
+        assert "listening" in server.stop().output
+        assert not server.running
+        assert fabric.fail("link:s3-s8") == ("link:s3-s8",)
+        assert fabric.failures == ("link:s3-s8",)
+        assert len(fabric.path("s3", "s8").paths[0].switches) > 2
+        fabric.restore()
+        assert fabric.failures == ()
+        assert fabric.hang("s4") == "hang:s4"
+        assert fabric.restore("hang:s4") == ("hang:s4",)
+        fabric.kill_controller()
+        assert not fabric.controller().running
+        fabric.start_controller()
+        assert fabric.controller().running
+        fabric.start_traffic("uniform", 0.2)
+        with pytest.raises(polarlab.UsageError, match="stop it first"):
+            fabric.traffic(duration=1, warmup=0)
+        assert max(load.load for load in fabric.loads(0.5)) > 0
+        assert fabric.stop_traffic().sent_packets > 0
+        assert len(fabric.tables("s3").flows) >= len(fabric.rules("s3").rules)
+        with pytest.raises(polarlab.ParameterError, match="h1_1 to h13_1, got 'h99_1'"):
+            fabric.host("h99_1")
+    assert any("Open vSwitch" in str(event) for event in events)
+    with pytest.raises(polarlab.UsageError, match="must be up"):
+        fabric.loads()
+
+
+def test_traffic_on_a_fabric_is_a_run_and_has_failures_that_stand(folder):
+    with polarlab.Fabric("polarfly", q=2, link_rate="5Mbit") as fabric:
+        whole = fabric.traffic(load=0.2, duration=1, warmup=0.5)
+        fabric.fail("link:s1-s2" if 1 in fabric.topology.neighbours(0) else "random:1")
+        broken = fabric.traffic(load=0.2, duration=1, warmup=0.5, out="results/broken")
+        with pytest.raises(polarlab.UsageError, match="faults need a whole fabric"):
+            fabric.traffic(duration=2, warmup=0, faults="mtbf:links=5s,mttr=1s")
+        with pytest.raises(polarlab.UsageError, match="routing is the fabric's"):
+            fabric.traffic(routing="valiant")
+        with pytest.raises(polarlab.UsageError, match="did you mean"):
+            fabric.traffic(lod=0.3)
+    assert whole.folder.parent.name == "results"
+    assert whole.summary.faults is None
+    assert whole.summary.packets.received > 0
+    assert [fault.time_s for fault in broken.summary.faults.done] == [0.0]
+    assert broken.manifest.traffic.faults[0].startswith("0 fail link:")
+    assert broken.plot("throughput")
+
+
+def test_a_session_is_recorded(folder):
+    with polarlab.Fabric("polarfly", q=2, out="results/session") as fabric:
+        fabric.fail("switch:s4")
+        fabric.restore()
+    summary = fabric.results.summary
+    assert [line.line for line in summary.lines] == ["fail switch:s4", "restore all"]
+    assert [fault.fault for fault in summary.faults.done] == ["fail switch:s4", "restore switch:s4"]
+
+
+def test_a_graph_of_networkx_with_hosts_of_its_own(folder):
+    graph = nx.cycle_graph(4)
+    graph.nodes[1]["hosts"] = 2
+    graph.nodes[2]["hosts"] = 0
+    topology = polarlab.from_networkx(graph)
+    with polarlab.Fabric(topology, link_rate="5Mbit") as fabric:
+        assert fabric.hosts == ("h1_1", "h2_1", "h2_2", "h4_1")
+        assert fabric.host("h2_2").run("ping -c 1 h4_1").ok
+    run = polarlab.run(topology, link_rate="5Mbit", load=0.2, duration=1, warmup=0, out="results/ring")
+    assert run.summary.endpoints == 4
+    assert run.manifest.params == {"from": "results/ring.graphml"}
+    again = polarlab.run(run)
+    assert again.summary.packets.sent == run.summary.packets.sent
+
+
+def test_two_fabrics_are_refused_and_the_first_stays_up(folder):
+    with polarlab.Fabric("polarfly", q=2) as fabric:
+        with pytest.raises(polarlab.MachineError, match="another fabric runs"):
+            polarlab.Fabric("polarfly", q=2).open()
+        with pytest.raises(polarlab.MachineError, match="another fabric runs"):
+            polarlab.run("polarfly", q=2, duration=1)
+        assert fabric.host("h1_1").run("ping -c 1 h2_1").ok
+
+
+def failing_block(fabric):
+    with fabric:
+        fabric.start_traffic()
+        fabric.host("h1_1").start("sleep 100")
+        raise ZeroDivisionError
+
+
+def test_an_exception_in_the_block_takes_the_fabric_down():
+    fabric = polarlab.Fabric("polarfly", q=2)
+    with pytest.raises(ZeroDivisionError):
+        failing_block(fabric)
+    assert not fabric.up
+
+
+UP = """
+import sys, time, polarlab
+with polarlab.Fabric("polarfly", q=2) as fabric:
+    fabric.start_traffic()
+    fabric.host("h1_1").start("sleep 100")
+    print("up", file=sys.stderr, flush=True)
+    time.sleep(100)
+"""
+OPENED = """
+import sys, polarlab
+fabric = polarlab.Fabric("polarfly", q=2).open()
+assert fabric.host("h1_1").run("ping -c 1 h2_1").ok
+"""
+IN_A_THREAD = """
+import threading, polarlab
+
+def work():
+    with polarlab.Fabric("polarfly", q=2) as fabric:
+        done.append(fabric.host("h1_1").run("ping -c 1 h2_1").ok)
+
+done = []
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+assert done == [True]
+"""
+IN_AN_EVENT_LOOP = """
+import asyncio, polarlab
+
+async def work():
+    with polarlab.Fabric("polarfly", q=2) as fabric:
+        return fabric.traffic(load=0.2, duration=1, warmup=0)
+
+assert asyncio.run(work()).summary.packets.received > 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_takes_the_fabric_down(number, status, folder):
+    process = subprocess.Popen([sys.executable, "-c", UP], stderr=subprocess.PIPE, text=True)
+    wait_for_line(process, "up")
+    os.kill(process.pid, number)
+    process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == status
+
+
+@pytest.mark.parametrize("code", [OPENED, IN_A_THREAD, IN_AN_EVENT_LOOP], ids=["open", "thread", "loop"])
+def test_a_fabric_of_a_program_leaves_nothing_behind(code, folder):
+    done = completed([sys.executable, "-c", code])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_experiments(folder):
+    fabric = {"q": 2, "link_rate": "5Mbit", "duration": 1, "warmup": 0}
+    events = []
+    run = polarlab.run("polarfly", **fabric, load=0.3, progress=events.append)
+    assert isinstance(run, polarlab.Run)
+    assert events
+    points = {"routings": "min", "patterns": ["uniform"], "out": "results/sweep"}
+    sweep = polarlab.sweep("polarfly", **fabric, **points, loads=[0.2])
+    sweep = polarlab.sweep("polarfly", **fabric, **points, loads=[0.2, 0.4])
+    assert [point.load for point in sweep.points] == [0.2, 0.4]
+    failover = polarlab.failover("polarfly", q=2)
+    assert failover.summary.restored
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [({"lod": 0.5}, "did you mean 'load'"), ({"load": 1.5}, "at most 1"), ({"loads": "0.5"}, "of sweep")],
+)
+def test_wrong_options_are_one_line(options, text, folder):
+    with pytest.raises(polarlab.UsageError, match=text) as refused:
+        polarlab.run("polarfly", q=2, **options)
+    assert "\n" not in str(refused.value)
+    assert list(folder.iterdir()) == []

@@ -1,0 +1,114 @@
+"""`import polarlab`: its names, its examples, and that the command line can do no more and no less."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+from documents import ROOT
+
+import polarlab
+import polarlab.api
+from polarlab.cli.parser import commands
+
+# Each command, and the functions and classes that do in Python what it does.
+COMMANDS = {
+    "topology": {"topology", "from_networkx", "families", "designs", "numbers", "export", "draw"},
+    "verify": {"plan", "prove"},
+    "predict": {"predict"},
+    "patterns": {"patterns"},
+    "routings": {"routings"},
+    "explain": {"explain"},
+    "rules": {"rules"},
+    "up": {"Fabric"},
+    "run": {"run"},
+    "sweep": {"sweep"},
+    "demo": {"failover"},
+    "plot": {"open_results", "plot"},
+    "report": {"report"},
+    "compare": {"compare"},
+    "doctor": {"doctor"},
+    "clean": {"clean"},
+    "schema": {"schema"},
+}
+API = [module.name for module in pkgutil.iter_modules(polarlab.api.__path__, "polarlab.api.")]
+
+
+def public(name):
+    return getattr(polarlab, name)
+
+
+def test_every_command_has_its_functions_and_every_function_its_command():
+    functions = {name for name in polarlab.__all__ if inspect.isfunction(public(name))} | {"Fabric"}
+    assert set(commands()) == set(COMMANDS)
+    assert functions == set().union(*COMMANDS.values())
+
+
+@pytest.mark.parametrize("name", polarlab.__all__)
+def test_every_name_is_there_and_documented(name):
+    assert public(name)
+    assert name == "__version__" or inspect.getdoc(public(name))
+
+
+def test_names_are_imported_for_type_checkers_from_where_they_are():
+    """The lazy table and the imports under TYPE_CHECKING say the same."""
+    tree = ast.parse(Path(polarlab.__file__).read_text())
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    imported = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == polarlab._MODULES
+    assert {*imported, "__version__"} == set(polarlab.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'topologies'"):
+        getattr(polarlab, "topologies")  # noqa: B009
+    assert set(polarlab.__all__) == set(dir(polarlab))
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (ROOT / "polarlab" / "py.typed").exists()
+
+
+HEAVY = ("numpy", "networkx", "matplotlib", "pandas", "mininet", "scapy", "rich", "argparse", "topology")
+
+
+def test_import_polarlab_loads_nothing_heavy():
+    code = "import sys, polarlab; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) & set(HEAVY) == set()
+
+
+@pytest.mark.parametrize("module", API)
+def test_examples_of_docstrings(module):
+    names = {name: public(name) for name in polarlab.__all__}
+    found = importlib.import_module(module)
+    assert isinstance(found, types.ModuleType)
+    assert doctest.testmod(found, extraglobs=names).failed == 0
+
+
+def test_the_package_s_own_example():
+    assert doctest.testmod(polarlab).failed == 0
+
+
+PUBLIC_FUNCTIONS = [name for name in polarlab.__all__ if inspect.isfunction(public(name))]
+
+
+@pytest.mark.parametrize("name", PUBLIC_FUNCTIONS)
+def test_every_argument_of_a_function_is_described_and_typed(name):
+    function = public(name)
+    text = inspect.getdoc(function)
+    for parameter in inspect.signature(function).parameters.values():
+        assert f"\n    {parameter.name}: " in text, parameter.name
+        assert parameter.annotation is not inspect.Parameter.empty
+    assert inspect.signature(function).return_annotation is not inspect.Signature.empty
