@@ -16,9 +16,10 @@ from experiments.spec.options import (
     TOPOLOGY,
     UP,
     family_options,
+    options_of,
 )
 from experiments.spec.values import dated_folder
-from topology.parameters import Parameter
+from topology.parameters import Parameter, hint
 from topology.registry import FAMILIES
 
 __all__ = [
@@ -40,4 +41,6 @@ __all__ = [
     "at",
     "dated_folder",
     "family_options",
+    "hint",
+    "options_of",
 ]

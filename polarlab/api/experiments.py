@@ -9,11 +9,8 @@ from typing import Any
 from emulation import requirements
 from emulation.subprocesses import add_administration_folders
 from experiments.events.base import Event, ignore
-from experiments.failover.demonstration import run_failover
-from experiments.failover.series import run_failover_series
-from experiments.run import Output, run_experiment
+from experiments.events.outcomes import PointsMeasured
 from experiments.spec.options import FAILOVER, RUN, SWEEP
-from experiments.sweep import run_sweep
 from polarlab.api.requests import Subject, request_of
 from polarlab.api.results import Failover, Failovers, Run, Sweep
 
@@ -42,6 +39,8 @@ def run(
     request = request_of(RUN, experiment, options, out)
     one = request.specification()
     _require_machine()
+    from experiments.run import Output, run_experiment
+
     output = Output(request.folder(one), one.captures, one.repeat)
     run_experiment(one.fabric, one.traffic, output, _notify(progress), one.programs)
     return Run(output.folder)
@@ -58,7 +57,8 @@ def sweep(
         out: folder of the results, in which a sweep goes on; by default one in results/, by the fabric.
         progress: takes the events; `print` prints them.
         options: parameters of the family and options of `polarlab sweep` by their names with underscores, as
-            `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`.
+            `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
+            `vary="ugal-pf.threshold=0.3:0.9:0.2"`.
 
     Raises:
         UsageError: as of `run`, or the folder holds another sweep.
@@ -69,8 +69,11 @@ def sweep(
     request = request_of(SWEEP, experiment, options, out)
     one = request.specification()
     _require_machine()
+    from experiments.sweep import run_sweep
+
     folder = request.folder(one)
-    run_sweep(one.fabric, one.traffic, one.sweep, folder, _notify(progress))
+    measured = run_sweep(one.points, one.sweep, folder, _notify(progress))
+    progress(PointsMeasured(measured, folder))
     return Sweep(folder)
 
 
@@ -103,8 +106,12 @@ def failover(
     _require_machine()
     folder = request.folder(one)
     if len(one.failovers.repetitions) > 1:
+        from experiments.failover.series import run_failover_series
+
         run_failover_series(one.fabric, one.failovers, folder, _notify(progress))
         return Failovers(folder)
+    from experiments.failover.demonstration import run_failover
+
     run_failover(one.fabric, one.failovers.repetitions[0], folder, _notify(progress))
     return Failover(folder)
 
@@ -122,6 +129,7 @@ def schema() -> dict[str, Any]:
 
 
 def _require_machine() -> None:
+    """Raises MachineError unless fabrics can be launched; modules that need Mininet are imported after it."""
     add_administration_folders()
     requirements.require_emulation()
 

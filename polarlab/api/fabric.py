@@ -9,20 +9,15 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from emulation import requirements
 from emulation.capture import capture, require_capture
 from emulation.programs import ProgramSupervisor
 from emulation.subprocesses import add_administration_folders
 from experiments.events.base import Event, ignore
-from experiments.live_fabric import LiveFabric, live_fabric, report_ingress_drops
-from experiments.pair_check import check_all_pairs
-from experiments.programs.session_record import SessionRecorder
 from experiments.results.model import PairCheck
 from experiments.results.run_directory import kept_directory
-from experiments.run import Output, run_on_fabric
-from experiments.session.fabric_session import FabricSession
 from experiments.spec.experiment import Experiment
 from experiments.spec.options import UP
 from experiments.spec.resolve import Session
@@ -35,6 +30,10 @@ from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.exit_status import Terminated
 from topology.parameters import hint
+
+if TYPE_CHECKING:  # at run time only where Mininet is known to be there
+    from experiments.live_fabric import LiveFabric
+    from experiments.session.fabric_session import FabricSession
 
 _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
 # Signals that end a program without a word; Ctrl-C is Python's own KeyboardInterrupt.
@@ -105,6 +104,10 @@ class Fabric(SessionVerbs):
 
     def _launched(self, opening: contextlib.ExitStack) -> FabricSession:
         """Returns a session on the fabric, which ends with a stack of contexts."""
+        from experiments.live_fabric import live_fabric
+        from experiments.programs.session_record import SessionRecorder
+        from experiments.session.fabric_session import FabricSession
+
         out = self._request.experiment.out
         directory = opening.enter_context(kept_directory(out)) if out else None
         live = opening.enter_context(live_fabric(self._wanted.fabric, self._notify))
@@ -117,6 +120,8 @@ class Fabric(SessionVerbs):
         return opening.enter_context(FabricSession(live, self._notify, self.recorder.keep_traffic))
 
     def _report_drops(self, live: LiveFabric) -> None:
+        from experiments.live_fabric import report_ingress_drops
+
         report_ingress_drops(live.network, self._notify)
 
     def close(self) -> None:
@@ -203,6 +208,9 @@ class Fabric(SessionVerbs):
             NegativeResult: packets took other paths than planned; the folder has the results.
             KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
         """
+        from experiments.pair_check import check_all_pairs
+        from experiments.run import Output, run_on_fabric
+
         session = self.session
         request = traffic_request(self._request, options)
         run = request.specification()

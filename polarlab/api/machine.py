@@ -8,7 +8,9 @@ from pathlib import Path
 from emulation import requirements
 from emulation.cleanup import MarkedProcess
 from emulation.cleanup import clean as clean_fabric
-from experiments.doctor import Finding, examine, largest_fabric_routers, link_rate_bps
+from experiments.doctor.capacity import largest_fabric_routers, link_rate_bps
+from experiments.doctor.features import Feature, examine_features
+from experiments.doctor.findings import Finding, examine
 from polarlab.api.frames import html_table, text_table
 from polarlab.error_log import remove_old_logs
 
@@ -41,11 +43,13 @@ class Examination:
 
     Attributes:
         findings: programs, packages, kernel features and resources, with remedies for missing ones.
+        features: features of PolarLab, and what each lacks.
         fabrics: examples of fabrics.
         largest_fabric_routers: number of switches, with a host each, that fit into the free memory.
     """
 
     findings: tuple[Finding, ...]
+    features: tuple[Feature, ...]
     fabrics: tuple[CarriedFabric, ...]
     largest_fabric_routers: int
 
@@ -75,7 +79,8 @@ class Examination:
 def doctor() -> Examination:
     """Returns the capabilities of this machine; those of the kernel can be tried as root only."""
     fabrics = tuple(_carried(q, hosts) for q, hosts in _FABRICS)
-    return Examination(tuple(examine()), fabrics, largest_fabric_routers(1))
+    findings = examine()
+    return Examination(tuple(findings), tuple(examine_features(findings)), fabrics, largest_fabric_routers(1))
 
 
 def _carried(q: int, hosts: int) -> CarriedFabric:

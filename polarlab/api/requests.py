@@ -15,10 +15,13 @@ from experiments.results.open import Failover, Failovers, Run, Sweep
 from experiments.spec.experiment import Experiment
 from experiments.spec.options import KINDS, RUN, TOPOLOGY, UP, options_of
 from experiments.spec.resolve import Specification
+from experiments.spec.resolve import Sweep as SweepSpecification
 from experiments.spec.values import dated_folder
 from topology.base import Topology
 from topology.errors import UsageError
 from topology.networkx_graphs import NetworkxTopology
+
+__all__ = ["Request", "Subject", "experiment_again", "request_of", "traffic_request"]
 
 Subject = str | Path | Topology | Experiment | Run | Sweep | Failover | Failovers
 
@@ -54,6 +57,9 @@ class Request:
         found = self.experiment.resolve()
         if self.graph is None:
             return found
+        if isinstance(found, SweepSpecification):
+            points = [replace(one, fabric=replace(one.fabric, topology=self.graph)) for one in found.points]
+            return replace(found, points=tuple(points))
         return replace(found, fabric=replace(found.fabric, topology=self.graph))
 
 

@@ -12,6 +12,9 @@ from experiments.codec import plain
 from experiments.comparison.compare import compare as compare_folders
 from experiments.comparison.model import Comparison as _Comparison
 from experiments.results import open as opened
+from experiments.results.failover import FailoverSeries, FailoverSummary
+from experiments.results.model import Summary
+from experiments.results.parts.flows import class_rows
 from experiments.results.run_directory import SUMMARY
 from experiments.results.text import parameters
 from polarlab.api.figures import Figures
@@ -20,6 +23,8 @@ from topology.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["FailoverSeries", "FailoverSummary", "Summary", "class_rows"]  # of which summaries are made
 
 _Folder = Path | str
 
@@ -174,7 +179,7 @@ class Sweep(_Shown, opened.Sweep):
     """Results of a sweep: `points` by routing, pattern and load, and `summary(point)` of each in full."""
 
     def _rows(self) -> Sequence[Row]:
-        return [asdict(row) for row in self.points.values()]
+        return [row.by_column() for row in self.points.values()]
 
     def _short(self) -> Mapping[str, Any]:
         points = list(self.points.values())

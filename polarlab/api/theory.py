@@ -25,7 +25,7 @@ from topology.errors import UsageError
 from topology.failures import NO_FAILURE, Failure, failure_of, link_failures, switch_failures
 from topology.faults import ElementKind, parse_elements
 from topology.parameters import Parameter
-from traffic.workload.collectives.operations import COLLECTIVES
+from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.patterns import PATTERNS, make_pattern, usage
 
 if TYPE_CHECKING:

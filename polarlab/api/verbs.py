@@ -6,18 +6,21 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from experiments.programs.session_record import SessionRecorder
-from experiments.results.parts.programs import TrafficOutcome
-from experiments.session.background import TrafficStatus
-from experiments.session.fabric_session import ControllerStatus, FabricSession
-from experiments.session.links import Drops, LinkLoad
-from experiments.session.paths import PathReport
 from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
 from polarlab.api.frames import Rows
 from polarlab.api.theory import SwitchRules, switch_rules
 from routing.plan.model import RoutePlan
 from topology.addressing import switch_router
+
+if TYPE_CHECKING:  # at run time only where Mininet is known to be there
+    from experiments.programs.session_record import SessionRecorder
+    from experiments.results.parts.programs import TrafficOutcome
+    from experiments.session.background import TrafficStatus
+    from experiments.session.fabric_session import ControllerStatus, FabricSession
+    from experiments.session.links import Drops, LinkLoad
+    from experiments.session.paths import PathReport
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,16 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from emulation.cleanup import END_SIGNALS
-from emulation.subprocesses import add_administration_folders
 from polarlab.cli.error_stream import print_line
 from polarlab.error_log import write_log
-from topology.exit_status import Status, Terminated, internal_text, known_status
+from polarlab.process import (
+    END_SIGNALS,
+    Status,
+    Terminated,
+    add_administration_folders,
+    internal_text,
+    known_status,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

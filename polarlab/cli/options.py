@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.spec.experiment import Experiment
-from experiments.spec.option import Given, Option, at
-from experiments.spec.options import (
+from polarlab import UsageError
+from polarlab.api.declarations import (
     FAILOVER,
+    FAMILIES,
     KINDS,
     OPTIONS,
     RUN,
@@ -18,12 +18,14 @@ from experiments.spec.options import (
     TABLES,
     TOPOLOGY,
     UP,
+    Experiment,
+    Given,
+    Option,
+    at,
+    dated_folder,
     family_options,
     options_of,
 )
-from experiments.spec.values import dated_folder
-from topology.errors import UsageError
-from topology.registry import FAMILIES
 
 _LISTS, _RESULTS = ("patterns", "routings"), ("plot", "report", "compare")
 _WITH_JSON = (
@@ -56,7 +58,7 @@ OWN: tuple[Option, ...] = (
     _place("switch", ("explain",), "source switch, as s3", metavar="switch"),
     _place("other", ("explain",), "destination switch, as s17", metavar="other"),
     _own("failures", ("verify",), "failures, one at a time", default="none",
-         choices=at("polarlab.api:FAILURES")),
+         choices=at("polarlab.api.theory:FAILURES")),
     _own("without", ("rules",), "failed links and switches, as link:s1-s7,switch:s4", metavar="ELEMENTS"),
     _own("list", ("topology",), "list of families, with parameters and example", type=bool),
     _own("designs", ("topology",), "list of all polarstars of a --radix, by size", type=bool),
@@ -233,7 +235,7 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
     if file is None and again is None:
         return None
     if again is not None:
-        from experiments.results.again import experiment_again
+        from polarlab.api.requests import experiment_again
 
         experiment, use = experiment_again(Path(again)), f"--again {again}"
     else:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from polarlab.api.declarations import Parameter
 from polarlab.cli.console import print_table
-from topology.parameters import Parameter
 
 # Columns of a table of parameters, after that of the name that they follow.
 COLUMNS = ("parameter", "domain", "default", "meaning")

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import polarlab
-from topology.errors import UsageError
-from topology.exit_status import Status
-from topology.parameters import hint
+from polarlab import UsageError
+from polarlab.process import Status
 
 if TYPE_CHECKING:
     from polarlab.cli.options import Base
@@ -39,6 +38,8 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if wrong := re.search("COMMAND: invalid choice: '([^']*)'", message):
+            from polarlab.api.declarations import hint
+
             message = f"COMMAND must be one of {', '.join(_NAMES)}, got {wrong[1]!r}{hint(wrong[1], _NAMES)}"
         raise UsageError(f"{message} (see `{self.prog} --help`)")
 
@@ -105,6 +106,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parsed, unknown = make_parser().parse_known_args(words)
     if unknown:  # the word after an unknown option may be its value, or meant for something else
         options = [word for word in unknown if word.startswith("-")]
+        from polarlab.api.declarations import hint
+
         nearest = hint(options[0].partition("=")[0], parsed.parser.option_names) if options else ""
         parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}{nearest}")
     from polarlab.cli.options import read_options

@@ -9,11 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict
 
-from experiments.events.base import Event, Ongoing
+from polarlab.api.events import Event, Ongoing
 from polarlab.cli.error_stream import print_line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.progress import Progress
+
+    from polarlab.api.results import Results
 
 _LONG_S = 2.0  # an activity that takes longer is shown as a bar
 _LINE_EVERY_S = 5.0  # where there is no terminal, it is shown as a line now and then
@@ -28,6 +32,16 @@ def shown_if_long(activity: str) -> Iterator[None]:
     with ConsoleProgress() as progress:
         progress.begin(activity)
         yield
+
+
+def draw_figures(results: Results, progress: ConsoleProgress) -> list[Path]:
+    """Draws the figures of results into their folder, tells of them, and returns the files."""
+    from polarlab.api.events import FiguresDrawn
+
+    progress.begin(DRAWING)
+    files = results.plot().save()
+    progress(FiguresDrawn(tuple(files)))
+    return files
 
 
 class ConsoleProgress:

@@ -69,7 +69,7 @@ def test_traffic_on_a_fabric_is_a_run_and_has_failures_that_stand(folder):
         with pytest.raises(polarlab.UsageError, match="routing is the fabric's"):
             fabric.traffic(routing="valiant")
         with pytest.raises(polarlab.UsageError, match="did you mean"):
-            fabric.traffic(lod=0.3)
+            fabric.traffic(loadd=0.3)
     assert whole.folder.parent.name == "results"
     assert whole.summary.faults is None
     assert whole.summary.packets.received > 0
@@ -195,7 +195,7 @@ def test_experiments(folder):
 
 @pytest.mark.parametrize(
     ("options", "text"),
-    [({"lod": 0.5}, "did you mean 'load'"), ({"load": 1.5}, "at most 1"), ({"loads": "0.5"}, "of sweep")],
+    [({"loadd": 0.5}, "did you mean 'load'"), ({"load": 1.5}, "at most 1"), ({"loads": "0.5"}, "of sweep")],
 )
 def test_wrong_options_are_one_line(options, text, folder):
     with pytest.raises(polarlab.UsageError, match=text) as refused:

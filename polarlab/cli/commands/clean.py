@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from topology.exit_status import Status
+import polarlab
+from polarlab.process import Status
 
 SUMMARY = "removal of a crashed fabric's processes and files, and of old error logs (root)"
 EXAMPLES = ("sudo polarlab clean",)
@@ -13,24 +14,19 @@ EXAMPLES = ("sudo polarlab clean",)
 
 def run(arguments: argparse.Namespace) -> Status:
     """Removes the processes and files of a fabric that no longer runs and old error logs, and prints them."""
-    from emulation.cleanup import clean
-    from emulation.requirements import require_root
-    from polarlab.error_log import remove_old_logs
-
-    require_root()
-    removed, logs = clean(), remove_old_logs()
+    removed = polarlab.clean()
     result = {
         "processes": [{"pid": p.pid, "command": p.command} for p in removed.processes],
-        "run_directory": removed.run_dir,
-        "error_logs": [str(path) for path in logs],
+        "run_directory": removed.run_directory,
+        "error_logs": [str(path) for path in removed.error_logs],
     }
     if arguments.json:
         print(json.dumps(result))
         return Status.DONE
-    if removed.processes or removed.run_dir:
+    if removed.processes or removed.run_directory:
         print(f"removed {len(removed.processes)} processes of a fabric that had crashed")
-    if logs:
-        print(f"removed {len(logs)} logs of internal errors that were older than an hour")
-    if not (removed.processes or removed.run_dir or logs):
+    if removed.error_logs:
+        print(f"removed {len(removed.error_logs)} logs of internal errors that were older than an hour")
+    if not (removed.processes or removed.run_directory or removed.error_logs):
         print("nothing to remove")
     return Status.DONE

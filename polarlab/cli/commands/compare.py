@@ -6,12 +6,13 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import polarlab
 from polarlab.cli.console import print_result, print_table, print_text
 from polarlab.cli.progress import DRAWING, shown_if_long
-from topology.exit_status import Status
+from polarlab.process import Status
 
 if TYPE_CHECKING:
-    from experiments.comparison.model import Comparison
+    from polarlab import Comparison
 
 SUMMARY = "runs, sweeps or failovers side by side: all differing settings, and the results"
 EXAMPLES = (
@@ -25,15 +26,12 @@ _POINT_VALUES = ("accepted", "loss", "latency_mean_ms", "latency_p99_ms", "hops_
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the settings in which results differ, and the results, and draws them if asked for."""
-    from experiments.comparison.compare import compare
-    from experiments.results.text import readable
+    from polarlab.api.records import readable
 
-    comparison = compare(arguments.runs)
+    comparison = polarlab.compare(*arguments.runs)
     if arguments.figure:
-        from experiments.figures.comparison import draw_comparison
-
         with shown_if_long(DRAWING):
-            draw_comparison(comparison, arguments.figure)
+            comparison.draw(arguments.figure)
     if arguments.json:
         print_result(arguments, asdict(comparison))
         return Status.DONE
@@ -55,14 +53,14 @@ def _row(comparison: Comparison, name: str, values: list[Any]) -> dict[str, str]
 
 
 def _cell(value: Any, half: float | None) -> str:
-    from experiments.results.text import readable
+    from polarlab.api.records import readable
 
     return readable(value) if half is None else f"{readable(value)} ± {half:.2g}"
 
 
 def _print_points(comparison: Comparison, name: str) -> None:
     """Prints a value of all points of sweeps, and the differences to the first sweep."""
-    from experiments.results.text import readable
+    from polarlab.api.records import readable
 
     if not any(value is not None for point in comparison.points for value in point.values[name]):
         return

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+import polarlab
 from polarlab.cli.console import print_result
 from polarlab.cli.progress import shown_if_long
-from topology.exit_status import Status
+from polarlab.process import Status
 
 SUMMARY = "paths between two switches, and their reasons, in words"
 EXAMPLES = (
@@ -17,19 +18,17 @@ EXAMPLES = (
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the paths from one switch to another, their reasons, and their backups."""
-    from experiments.codec import plain
-    from experiments.theory.explain import explain, lines_of
-    from topology.addressing import switch_router
+    from polarlab.api.records import plain
 
     experiment = arguments.experiment
     with shown_if_long("computing paths"):
-        topology = experiment.topology
-        ends = [switch_router(name, topology.routers) for name in (arguments.switch, arguments.other)]
-        explanation = explain(topology, experiment.complete.values["routing"], *ends)
+        routing = experiment.complete.values["routing"]
+        ends = (arguments.switch, arguments.other)
+        explanation = polarlab.explain(experiment.topology, *ends, routing=routing)
     if arguments.json:
         print_result(
             arguments, {"name": experiment.family, "params": experiment.params, **plain(explanation)}
         )
     else:
-        print("\n".join(lines_of(explanation)).strip())
+        print(explanation)
     return Status.DONE

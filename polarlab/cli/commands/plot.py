@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+import polarlab
 from polarlab.cli.console import print_result
 from polarlab.cli.progress import DRAWING, shown_if_long
-from topology.exit_status import Status
+from polarlab.process import Status
 
 SUMMARY = "figures of a run, a sweep or a failover"
 EXAMPLES = ("polarlab plot results/RUN",)
@@ -14,9 +15,7 @@ EXAMPLES = ("polarlab plot results/RUN",)
 
 def run(arguments: argparse.Namespace) -> Status:
     """Draws the figures of results into their directory and prints their names."""
-    from experiments.figures.plot import plot_results
-
     with shown_if_long(DRAWING):
-        paths = plot_results(arguments.results)
+        paths = polarlab.plot(arguments.results).save()
     print_result(arguments, {"figures": [str(path) for path in paths]})
     return Status.DONE

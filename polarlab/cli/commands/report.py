@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+import polarlab
 from polarlab.cli.console import print_result
 from polarlab.cli.progress import DRAWING, shown_if_long
-from topology.exit_status import Status
+from polarlab.process import Status
 
 SUMMARY = "HTML page of a run, a sweep or a failover"
 EXAMPLES = (
@@ -17,9 +18,7 @@ EXAMPLES = (
 
 def run(arguments: argparse.Namespace) -> Status:
     """Writes the page and prints its name."""
-    from experiments.report.page import write_report
-
     with shown_if_long(DRAWING):
-        page = write_report(arguments.results, arguments.out)
+        page = polarlab.report(arguments.results, arguments.out)
     print_result(arguments, {"report": str(page)})
     return Status.DONE

@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+import polarlab
+from polarlab import UsageError
 from polarlab.cli.console import print_result, print_rows, print_table
 from polarlab.cli.progress import shown_if_long
-from topology.errors import UsageError
-from topology.exit_status import Status
-
-if TYPE_CHECKING:
-    from topology.base import Topology
+from polarlab.process import Status
 
 SUMMARY = "sizes, degrees and diameter of a graph"
 EXAMPLES = (
@@ -38,94 +35,56 @@ def run(arguments: argparse.Namespace) -> Status:
     _check_files(arguments)
     with shown_if_long("computing the graph"):
         topology = experiment.topology
-        _write_files(arguments, topology, experiment.family, hosts)
-        numbers = _numbers(experiment.family, topology, hosts)
-    print_result(arguments, numbers)
+        if arguments.export:
+            polarlab.export(topology, arguments.export[1], arguments.export[0], hosts)
+        if arguments.figure:
+            polarlab.draw(topology, arguments.figure)
+        numbers = polarlab.numbers(topology, hosts)
+    print_result(arguments, vars(numbers))
     return Status.DONE
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
     """Raises UsageError unless both files can be new ones; nothing is computed or written before."""
-    if arguments.export:
-        from experiments.results.run_directory import check_new
-        from experiments.theory.export import check_format
+    from polarlab.api.graphs import check_drawing, check_export
 
-        check_format(arguments.export[0])
-        path = Path(arguments.export[1])
-        check_new(path)
-        if arguments.figure and path.resolve() == arguments.figure.resolve():
+    if arguments.export:
+        format_, path = arguments.export[0], Path(arguments.export[1])
+        check_export(path, format_)
+        if arguments.figure and path.resolve() == Path(arguments.figure).resolve():
             raise UsageError(f"--export and --figure must be two files, got {path} for both")
     if arguments.figure:
-        from experiments.figures.style import check_figure
-
-        check_figure(arguments.figure)
-
-
-def _write_files(arguments: argparse.Namespace, topology: Topology, family: str, hosts: int) -> None:
-    if arguments.export:
-        from experiments.theory.export import export
-
-        export(topology, hosts, arguments.export[0], Path(arguments.export[1]))
-    if arguments.figure:
-        from experiments.figures.fabric import draw_topology
-        from experiments.results.text import parameters
-
-        name = f"{family} ({parameters(topology.params)})"
-        title = f"{name}: {topology.routers} routers, {topology.links} links"
-        draw_topology(topology, title, arguments.figure)
-
-
-def _numbers(name: str, topology: Topology, hosts: int) -> dict[str, Any]:
-    """Returns a graph's numbers by the keys of the outside contract."""
-    import numpy as np
-
-    degrees, counts = np.unique(topology.degrees, return_counts=True)
-    return {
-        "name": name,
-        "params": dict(topology.params),
-        "routers": topology.routers,
-        "links": topology.links,
-        "degrees": {str(d): int(n) for d, n in zip(degrees, counts, strict=True)},
-        "diameter": topology.diameter,
-        "average_path_length": round(topology.average_path_length, 6),
-        "moore_efficiency": round(topology.moore_efficiency, 6),
-        "endpoints": topology.endpoints(hosts),
-        "next_hop_rules": {"with_masks": topology.next_hop_rules, "one_per_router": topology.routers - 1},
-    }
+        check_drawing(arguments.figure)
 
 
 def _list_families(arguments: argparse.Namespace) -> Status:
-    from topology.registry import FAMILIES
-
     families: list[Mapping[str, str]] = [
         {
-            "name": name,
+            "name": family.name,
             "parameters": " ".join(
                 f"--{p.name}" if p.required else f"[--{p.name}]" for p in family.parameters
             ),
             "summary": family.summary,
             "example": family.example,
         }
-        for name, family in FAMILIES.items()
+        for family in polarlab.families().values()
     ]
     print_rows(arguments, "families", families, ("name", "parameters", "summary", "example"))
     return Status.DONE
 
 
 def _list_designs(arguments: argparse.Namespace) -> Status:
-    from topology.families.polarstar import PolarStar, designs_of_radix
-
     experiment = arguments.experiment
     given = dict(experiment.params) if experiment else {}
     radix, supernode = given.pop("radix", None), given.pop("supernode", None)
-    if experiment is None or experiment.family != PolarStar.name or radix is None or given:
+    if experiment is None or experiment.family != "polarstar" or radix is None or given:
         raise UsageError(
             "--designs lists the polarstars of a radix (and a --supernode): "
             "polarlab topology polarstar --radix 15 --designs"
         )
     designs = [
         {"routers": d.routers, "q": d.q, "supernode": d.supernode, "degree": d.degree}
-        for d in designs_of_radix(radix, supernode)
+        for d in polarlab.designs(radix, supernode)
     ]
     if arguments.json:
         print_result(arguments, {"radix": radix, "designs": designs})

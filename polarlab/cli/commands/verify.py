@@ -6,14 +6,14 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+import polarlab
 from polarlab.cli.console import print_result
 from polarlab.cli.error_stream import print_line
 from polarlab.cli.progress import shown_if_long
-from topology.exit_status import Status
+from polarlab.process import Status
 
 if TYPE_CHECKING:
-    from routing.plan.model import RoutePlan
-    from routing.verification.verifier import Proof
+    from polarlab import Proof, RoutePlan
 
 SUMMARY = "proof of a routing's rules for every pair of hosts"
 EXAMPLES = (
@@ -25,15 +25,13 @@ EXAMPLES = (
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a plan's proof, its first faults on standard error; returns NEGATIVE if it fails."""
-    from polarlab.api import plan, prove
-
     experiment = arguments.experiment
     values = experiment.complete.values
     with shown_if_long("proving the plan"):
         topology, started = experiment.topology, time.monotonic()
         repair = values["local-repair"]
-        rules = plan(topology, values["routing"], hosts=values["hosts"], local_repair=repair)
-        proof = prove(rules, arguments.failures)
+        rules = polarlab.plan(topology, values["routing"], hosts=values["hosts"], local_repair=repair)
+        proof = polarlab.prove(rules, arguments.failures)
     result = {
         "name": experiment.family,
         "params": experiment.params,
@@ -43,7 +41,9 @@ def run(arguments: argparse.Namespace) -> Status:
         "seconds": round(time.monotonic() - started, 3),
     }
     if arguments.json:
-        result["unprotected_pairs"] = _unprotected_names(rules)
+        from polarlab.api.theory import unprotected_names
+
+        result["unprotected_pairs"] = unprotected_names(rules)
     print_result(arguments, result)
     _print_faults(rules, proof)
     return Status.DONE if proof.ok else Status.NEGATIVE
@@ -71,24 +71,14 @@ def _result(plan: RoutePlan, proof: Proof) -> dict[str, Any]:
     }
 
 
-def _unprotected_names(plan: RoutePlan) -> list[tuple[str, str, str]]:
-    """Returns (switch, destination, failed element) wherever a plan has no backup path."""
-    from topology.addressing import switch_name
-
-    return [
-        (switch_name(router), switch_name(destination), element.name)
-        for router, destination, element in plan.unprotected
-    ]
-
-
 def _print_faults(plan: RoutePlan, proof: Proof) -> None:
     """Prints a proof's faults and a plan's unprotected pairs on standard error, the first of each."""
-    from routing.verification.verifier import MAX_LISTED_FAULTS
+    from polarlab.api.theory import MAX_LISTED_FAULTS, unprotected_names
 
     lines = [str(fault) for fault in proof.faults]
     if len(proof.faults) == MAX_LISTED_FAULTS:
         lines.append(f"only the first {MAX_LISTED_FAULTS} faults are printed")
-    for switch, destination, element in _unprotected_names(plan)[:MAX_LISTED_FAULTS]:
+    for switch, destination, element in unprotected_names(plan)[:MAX_LISTED_FAULTS]:
         lines.append(f"{switch} has no backup path to {destination} if {element} fails")
     if len(plan.unprotected) > MAX_LISTED_FAULTS:
         lines.append(f"only the first {MAX_LISTED_FAULTS} such pairs are printed; --json has all")

@@ -7,16 +7,12 @@ import inspect
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
-from emulation.node_shell import LastingNode
-from emulation.prompt.mininet_commands import FabricCLI
-from experiments.programs.session_record import SessionRecorder
-from experiments.session.fabric_session import FabricSession
-from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
+from polarlab import UsageError
+from polarlab.api.declarations import DEFAULT_LOAD, DEFAULT_PATTERN
+from polarlab.api.session import Element, FabricCLI, FabricSession, LastingNode, SessionRecorder
 from polarlab.cli.console import print_table
 from polarlab.cli.prompt import text
 from polarlab.cli.prompt.announcer import Announcer
-from topology.errors import UsageError
-from topology.faults import Element
 
 _OWN = (
     "fail",

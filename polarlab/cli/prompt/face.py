@@ -5,10 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from emulation.prompt.line_input import private_input, run_lines, run_stream, type_lines
-from experiments.events.outcomes import CommandFailed, PromptOpened
-from experiments.programs.session_record import SessionRecorder
-from experiments.session.fabric_session import FabricSession
+from polarlab.api.events import CommandFailed, PromptOpened
+from polarlab.api.session import (
+    FabricSession,
+    SessionRecorder,
+    private_input,
+    run_lines,
+    run_stream,
+    type_lines,
+)
 from polarlab.cli.prompt.announcer import Announcer
 from polarlab.cli.prompt.commands import SessionPrompt
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from experiments.results.parts.programs import TrafficOutcome
-from experiments.session.background import TrafficStatus
-from experiments.session.fabric_session import ControllerStatus
-from experiments.session.links import LinkLoad
-from topology.faults import Element
+from polarlab.api.session import ControllerStatus, Element, LinkLoad, TrafficOutcome, TrafficStatus
 
 _MOST_LOADS = 16
 

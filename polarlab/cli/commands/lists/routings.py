@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+import polarlab
 from polarlab.cli.console import print_result, print_table
-from topology.exit_status import Status
+from polarlab.process import Status
 
 SUMMARY = "routing algorithms, with paths, parameters and source"
 EXAMPLES = ("polarlab routings", "polarlab routings --json")
@@ -16,8 +17,8 @@ _RULES, _LAW = "rules", "law"
 def run(arguments: argparse.Namespace) -> Status:
     """Prints all routings and their parameters."""
     from polarlab.cli.parameters import parameter_records, print_parameters
-    from routing.registry import ROUTINGS
 
+    routings = polarlab.routings()
     rows = [
         {
             "routing": name,
@@ -25,14 +26,14 @@ def run(arguments: argparse.Namespace) -> Status:
             "paths": routing.summary,
             "source": routing.source,
         }
-        for name, routing in ROUTINGS.items()
+        for name, routing in routings.items()
     ]
     changes = [
         [_RULES if parameter in routing.plan_parameters else _LAW for parameter in routing.parameters]
-        for routing in ROUTINGS.values()
+        for routing in routings.values()
     ]
     if arguments.json:
-        records = [parameter_records(routing.parameters) for routing in ROUTINGS.values()]
+        records = [parameter_records(routing.parameters) for routing in routings.values()]
         parameters = [
             [{**record, "changes": change} for record, change in zip(*both, strict=True)]
             for both in zip(records, changes, strict=True)
@@ -41,6 +42,6 @@ def run(arguments: argparse.Namespace) -> Status:
         print_result(arguments, {"routings": result})
         return Status.DONE
     print_table(rows, ("routing", "kind", "paths", "source"))
-    owned = {name: routing.parameters for name, routing in ROUTINGS.items()}
+    owned = {name: routing.parameters for name, routing in routings.items()}
     print_parameters("routing", owned, {"changes": [change for own in changes for change in own]})
     return Status.DONE

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from topology.exit_status import Status
+import polarlab
+from polarlab.process import Status
 
 SUMMARY = "JSON schema of experiment files"
 EXAMPLES = ("polarlab schema",)
@@ -13,7 +14,5 @@ EXAMPLES = ("polarlab schema",)
 
 def run(_arguments: argparse.Namespace) -> Status:
     """Prints the schema."""
-    from experiments.spec.schema import schema
-
-    print(json.dumps(schema(), indent=2))
+    print(json.dumps(polarlab.schema(), indent=2))
     return Status.DONE
