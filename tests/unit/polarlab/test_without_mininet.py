@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 import result_folders
@@ -89,6 +90,8 @@ def test_all_that_needs_no_fabric_works(tmp_path):
 )
 @pytest.mark.parametrize(("names", "named"), [(MININET, "find Mininet"), (("distutils",), "'distutils'")])
 def test_fabrics_are_refused_in_one_line(line, names, named, tmp_path):
+    if find_spec("mininet") is None:
+        named = "find Mininet"
     done = run([line], names, tmp_path)
     assert f"{line.split()}: 3" in done.stderr
     assert named in done.stderr
