@@ -2,6 +2,10 @@
 
 Mininet runs all commands of a node in one shell, whose process alone keeps the node's namespaces alive. Here
 open files keep them as well, so that the interfaces, addresses and mounts of a node survive its shell.
+
+The end of a command is recognised by the shell's prompt. A command may keep the prompt from being printed, as
+`exec 2>&-` does; then it has ended when the shell waits in the kernel at the very place where it waited for
+the first line. A shell that is stopped, or that does not answer there, is ended.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import itertools
 import os
 import re
 import select
+import termios
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -18,9 +23,17 @@ from typing import Any
 import psutil
 from mininet.node import Node
 
+from emulation.process_state import Waiting, is_stopped, switch_count, waiting_place
 from topology.errors import PolarLabError
 
 _LOOK_EVERY_MS = 200
+_SETTLED_S = 0.3  # after which a state is taken to last
+_SILENCE_S = 2.0  # of a shell that waits for a line instead of answering
+_PROMPT_S = 2.0  # from the prompt until a shell that waits elsewhere is taken to be ready
+_ANSWER_S = 10.0
+_CALIBRATION_S = 1.0
+_CALIBRATION_STEP_S = 0.002
+_MOST_PENDING = 65_536  # characters; a program in the background may print without end
 _NAMESPACES = ("net", "mnt")
 _SENTINEL = chr(127)  # the prompt that Mininet gives shells
 _MOST_ANSWER = 4096  # characters that are kept while an answer is awaited
@@ -32,11 +45,12 @@ class ShellEnded(PolarLabError):
 
     Attributes:
         node: the node.
+        reason: what happened, as `has ended`.
     """
 
-    def __init__(self, node: LastingNode) -> None:
-        super().__init__(f"the shell of {node.name} has ended")
-        self.node = node
+    def __init__(self, node: LastingNode, reason: str = "has ended") -> None:
+        super().__init__(f"the shell of {node.name} {reason}")
+        self.node, self.reason = node, reason
 
 
 class LastingNode(Node):  # type: ignore[misc]
@@ -56,6 +70,12 @@ class LastingNode(Node):  # type: ignore[misc]
     background_pid: int | None = None
     new_background_pid: int | None = None
     _guarded = False
+    _place: Waiting | None = None  # where the shell waits for a line; None if that cannot be known
+    _written_switches = 0  # of the shell's process, when it was last written to
+    _resting_s: float | None = None  # since when it waits for a line
+    _stopped_s: float | None = None
+    _prompt_s: float | None = None
+    _terminal: list[Any] | None = None
 
     def startShell(self, mnopts: str | None = None) -> None:
         """Starts the shell, in new namespaces or in those that the node has."""
@@ -64,7 +84,8 @@ class LastingNode(Node):  # type: ignore[misc]
         super().startShell(mnopts)
         self.pollOut = select.poll()  # Mininet's own is ready as soon as the shell can be written to
         self.pollOut.register(self.stdout, select.POLLIN)
-        self._guarded, self.background_pid = False, None
+        self._guarded, self.background_pid, self._place = False, None, None
+        self._terminal = termios.tcgetattr(self.slave)
         if not self._renewing:
             folder = f"/proc/{self.pid}/ns"
             self._namespaces = {kind: os.open(f"{folder}/{kind}", os.O_RDONLY) for kind in _NAMESPACES}
@@ -77,8 +98,10 @@ class LastingNode(Node):  # type: ignore[misc]
         """
         self.check_shell()
         if not self._guarded:
-            self.cmd("readonly PS1 PS2")
+            self._place = self._find_place()
+            self.cmd("readonly PS0 PS1 PS2 PROMPT_COMMAND")
             self._guarded = True
+        self._reset_terminal()
 
     @property
     def shell_ended(self) -> bool:
@@ -117,23 +140,82 @@ class LastingNode(Node):  # type: ignore[misc]
                 continue
         self.shell.wait()
 
+    def sendCmd(self, *words: Any, **options: Any) -> None:
+        """Sends a command to the shell, as Mininet's."""
+        self._prompt_s = None
+        self._note_line()
+        super().sendCmd(*words, **options)
+
+    def monitor(self, timeoutms: float | None = None, findPid: bool = True) -> str:  # noqa: N803  # Mininet's
+        """Returns output of the command that runs; `waiting` is then whether no prompt was seen."""
+        text = str(super().monitor(timeoutms, findPid))
+        if not self.waiting and self._prompt_s is None:
+            self._prompt_s = time.monotonic()
+        return text
+
+    @property
+    def command_ended(self) -> bool:
+        """Whether the command that was sent has ended: a prompt was seen, and the shell waits for a line.
+
+        A program may have printed the prompt.
+        """
+        if self.waiting:
+            return False
+        if self._place is None or self._rests():
+            return True
+        place = waiting_place(self.pid)
+        if place and place.reads_terminal and time.monotonic() > (self._prompt_s or 0.0) + _PROMPT_S:
+            self._place = place  # that of readline, after `set -o emacs`
+            return True
+        return False
+
+    def look(self) -> None:
+        """Takes note that no output has come for a while; a command may have ended without a prompt.
+
+        Raises:
+            ShellEnded: the shell has ended, or it was stopped and is ended.
+        """
+        self.check_shell()
+        now_s = time.monotonic()
+        self._stopped_s = (self._stopped_s or now_s) if is_stopped(self.pid) else None
+        if self._stopped_s is not None and now_s > self._stopped_s + _SETTLED_S:
+            self._give_up("was stopped")
+        self._resting_s = (self._resting_s or now_s) if self._rests() else None
+        if self.waiting and self._rested(_SETTLED_S):
+            self.waiting, self._prompt_s = False, now_s
+
     def ask_status(self) -> None:
         """Asks the shell for the exit status of its last command; `read_status` has the answer.
 
-        It comes where the shell's prompts come, which is open even if the command has closed standard output.
+        It comes by the name of the terminal, even if the command has closed standard output and errors.
         """
-        self._question, self._answer = next(_questions), ""
-        self.write(f'printf \'\\n@%s %s %s\\n\' {self._question} "$?" "$!" >&2\n')
+        self._question, self._answer, self._asked_s = next(_questions), "", time.monotonic()
+        self._reset_terminal()
+        self._note_line()
+        values = f'{self._question} "$?" "${{!-}}"'
+        self.write(f"\\builtin printf '\\n@%s %s %s\\n' {values} >|{os.ttyname(self.slave)}\n")
 
-    def read_status(self) -> int | None:
-        """Returns the exit status that was asked for, once output that waits has all of the answer.
+    def read_status(self, *, ready: bool) -> int | None:
+        """Returns the exit status that was asked for; None while it is not known.
 
         A program may have printed the shell's prompt, by which Mininet recognises the end of a command: the
         answer comes when the command has really ended.
+
+        Args:
+            ready: whether output waits; otherwise none has come for a while.
+
+        Raises:
+            ShellEnded: the shell has ended, or it does not answer and is ended.
         """
-        self._answer = (self._answer + self.read())[-_MOST_ANSWER:]
-        answer = re.search(rf"@{self._question} (\d+) (\d*)\r?\n[^@]*{_SENTINEL}", self._answer)
-        if not answer:
+        if ready:
+            self._answer = (self._answer + self.read())[-_MOST_ANSWER:]
+        else:
+            self.look()
+        answer = re.search(rf"@{self._question} (\d+) (\d*)\r?\n([^@]*{_SENTINEL})?", self._answer)
+        if not answer or not (answer[3] or self._rested(_SETTLED_S)):
+            late = self._place and time.monotonic() > self._asked_s + _ANSWER_S
+            if late or self._rested(_SILENCE_S):
+                self._give_up("does not answer")
             return None
         pid = int(answer[2]) if answer[2] else None
         self.new_background_pid = pid if pid != self.background_pid else None
@@ -144,12 +226,14 @@ class LastingNode(Node):  # type: ignore[misc]
         """Returns output that came since the last command ended, as of programs in the background."""
         text = self.readbuf
         self.readbuf = ""
-        while self.pollOut.poll(0):
+        while len(text) < _MOST_PENDING and self.pollOut.poll(0):
             text += self.read()
         return str(text).replace(_SENTINEL, "")
 
     def waitReadable(self, timeoutms: float | None = None) -> Any:
         """Waits for output of the shell; returns whether there is some.
+
+        Without a time limit, it also returns when the command that runs has ended without a prompt.
 
         Raises:
             ShellEnded: the shell has ended.
@@ -157,6 +241,7 @@ class LastingNode(Node):  # type: ignore[misc]
         if self.readbuf:
             return True
         end_s = None if timeoutms is None else time.monotonic() + timeoutms / 1e3
+        waiting = self.waiting
         while True:
             pause_ms: float = _LOOK_EVERY_MS
             if end_s is not None:
@@ -164,7 +249,9 @@ class LastingNode(Node):  # type: ignore[misc]
             ready = self.pollOut.poll(pause_ms)
             if ready or (end_s is not None and time.monotonic() >= end_s):
                 return ready
-            self.check_shell()
+            self.look()
+            if waiting and not self.waiting:
+                return False
 
     def cleanup(self) -> None:
         """Closes the shell's terminal and the namespaces."""
@@ -181,6 +268,42 @@ class LastingNode(Node):  # type: ignore[misc]
             place = cmd.index("env") + 1
             cmd = [*entering, *cmd[:place], "-C", os.getcwd(), *cmd[place:]]
         return super()._popen(cmd, **params)
+
+    def _rests(self) -> bool:
+        """Returns whether the shell waits for a line, and has run since it was last written to."""
+        if self._place is None or waiting_place(self.pid) != self._place:
+            return False
+        return switch_count(self.pid) > self._written_switches
+
+    def _rested(self, seconds: float) -> bool:
+        """Returns whether the last looks, over so long a time, have found the shell waiting for a line."""
+        return self._resting_s is not None and time.monotonic() > self._resting_s + seconds
+
+    def _note_line(self) -> None:
+        """Notes that a line is about to be sent: the shell must run before it waits for another one."""
+        self._written_switches = switch_count(self.pid)
+        self._resting_s = None
+
+    def _find_place(self) -> Waiting | None:
+        """Returns the place where the shell waits for a line, which it does at once."""
+        end_s = time.monotonic() + _CALIBRATION_S
+        while time.monotonic() < end_s:
+            place = waiting_place(self.pid)
+            if place and place.reads_terminal:
+                return place
+            time.sleep(_CALIBRATION_STEP_S)
+        return None
+
+    def _reset_terminal(self) -> None:
+        """Undoes what commands such as `stty raw` have changed, and discards keys that none has read."""
+        if self._terminal:
+            termios.tcsetattr(self.slave, termios.TCSANOW, self._terminal)
+            termios.tcflush(self.slave, termios.TCIFLUSH)
+
+    def _give_up(self, reason: str) -> None:
+        self.end_shell()
+        self.waiting = False
+        raise ShellEnded(self, reason)
 
     def _close_shell(self) -> None:
         self.shell.wait()

@@ -24,6 +24,7 @@ from topology.errors import PolarLabError, UsageError
 from topology.exit_status import Status, Terminated
 
 _LOOK_EVERY_MS = 200
+_LOOK_SOON_MS = 5  # from the prompt until the shell waits for a line
 _SETTLE_MS = 2000  # for an interrupted command to end
 _MOST_BYTES = 4000  # of a line: what a terminal passes on at once
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -113,7 +114,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
             with self.interrupts(allowed=False):
                 self.fail_line(1)
                 ended.node.renew_shell()
-                self.shell_renewed(ended.node)
+                self.shell_renewed(ended.node, ended.reason)
         except PolarLabError as error:
             self.complain(str(error))
         except (KeyboardInterrupt, Terminated):
@@ -140,9 +141,9 @@ class NodeCLI(CLI):  # type: ignore[misc]
             self.reason = text
         self.fail_line(1)
 
-    def shell_renewed(self, node: LastingNode) -> None:
+    def shell_renewed(self, node: LastingNode, reason: str = "has ended") -> None:
         """Tells that the shell of a node ended during a line and was started again."""
-        self.complain(f"the shell of {node.name} has ended and was started again")
+        self.complain(f"the shell of {node.name} {reason} and was started again")
 
     def program_started(self, node: LastingNode, command: str, pid: int) -> None:
         """Takes a program that a line put into the background of a node."""
@@ -179,7 +180,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         node.sendCmd(f"eval {quoted}" + ("" if self.terminal else " </dev/null"))
         self.waitForNode(node)
         node.ask_status()
-        status = self._pump(node, node.read_status, None)
+        status = self._pump(node, lambda ready: node.read_status(ready=ready), None)
         self.fail_line(status)
         if node.new_background_pid is not None:
             self.program_started(node, command.strip(), node.new_background_pid)
@@ -188,20 +189,28 @@ class NodeCLI(CLI):  # type: ignore[misc]
         """Prints the output of a node's command until its end.
 
         Raises:
-            ShellEnded: the command ended the node's shell.
+            ShellEnded: the command ended the node's shell, stopped it or keeps it from answering.
         """
 
-        def show() -> int | None:
-            output(node.monitor(findPid=False))
-            return None if node.waiting else 0
+        def show(ready: bool) -> int | None:
+            if ready:
+                output(node.monitor(findPid=False))
+            else:
+                node.look()
+            return 0 if node.command_ended else None
 
         if node.waiting:
             self._pump(node, show, self.terminal)
 
-    def _pump(self, node: LastingNode, read: Callable[[], int | None], typed: IO[str] | None) -> int:
-        """Passes typed keys on to a node, and reads its output until `read` returns a number; returns that.
+    def _pump(self, node: LastingNode, step: Callable[[bool], int | None], typed: IO[str] | None) -> int:
+        """Passes typed keys on to a node until `step` returns a number, and returns that.
 
         The first Ctrl-C interrupts the node's command, the second one kills its shell.
+
+        Args:
+            node: the node.
+            step: called with whether the node's output is ready, or none has come for a while.
+            typed: where keys are typed; None to pass none on.
         """
         poller = select.poll()
         poller.register(node.stdout, select.POLLIN)
@@ -212,15 +221,14 @@ class NodeCLI(CLI):  # type: ignore[misc]
         with self._key_by_key():
             while True:
                 try:
-                    ready = {descriptor for descriptor, _ in poller.poll(_LOOK_EVERY_MS)}
+                    pause_ms = _LOOK_EVERY_MS if node.waiting else _LOOK_SOON_MS
+                    ready = {descriptor for descriptor, _ in poller.poll(pause_ms)}
                     if keys is not None and keys in ready:
                         node.write(os.read(keys, 1024).decode(errors="replace"))
-                    if node.stdout.fileno() in ready:
-                        number = read()
+                    if not ready or node.stdout.fileno() in ready:
+                        number = step(bool(ready))
                         if number is not None:
                             return number
-                    elif not ready:
-                        node.check_shell()
                 except KeyboardInterrupt:
                     with self.interrupts(allowed=False):
                         if interrupted:

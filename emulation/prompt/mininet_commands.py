@@ -19,6 +19,7 @@ from topology.errors import UsageError
 _WAIT_S = 30  # for switches to connect
 _MOST_NESTED = 10  # files that read files
 _IPERF_S = "5"
+_PING_S = "1"  # longest wait for an answer
 
 
 class FabricCLI(NodeCLI):
@@ -61,6 +62,8 @@ class FabricCLI(NodeCLI):
     def do_source(self, line: str) -> None:
         """Runs the lines of a file: source FILE. Lines that fail do not keep others from running."""
         path = Path(line.strip())
+        if not line.strip():
+            raise UsageError("source needs a file")
         try:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise UsageError(f"source needs a regular file, got {path}")
@@ -81,6 +84,26 @@ class FabricCLI(NodeCLI):
         """Waits until all switches are connected to the controller, 30 s at most."""
         if not self.mn.waitConnected(timeout=_WAIT_S):
             raise UsageError(f"not all switches have connected within {_WAIT_S} s")
+
+    def do_pingall(self, line: str) -> None:
+        """Pings between all hosts: pingall [SECONDS], with the longest wait for each answer (default 1)."""
+        seconds = _ping_seconds("pingall", line)
+        self.mn.pingAll(seconds)
+
+    def do_pingallfull(self, line: str) -> None:
+        """Pings between all hosts and prints all times: pingallfull [SECONDS], as pingall."""
+        seconds = _ping_seconds("pingallfull", line)
+        self.mn.pingFull(timeout=seconds)
+
+    def do_pingpair(self, line: str) -> None:
+        """Pings between the first two hosts: pingpair [SECONDS], as pingall."""
+        seconds = _ping_seconds("pingpair", line)
+        self.mn.ping(self.mn.hosts[:2], seconds)
+
+    def do_pingpairfull(self, line: str) -> None:
+        """Pings between the first two hosts and prints all times: pingpairfull [SECONDS], as pingall."""
+        seconds = _ping_seconds("pingpairfull", line)
+        self.mn.pingFull(self.mn.hosts[:2], seconds)
 
     def do_x(self, line: str) -> None:
         """Runs a graphical program of a node on this display: x NODE [COMMAND]."""
@@ -112,3 +135,12 @@ class FabricCLI(NodeCLI):
         result = measure_throughput(source, destination, float((seconds or [_IPERF_S])[0]), udp_rate)
         more = f"{result.retransmits} segments sent again" if udp_rate is None else f"{result.lost:.2%} lost"
         output(f"{names[0]} to {names[1]}: {result.received_bps / 1e6:.3f} Mbit/s received, {more}\n")
+
+
+def _ping_seconds(command: str, line: str) -> str:
+    """Returns the longest wait for an answer, in s as `ping` takes it, and tells of it."""
+    seconds = line.strip() or _PING_S
+    if not re.fullmatch(r"\d{1,2}(\.\d{1,3})?", seconds) or float(seconds) == 0:
+        raise UsageError(f"seconds must be over 0 and below 100, got {line.strip()!r}")
+    output(f"*** waiting {seconds} s at most for each answer; `{command} SECONDS` changes that\n")
+    return seconds

@@ -41,7 +41,7 @@ finally:
 """
 
 
-def answers(tmp_path, lines):
+def answers(tmp_path, lines, timeout_s=60):
     """Returns the prompt's answers to the lines of a file, standard error among them."""
     file = tmp_path / "lines.txt"
     file.write_text(lines)
@@ -53,7 +53,7 @@ def answers(tmp_path, lines):
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=30,
+            timeout=timeout_s,
             cwd=tmp_path,
         )
     assert done.returncode == 0, done.stdout
@@ -103,6 +103,74 @@ def test_what_a_program_prints_does_not_confuse_the_end_of_a_command(tmp_path, n
     output = answers(tmp_path, f"h1 {noise}\nh1 false\nh1 echo la''ter\n")
     assert "later\n" in output
     assert output.count("failed FailedLine(line='h1 false', status=1,") == 1
+
+
+# Each leaves the shell without a prompt, without an answer, or without any state to answer from.
+SILENT = (
+    *("set -u; echo $undefd", "exec 2>&-", "exec >&-", "exec >&- 2>&-", "exec 2>/dev/null", "kill -STOP $$"),
+    *(
+        "set -e; false",
+        "set -n",
+        "set -r",
+        "set -t",
+        "PROMPT_COMMAND='sleep 600'",
+        "PS0='$(sleep 600)'; PS1=",
+    ),
+    *("trap 'exit 3' DEBUG", "shopt -s extdebug; trap false DEBUG", "enable -n printf echo", "ulimit -n 0"),
+    *("stty raw", "stty -icanon min 200", "stty olcuc", "alias builtin=false", "return", "exec cat"),
+    *("builtin() { :; }", "printf() { :; }; unset -f printf", "while :; do :; done &", "yes &", "cat <<END"),
+    *("suspend -f", "set -o emacs", "exec </dev/null", "set -x; PS4='$(cat)'", "readonly -a A; local x"),
+)
+
+
+@pytest.mark.parametrize("start", range(0, len(SILENT), 8))
+def test_the_prompt_returns_whatever_a_line_does_to_its_shell(tmp_path, start):
+    """Each line runs in a shell of its own state: the next one ends that shell."""
+    lines = SILENT[start : start + 8]
+    between = "h1 echo fol''lows\npx net['h1'].end_shell()\nh1 true\nh1 echo la''ter\n"
+    output = answers(tmp_path, "".join(f"h1 {line}\n{between}" for line in lines), timeout_s=120)
+    assert output.count("later\n") == len(lines), output
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"), [("kill -STOP $$", "was stopped"), ("set -r", "does not answer")]
+)
+def test_a_shell_that_does_not_answer_is_told_in_a_line_and_started_again(tmp_path, line, reason):
+    output = answers(tmp_path, f"h1 {line}\nh1 echo la''ter\n")
+    (told,) = (text for text in output.splitlines() if text.startswith("failed"))
+    assert f"the shell of h1 {reason} and was started again" in told
+    assert "later\n" in output
+
+
+def test_a_shell_whose_errors_are_closed_goes_on_and_keeps_its_state(tmp_path):
+    lines = (
+        "h1 word=kept",
+        "h1 exec 2>&-",
+        "h1 false",
+        "h1 echo $word $?",
+        "py net['h1'].cmd('echo Mini''net')",
+    )
+    output = answers(tmp_path, "\n".join(lines) + "\n")
+    assert "started again" not in output
+    assert "status=1" in output
+    assert "kept" in output
+    assert "Mininet\n" in output.replace("\r", "")
+
+
+def test_source_without_a_file_says_what_it_needs(tmp_path):
+    assert "reason='source needs a file'" in answers(tmp_path, "source\n")
+
+
+@pytest.mark.parametrize("seconds", ["0", "many", "-1", "1e9", "100"])
+def test_a_wait_of_pings_that_is_none_is_refused(tmp_path, seconds):
+    assert "seconds must be over 0 and below 100" in answers(tmp_path, f"pingall {seconds}\n")
+
+
+def test_a_variable_that_is_not_set_fails_its_line_alone(tmp_path):
+    output = answers(tmp_path, "h1 set -u; echo $undefd\nh1 echo la''ter\n")
+    assert output.count("failed FailedLine(line='h1 set -u; echo $undefd', status=1,") == 1
+    assert "started again" not in output
+    assert "later\n" in output
 
 
 def test_files_of_lines_may_read_others_but_not_without_end(tmp_path):
@@ -185,7 +253,7 @@ def test_a_line_that_closes_standard_input_leaves_the_terminal_to_the_prompt(ter
     assert terminal.status() == 0
 
 
-@pytest.mark.parametrize("line", ["h1 kill -STOP $$", "h1 trap '' INT; sleep 100", "h1 exec 2>/dev/null"])
+@pytest.mark.parametrize("line", ["h1 trap '' INT; sleep 100", "h1 bash -c 'kill -STOP $$'"])
 def test_ctrl_c_twice_ends_a_command_that_does_not_answer(terminal, line):
     terminal.type(f"{line}\n")
     time.sleep(0.5)
