@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from emulation.network import FabricNetwork
 from emulation.open_vswitch import VSwitch
-from topology.addressing import interface_name, switch_name
+from topology.addressing import Host, interface_name, switch_name
 from topology.base import Link
 from topology.faults import Element, ElementKind, link_element
 
@@ -21,6 +21,7 @@ class FaultInjector:
         self._network = network
         self._topology = network.settings.topology
         self._links_down: dict[Link, tuple[int, int]] = {}  # link -> the end that is down: router, port
+        self._host_links_down: set[Element] = set()
         self._powered_off: set[int] = set()
         self._hanging: set[int] = set()
 
@@ -29,7 +30,8 @@ class FaultInjector:
         """The elements that have failed and were not restored."""
         switches = [Element(ElementKind.SWITCH, (router,)) for router in sorted(self._powered_off)]
         hanging = [Element(ElementKind.HANG, (router,)) for router in sorted(self._hanging)]
-        return (*switches, *hanging, *map(link_element, self._links_down))
+        hosts = sorted(self._host_links_down, key=lambda element: (element.routers, element.location))
+        return (*switches, *hanging, *map(link_element, tuple(self._links_down)), *hosts)
 
     def fail(self, element: Element) -> None:
         """Makes an element fail; one that has failed already stays so.
@@ -38,6 +40,9 @@ class FaultInjector:
             CommandError: a command that makes it fail does not succeed.
         """
         match element.kind:
+            case ElementKind.LINK if element.host:
+                self._host_links_down.add(element)
+                self._set(*self._host_end(element.host), "down")
             case ElementKind.LINK:
                 for link in self._covered(element):
                     self._set_link_down(link)
@@ -60,6 +65,10 @@ class FaultInjector:
             CommandError: a command that restores it does not succeed.
         """
         match element.kind:
+            case ElementKind.LINK if element.host:
+                self._host_links_down.discard(element)
+                if element.host.router not in self._powered_off:
+                    self._set(*self._host_end(element.host), "up")
             case ElementKind.LINK:
                 for link in self._covered(element):
                     end = self._links_down.pop(link, None)
@@ -85,6 +94,10 @@ class FaultInjector:
     def _covered(self, element: Element) -> list[Link]:
         return [link for link in self._topology.link_list if element.covers(link)]
 
+    def _host_end(self, host: Host) -> tuple[int, list[int]]:
+        """Returns the switch's end of the link of a host: router, and its port in a list."""
+        return host.router, [self._topology.host_port(host.router, host.index)]
+
     def _start_unless_failed(self, router: int) -> None:
         if router not in self._powered_off and router not in self._hanging:
             self._vswitch(router).start_again()
@@ -98,9 +111,14 @@ class FaultInjector:
 
     def _set_interfaces(self, router: int, state: str) -> None:
         """Sets all interfaces of a switch up or down, except the ends of failed links."""
-        excepted = {port for end_router, port in self._links_down.values() if end_router == router}
+        down = [*self._links_down.values()]
+        down += [(end, ports[0]) for end, ports in map(self._host_end, self._hosts_cut_off())]
+        excepted = {port for end_router, port in down if end_router == router}
         settings = self._vswitch(router).settings
         self._set(router, [number for _, number in settings.ports if number not in excepted], state)
+
+    def _hosts_cut_off(self) -> list[Host]:
+        return [element.host for element in self._host_links_down if element.host]
 
     def _set(self, router: int, ports: list[int], state: str) -> None:
         self._network.set_interfaces(router, [interface_name(router, port) for port in ports], state)

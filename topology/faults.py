@@ -11,8 +11,8 @@ A fault schedule is a text of lines like
 
 with times in seconds since traffic starts. `link:s1-s7.2` is the second of several links between two
 switches, `link:s1-s7` all of them. `switch:s4` is a switch that loses its power: its links fail, too.
-`random:3`, `random-link` and `random-switch` are drawn from a seed. `topology.drawn_faults` draws whole
-schedules.
+`random:3`, `random-link` and `random-switch` are drawn from a seed. The prompt of a session also takes the
+link of a host, as `link:s1-h1_1`. `topology.drawn_faults` draws whole schedules.
 `emulation.fault_injection` carries a schedule out.
 """
 
@@ -25,12 +25,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topology.addressing import switch_name, switch_router
+from topology.addressing import Host, switch_name, switch_router
 from topology.base import Link, Topology
 from topology.errors import ParameterError
 
 RANDOM_LINK, RANDOM_SWITCH = "random-link", "random-switch"
 _DAY_S = 86_400
+_HOST_LINK = re.compile(r"link:(?:s\d+-h\d+_\d+|h\d+_\d+-s\d+)")
 
 
 class ElementKind(enum.Enum):
@@ -50,20 +51,27 @@ class Element:
         kind: the kind of element; HANG is a switch whose links stay up.
         routers: both routers of a link, ascending; the router of a switch; none for the controller.
         copy: the number of one of several parallel links, from 1; 0 for all links between both routers.
+        host: the host whose link to its router it is; None for all other elements.
     """
 
     kind: ElementKind
     routers: tuple[int, ...] = ()
     copy: int = 0
+    host: Host | None = None
 
     @property
     def name(self) -> str:
-        """The text in a fault schedule: `link:s1-s7`, `link:s1-s7.2`, `switch:s4`, `controller`."""
+        """The text in a fault schedule: `link:s1-s7`, `link:s1-s7.2`, `switch:s4`, `controller`.
+
+        That of a host's link is `link:s1-h1_1`.
+        """
         return f"{self.kind.value}:{self.location}" if self.location else self.kind.value
 
     @property
     def location(self) -> str:
-        """The switches of the element: `s1-s7`, `s1-s7.2`, `s4`; empty for the controller."""
+        """The switches of the element: `s1-s7`, `s1-s7.2`, `s4`, `s1-h1_1`; empty for the controller."""
+        if self.host:
+            return f"{switch_name(self.host.router)}-{self.host.name}"
         switches = "-".join(map(switch_name, self.routers))
         return f"{switches}.{self.copy}" if self.copy else switches
 
@@ -74,7 +82,7 @@ class Element:
             link: a link of the fabric.
 
         Returns:
-            True for the link itself and for every link of a switch.
+            True for the link itself and for every link of a switch; never for the link of a host.
         """
         if self.kind is not ElementKind.LINK:
             return bool({link.a, link.b} & set(self.routers))
@@ -120,7 +128,33 @@ def link_element(link: Link) -> Element:
     return Element(ElementKind.LINK, (link.a, link.b), link.copy)
 
 
-def parse_elements(text: str, topology: Topology, seed: int) -> tuple[Element, ...]:
+def host_link(host: Host) -> Element:
+    """Returns the link between a host and its router as an element that can fail.
+
+    Args:
+        host: the host.
+
+    Returns:
+        The element.
+    """
+    return Element(ElementKind.LINK, (host.router,), host=host)
+
+
+def names_host_link(text: str) -> bool:
+    """Returns whether a text has the form of the link of a host, as `link:s1-h1_1` or `link:h1_1-s1`.
+
+    Args:
+        text: the name of an element.
+
+    Returns:
+        True whether or not the fabric has that link.
+    """
+    return bool(_HOST_LINK.fullmatch(text))
+
+
+def parse_elements(
+    text: str, topology: Topology, seed: int, hosts: Sequence[Host] | None = None
+) -> tuple[Element, ...]:
     """Returns the elements that a text names.
 
     Args:
@@ -128,6 +162,7 @@ def parse_elements(text: str, topology: Topology, seed: int) -> tuple[Element, .
             `random-link` or `random-switch`, or several of these with commas between them.
         topology: the graph of routers.
         seed: the seed of the random generator that draws the random elements.
+        hosts: the hosts whose links may be named, as `link:s1-h1_1`; None where links of hosts cannot fail.
 
     Returns:
         The elements in the order of the text, each once.
@@ -135,8 +170,25 @@ def parse_elements(text: str, topology: Topology, seed: int) -> tuple[Element, .
     Raises:
         ParameterError: the text has another form, or names a link or switch that the fabric does not have.
     """
-    elements = [element for word in text.split(",") for element in _parse(word.strip(), topology, seed)]
+    words = [word.strip() for word in text.split(",")]
+    elements: list[Element] = []
+    for word in words:
+        of_host = names_host_link(word)
+        elements += [_parse_host_link(word, hosts)] if of_host else _parse(word, topology, seed)
     return tuple(dict.fromkeys(elements))
+
+
+def _parse_host_link(word: str, hosts: Sequence[Host] | None) -> Element:
+    """Returns the link of a host that a text names."""
+    if hosts is None:
+        raise ParameterError(
+            f"link must be one between switches, got {word!r}; links of hosts fail at the prompt of `up` only"
+        )
+    ends = word.partition(":")[2].split("-")
+    for host in hosts:
+        if {host.name, switch_name(host.router)} == {*ends}:
+            return host_link(host)
+    raise ParameterError(f"link of a host must lead to its own switch, as link:s1-h1_1, got {word!r}")
 
 
 def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:

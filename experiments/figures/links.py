@@ -18,7 +18,7 @@ from experiments.results.open import Run
 from experiments.results.parts.faults import FaultRecord
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
-from topology.faults import CONTROLLER, ElementKind, parse_elements
+from topology.faults import CONTROLLER, ElementKind, names_host_link, parse_elements
 from topology.layout import Layout
 from topology.registry import make_topology
 
@@ -96,7 +96,8 @@ def _map(
 def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: FaultRecord | None) -> None:
     """Draws dashed lines over the links that failed during the run, by themselves or with a switch."""
     words = [entry.fault.partition(" ") for entry in faults.done] if faults else []
-    names = ",".join(name for verb, _, name in words if verb == "fail" and name != CONTROLLER.name)
+    failed_names = [name for verb, _, name in words if verb == "fail" and name != CONTROLLER.name]
+    names = ",".join(name for name in failed_names if not names_host_link(name))
     if not names:
         return
     # The links of a switch that hangs stay up.

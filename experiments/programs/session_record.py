@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from threading import Lock
 
 from experiments.cpu_monitor import CpuMonitor
 from experiments.events.base import Notify
@@ -55,6 +56,8 @@ class SessionRecorder:
         self._modified = fabric.controller.groups_modified
         self._lines: list[PromptLine] = []
         self._faults: list[InjectedFault] = []
+        self._standing: set[Element] = set()
+        self._looking = Lock()
         self._background: list[TrafficOutcome] = []
         # Nothing is scheduled: what failed is known at the end.
         settings = replace(self._traffic.settings(), faults=None)
@@ -82,17 +85,30 @@ class SessionRecorder:
             text: the line.
             standing: returns the elements that have failed and were not restored.
         """
-        before, began_s = set(standing()), round(self._now_s, 4)
+        began_s = round(self._now_s, 4)
+        self.look(standing(), began_s)
         statuses: list[int] = []
         try:
             yield statuses
         finally:
             status = statuses[-1] if statuses else None
             self._lines.append(PromptLine(text, status, began_s, round(self._now_s, 4)))
-            after = set(standing())
-            changes = [Fault(began_s, element, restores=True) for element in before - after]
-            changes += [Fault(began_s, element) for element in after - before]
-            self._faults += (InjectedFault(began_s, text) for text in sorted(map(str, changes)))
+            self.look(standing(), began_s)
+
+    def look(self, standing: Iterable[Element], time_s: float | None = None) -> None:
+        """Records the elements that have failed, or were restored, since the last look.
+
+        Args:
+            standing: the elements that have failed and were not restored.
+            time_s: time of the changes, in s since the begin; now if None.
+        """
+        with self._looking:
+            before, after = self._standing, set(standing)
+            time_s = round(self._now_s, 4) if time_s is None else time_s
+            changes = [Fault(time_s, element, restores=True) for element in before - after]
+            changes += [Fault(time_s, element) for element in after - before]
+            self._faults += (InjectedFault(time_s, text) for text in sorted(map(str, changes)))
+            self._standing = after
 
     def keep_traffic(self, outcome: TrafficOutcome) -> None:
         """Takes background traffic that has ended."""

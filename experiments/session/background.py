@@ -88,7 +88,7 @@ class BackgroundTraffic:
         return TrafficStatus(
             self._options.pattern,
             self._options.load,
-            live.seconds,
+            max(0.0, live.seconds),
             live.offered_bps / capacity_bps,
             live.accepted_bps / capacity_bps,
             live.loss,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from emulation.fault_injection import FaultInjector
 from emulation.open_vswitch import VSwitch
-from experiments.events.base import Notify, ignore
-from experiments.events.session import TrafficStopped
+from experiments.events.base import Event, Notify, ignore
+from experiments.events.session import ProcessEnded, TrafficStopped
 from experiments.live_fabric import LiveFabric
 from experiments.results.parts.programs import TrafficOutcome
 from experiments.session.background import BackgroundTraffic, TrafficStatus
@@ -59,6 +59,7 @@ class FabricSession:
         fabric: LiveFabric,
         notify: Notify = ignore,
         keep: Callable[[TrafficOutcome], None] = lambda _outcome: None,
+        changed: Callable[[Iterable[Element]], None] = lambda _standing: None,
     ) -> None:
         """Prepares the session.
 
@@ -66,12 +67,13 @@ class FabricSession:
             fabric: the fabric.
             notify: takes the events of what ends by itself (`experiments.events.session`).
             keep: takes the outcomes of background traffic.
+            changed: takes all elements that have failed, when another one has ended by itself.
         """
         self.fabric = fabric
         self.busy = threading.RLock()
-        self._notify, self._keep = notify, keep
+        self._notify, self._keep, self._changed = notify, keep, changed
         self._faults = FaultInjector(fabric.network)
-        self._watch = Watch(fabric, notify, self.busy)
+        self._watch = Watch(fabric, self._tell_end, self.busy)
         self._traffic: BackgroundTraffic | None = None
         self._draws = 0
 
@@ -96,14 +98,15 @@ class FabricSession:
         """Makes elements fail, and returns them; one that has failed already stays so.
 
         Args:
-            text: elements as in fault schedules, as `link:s1-s7,switch:s4`; each `random:3` draws anew.
+            text: elements as in fault schedules, as `link:s1-s7,switch:s4`, and links of hosts, as
+                `link:s1-h1_1`; each `random:3` draws anew.
 
         Raises:
             UsageError: the text names something that the fabric does not have.
             CommandError: a command that makes an element fail does not succeed.
         """
         self._draws += 1
-        elements = parse_elements(text, self.fabric.options.topology, self._draws)
+        elements = self._parse(text)
         for element in elements:
             if element == CONTROLLER:
                 self.kill_controller()
@@ -124,7 +127,7 @@ class FabricSession:
         """
         if text == "all":
             return self._restore_all()
-        elements = parse_elements(text, self.fabric.options.topology, max(1, self._draws))
+        elements = self._parse(text)
         for element in elements:
             if element == CONTROLLER:
                 self.start_controller()
@@ -166,9 +169,12 @@ class FabricSession:
         return ended
 
     def standing_failures(self) -> tuple[Element, ...]:
-        """Returns the elements that have failed by `fail` or `hang` and were not restored."""
+        """Returns the elements that have failed, by a verb or by themselves, and were not restored."""
+        standing = self._faults.standing
+        dead = {element.routers for element in standing if element.kind is not ElementKind.LINK}
+        ended = [element for element in self._ended_switches() if element.routers not in dead]
         controller = () if self.fabric.controller.running else (CONTROLLER,)
-        return (*self._faults.standing, *controller)
+        return (*standing, *ended, *controller)
 
     # ---- the controller ----
 
@@ -240,7 +246,11 @@ class FabricSession:
             NegativeResult: no plan exists for the present failures.
         """
         self.controller_status()
-        failed = [element for element in self._faults.standing if element.kind is not ElementKind.CONTROLLER]
+        failed = [
+            element
+            for element in self.standing_failures()
+            if element.kind is not ElementKind.CONTROLLER and element.host is None
+        ]
         return report_paths(self.fabric, source, destination, failed)
 
     # ---- background traffic ----
@@ -286,6 +296,11 @@ class FabricSession:
         """Has the end of a program told that a node runs in the background."""
         self._watch.add_program(node, command, pid)
 
+    def _tell_end(self, event: Event) -> None:
+        if isinstance(event, ProcessEnded):
+            self._changed(self.standing_failures())
+        self._notify(event)
+
     def _check_power(self, switch: str) -> int:
         """Returns the router of a switch; raises UsageError if it has no power."""
         router = switch_router(switch, self.fabric.options.topology.routers)
@@ -297,13 +312,25 @@ class FabricSession:
     def _restore_all(self) -> tuple[Element, ...]:
         restored = list(self._faults.standing)
         self._faults.restore_all()
-        for switch in self.fabric.network.switches:
-            vswitch: VSwitch | None = switch.vswitch
-            if vswitch and (vswitch.daemon_killed or vswitch.ended_programs()):
-                vswitch.start_again()
-                router = switch_router(switch.name, self.fabric.options.topology.routers)
-                restored.append(Element(ElementKind.HANG, (router,)))
+        for element in self._ended_switches():
+            self._faults.restore(element)
+            restored.append(element)
         if not self.fabric.controller.running:
             self.start_controller()
             restored.append(CONTROLLER)
         return tuple(restored)
+
+    def _parse(self, text: str) -> tuple[Element, ...]:
+        """Returns the elements that a text names, links of hosts among them."""
+        fabric = self.fabric
+        return parse_elements(text, fabric.options.topology, max(1, self._draws), fabric.hosts)
+
+    def _ended_switches(self) -> list[Element]:
+        """Returns the switches whose programs have ended, by themselves or not, as elements."""
+        ended = []
+        for switch in self.fabric.network.switches:
+            vswitch: VSwitch | None = switch.vswitch
+            if vswitch and (vswitch.daemon_killed or vswitch.ended_programs()):
+                router = switch_router(switch.name, self.fabric.options.topology.routers)
+                ended.append(Element(ElementKind.HANG, (router,)))
+        return ended

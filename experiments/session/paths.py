@@ -30,7 +30,7 @@ from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
 from traffic.wire.probe_frame import build_probe
 
 _PROBES = 16
-_GET_FLAGS, _UP = 0x8913, 0x1  # SIOCGIFFLAGS, IFF_UP
+_GET_FLAGS, _UP, _RUNNING = 0x8913, 0x1, 0x40  # SIOCGIFFLAGS, IFF_UP, IFF_RUNNING
 _PAUSE_S, _PATIENCE_S = 0.002, 0.5
 _FIRST_RUN = 2000  # the ids of other probes of a fabric are smaller
 _runs = itertools.count(_FIRST_RUN)
@@ -146,8 +146,11 @@ def _check_up(pid: int, interface: str, host: str) -> None:
                 answer = fcntl.ioctl(asking, _GET_FLAGS, struct.pack("256s", interface.encode()))
         except OSError:
             raise UsageError(f"{host} has no interface {interface}, so no probe can be sent") from None
-    if not struct.unpack_from("H", answer, 16)[0] & _UP:
+    flags = struct.unpack_from("H", answer, 16)[0]
+    if not flags & _UP:
         raise UsageError(f"{interface} is down; `{host} ip link set {interface} up` sets it up")
+    if not flags & _RUNNING:
+        raise UsageError(f"{interface} is down: its link has failed; `restore all` restores it")
 
 
 def _arrived(receivers: Receivers) -> Counter[int]:

@@ -169,6 +169,21 @@ def test_mininets_link_and_switch_are_the_sessions_failures(faulty):
     assert faulty.printed("switch s3 stop", "switch s3 start").splitlines()[1].startswith("s3 runs")
 
 
+def test_links_of_hosts_fail_and_are_restored_like_others(faulty):
+    printed = faulty.printed("link h1_1 s1 down", "fail link:s1-h1_1", "fail link:h2_1-s2", "fail")
+    assert "failed: link:s1-h1_1\nlink:s1-h1_1 has failed already\nfailed: link:s2-h2_1\n" in printed
+    assert printed.endswith("failed: link:s1-h1_1, link:s2-h2_1\n")
+    assert "none lost" in faulty.printed("path s4 s5")
+    failed, _ = faulty.run("h1_1 ping -c 1 -W 1 h4_1")
+    assert failed is not None
+    assert "restored: link:s2-h2_1\n" in faulty.printed("link s2 h2_1 up")
+    assert faulty.printed("restore all", "fail") == "restored: link:s1-h1_1\nnothing has failed\n"
+    assert "1 received" in faulty.printed("h1_1 ping -c 1 -W 2 h4_1")
+    for line in ("fail link:s1-h2_1", "fail link:s1-h9_9", "link h1_1 s2 down"):
+        failed, _ = faulty.run(line)
+        assert failed is not None
+
+
 def test_a_switch_without_power_is_not_started(faulty):
     for action in ("start", "stop"):
         failed, _ = faulty.run("fail switch:s3", f"switch s3 {action}")
@@ -207,7 +222,9 @@ def test_a_switch_that_crashes_is_told_and_start_starts_it(faulty):
     eventually(
         lambda: any(isinstance(event, ProcessEnded) and "s3" in event.process for event in faulty.events)
     )
+    assert faulty.printed("fail") == "failed: hang:s3\n"
     faulty.printed("switch s3 start")
+    assert faulty.printed("fail", "restore all") == "nothing has failed\nnothing to restore\n"
     eventually_missing(faulty.fabric)
 
 

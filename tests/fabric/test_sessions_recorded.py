@@ -66,6 +66,22 @@ def test_a_session_leaves_loads_faults_and_lines(tmp_path):
     assert polarlab("report", "session", cwd=tmp_path).returncode == 0
 
 
+def test_a_session_keeps_failures_of_hosts_links_and_switches_that_end_by_themselves(tmp_path):
+    lines = (
+        *("link s1 h1_1 down", "fail", "restore all"),
+        *("px net['s5'].vswitch.processes[0].kill()", "sh sleep 1", "switch s5 start"),
+    )
+    words = [word for line in lines for word in ("--exec", line)]
+    done = polarlab("up", "polarfly", "--q", "2", *words, "--out", "session", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "failed: link:s1-h1_1\nfailed: link:s1-h1_1\nrestored: link:s1-h1_1\n" in done.stdout
+    faults = json.loads((tmp_path / "session" / "summary.json").read_text())["faults"]["done"]
+    assert [fault["fault"] for fault in faults] == [
+        *("fail link:s1-h1_1", "restore link:s1-h1_1", "fail hang:s5", "restore hang:s5"),
+    ]
+    assert polarlab("report", "session", cwd=tmp_path).returncode == 0
+
+
 def test_background_traffic_of_a_session_is_kept_and_told_if_it_still_flows_at_the_end(tmp_path):
     lines = ("traffic start", "sh sleep 0.3", "traffic stop", "traffic start tornado 0.1", "sh sleep 0.3")
     words = [word for line in lines for word in ("--exec", line)]

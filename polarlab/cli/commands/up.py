@@ -49,7 +49,9 @@ def run(arguments: argparse.Namespace) -> Status:
             progress.rest()  # the terminal is the prompt's
             announcer = Announcer(progress)
             recorder = SessionRecorder(fabric, directory, progress) if directory else None
-            session = FabricSession(fabric, announcer, *([recorder.keep_traffic] if recorder else []))
+            session = FabricSession(fabric, announcer)
+            if recorder:
+                session = FabricSession(fabric, announcer, recorder.keep_traffic, recorder.look)
             with recorder or contextlib.nullcontext(), session:
                 failed = serve(session, announcer, arguments.exec, recorder)
             report_ingress_drops(fabric.network, progress)

@@ -110,7 +110,8 @@ class SessionPrompt(FabricCLI):
         """Makes elements fail: fail ELEMENT[,ELEMENT...].
 
         Elements are named as in fault schedules: link:s3-s8 (a cable is pulled), switch:s4 (a switch loses
-        power), hang:s4 (its program dies, its links stay up), random:2 (two links), controller.
+        power), hang:s4 (its program dies, its links stay up), random:2 (two links), controller; the link of
+        a host is link:s3-h3_1.
         `fail` alone lists what has failed.
         """
         if not line.strip():
@@ -130,7 +131,7 @@ class SessionPrompt(FabricCLI):
         before = self._session.standing_failures()
         restored = self._session.restore(_joined(line))
         if line.strip() == "all":
-            print(text.element_line("restored", restored, "nothing was to be restored"))
+            print(text.element_line("restored", restored, "nothing to restore"))
         else:
             self._tell_changes("restored", restored, before)
 
@@ -171,7 +172,7 @@ class SessionPrompt(FabricCLI):
     def do_link(self, line: str) -> None:
         """Pulls a link's cable or plugs it in: link NODE NODE down|up.
 
-        Between switches it is the same as `fail link:s3-s8` and `restore link:s3-s8`.
+        It is the same as `fail link:s3-s8` and `restore link:s3-s8`, or link:s3-h3_1 of a host.
         """
         words = line.split()
         if len(words) != 3 or words[2] not in ("up", "down"):
@@ -180,13 +181,11 @@ class SessionPrompt(FabricCLI):
         unknown = [end for end in ends if end not in self.mn]
         if unknown:
             raise UsageError(f"link needs two nodes, got {unknown[0]!r}; `nodes` lists them")
-        if {*ends} <= {switch.name for switch in self.mn.switches}:
-            element = f"link:{'-'.join(ends)}"
-            self.do_fail(element) if state == "down" else self.do_restore(element)
-        elif not self.mn.linksBetween(*map(self.mn.get, ends)):
+        switches = {switch.name for switch in self.mn.switches}
+        if not {*ends} <= switches and not self.mn.linksBetween(*map(self.mn.get, ends)):
             raise UsageError(f"no link is between {' and '.join(ends)}; `links` lists them")
-        else:
-            super().do_link(line)
+        element = f"link:{'-'.join(ends)}"
+        self.do_fail(element) if state == "down" else self.do_restore(element)
 
     def do_controller(self, line: str) -> None:
         """Kills, starts or describes the controller: controller kill | start | restart | status."""

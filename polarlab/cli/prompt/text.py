@@ -20,7 +20,7 @@ def parts_of(element: Element, failures: Iterable[Element]) -> set[Element]:
     return {
         failure
         for failure in failures
-        if (failure.kind, failure.routers) == (element.kind, element.routers)
+        if (failure.kind, failure.routers, failure.host) == (element.kind, element.routers, element.host)
         and element.copy in (0, failure.copy)
     }
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from emulation.fault_injection import FaultInjector
-from topology.addressing import interface_name, switch_name
+from topology.addressing import hosts_of, interface_name, switch_name
 from topology.families.polarfly import PolarFly
-from topology.faults import CONTROLLER, Element, ElementKind, link_element
+from topology.faults import CONTROLLER, Element, ElementKind, host_link, link_element
 
 TOPOLOGY = PolarFly(2)
 
@@ -123,3 +123,21 @@ def test_the_controller_is_not_an_element_of_the_network(faults):
     for act in (faults.fail, faults.restore):
         with pytest.raises(ValueError, match="controller"):
             act(CONTROLLER)
+
+
+def test_the_link_of_a_host_fails_at_its_switch_and_stays_failed_when_the_switch_returns(network, faults):
+    host = hosts_of(TOPOLOGY, 1)[2]
+    end = interface_name(host.router, TOPOLOGY.host_port(host.router, host.index))
+    element, power = host_link(host), Element(ElementKind.SWITCH, (host.router,))
+    for fault in (element, power):
+        faults.fail(fault)
+    faults.restore(power)
+    assert network.down == {end}
+    assert faults.standing == (element,)
+    faults.fail(power)
+    faults.restore(element)
+    assert end in network.down
+    faults.fail(element)
+    faults.restore_all()
+    assert network.down == set()
+    assert faults.standing == ()

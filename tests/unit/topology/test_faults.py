@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from topology.addressing import switch_name
+from topology.addressing import hosts_of, switch_name
 from topology.errors import ParameterError
 from topology.failures import failure_of, link_failures
 from topology.families.polarfly import PolarFly
@@ -12,6 +12,7 @@ from topology.faults import (
     Element,
     ElementKind,
     Fault,
+    host_link,
     link_element,
     parse_elements,
     parse_schedule,
@@ -131,3 +132,20 @@ def test_parallel_links_have_names_of_their_own_and_one_together():
     for wrong, known in (("link:s1-s2.3", 2), ("link:s1-s2.x", 2), ("link:s2-s3.2", 1)):
         with pytest.raises(ParameterError, match=f"1 to {known}, got '{wrong}'"):
             parse_elements(wrong, graph, 1)
+
+
+def test_links_of_hosts_have_names_where_they_may_fail():
+    hosts = hosts_of(GRAPH, 2)
+    (element,) = parse_elements("link:h2_2-s2", GRAPH, 1, hosts)
+    assert element == host_link(hosts[3])
+    assert element.name == "link:s2-h2_2"
+    assert parse_elements("link:s2-h2_2,link:h2_2-s2", GRAPH, 1, hosts) == (element,)
+    assert not any(element.covers(link) for link in GRAPH.link_list)
+    for word in ("link:s1-h2_2", "link:s2-h2_3", "link:s2-h99_1", "link:h2_1-h2_2"):
+        with pytest.raises(ParameterError, match=r"link|switch"):
+            parse_elements(word, GRAPH, 1, hosts)
+
+
+def test_a_fault_schedule_refuses_links_of_hosts_and_says_where_they_can_fail():
+    with pytest.raises(ParameterError, match="prompt"):
+        parse_schedule("1 fail link:s1-h1_1", GRAPH)
