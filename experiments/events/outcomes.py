@@ -69,13 +69,23 @@ class FailoverRepeated(Event):
 
 @dataclass(frozen=True)
 class FailoverEnded(Event):
-    """A failover of a series has ended, and the fabric is whole again."""
+    """A failover of a series has ended, and the fabric is whole again.
+
+    Attributes:
+        failed: the elements that failed, or were to fail.
+        gap_ms: longest silence in ms.
+        lost: probes that were lost.
+        happened: whether it was not interrupted before the failure.
+    """
 
     failed: str
     gap_ms: float
     lost: int
+    happened: bool = True
 
     def __str__(self) -> str:
+        if not self.happened:
+            return f"interrupted before the failure of {self.failed}"
         return f"{self.failed}: longest silence {self.gap_ms:g} ms, {self.lost} probes lost"
 
 

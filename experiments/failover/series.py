@@ -31,6 +31,7 @@ from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, k
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions
 from topology.exit_status import Terminated
+from topology.faults import CONTROLLER
 
 
 def run_failover_series(
@@ -78,7 +79,7 @@ def _measure(
             series = combine_failovers(fabric.options, options, [*measured, entry])
             _write(fabric, repetition, observed, series, directory, notify)
             measured.append(entry)
-            notify(FailoverEnded(", ".join(summary.failed), summary.gap_ms, summary.packets_lost))
+            notify(failover_ended(repetition, summary))
             if summary.interrupted or summary.restored is False:
                 break
     except (KeyboardInterrupt, Terminated):
@@ -88,6 +89,20 @@ def _measure(
         series = replace(combine_failovers(fabric.options, options, measured), interrupted=True)
         directory.write_record(SUMMARY, series)
     return series
+
+
+def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> FailoverEnded:
+    """Returns the event of a failover's end; one that was interrupted early names the drawn elements.
+
+    Args:
+        repetition: its specification.
+        summary: its result.
+    """
+    if summary.interrupted and not summary.failed:
+        controller = [CONTROLLER] if repetition.kill_controller else []
+        drawn = ", ".join(element.name for element in [*repetition.elements, *controller])
+        return FailoverEnded(drawn, summary.gap_ms, summary.packets_lost, happened=False)
+    return FailoverEnded(", ".join(summary.failed), summary.gap_ms, summary.packets_lost)
 
 
 def _only_progress(notify: Notify) -> Notify:
@@ -156,7 +171,6 @@ def combine_failovers(
     """
     failovers = [repetition_of(seed, summary) for seed, summary in measured]
     rows = [row for row in failovers if not row.interrupted]
-    bad = [f"seed {row.seed}, {row.failed}: {row.negative}" for row in rows if row.negative]
     return FailoverSeries(
         name=fabric.name,
         params=dict(fabric.params),
@@ -178,8 +192,19 @@ def combine_failovers(
         repaired_by=dict(Counter(row.repaired_by for row in rows)),
         failovers=tuple(failovers),
         interrupted=any(row.interrupted for row in failovers),
-        negative=f"{len(bad)} of {len(rows)} failovers: {bad[0]}" if bad else None,
+        negative=_negative(rows),
     )
+
+
+def _negative(rows: Sequence[Repetition]) -> str | None:
+    """Returns the seeds of the failovers that are negative, and the reason of the first one."""
+    bad = [row for row in rows if row.negative]
+    if not bad:
+        return None
+    seeds = ", ".join(str(row.seed) for row in bad)
+    first = f"seed {bad[0].seed}, {bad[0].failed}: {bad[0].negative}"
+    named = f" (seeds {seeds})" if len(bad) > 1 else ""
+    return f"{len(bad)} of {len(rows)} failovers{named}: {first}"
 
 
 def distribution(values: Iterable[float | None]) -> Distribution | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import DRAWING, ConsoleProgress
@@ -25,7 +25,7 @@ EXAMPLES = (
 # Columns of a series' tables, and the distributions' rows.
 _FAILOVER_COLUMNS = (
     *("seed", "failed", "gap_ms", "packets_lost", "lost_at_restore", "repaired_by", "repaired_ms"),
-    *("controller_converged_ms", "cpu_stolen_ms", "restored"),
+    *("controller_converged_ms", "cpu_stolen_ms", "restored", "result"),
 )
 _DISTRIBUTION_COLUMNS = ("", "mean", "ci95", "p50", "p50_ci95", "p90", "p99", "max", "missing")
 
@@ -117,7 +117,15 @@ def _print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None
     result, tables = plain(series), series.distributions()
     print_result(arguments, {n: v for n, v in result.items() if n not in ("failovers", "format", *tables)})
     print()
-    print_table([{n: readable(v) for n, v in row.items()} for row in result["failovers"]], _FAILOVER_COLUMNS)
+    failovers = [{**row, "result": _result_word(row)} for row in result["failovers"]]
+    print_table([{n: readable(v) for n, v in row.items()} for row in failovers], _FAILOVER_COLUMNS)
     print()
     rows = [{n: readable(v) for n, v in {"": name, **result[name]}.items()} for name in tables]
     print_table(rows, _DISTRIBUTION_COLUMNS)
+
+
+def _result_word(row: dict[str, Any]) -> str:
+    """Returns the mark of a failover in its series' table."""
+    if row.get("interrupted"):
+        return "interrupted"
+    return "negative" if row.get("negative") else "good"

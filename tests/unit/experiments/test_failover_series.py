@@ -1,5 +1,6 @@
 """Series of failovers: distributions, files, figures and options; on made-up failovers."""
 
+from argparse import Namespace
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,13 @@ import records
 from test_failover import SUMMARY
 
 from experiments.comparison.compare import compare
-from experiments.failover.series import combine_failovers, distribution, median_limits, repetition_of
+from experiments.failover.series import (
+    combine_failovers,
+    distribution,
+    failover_ended,
+    median_limits,
+    repetition_of,
+)
 from experiments.figures.comparison import _FAILOVERS, _bars
 from experiments.figures.failovers import draw_failovers, steps_of
 from experiments.figures.plot import plot_results
@@ -25,7 +32,7 @@ from polarlab.cli.main import main
 from polarlab.cli.parser import parse
 from topology.errors import ParameterError
 from topology.families.polarfly import PolarFly
-from topology.faults import parse_elements
+from topology.faults import Element, ElementKind, parse_elements
 from topology.links import LinkSpec
 
 FABRIC = FabricOptions("polarfly", {"q": 3}, PolarFly(3), 1, LinkSpec(20_000_000, 32), "min", "auto")
@@ -135,9 +142,20 @@ def test_a_series_is_the_sum_of_its_failovers():
     assert result.controller_converged_ms is None
 
 
-def test_the_first_bad_failover_is_named_with_its_seed():
+def test_all_bad_failovers_are_named_by_their_seeds_and_the_first_with_its_reason(capsys):
     result = series(negative="6 pairs were silent")
-    assert result.negative == "3 of 3 failovers: seed 1, link:s1-s1: 6 pairs were silent"
+    assert result.negative == "3 of 3 failovers (seeds 1, 2, 3): seed 1, link:s1-s1: 6 pairs were silent"
+    one = series((9.0,), negative="6 pairs were silent")
+    assert one.negative == "1 of 1 failovers: seed 1, link:s1-s1: 6 pairs were silent"
+    _print_series(Namespace(json=False), result)
+    assert capsys.readouterr().out.count("negative") >= 4  # the result, and each row
+
+
+def test_a_failover_that_is_interrupted_before_its_failure_names_the_element_that_was_drawn():
+    options = FailoverOptions((Element(ElementKind.SWITCH, (2,)),))
+    early = replace(SUMMARY, failed=(), interrupted=True)
+    assert str(failover_ended(options, early)) == "interrupted before the failure of switch:s3"
+    assert str(failover_ended(options, replace(SUMMARY, failed=("switch:s3",)))).startswith("switch:s3: ")
 
 
 def interrupted_at_once():
