@@ -88,3 +88,10 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     file.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ParameterError, match="must be a CSV file"):
         make_sizes(str(file))
+
+
+def test_a_file_of_sizes_that_does_not_exist_is_told_as_such():
+    with pytest.raises(UsageError, match=r"must exist, got 'nosuch\.csv'"):
+        make_sizes("nosuch.csv")
+    with pytest.raises(UsageError, match="web-search"):
+        make_sizes("websearch")

@@ -106,6 +106,8 @@ def make_sizes(name: str) -> FlowSizes:
         return FlowSizes((float(argument),), (1.0,))
     if name in PUBLISHED:
         return read_sizes(str(Path(__file__).with_name(f"{name}.csv")))
+    if not Path(name).exists() and (Path(name).suffix or Path(name).name != name):
+        raise UsageError(f"file of flow sizes must exist, got {name!r}")
     if not Path(name).is_file():
         raise UsageError(
             f"flow sizes must be {', '.join(PUBLISHED)}, fixed:BYTES or a CSV file, got {name!r}"
