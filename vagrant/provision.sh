@@ -73,7 +73,7 @@ start_open_vswitch() {
     [ -d /run/systemd/system ] && return 0
     [ -e /run/openvswitch/ovs-vswitchd.pid ] && kill -0 "$(cat /run/openvswitch/ovs-vswitchd.pid)" 2>/dev/null && return 0
     say "starting Open vSwitch (no init system does)"
-    /usr/share/openvswitch/scripts/ovs-ctl start --system-id=random >/dev/null 2>&1 ||
+    /usr/share/openvswitch/scripts/ovs-ctl start --system-id=random >/dev/null 2>&1 9<&- ||
         say "Open vSwitch's own service has not started; only mn --custom needs it"
 }
 
@@ -121,6 +121,16 @@ finish_guest() {
         die "the kernel $(uname -r) has no openvswitch module; 'apt-get install linux-image-cloud-$(dpkg --print-architecture)' has one"
 }
 
+# Two set-ups at once would empty each other's environment. The lock is the checkout's and ends with the script.
+take_lock() {
+    command -v flock >/dev/null || return 0
+    exec 9< "$root"
+    flock -n 9 && return 0
+    say "another set-up runs; waiting"
+    flock 9 || say "$root cannot be locked; do not start another set-up meanwhile"
+}
+
+take_lock
 install_packages
 start_open_vswitch
 install_python_packages
