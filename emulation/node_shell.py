@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 from mininet.node import Node
 
-from emulation.process_state import Waiting, is_stopped, switch_count, waiting_place
+from emulation.process_state import Waiting, children, is_stopped, switch_count, waiting_place
 from topology.errors import PolarLabError
 
 _LOOK_EVERY_MS = 200
@@ -74,6 +74,7 @@ class LastingNode(Node):  # type: ignore[misc]
     _written_switches = 0  # of the shell's process, when it was last written to
     _resting_s: float | None = None  # since when it waits for a line
     _stopped_s: float | None = None
+    _earlier_children: frozenset[int] = frozenset()  # than the line that was sent last
     _prompt_s: float | None = None
     _terminal: list[Any] | None = None
 
@@ -177,9 +178,11 @@ class LastingNode(Node):  # type: ignore[misc]
         """
         self.check_shell()
         now_s = time.monotonic()
-        self._stopped_s = (self._stopped_s or now_s) if is_stopped(self.pid) else None
+        started = children(self.pid) - self._earlier_children
+        waits = bool(started) and all(map(is_stopped, started))  # nothing typed can reach them
+        self._stopped_s = (self._stopped_s or now_s) if waits or is_stopped(self.pid) else None
         if self._stopped_s is not None and now_s > self._stopped_s + _SETTLED_S:
-            self._give_up("was stopped")
+            self._give_up("waited for a program that was stopped" if waits else "was stopped")
         self._resting_s = (self._resting_s or now_s) if self._rests() else None
         if self.waiting and self._rested(_SETTLED_S):
             self.waiting, self._prompt_s = False, now_s
@@ -282,7 +285,8 @@ class LastingNode(Node):  # type: ignore[misc]
     def _note_line(self) -> None:
         """Notes that a line is about to be sent: the shell must run before it waits for another one."""
         self._written_switches = switch_count(self.pid)
-        self._resting_s = None
+        self._earlier_children = children(self.pid)
+        self._resting_s = self._stopped_s = None
 
     def _find_place(self) -> Waiting | None:
         """Returns the place where the shell waits for a line, which it does at once."""

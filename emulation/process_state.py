@@ -47,6 +47,11 @@ def is_stopped(pid: int) -> bool:
     return _content(pid, "stat").rpartition(")")[2].split()[:1] == ["T"]
 
 
+def children(pid: int) -> frozenset[int]:
+    """Returns the processes that a process of one thread has started and that have not ended."""
+    return frozenset(map(int, _content(pid, f"task/{pid}/children").split()))
+
+
 def _content(pid: int, name: str) -> str:
     try:
         return Path(f"/proc/{pid}/{name}").read_text(errors="replace")

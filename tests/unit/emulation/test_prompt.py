@@ -133,7 +133,12 @@ def test_the_prompt_returns_whatever_a_line_does_to_its_shell(tmp_path, start):
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"), [("kill -STOP $$", "was stopped"), ("set -r", "does not answer")]
+    ("line", "reason"),
+    [
+        ("kill -STOP $$", "was stopped"),
+        ("bash -c 'kill -STOP $$'", "waited for a program that was stopped"),
+        ("set -r", "does not answer"),
+    ],
 )
 def test_a_shell_that_does_not_answer_is_told_in_a_line_and_started_again(tmp_path, line, reason):
     output = answers(tmp_path, f"h1 {line}\nh1 echo la''ter\n")
@@ -253,7 +258,7 @@ def test_a_line_that_closes_standard_input_leaves_the_terminal_to_the_prompt(ter
     assert terminal.status() == 0
 
 
-@pytest.mark.parametrize("line", ["h1 trap '' INT; sleep 100", "h1 bash -c 'kill -STOP $$'"])
+@pytest.mark.parametrize("line", ["h1 trap '' INT; sleep 100", "h1 bash -c 'trap \"\" INT; sleep 100'"])
 def test_ctrl_c_twice_ends_a_command_that_does_not_answer(terminal, line):
     terminal.type(f"{line}\n")
     time.sleep(0.5)
