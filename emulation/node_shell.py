@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 from mininet.node import Node
 
-from emulation.process_state import Waiting, children, is_stopped, switch_count, waiting_place
+from emulation.prompt.process_state import Waiting, children, is_stopped, switch_count, waiting_place
 from topology.errors import PolarLabError
 
 _LOOK_EVERY_MS = 200
