@@ -252,6 +252,13 @@ def test_a_controller_that_ends_by_itself_is_told_and_can_be_started(faulty):
     eventually_missing(faulty.fabric)
 
 
+def test_pings_of_all_hosts_wait_for_each_answer_as_long_as_they_are_told(prompt):
+    printed = prompt.printed("fail link:s1-h1_1", "pingall 0.2", "restore all")
+    assert "0.2 s at most" in printed
+    assert "X X X X X X" in printed
+    assert "(30/42 received)" in printed
+
+
 def test_drops_of_hosts_that_lie_are_told(prompt):
     prompt.printed(
         "h1_1 ip address add 10.9.9.9/8 dev h1_1-eth0", "h1_1 ping -c 1 -W 1 -I 10.9.9.9 h2_1 || true"

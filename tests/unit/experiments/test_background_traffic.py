@@ -1,0 +1,21 @@
+"""Background traffic of a session: its state just after its start."""
+
+from types import SimpleNamespace
+
+from experiments.session.background import BackgroundTraffic
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.traffic import TrafficOptions
+from polarlab.cli.prompt.text import traffic_line
+from topology.families.polarfly import PolarFly
+from topology.links import LinkSpec
+from traffic.engine.telemetry import TrafficSnapshot
+
+FABRIC = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, LinkSpec(20_000_000, 32), "min", "auto")
+
+
+def test_traffic_that_is_about_to_start_has_flowed_for_no_time():
+    fabric = SimpleNamespace(options=FABRIC, hosts=range(7))
+    traffic = BackgroundTraffic.__new__(BackgroundTraffic)
+    traffic._fabric, traffic._options = fabric, TrafficOptions("uniform", 0.3, 1000, 16, 0.0, 1.0, seed=1)
+    traffic._snapshot = TrafficSnapshot(-0.02, 0.0, 0.0, None, None)
+    assert " for 0.0 s" in traffic_line(traffic.status())
