@@ -1,4 +1,4 @@
-"""The Ryu application: translation between the switches and the parts that decide."""
+"""The controller's application: translation between the switches and the parts that decide."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ Handler = Callable[["PlanApp", Any], None]
 
 
 def _fatal_on_error(handler: Handler) -> Handler:
-    """Returns a handler whose exceptions end the controller; Ryu would log them and continue."""
+    """Returns a handler whose exceptions end the controller; the framework would log them and continue."""
 
     @functools.wraps(handler)
     def guarded(self: PlanApp, event: Any) -> None:
         try:
             handler(self, event)
-        except Exception as error:  # the boundary to Ryu's event loop, which swallows exceptions
+        except Exception as error:  # the boundary to the framework's event loop, which swallows exceptions
             die(f"{type(error).__name__} in {handler.__name__}: {error}")
 
     return guarded
@@ -64,11 +64,11 @@ def _name(datapath_id: int) -> str:
     return switch_name(dpid_router(datapath_id))
 
 
-class PlanApp(runtime.RyuApp):  # type: ignore[misc]
+class PlanApp(runtime.Application):  # type: ignore[misc]
     """The installation of a plan on the switches that connect, its replanning after failures, its adaptation.
 
-    Each method translates between Ryu and the parts that decide: the installer, the replanner with the
-    fabric's state, and the adaptive loop.
+    Each method translates between the framework and the parts that decide: the installer, the replanner with
+    the fabric's state, and the adaptive loop.
     """
 
     OFP_VERSIONS = (codec.OPENFLOW_VERSION,)
@@ -87,21 +87,18 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         self._round_sent_s = 0.0
 
     def start(self) -> None:
-        """Starts the threads: Ryu's, the replanning loop, and the adaptive loop if there is one."""
+        """Starts the threads: the framework's, the replanning loop, and the adaptive loop if there is one."""
         super().start()
-        self.threads.append(runtime.spawn(self._replan_loop))
+        self.threads.append(runtime.spawn("the replanning loop", self._replan_loop))
         if self._loop:
-            self.threads.append(runtime.spawn(self._adapt_loop))
+            self.threads.append(runtime.spawn("the adaptive loop", self._adapt_loop))
 
     # ---- replanning ----
 
     def _replan_loop(self) -> None:
-        try:
-            while True:
-                self._replan_step(time.monotonic())
-                runtime.sleep(_TICK_S)
-        except Exception as error:  # Ryu would not notice a thread's end
-            die(f"{type(error).__name__} in the replanning loop: {error}")
+        while True:
+            self._replan_step(time.monotonic())
+            runtime.sleep(_TICK_S)
 
     def _replan_step(self, now_s: float) -> None:
         state = self._replanner.state
@@ -196,16 +193,13 @@ class PlanApp(runtime.RyuApp):  # type: ignore[misc]
         assert self._loop
         reported, reported_s = 0, 0.0
         due_s = time.monotonic()
-        try:
-            while True:
-                self._adapt_step(self._loop)
-                if self._loop.groups_modified > reported and due_s - reported_s >= _REPORT_EVERY_S:
-                    reported, reported_s = self._loop.groups_modified, due_s
-                    report(Adapted(reported))
-                due_s = max(due_s + self._loop.every_s, time.monotonic())
-                runtime.sleep(due_s - time.monotonic())
-        except Exception as error:  # Ryu would not notice a thread's end
-            die(f"{type(error).__name__} in the adaptive loop: {error}")
+        while True:
+            self._adapt_step(self._loop)
+            if self._loop.groups_modified > reported and due_s - reported_s >= _REPORT_EVERY_S:
+                reported, reported_s = self._loop.groups_modified, due_s
+                report(Adapted(reported))
+            due_s = max(due_s + self._loop.every_s, time.monotonic())
+            runtime.sleep(due_s - time.monotonic())
 
     def _adapt_step(self, loop: AdaptiveLoop) -> None:
         ready = self._installer.ready() & self._datapaths.keys()

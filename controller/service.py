@@ -24,6 +24,7 @@ from controller.installer import Installer
 from controller.occupancy.port_statistics import PortStatisticsOccupancy
 from controller.occupancy.queue_handoff import Queues, receive_queues, restore_requested
 from controller.occupancy.source import NetlinkOccupancy, OccupancySource
+from controller.openflow import frameworks
 from controller.replanner import Replanner
 from controller.reports import Fatal, Listening, Planned, Proven, die, report
 from routing.plan.digest import plan_digest
@@ -121,7 +122,9 @@ def serve(arguments: argparse.Namespace) -> None:
     Raises:
         NegativeResult: the plan fails its proof.
         UsageError: an argument is wrong.
+        MachineError: the controller framework is not installed.
     """
+    frameworks.use(arguments.framework)
     address = parse_listen(arguments.listen)
     files = (arguments.private_key, arguments.certificate, arguments.ca_certificate)
     _check_certificates(arguments.listen, address, files)
@@ -130,7 +133,7 @@ def serve(arguments: argparse.Namespace) -> None:
     plan = proven_plan(arguments.topology, params, arguments.hosts, arguments.routing, local_repair=repair)
     loop = None if routing(plan.routing).oblivious else _adaptive_loop(arguments, plan)
 
-    # Imported late: Ryu takes most of a second, and replaces the standard library's sockets.
+    # Imported late: the framework takes most of a second, and replaces the standard library's sockets.
     from controller import app
     from controller.openflow import codec, runtime
 
@@ -145,7 +148,6 @@ def serve(arguments: argparse.Namespace) -> None:
         raise UsageError(f"the controller cannot listen on {arguments.listen}: {error.strerror}") from error
     report(Listening(arguments.listen))
     runtime.run(listener, context, app.PlanApp, installer, Replanner(plan), loop)
-    die("a thread of the controller ended")
 
 
 def _check_certificates(listen: str, address: ListenAddress, files: tuple[str | None, ...]) -> None:
@@ -225,6 +227,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--certificate", metavar="FILE", help="certificate of the controller for ssl: (PEM)")
     parser.add_argument(
         "--ca-certificate", metavar="FILE", help="certificate of the switches' authority for ssl: (PEM)"
+    )
+    parser.add_argument(
+        "--framework",
+        default=frameworks.AUTO,
+        help=f"controller framework: {', '.join(frameworks.CHOICES)} (default {frameworks.AUTO})",
     )
     parser.add_argument("--no-local-repair", action="store_true", help="leave fast reroute out of the plan")
     parser.add_argument(

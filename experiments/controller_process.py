@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from controller.occupancy.queue_handoff import Queues, channel, request_restore, send_queues
+from controller.openflow.frameworks import AUTO, choose
 from controller.reports import (
     Adapted,
     Connected,
@@ -74,7 +75,7 @@ class Installation:
 class ControllerProcess:
     """A running `controller.service`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the words of the controller's command line
         self,
         topology: str,
         params: Params,
@@ -84,6 +85,7 @@ class ControllerProcess:
         log: Path,
         *,
         local_repair: bool = True,
+        framework: str = AUTO,
     ) -> None:
         """Starts the controller, which ends with the context of this context manager.
 
@@ -96,7 +98,12 @@ class ControllerProcess:
             listen: address for the switches, as `controller.service` takes it.
             log: file to which the controller's standard error is appended.
             local_repair: whether the plan has fast reroute.
+            framework: controller framework, `ryu`, `os-ken` or `auto`.
+
+        Raises:
+            MachineError: the framework is not installed.
         """
+        self.framework = choose(framework).name
         words = [f"{name}={value}" for name, value in params.items()]
         self._command = [*_SERVICE, topology, *words, "--hosts", str(hosts)]
         self._command += ["--routing", routing, "--listen", listen]
@@ -123,7 +130,7 @@ class ControllerProcess:
         self.refusals: list[str] = []  # rules and groups that switches refused
         self._latest: dict[type[Report], Report] = {}
         self._channel, theirs = channel()
-        command = list(self._command)
+        command = [*self._command, "--framework", self.framework]
         if self._adapts:
             command += ["--queues-from", str(theirs.fileno())]
         with theirs, self._log.open("ab") as stderr:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from controller.occupancy.queue_handoff import Queues
 from controller.occupancy.queues import QueueReader, SwitchQueues
 from controller.occupancy.source import NETLINK, PORT_STATISTICS
+from controller.openflow.frameworks import choose
 from controller.reports import Planned, Proven
 from emulation.network import FabricNetwork, FabricSettings, launched
 from emulation.requirements import choose_datapath
@@ -42,7 +43,7 @@ class LiveFabric(FabricRecord):
     """Fabric that is up.
 
     Attributes:
-        options, datapath, occupancy, plan, hosts, rules, bringup_s: as in FabricRecord.
+        options, datapath, occupancy, framework, plan, hosts, rules, bringup_s: as in FabricRecord.
         network: its Mininet network.
         controller: its controller.
         standing: elements that have failed, and stay so while a measurement runs.
@@ -108,6 +109,7 @@ def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricN
     Raises:
         MachineError: the machine lacks something.
     """
+    choose(options.framework)  # before anything is built for a controller that cannot run
     datapath = choose_datapath(options.datapath)
     settings = FabricSettings(options.topology, options.hosts, options.links, datapath)
     with launched(settings, lambda step: notify(EmulationStep(step))) as network:
@@ -158,6 +160,7 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
             options=options,
             datapath=network.settings.datapath,
             occupancy=occupancy,
+            framework=controller.framework,
             plan=plan,
             hosts=hosts,
             rules=RuleCounts(planned.flows, planned.groups),
@@ -192,6 +195,7 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
         network.controller_target,
         network.run_dir / "controller.log",
         local_repair=options.local_repair,
+        framework=options.framework,
     )
 
 

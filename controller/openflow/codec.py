@@ -1,7 +1,8 @@
 """OpenFlow 1.3 codec: commands to bytes, and the switches' messages to plain values.
 
-Of the framework only the parser is imported, not the event loop: unlike `controller.openflow.runtime`, this
-module can be imported anywhere.
+Of the framework (`controller.openflow.frameworks`) only the parser is loaded, not the event loop: unlike
+`controller.openflow.runtime`, this module can be imported anywhere. Both frameworks encode alike: the
+fingerprints by which a new controller recognises rules and groups are the same.
 """
 
 from __future__ import annotations
@@ -12,9 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from hashlib import blake2b
 from typing import Any
-
-from ryu.ofproto import nicira_ext, ofproto_v1_3, ofproto_v1_3_parser
-from ryu.ofproto.ofproto_protocol import ProtocolDesc
 
 from controller.openflow.commands import (
     AskGroups,
@@ -28,14 +26,18 @@ from controller.openflow.commands import (
     PutRule,
     SetPortState,
 )
+from controller.openflow.frameworks import load
 from routing.plan import model as plan
 from topology.addressing import format_ip, format_mac
 
-OPENFLOW_VERSION = ofproto_v1_3.OFP_VERSION
+_PARSER = load("ofproto.ofproto_v1_3_parser")
+_PROTOCOL = load("ofproto.ofproto_v1_3")
+_NICIRA = load("ofproto.nicira_ext")
 
-_PARSER = ofproto_v1_3_parser
-_PROTOCOL = ofproto_v1_3
-_VERSION = ProtocolDesc(OPENFLOW_VERSION)  # Ryu's messages ask a datapath for their version only
+OPENFLOW_VERSION: int = _PROTOCOL.OFP_VERSION
+
+# The framework's messages ask a datapath for their version only.
+_VERSION = load("ofproto.ofproto_protocol").ProtocolDesc(OPENFLOW_VERSION)
 _GROUP_TYPES = {
     plan.GroupKind.INDIRECT: _PROTOCOL.OFPGT_INDIRECT,
     plan.GroupKind.SELECT: _PROTOCOL.OFPGT_SELECT,
@@ -178,14 +180,14 @@ def _action(action: plan.Action) -> Any:
             return _PARSER.OFPActionGroup(group)
         case plan.SetField("in_port", value):
             # OpenFlow's set-field action excludes the ingress port; Nicira's register load may write it.
-            window = nicira_ext.ofs_nbits(0, 31)
+            window = _NICIRA.ofs_nbits(0, 31)
             return _PARSER.NXActionRegLoad(ofs_nbits=window, dst="in_port", value=value)
         case plan.SetField(field, value):
             return _PARSER.OFPActionSetField(**{field: _field_value(field, value, None)})
         case plan.CopyBits(source, target, bits):
             return _PARSER.NXActionRegMove(src_field=source, dst_field=target, n_bits=bits)
         case plan.LoadBits(target, offset, bits, value):
-            window = nicira_ext.ofs_nbits(offset, offset + bits - 1)
+            window = _NICIRA.ofs_nbits(offset, offset + bits - 1)
             return _PARSER.NXActionRegLoad(ofs_nbits=window, dst=target, value=value)
         case plan.PushVlan():
             return _PARSER.OFPActionPushVlan()
@@ -196,7 +198,7 @@ def _action(action: plan.Action) -> Any:
 
 
 def _field_value(field: str, value: int, mask: int | None) -> Any:
-    """Returns a field's value as Ryu's constructors take it: addresses as text, with a mask in a pair."""
+    """Returns a field's value for the framework's constructors: addresses as text, with a mask in a pair."""
     text: Callable[[int], str] | None = None
     if field in plan.MAC_FIELDS:
         text = format_mac

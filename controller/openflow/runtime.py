@@ -1,8 +1,8 @@
-"""Ryu's runtime: its import, its event loop, and the connections of switches over TCP, TLS or a Unix socket.
+"""Runtime of the framework: import, event loop, and switches' connections over TCP, TLS or a Unix socket.
 
-Together with `controller.openflow.codec` the only module that imports Ryu; another OpenFlow library (os-ken
-has the same interface) would be a second pair. `ryu.app` and `ryu.topology` are not used: the graph is known
-and needs no link discovery. To import this module replaces the process's sockets by cooperative ones.
+Together with `controller.openflow.codec` the only module that loads a framework, Ryu or os-ken. Their own
+applications are not used: the graph is known and needs no link discovery. To import this module replaces the
+process's sockets by cooperative ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ import ssl
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
+
+from controller.openflow.frameworks import load, used
+from controller.reports import Warned, die, report
+from topology.exit_status import Status
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # eventlet announces its own retirement at every import
@@ -23,31 +27,32 @@ with warnings.catch_warnings():
     # Ryu 4.34 imports this name, which eventlet dropped in 0.33; only WebSockets, not used here, need it.
     if not hasattr(eventlet.wsgi, "ALREADY_HANDLED"):
         eventlet.wsgi.ALREADY_HANDLED = object()
-    from ryu.lib import hub
+    # os-ken 4 has native threads by default. Among them this application would need locks, and the death of
+    # one would go unnoticed: each swallows its exceptions.
+    os.environ["OSKEN_HUB_TYPE"] = "eventlet"
+    hub = load("lib.hub")
 
 hub.patch(thread=False)
 
-from ryu import cfg
-from ryu.base import app_manager
-from ryu.controller import ofp_event, ofp_handler
-from ryu.controller.controller import datapath_connection_factory
-from ryu.controller.handler import (
-    CONFIG_DISPATCHER,
-    DEAD_DISPATCHER,
-    HANDSHAKE_DISPATCHER,
-    MAIN_DISPATCHER,
-    set_ev_cls,
-)
+cfg = load("cfg")
+app_manager = load("base.app_manager")
+ofp_event = load("controller.ofp_event")
+_HANDLER = load("controller.handler")
 
-from controller.reports import Warned, report
+CONFIG_DISPATCHER = _HANDLER.CONFIG_DISPATCHER
+DEAD_DISPATCHER = _HANDLER.DEAD_DISPATCHER
+HANDSHAKE_DISPATCHER = _HANDLER.HANDSHAKE_DISPATCHER
+MAIN_DISPATCHER = _HANDLER.MAIN_DISPATCHER
+set_ev_cls = _HANDLER.set_ev_cls
+_serve_switch = load("controller.controller").datapath_connection_factory
 
 __all__ = [
     "CONFIG_DISPATCHER",
     "DEAD_DISPATCHER",
     "HANDSHAKE_DISPATCHER",
     "MAIN_DISPATCHER",
+    "Application",
     "Certificates",
-    "RyuApp",
     "call_in_thread",
     "listen",
     "ofp_event",
@@ -57,13 +62,13 @@ __all__ = [
     "spawn",
 ]
 
-RyuApp = app_manager.RyuApp
-spawn = hub.spawn
+Application = getattr(app_manager, used().application)
 sleep = hub.sleep
 
 _ECHO_EVERY_S, _UNANSWERED_ECHOES = 2, 3
 
-# Switches of a fabric connect all at once; Ryu's own listener accepts 50 and delays the rest by a second.
+# Switches of a fabric connect all at once; the framework's own listener accepts 50 and delays the rest by a
+# second.
 _BACKLOG = 4096
 
 
@@ -87,13 +92,17 @@ class Certificates:
         return context
 
 
-def run(listener: Any, context: ssl.SSLContext | None, application_class: type[Any], *arguments: Any) -> None:
+def run(
+    listener: Any, context: ssl.SSLContext | None, application_class: type[Any], *arguments: Any
+) -> NoReturn:
     """Runs one application on the connections of a listening socket, until one of its threads ends.
+
+    The end of any thread ends the process with a report, as no controller is to run on half alive.
 
     Args:
         listener: the socket, from `listen`.
         context: for TLS on each connection; None for plain connections.
-        application_class: a subclass of `RyuApp`.
+        application_class: a subclass of `Application`.
         arguments: for the application's constructor.
     """
     cfg.CONF(args=[], project="polarlab")
@@ -103,8 +112,39 @@ def run(listener: Any, context: ssl.SSLContext | None, application_class: type[A
     manager = app_manager.AppManager.get_instance()
     handshake = manager.instantiate(_Handshake, listener, context)
     application = manager.instantiate(application_class, *arguments)
-    threads = [handshake.start(), application.start()]
-    hub.joinall([thread for thread in threads if thread is not None])
+    handshake.start()
+    application.start()
+    threads = [*handshake.threads, *application.threads]
+    for thread in threads:
+        thread.link(_thread_ended)
+    hub.joinall(threads)
+    die("the controller has no thread")
+
+
+def spawn(title: str, function: Callable[[], None]) -> Any:
+    """Starts a thread that works as long as the process, which ends with it, and returns the thread.
+
+    The framework itself would log a thread's exception and continue without the thread.
+
+    Args:
+        title: what the thread does, for the report of its end.
+        function: the work, which does not return.
+    """
+
+    def work() -> None:
+        try:
+            function()
+        except KeyboardInterrupt:  # it reaches the thread that happens to run
+            os._exit(Status.INTERRUPTED)
+        except BaseException as error:
+            die(f"{type(error).__name__} in {title}: {error}")
+        die(f"{title} ended")
+
+    return hub.spawn(work)
+
+
+def _thread_ended(_thread: Any) -> None:
+    die("a thread of the controller ended")
 
 
 def call_in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -124,22 +164,22 @@ def listen(path: str | None, host: str, port: int) -> Any:
     return eventlet.listen((host, port), backlog=_BACKLOG, reuse_port=False)
 
 
-class _Handshake(ofp_handler.OFPHandler):  # type: ignore[misc]
-    """Ryu's own handshake, on a listening socket that was opened beforehand."""
+class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc]
+    """The framework's own handshake, on a listening socket that was opened beforehand."""
 
     def __init__(self, listener: Any, context: ssl.SSLContext | None) -> None:
         super().__init__()
         self._listener = listener
         self._context = context
 
-    def start(self) -> Any:
-        RyuApp.start(self)
-        return hub.spawn(self._accept, raise_error=True)
+    def start(self) -> None:
+        Application.start(self)
+        self.threads.append(spawn("the listening socket", self._accept))
 
     def _accept(self) -> None:
         while True:
             connection, address = self._listener.accept()
-            hub.spawn(self._serve, connection, address)
+            hub.spawn(self._serve, connection, address)  # ends with the connection
 
     def _serve(self, connection: Any, address: Any) -> None:
         if self._context:
@@ -149,11 +189,11 @@ class _Handshake(ofp_handler.OFPHandler):  # type: ignore[misc]
                 connection.close()
                 report(Warned(f"a connection from {address[0]} was refused: {error}"))
                 return
-        datapath_connection_factory(connection, address)
+        _serve_switch(connection, address)
 
 
 class _UnixSocket(eventlet.greenio.GreenSocket):  # type: ignore[misc]
-    """A Unix stream socket that ignores the TCP options which Ryu sets on every connection."""
+    """A Unix stream socket that ignores the TCP options which the framework sets on every connection."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)

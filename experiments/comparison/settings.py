@@ -14,7 +14,10 @@ _SETTINGS = ("traffic", "sweep")
 # Compared as a whole: the parameters of two families have nothing in common.
 _WHOLE = ("params",)
 # Entries about the origin of a result, which come after its settings.
-_ORIGIN = ("started", "datapath", "datapath_asked", "versions", "kernel", "machine", "format")
+_ORIGIN = (
+    *("started", "datapath", "datapath_asked", "framework", "framework_asked"),
+    *("versions", "kernel", "machine", "format"),
+)
 
 
 class Sides(NamedTuple):

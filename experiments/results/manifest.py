@@ -20,7 +20,7 @@ from experiments.results.record import FabricRecord
 from experiments.spec.settings import FabricSettings, TrafficSettings
 from topology.parameters import Value
 
-_PACKAGES = ("polarlab", "numpy", "ryu", "eventlet", "scapy")
+_PACKAGES = ("polarlab", "numpy", "eventlet", "scapy")
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class _Manifest(FabricSettings):
         seed: seed of the random generator; 0 where nothing is random.
         datapath: datapath of the switches, `kernel` or `user`.
         datapath_asked: datapath that was asked for, `auto`, `kernel` or `user`.
+        framework: framework of the controller, `ryu` or `os-ken`.
+        framework_asked: framework that was asked for, `auto`, `ryu` or `os-ken`.
         versions: name of a program or library -> its version.
         kernel: release of the kernel.
         machine: the machine.
@@ -61,6 +63,8 @@ class _Manifest(FabricSettings):
     seed: int = 0
     datapath: str = ""
     datapath_asked: str = "auto"
+    framework: str = "ryu"
+    framework_asked: str = "auto"
     versions: Mapping[str, str]
     kernel: str = ""
     machine: Machine | None = None
@@ -219,7 +223,9 @@ def _shared(fabric: FabricRecord, seed: int) -> dict[str, Any]:
         "seed": seed,
         "datapath": fabric.datapath,
         "datapath_asked": fabric.options.datapath,
-        "versions": versions(),
+        "framework": fabric.framework,
+        "framework_asked": fabric.options.framework,
+        "versions": versions(fabric.framework),
         "kernel": platform.release(),
         "experiment": fabric.options.experiment,
         "machine": Machine(platform.machine(), os.cpu_count(), available_memory_bytes() >> 20),
@@ -243,7 +249,11 @@ def _sources(fabric: FabricRecord) -> RoutingOccupancy:
     return RoutingOccupancy(fabric.occupancy, asked)
 
 
-def versions() -> dict[str, str]:
-    """Returns the versions of the software that produces results, by name."""
-    packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
+def versions(framework: str) -> dict[str, str]:
+    """Returns the versions of the software that produces results, by name.
+
+    Args:
+        framework: framework of the controller.
+    """
+    packages = {name: importlib.metadata.version(name) for name in (*_PACKAGES, framework)}
     return {**packages, "python": platform.python_version(), **emulation_versions()}

@@ -38,6 +38,7 @@ class FabricRecord:
         options: its specification.
         datapath: datapath of its switches.
         occupancy: source of the occupancies that an adaptive routing goes by; None for other routings.
+        framework: framework of its controller, `ryu` or `os-ken`.
         plan: plan that its switches hold.
         hosts: all hosts, router by router.
         rules: rules and groups of the plan.
@@ -47,6 +48,7 @@ class FabricRecord:
     options: FabricOptions
     datapath: str
     occupancy: str | None
+    framework: str
     plan: RoutePlan
     hosts: tuple[Host, ...]
     rules: RuleCounts

@@ -55,7 +55,7 @@ def summarise(record: RunRecord) -> Summary:
         host_links=None if host_links is None else host_link_summary(host_links),
         fidelity=judge(_evidence(record)),
         seed=options.seed,
-        versions=versions(),
+        versions=versions(fabric.framework),
         **_where_they_apply(record),
     )
     return summary.doubted(*flow_doubts(summary.flows), *_doubts(record))

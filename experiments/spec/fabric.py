@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.occupancy.source import NETLINK
+from controller.openflow.frameworks import AUTO
 from experiments.spec.options import AUTO_RATE
 from experiments.spec.settings import FabricSettings
 from routing.registry import routing
@@ -32,6 +33,7 @@ class FabricOptions:
         calibrate: whether the links' rate is only the start of a search for the highest that the machine
             carries.
         local_repair: whether switches hold fast-reroute rules around failed links.
+        framework: controller framework, `auto`, `ryu` or `os-ken`, as asked for.
         experiment: the experiment that it is part of, as manifests keep it; None outside of one.
     """
 
@@ -45,6 +47,7 @@ class FabricOptions:
     occupancy: str = NETLINK
     calibrate: bool = False
     local_repair: bool = True
+    framework: str = AUTO
     experiment: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

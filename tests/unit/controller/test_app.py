@@ -7,6 +7,7 @@ import warnings
 import pytest
 from fake_switch import FakeSwitch
 
+from controller.openflow.frameworks import FRAMEWORKS
 from controller.reports import Foreign, Installed, TakingOver
 from experiments import controller_process
 from experiments.controller_process import ControllerProcess
@@ -32,8 +33,9 @@ WAIT_S = 60  # of a busy machine; nothing waits so long otherwise
 class Fabric:
     """Fake switches and the controllers that serve them, one after another."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, framework):
         self.folder = folder
+        self.framework = framework
         self.path = folder / "socket"
         degrees = GRAPH.degrees.tolist()
         self.switches = {r + 1: FakeSwitch(self.path, r + 1, degrees[r] + 1) for r in range(GRAPH.routers)}
@@ -42,7 +44,8 @@ class Fabric:
     def start(self):
         """Starts a controller, to which all switches connect."""
         log = self.folder / "log"
-        self.controller = ControllerProcess("polarfly", PARAMS, 1, "min", f"unix:{self.path}", log)
+        listen = ("polarfly", PARAMS, 1, "min", f"unix:{self.path}", log)
+        self.controller = ControllerProcess(*listen, framework=self.framework)
         self.controller.wait_until_listening()
         for switch in self.switches.values():
             switch.connect()
@@ -71,12 +74,20 @@ def holds_plan(switch):
     return (set(switch.rules.values()), switch.groups.keys()) == (COOKIES[number], GROUPS[number])
 
 
+@pytest.fixture(scope="module", params=FRAMEWORKS)
+def framework(request):
+    """Each framework that is installed."""
+    if not FRAMEWORKS[request.param].installed:
+        pytest.skip(f"{request.param} is not installed")
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def make_fabric(tmp_path_factory):
+def make_fabric(tmp_path_factory, framework):
     made = []
 
     def make():
-        made.append(Fabric(tmp_path_factory.mktemp("fabric")))
+        made.append(Fabric(tmp_path_factory.mktemp("fabric"), framework))
         made[-1].start().wait_until_installed(GRAPH.routers, lambda *_counts: None)
         return made[-1]
 

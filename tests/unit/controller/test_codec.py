@@ -18,15 +18,15 @@ from controller.openflow.commands import (
     PutRule,
     SetPortState,
 )
+from controller.openflow.frameworks import load
 from routing.registry import make_plan
 from topology.families.polarfly import PolarFly
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # Ryu's flags use a deprecated class for versions
-    from ryu.ofproto import ofproto_v1_3 as protocol
-    from ryu.ofproto import ofproto_v1_3_parser as parser
-    from ryu.ofproto.ofproto_parser import header
-    from ryu.ofproto.ofproto_protocol import ProtocolDesc
+    protocol, parser = load("ofproto.ofproto_v1_3"), load("ofproto.ofproto_v1_3_parser")
+    header = load("ofproto.ofproto_parser").header
+    ProtocolDesc = load("ofproto.ofproto_protocol").ProtocolDesc
 
     from controller.openflow.codec import (
         OPENFLOW_VERSION,

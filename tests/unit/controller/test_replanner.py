@@ -44,7 +44,7 @@ def test_a_recovery_during_replanning_is_planned_for_next():
     assert not replanner.replan().failure.any_failed
 
 
-# Ends only if both go on; Ryu's adapter patches the sockets of its process, hence one of its own.
+# Ends only if both go on; the framework's runtime patches the sockets of its process, hence one of its own.
 BOTH = """
 import time
 from controller.openflow import runtime
@@ -58,7 +58,7 @@ def busy():
     while len(ticks) < before + 5:
         sum(range(1000))
     return "done"
-runtime.spawn(tick)
+runtime.spawn("a clock", tick)
 print(runtime.call_in_thread(busy))
 """
 

@@ -75,6 +75,7 @@ def record() -> RunRecord:
         options=options,
         datapath="user",
         occupancy=None,
+        framework="ryu",
         plan=make_plan(topology, 1, "min"),
         hosts=hosts_of(topology, 1),
         rules=RuleCounts(100, 20),

@@ -1,0 +1,183 @@
+"""The choice of a controller framework, and what must not depend on it: encodings, and the end of threads."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from controller.openflow.frameworks import FRAMEWORKS, VARIABLE, choose
+from experiments.live_fabric import live_fabric
+from experiments.spec.fabric import FabricOptions
+from topology.errors import MachineError, ParameterError
+from topology.exit_status import Status
+from topology.families.polarfly import PolarFly
+from topology.links import LinkSpec
+
+LINKS = LinkSpec(1_000_000, 32)
+INSTALLED = [framework.name for framework in FRAMEWORKS.values() if framework.installed]
+needs_both = pytest.mark.skipif(len(INSTALLED) < 2, reason="only one controller framework is installed")
+
+
+@pytest.fixture(autouse=True)
+def nothing_asked_by_the_environment(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Hides a framework's package from the interpreter."""
+    return lambda name: monkeypatch.setitem(sys.modules, FRAMEWORKS[name].package, None)
+
+
+def run_python(code, *words):
+    """Runs a script in a process of its own: a process has one framework for its life."""
+    command = [sys.executable, "-W", "ignore", "-c", code, *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+# ---- the choice ----
+
+
+@needs_both
+def test_ryu_comes_first_and_os_ken_takes_its_place_where_it_is_missing(without):
+    assert choose().name == "ryu"
+    without("ryu")
+    assert choose().name == "os-ken"
+
+
+@needs_both
+def test_a_shell_can_choose_for_all_its_commands_and_an_option_wins(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "os-ken")
+    assert (choose().name, choose("auto").name, choose("ryu").name) == ("os-ken", "os-ken", "ryu")
+    monkeypatch.setenv(VARIABLE, "")
+    assert choose().name == "ryu"
+
+
+@pytest.mark.parametrize(("missing", "remedy"), [("ryu", "make setup"), ("os-ken", "pip install 'os-ken")])
+def test_a_missing_framework_is_refused_with_the_command_that_installs_it(without, missing, remedy):
+    without(missing)
+    options = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, LINKS, "min", "user", framework=missing)
+    with (
+        pytest.raises(MachineError, match=f"{missing} is not installed.*{remedy}") as raised,
+        live_fabric(options, lambda _event: None),
+    ):
+        pass
+    assert "\n" not in str(raised.value)
+
+
+def test_without_any_framework_the_one_that_pip_installs_is_named(without):
+    for name in FRAMEWORKS:
+        without(name)
+    with pytest.raises(MachineError, match="pip install 'os-ken"):
+        choose()
+
+
+@pytest.mark.parametrize("asked", ["osken", "Ryu", "pox"])
+def test_an_unknown_framework_is_refused_with_those_that_there_are(asked, monkeypatch):
+    for ask in (lambda: choose(asked), lambda: monkeypatch.setenv(VARIABLE, asked) or choose()):
+        with pytest.raises(ParameterError, match=f"one of auto, ryu, os-ken, got '{asked}'"):
+            ask()
+
+
+def test_the_controller_of_a_missing_framework_ends_with_one_line():
+    hidden = "import sys; sys.modules['os_ken'] = None; from controller.service import main; sys.exit(main())"
+    done = run_python(hidden, "polarfly", "q=2", "--framework", "os-ken", "--listen", "unix:/nowhere")
+    assert (done.returncode, done.stderr.count("\n")) == (Status.MACHINE, 1), done.stderr
+    assert json.loads(done.stdout)["event"] == "fatal"
+
+
+@needs_both
+def test_a_process_keeps_its_framework():
+    code = (
+        "from controller.openflow import frameworks; frameworks.use('os-ken'); frameworks.use('os-ken')\n"
+        "import controller.openflow.codec, sys; assert 'ryu' not in sys.modules; frameworks.use('ryu')"
+    )
+    assert "must be os-ken, got ryu" in run_python(code).stderr
+
+
+# ---- what is sent ----
+
+ENCODED = """
+import hashlib, sys
+from controller.openflow import frameworks
+frameworks.use(sys.argv[1])
+from controller.openflow import codec
+from controller.openflow.commands import *
+from routing.registry import ROUTINGS, make_plan
+from topology.families.polarfly import PolarFly
+class Port: hw_addr = "02:00:00:00:00:05"
+commands = [AskGroups(), AskRules(), AskPortStatistics(), DropRules(7), SetPortState(5, True), Barrier()]
+digest = hashlib.sha256()
+for routing in ROUTINGS:
+    for switch in make_plan(PolarFly(2), 2, routing).switches:
+        commands += [PutGroup(group, exists) for group in switch.groups for exists in (False, True)]
+        commands += [PutRule(rule, codec.fingerprint(rule)) for rule in switch.rules]
+        digest.update(repr([codec.fingerprint(group) for group in switch.groups]).encode())
+messages = [Message(number, command) for number, command in enumerate(commands)]
+digest.update(codec.encode(messages, {5: Port}))
+print(len(commands), digest.hexdigest())
+"""
+
+
+@needs_both
+def test_both_send_the_same_bytes_and_know_rules_and_groups_by_the_same_fingerprints():
+    first, second = (run_python(ENCODED, name) for name in INSTALLED)
+    assert first.stdout == second.stdout != "", first.stderr + second.stderr
+    assert int(first.stdout.split()[0]) > 1000
+
+
+# ---- the end of a thread ----
+
+# A controller in which one method of its own or of the framework fails at its first call.
+BROKEN = """
+import sys
+name, owner, method, path = sys.argv[1:]
+from controller.openflow import frameworks
+frameworks.use(name)
+from controller import app, service
+from controller.openflow import runtime
+def fail(*_):
+    raise RuntimeError("broken on purpose")
+setattr(eval(owner), method, fail)
+sys.argv = ["service", "polarfly", "q=2", "--listen", f"unix:{path}", "--framework", name]
+sys.argv += ["--routing", "ugal-pf", "--link-rate", "1000000"]
+sys.exit(service.main())
+"""
+
+
+@pytest.mark.parametrize("framework", INSTALLED)
+@pytest.mark.parametrize(
+    ("owner", "method", "named"),
+    [
+        ("app.PlanApp", "_replan_step", "RuntimeError in the replanning loop: broken on purpose"),
+        ("app.PlanApp", "_adapt_step", "RuntimeError in the adaptive loop: broken on purpose"),
+        ("runtime._Handshake", "_accept", "RuntimeError in the listening socket: broken on purpose"),
+        ("app.PlanApp", "_event_loop", "a thread of the controller ended"),
+        ("runtime._Handshake", "_event_loop", "a thread of the controller ended"),
+    ],
+)
+def test_a_thread_that_dies_ends_the_controller(framework, owner, method, named, tmp_path):
+    done = run_python(BROKEN, framework, owner, method, str(tmp_path / "socket"))
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert (done.returncode, last["event"], last["text"]) == (Status.INTERNAL, "fatal", named), done.stderr
+    assert "broken on purpose" in done.stderr  # the log has the reason
+
+
+@pytest.mark.parametrize("framework", INSTALLED)
+def test_the_environment_cannot_give_os_ken_native_threads(framework, tmp_path):
+    """They would swallow what ends them."""
+    code = (
+        f"from controller.openflow import frameworks; frameworks.use({framework!r})\n"
+        "from controller.openflow import runtime; print(runtime.hub.HUB_TYPE)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=os.environ | {"OSKEN_HUB_TYPE": "native"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "eventlet\n", done.stderr
