@@ -5,7 +5,7 @@ POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: setup dev demo test test-all test-pythons mutations vm-test lint bench docs keys benchmarks package clean help
+.PHONY: setup dev demo test test-all test-frameworks test-pythons mutations vm-test lint bench docs keys benchmarks package clean help
 
 setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
@@ -39,6 +39,18 @@ test test-all:
 test-pythons: PYTHONS = python3.12 python3.13
 test-pythons: ## unit tests on other versions of Python; PYTHONS="..." names the interpreters
 	@tests/pythons.sh $(PYTHONS)
+
+# `make test-frameworks FRAMEWORKS=os-ken` takes only that one.
+FRAMEWORKS := ryu os-ken
+test-frameworks: SELECT := -m "not slow"
+test-frameworks: ## tests of controller and fabrics, all of them under each controller framework
+	@$(SUDO) vagrant/provision.sh tests
+	@for framework in $(FRAMEWORKS); do \
+		python="env POLARLAB_FRAMEWORK=$$framework $(VENV)/python"; \
+		echo "controller framework: $$framework"; \
+		$(SUDO) $$python -m pytest -q -n auto $(SELECT) tests/unit/controller || exit 1; \
+		$(SUDO) $$python -m pytest -q $(FABRICS) $(SELECT) tests/fabric || exit 1; \
+	done
 
 # Checks that the tests catch the faults of tests/mutations.toml; ARGS=--fabric adds those that need switches.
 mutations: dev ## faults put into copies of the code, each of which the tests must catch

@@ -17,6 +17,7 @@ import adaptation
 import fabrics
 import failover
 import flows
+import frameworks
 import mathematics
 import packets
 import programs
@@ -51,6 +52,7 @@ MAKERS: dict[str, RowMaker] = {
     "failover-repeat": failover.repeated,
     "failover-replan": failover.replanning,
     "failover-soak": failover.soak,
+    "frameworks": frameworks.compared,
     "largest-er11": fabrics.largest_er11,
     "largest-er13": fabrics.largest_er13,
 }

@@ -204,9 +204,9 @@ def control_loop() -> list[Row]:
     options = replace(_options(7, 3, "ugal-pf"), links=LinkSpec(150_000, 32))
     with prepared_network(options, _QUIET) as network, controlled(options, network, _QUIET) as fabric:
         check = check_all_pairs(fabric, _QUIET)
-        idle_share, _ = _controller_share(fabric, check, "uniform", 0.1)
+        idle_share, _ = controller_share(fabric, check, "uniform", 0.1)
         unchanged = fabric.controller.groups_modified
-        busy_share, changes_per_s = _controller_share(fabric, check, "tornado", 1.0)
+        busy_share, changes_per_s = controller_share(fabric, check, "tornado", 1.0)
         read_share = _reading_share(network)
     return [
         Row(
@@ -233,7 +233,7 @@ def control_loop() -> list[Row]:
     ]
 
 
-def _controller_share(fabric: LiveFabric, check: Any, pattern: str, load: float) -> tuple[float, float]:
+def controller_share(fabric: LiveFabric, check: Any, pattern: str, load: float) -> tuple[float, float]:
     """Returns the controller's share of a core while traffic runs, and the groups it modified a second."""
     options = TrafficOptions(pattern, load, FRAME_BYTES, FLOWS, 2.0, 10.0, 1)
     used, changed, started = (

@@ -151,19 +151,7 @@ def repeated() -> list[Row]:
 def replanning() -> list[Row]:
     """From a link's failure to the controller's new plan in all switches of ER_7."""
     with _fabric(7) as fabric:
-        faults = FaultInjector(fabric.network)
-        links = random.Random(1).sample(fabric.options.topology.link_list, TRIALS)
-        taken_ms = []
-        for link in links:
-            fabric.controller.replans.clear()
-            began_s = time.monotonic()
-            faults.fail(link_element(link))
-            report = fabric.controller.wait_for_plan(lambda failed: failed != "none", 10)
-            assert report, f"no plan without {link}"
-            taken_ms.append((report.monotonic_s - began_s) * 1e3)
-            faults.restore(link_element(link))
-            time.sleep(0.5)
-            fabric.controller.wait_until_whole(10)
+        taken_ms = replanning_ms(fabric, TRIALS)
     median = statistics.median(taken_ms)
     return [
         Row(
@@ -176,6 +164,23 @@ def replanning() -> list[Row]:
     ]
 
 
+def replanning_ms(fabric: LiveFabric, trials: int) -> list[float]:
+    """Returns the times from the failure of a link to the new plan in all switches, each of another link."""
+    faults = FaultInjector(fabric.network)
+    taken_ms = []
+    for link in random.Random(1).sample(fabric.options.topology.link_list, trials):
+        fabric.controller.replans.clear()
+        began_s = time.monotonic()
+        faults.fail(link_element(link))
+        report = fabric.controller.wait_for_plan(lambda failed: failed != "none", 10)
+        assert report, f"no plan without {link}"
+        taken_ms.append((report.monotonic_s - began_s) * 1e3)
+        faults.restore(link_element(link))
+        time.sleep(0.5)
+        fabric.controller.wait_until_whole(10)
+    return taken_ms
+
+
 SOAK_S, EVERY_S = 600.0, 2.0
 _MOST_BROKEN = 3
 
@@ -185,11 +190,11 @@ def soak() -> list[Row]:
     before = len(marked_processes())
     with _fabric(3) as fabric:
         time.sleep(5)
-        marked, memory = len(marked_processes()), _resident_kib(fabric.controller.pid)
+        marked, memory = len(marked_processes()), resident_kib(fabric.controller.pid)
         sent, lost, done = _soak(fabric)
         check_all_pairs(fabric, _QUIET)
         time.sleep(1)
-        marked_after, memory_after = len(marked_processes()), _resident_kib(fabric.controller.pid)
+        marked_after, memory_after = len(marked_processes()), resident_kib(fabric.controller.pid)
     after = len(marked_processes())
     growth = memory_after / memory - 1
     return [
@@ -251,6 +256,6 @@ def _random_faults(fabric: LiveFabric) -> list[Fault]:
     return faults
 
 
-def _resident_kib(pid: int) -> int:
+def resident_kib(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0])
