@@ -116,8 +116,9 @@ class Fabric(SessionVerbs):
             self.recorder = None
             return opening.enter_context(FabricSession(live, self._notify))
         opening.enter_context(capture(live.network, self._wanted.captures, directory.path))
-        self.recorder = opening.enter_context(SessionRecorder(live, directory, self._notify))
-        return opening.enter_context(FabricSession(live, self._notify, self.recorder.keep_traffic))
+        self.recorder = recorder = opening.enter_context(SessionRecorder(live, directory, self._notify))
+        session = FabricSession(live, self._notify, recorder.keep_traffic, recorder.look)
+        return opening.enter_context(session)
 
     def _report_drops(self, live: LiveFabric) -> None:
         from experiments.live_fabric import report_ingress_drops

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polarlab
 from polarlab.cli.console import print_result, print_table
-from polarlab.cli.progress import DRAWING, ConsoleProgress
-from topology.exit_status import Status
+from polarlab.cli.progress import ConsoleProgress, draw_figures
+from polarlab.process import Status
 
 if TYPE_CHECKING:
-    from experiments.events.base import Notify
-    from experiments.results.failover import FailoverSeries, FailoverSummary
-    from experiments.spec.resolve import Failovers
+    from polarlab.api.results import FailoverSeries, FailoverSummary
 
 SUMMARY = "failover: link and switch failures under probe traffic, measured (root)"
 EXAMPLES = (
@@ -32,19 +30,13 @@ _DISTRIBUTION_COLUMNS = ("", "mean", "ci95", "p50", "p50_ci95", "p90", "p99", "m
 
 def run(arguments: argparse.Namespace) -> Status:
     """Runs failovers and prints their losses and gaps; returns NEGATIVE for losses that should not be."""
-    from emulation.requirements import require_emulation
-
-    chosen = arguments.experiment.resolve()
-    out = arguments.experiment.folder(chosen)
-    require_emulation()
-    from experiments.events.outcomes import FiguresDrawn, ResultNegative
-    from experiments.figures.plot import plot_results
+    from polarlab.api.events import ResultNegative
 
     with ConsoleProgress() as progress:
-        result = _measured(chosen, out, progress)
-        progress.begin(DRAWING)
-        progress(FiguresDrawn(tuple(plot_results(out))))
+        results = polarlab.failover(arguments.experiment, progress=progress)
+        draw_figures(results, progress)
         progress.rest()
+        result = results.summary
         _print(arguments, result)
         if result.negative:
             progress(ResultNegative(result.negative))
@@ -52,22 +44,10 @@ def run(arguments: argparse.Namespace) -> Status:
     return Status.DONE
 
 
-def _measured(chosen: Failovers, out: Path, notify: Notify) -> FailoverSummary | FailoverSeries:
-    """Returns the result of the failovers, which are a series where there are several."""
-    fabric, options = chosen.fabric, chosen.failovers
-    if len(options.repetitions) > 1:
-        from experiments.failover.series import run_failover_series
-
-        return run_failover_series(fabric, options, out, notify)
-    from experiments.failover.demonstration import run_failover
-
-    return run_failover(fabric, options.repetitions[0], out, notify)
-
-
 def _print(arguments: argparse.Namespace, result: FailoverSummary | FailoverSeries) -> None:
     """Prints a result; without --json, its parts with several rows as tables."""
-    from experiments.codec import plain
-    from experiments.results.failover import FailoverSeries
+    from polarlab.api.records import plain
+    from polarlab.api.results import FailoverSeries
 
     if arguments.json:
         print_result(arguments, plain(result))
@@ -80,7 +60,7 @@ def _print(arguments: argparse.Namespace, result: FailoverSummary | FailoverSeri
 
 def _print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> None:
     """Prints the result of one failover, its phases as a table."""
-    from experiments.codec import plain
+    from polarlab.api.records import plain
 
     result = plain(summary)
     rows = [{"phase": name, **phase} for name, phase in result["phases"].items()]
@@ -111,8 +91,7 @@ def _controller_note(summary: FailoverSummary) -> str | None:
 
 def _print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:
     """Prints the result of several failovers: each, and the distributions of their values."""
-    from experiments.codec import plain
-    from experiments.results.text import readable
+    from polarlab.api.records import plain, readable
 
     result, tables = plain(series), series.distributions()
     print_result(arguments, {n: v for n, v in result.items() if n not in ("failovers", "format", *tables)})

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polarlab
+from polarlab import NegativeResult
 from polarlab.cli.console import print_result, print_table, reader_may_end
-from polarlab.cli.progress import DRAWING, ConsoleProgress
-from topology.errors import NegativeResult
-from topology.exit_status import Status, Terminated
+from polarlab.cli.progress import ConsoleProgress, draw_figures
+from polarlab.process import Status, Terminated
 
 if TYPE_CHECKING:
-    from experiments.results.model import Summary
+    from polarlab import Run
+    from polarlab.api.results import Summary
 
 SUMMARY = "one experiment: traffic over a fabric, measured (root)"
 EXAMPLES = (
@@ -33,24 +34,15 @@ def run(arguments: argparse.Namespace) -> Status:
     Returns:
         NEGATIVE if a program of the user failed, or under --strict if the result is not valid.
     """
-    from emulation.requirements import require_emulation
-
-    chosen = arguments.experiment.resolve()
-    out = arguments.experiment.folder(chosen)
-    require_emulation()
-    from experiments.events.outcomes import FiguresDrawn
-    from experiments.figures.run import plot_run
-    from experiments.run import Output, run_experiment
-
-    output = Output(out, chosen.captures, chosen.repeat)
+    out = arguments.experiment.folder(arguments.experiment.resolve())
     try:
         with ConsoleProgress() as progress:
-            summary = run_experiment(chosen.fabric, chosen.traffic, output, progress, chosen.programs)
-            progress.begin(DRAWING)
-            progress(FiguresDrawn(tuple(plot_run(out))))
+            results = polarlab.run(arguments.experiment, progress=progress, out=out)
+            draw_figures(results, progress)
     except (KeyboardInterrupt, Terminated, NegativeResult):
-        _print_kept(arguments, out)
+        _print_kept(arguments, polarlab.Run(out))
         raise
+    summary = results.summary
     with reader_may_end():
         _print_summary(arguments, summary)
     if any(program.failed for program in summary.programs or ()):
@@ -58,22 +50,19 @@ def run(arguments: argparse.Namespace) -> Status:
     return Status.NEGATIVE if arguments.strict and not summary.fidelity.valid else Status.DONE
 
 
-def _print_kept(arguments: argparse.Namespace, out: Path) -> None:
+def _print_kept(arguments: argparse.Namespace, kept: Run) -> None:
     """Prints the result of a run that did not end as it should, under --json, if anything was measured."""
-    from experiments.codec import plain, read_record
-    from experiments.results.model import Summary
-    from experiments.results.run_directory import SUMMARY as FILE
+    from polarlab.api.records import plain
 
-    if arguments.json and (out / FILE).exists():
+    if arguments.json and kept.measured:
         with reader_may_end():
-            print_result(arguments, plain(read_record(out / FILE, Summary)))
+            print_result(arguments, plain(kept.summary))
 
 
 def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
     """Prints a run's summary; without --json, parts with several rows as tables."""
-    from experiments.codec import plain
-    from experiments.results.parts.flows import class_rows
-    from experiments.results.text import readable
+    from polarlab.api.records import plain, readable
+    from polarlab.api.results import class_rows
 
     result = plain(summary)
     if arguments.json:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+import polarlab
 from polarlab.cli.console import print_result, print_table
-from polarlab.cli.progress import DRAWING, ConsoleProgress
-from topology.exit_status import Status
+from polarlab.cli.progress import ConsoleProgress, draw_figures
+from polarlab.process import Status
 
 SUMMARY = "experiments over loads, patterns, routings and other options, resumable (root)"
 EXAMPLES = (
@@ -19,24 +20,22 @@ _COLUMNS = ("routing", "pattern", "load", "offered", "accepted", "latency_mean_m
 
 def run(arguments: argparse.Namespace) -> Status:
     """Runs a sweep and prints its points; returns NEGATIVE under --strict if one is not valid."""
-    from emulation.requirements import require_emulation
+    from polarlab.api.events import Event, PointsInvalid, PointsMeasured
+    from polarlab.api.records import plain
 
     chosen = arguments.experiment.resolve()
-    out = arguments.experiment.folder(chosen)
-    require_emulation()
-    from experiments.codec import plain
-    from experiments.events.outcomes import FiguresDrawn, PointsInvalid, PointsMeasured
-    from experiments.figures.sweep import plot_sweep
-    from experiments.results.sweep_points import rows_of
-    from experiments.sweep import run_sweep
+    out, measured = arguments.experiment.folder(chosen), 0
+
+    def notify(event: Event) -> None:
+        nonlocal measured
+        if isinstance(event, PointsMeasured):
+            measured = event.measured
+        progress(event)
 
     with ConsoleProgress() as progress:
-        measured = run_sweep(chosen.points, chosen.sweep, out, progress)
-        progress(PointsMeasured(measured, out))
-        progress.begin(DRAWING)
-        figures = plot_sweep(out)
-        progress(FiguresDrawn(tuple(figures)))
-        points = rows_of(out, chosen.sweep.points())
+        results = polarlab.sweep(arguments.experiment, out=out, progress=notify)
+        figures = draw_figures(results, progress)
+        points = [results.points[point] for point in chosen.sweep.points()]
         invalid = sum(not point.valid for point in points)
         if invalid:
             progress(PointsInvalid(invalid, len(points), out))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 
-from polarlab.cli.progress import DRAWING, ConsoleProgress
-from topology.errors import UsageError
-from topology.exit_status import Status
+import polarlab
+from polarlab.cli.progress import ConsoleProgress, draw_figures
+from polarlab.process import Status
 
 SUMMARY = "a fabric with a prompt: Mininet's commands, failures, loads, paths, traffic (root)"
 EXAMPLES = (
@@ -22,40 +21,17 @@ EXAMPLES = (
 
 def run(arguments: argparse.Namespace) -> Status:
     """Launches a fabric and opens its prompt; returns NEGATIVE if a line fails that was not typed."""
-    from emulation.capture import capture, require_capture
-    from emulation.requirements import require_emulation
-
-    chosen, out = arguments.experiment.resolve(), arguments.experiment.out
-    if chosen.captures and out is None:
-        raise UsageError("--pcap needs a directory for its files; give --out")
-    require_emulation()
-    if chosen.captures:
-        require_capture()
-    from experiments.events.outcomes import FiguresDrawn
-    from experiments.figures.run import plot_run
-    from experiments.live_fabric import live_fabric, report_ingress_drops
-    from experiments.programs.session_record import SessionRecorder
-    from experiments.results.run_directory import kept_directory
-    from experiments.session.fabric_session import FabricSession
-    from polarlab.cli.prompt.announcer import Announcer
-    from polarlab.cli.prompt.face import serve
-
     with ConsoleProgress() as progress:
-        with contextlib.ExitStack() as opened:
-            directory = opened.enter_context(kept_directory(out)) if out else None
-            fabric = opened.enter_context(live_fabric(chosen.fabric, progress))
-            if directory:
-                opened.enter_context(capture(fabric.network, chosen.captures, directory.path))
+        fabric = polarlab.Fabric(arguments.experiment, progress=progress)
+        from polarlab.cli.prompt.announcer import Announcer
+        from polarlab.cli.prompt.face import serve
+
+        announcer = Announcer(progress)
+        with fabric:
             progress.rest()  # the terminal is the prompt's
-            announcer = Announcer(progress)
-            recorder = SessionRecorder(fabric, directory, progress) if directory else None
-            session = FabricSession(fabric, announcer)
-            if recorder:
-                session = FabricSession(fabric, announcer, recorder.keep_traffic, recorder.look)
-            with recorder or contextlib.nullcontext(), session:
-                failed = serve(session, announcer, arguments.exec, recorder)
-            report_ingress_drops(fabric.network, progress)
-        if out:
-            progress.begin(DRAWING)
-            progress(FiguresDrawn(tuple(plot_run(out))))
+            fabric.progress = announcer
+            failed = serve(fabric.session, announcer, arguments.exec, fabric.recorder)
+            fabric.progress = progress
+        if fabric.results:
+            draw_figures(fabric.results, progress)
     return Status.NEGATIVE if failed else Status.DONE
