@@ -30,7 +30,7 @@ def test_verbs_of_a_fabric(folder):
         assert (failed.status, "no-such-file" in failed.errors, failed.ok) == (7, True, False)
         slow = fabric.host("s1").run("sleep 60", timeout=0.2)
         assert (slow.timed_out, slow.ok) == (True, False)
-        server = fabric.host("h5_1").start("iperf3 -s")
+        server = fabric.host("h5_1").start("iperf3 -s --forceflush")
         assert server.running
         eventually(lambda: "listening" in server.output)
         assert "listening" in server.stop().output
@@ -64,8 +64,9 @@ def test_traffic_on_a_fabric_is_a_run_and_has_failures_that_stand(folder):
         whole = fabric.traffic(load=0.2, duration=1, warmup=0.5)
         fabric.fail("link:s1-s2" if 1 in fabric.topology.neighbours(0) else "random:1")
         broken = fabric.traffic(load=0.2, duration=1, warmup=0.5, out="results/broken")
+        (folder / "faults.txt").write_text("0.5 fail link:s1-s5\n")
         with pytest.raises(polarlab.UsageError, match="faults need a whole fabric"):
-            fabric.traffic(duration=2, warmup=0, faults="mtbf:links=5s,mttr=1s")
+            fabric.traffic(duration=2, warmup=0, faults="faults.txt")
         with pytest.raises(polarlab.UsageError, match="routing is the fabric's"):
             fabric.traffic(routing="valiant")
         with pytest.raises(polarlab.UsageError, match="did you mean"):
