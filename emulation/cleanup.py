@@ -2,7 +2,8 @@
 
 Every process of a fabric carries a mark in its environment (`emulation.subprocesses`). Marked processes that
 run while nobody holds the lock are those of a crashed fabric; only they and the run directory are ever
-removed. Namespaces and interfaces have no names outside their processes and vanish with them.
+removed. Processes of containers (other namespaces of processes) belong to fabrics with a lock of their own.
+Namespaces and interfaces have no names outside their processes and vanish with them.
 """
 
 from __future__ import annotations
@@ -140,14 +141,29 @@ def _remove_fabric() -> Removed:
 
 
 def marked_processes() -> list[MarkedProcess]:
-    """Returns the processes that a fabric started, without the ancestors of this one."""
+    """Returns the processes that a fabric started, without the ancestors of this one and those of containers.
+
+    A container shows its processes to the machine outside, but not the lock of its fabrics.
+    """
     ancestors = _ancestors()
     marked = []
     for entry in os.listdir("/proc"):
-        if entry.isdecimal() and int(entry) not in ancestors and _is_marked(int(entry)):
+        if entry.isdecimal() and int(entry) not in ancestors and _is_ours(int(entry)):
             command = _read(int(entry), "cmdline").replace(b"\0", b" ").decode(errors="replace")
             marked.append(MarkedProcess(int(entry), command.strip()))
     return marked
+
+
+def _is_ours(pid: int) -> bool:
+    """Returns whether a process is marked and has our namespace of processes."""
+    return _is_marked(pid) and _process_namespace(pid) == _process_namespace(os.getpid())
+
+
+def _process_namespace(pid: int) -> str | None:
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:  # it has ended
+        return None
 
 
 def _is_marked(pid: int) -> bool:
@@ -163,7 +179,7 @@ def _kill(pid: int) -> None:
     except ProcessLookupError:
         return
     try:
-        if _is_marked(pid):
+        if _is_ours(pid):
             signal.pidfd_send_signal(handle, signal.SIGKILL)
     except ProcessLookupError:
         pass
