@@ -27,7 +27,7 @@ _ATTEMPTS = "attempts"
 hypothesis.settings.register_profile("no deadline", deadline=None)
 hypothesis.settings.load_profile("no deadline")
 
-_NO_MININET = r"No module named '(mininet|distutils)"
+_NO_MININET = r"No module named '(mininet|distutils)'"
 # The beginning of the reason of every skip that is due to the kernel.
 KERNEL_LACKS = "this kernel has"
 
@@ -53,9 +53,20 @@ def _missing() -> str:
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
     """Skips modules that import Mininet where the interpreter cannot: it needs distutils, gone since 3.12."""
     report = yield
+    return _skipped_without_mininet(report, str(collector.path))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Skips tests that import Mininet likewise."""
+    report = yield
+    return _skipped_without_mininet(report, str(item.path))
+
+
+def _skipped_without_mininet(report: Any, path: str) -> Any:
     if sys.version_info >= (3, 12) and report.failed and re.search(_NO_MININET, str(report.longrepr)):
         report.outcome = "skipped"
-        report.longrepr = (str(collector.path), 0, "Skipped: Mininet needs an older Python")
+        report.longrepr = (path, 0, "Skipped: Mininet needs an older Python")
     return report
 
 

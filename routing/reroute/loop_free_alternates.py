@@ -123,7 +123,7 @@ class _RouterSearch:
         self._groups = AlternateGroups({n: port for port, n in reversed([*enumerate(self._behind, start=1)])})
         # neighbours x routers: the distance from each neighbour, and the hops that a path through it adds to
         # the minimal one.
-        self._distances = search.distances[self._neighbours]
+        self._distances = search.distances[self._neighbours].astype(np.int16)  # has room for _UNREACHABLE
         self._extra_hops = 1 + self._distances - search.distances[self._router]
         self._max_extra_hops = 0
 

@@ -7,6 +7,7 @@ import records
 import result_folders
 from command_line import fails
 
+from controller.openflow.frameworks import choose
 from experiments.codec import plain
 from experiments.results.again import experiment_again
 from experiments.results.manifest import run_manifest
@@ -77,7 +78,7 @@ def test_the_schedule_in_the_folder_stands_for_the_file_of_faults(tmp_path):
 
 def test_a_replication_is_measured_again_by_itself():
     chosen = parse(["run", "polarfly", "--q", "2", "--repeat", "3", "--seed", "4"]).experiment.resolve()
-    fabric = FabricRecord(chosen.fabric, "user", None, "ryu", None, (), None, {})
+    fabric = FabricRecord(chosen.fabric, "user", None, choose().name, None, (), None, {})
     one = run_manifest(fabric, TrafficSettings(), 6, one_of_many=True).experiment
     assert (one["traffic"]["seed"], one["traffic"]["repeat"]) == (6, 1)
     every = run_manifest(fabric, TrafficSettings(), 4).experiment

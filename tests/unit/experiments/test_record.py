@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from controller.openflow.frameworks import choose
 from experiments.figures.plot import plot_results
 from experiments.results.link_loads import LinkLog
 from experiments.results.manifest import run_manifest
@@ -75,7 +76,7 @@ def record() -> RunRecord:
         options=options,
         datapath="user",
         occupancy=None,
-        framework="ryu",
+        framework=choose().name,
         plan=make_plan(topology, 1, "min"),
         hosts=hosts_of(topology, 1),
         rules=RuleCounts(100, 20),
