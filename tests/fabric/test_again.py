@@ -19,6 +19,7 @@ OF_THEIR_TIME = {"started", "machine"}
 PAGE = blocks(ROOT / "docs" / "experiments.md")
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_succeeds(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for line in (line for block in PAGE if block.kind == "sh" for line in command_lines(block)):
@@ -54,6 +55,7 @@ def measured_twice(tmp_path, command, *words, statuses=(0,)):
     return first, second
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_packets_and_faults_whose_file_is_gone(tmp_path):
     faults = tmp_path / "schedule.txt"
@@ -75,6 +77,7 @@ def test_packets_and_faults_whose_file_is_gone(tmp_path):
     assert (first / "faults.txt").read_text() == (second / "faults.txt").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_a_window_that_was_settled_stays_where_it_was(tmp_path):
     first, second = measured_twice(tmp_path, ["run"], *FABRIC, "--warmup", "steady", "--duration", "1")
@@ -107,6 +110,7 @@ def test_flows(tmp_path):
     assert len(offered[0]) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_programs(tmp_path):
     first, second = measured_twice(tmp_path, ["run"], *FABRIC, "--exec", "h1_1 ping -c 2 -i 0.2 h5_1")
