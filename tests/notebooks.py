@@ -33,7 +33,7 @@ def executed(path: Path, folder: Path) -> Any:
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     # nbclient's kernel of the name python3 is this interpreter, whatever kernels the machine has installed.
     client = NotebookClient(
         notebook,
@@ -41,7 +41,7 @@ def executed(path: Path, folder: Path) -> Any:
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     )
-    client.execute()
+    client.execute(env={**os.environ, "PYTHONPATH": path})
     return notebook
 
 

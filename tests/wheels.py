@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,10 @@ def environment_beside(folder: Path, wheel: Path) -> Path:
 
 
 def _pip(*words: str) -> None:
-    """Runs this environment's pip; its text is shown by the test that fails."""
+    """Runs this environment's pip; its text is shown by the test that fails.
+
+    With the project on PYTHONPATH, pip would find the package installed already, and install nothing.
+    """
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *words]
-    subprocess.run(command, check=True, timeout=TIMEOUT_S)
+    shell = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run(command, env=shell, check=True, timeout=TIMEOUT_S)
