@@ -299,7 +299,7 @@ class LastingNode(Node):  # type: ignore[misc]
         return None
 
     def _reset_terminal(self) -> None:
-        """Undoes what commands such as `stty raw` have changed, and discards keys that none has read."""
+        """Restores the terminal's settings, which `stty raw` may have changed, and discards unread keys."""
         if self._terminal:
             termios.tcsetattr(self.slave, termios.TCSANOW, self._terminal)
             termios.tcflush(self.slave, termios.TCIFLUSH)

@@ -190,7 +190,7 @@ def _collectives(comparison: Comparison) -> Figure:
 
 
 def _sweeps(comparison: Comparison) -> Figure:
-    """Draws accepted traffic and latency of all sweeps over offered, or over what else varies.
+    """Draws accepted traffic and latency of all sweeps over the offered load, or over another varied option.
 
     Each sweep has a line style.
     """

@@ -68,7 +68,7 @@ class FabricOptions:
 
 
 def routing_name(text: str) -> str:
-    """Returns the one name of a routing with parameters; raises UsageError if there is no such routing."""
+    """Returns the canonical name of a routing with its parameters; an unknown routing raises UsageError."""
     return routing(text).name
 
 

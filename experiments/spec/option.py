@@ -61,7 +61,7 @@ class Option(Parameter):
 
     @property
     def meaning(self) -> str:
-        """Its help with its unit, which stands before what follows a semicolon."""
+        """The help with the unit: `load of each link, in Mbit/s; default 1` has it before the semicolon."""
         first, semicolon, more = self.help.partition(";")
         return f"{first}, in {self.unit}{semicolon}{more}" if self.unit else self.help
 

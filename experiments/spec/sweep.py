@@ -46,7 +46,7 @@ class Point:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What points are sorted by: routing, pattern, options, load; numbers in names count as numbers."""
+        """The sort key of points: routing, pattern, options, load; numbers in names count as numbers."""
         options = ((number(*option) or 0.0, value_text(option[1])) for option in self.options)
         return (_natural(self.routing), _natural(self.pattern), *options, self.load)
 

@@ -67,7 +67,7 @@ def canonical_pattern(text: str) -> str:
     """Returns the name of a pattern or a collective as results have it, as `allreduce:ring` for `allreduce`.
 
     Raises:
-        UsageError: there is no such pattern.
+        UsageError: the pattern is unknown.
     """
     if is_collective(text):
         return ":".join(split_collective(text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,14 +20,14 @@ Item = TypeVar("Item")
 _GAP = "  "
 
 
-class Rows(tuple[Item, ...]):
-    """Dataclasses of one kind in their order; prints as a table."""
+class Table(ABC):
+    """Collection with a row for each entry; prints as a table, in notebooks too."""
 
     __slots__ = ()
 
+    @abstractmethod
     def rows(self) -> list[Row]:
-        """Returns the table, a mapping from columns to values for each."""
-        return [vars(item) for item in self]
+        """Returns the table, a mapping from columns to values for each entry."""
 
     def to_frame(self) -> pd.DataFrame:
         """Returns the table as a frame of pandas.
@@ -41,6 +42,16 @@ class Rows(tuple[Item, ...]):
 
     def _repr_html_(self) -> str:
         return html_table(self.rows())
+
+
+class Rows(Table, tuple[Item, ...]):
+    """Dataclasses of one kind in their order."""
+
+    __slots__ = ()
+
+    def rows(self) -> list[Row]:
+        """Returns the table, a mapping from columns to values for each dataclass."""
+        return [vars(item) for item in self]
 
 
 def pandas() -> Any:

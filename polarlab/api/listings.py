@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from polarlab.api.frames import frame, html_table, text_table
-
-if TYPE_CHECKING:
-    import pandas as pd
+from polarlab.api.frames import Table
 
 
 class Named(Protocol):
@@ -32,8 +29,8 @@ def row_with_parameters(entry: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, repr=False)
-class Listing(Mapping[str, Entry], Generic[Entry]):
-    """Entries by their names, in their order; prints as a table.
+class Listing(Table, Mapping[str, Entry], Generic[Entry]):
+    """Entries by their names, in their order.
 
     Attributes:
         entries: the entries.
@@ -58,17 +55,3 @@ class Listing(Mapping[str, Entry], Generic[Entry]):
     def rows(self) -> list[Mapping[str, Any]]:
         """Returns the table, a mapping from columns to values for each entry."""
         return [self.row(entry) for entry in self.entries]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Returns the table as a frame of pandas.
-
-        Raises:
-            MachineError: pandas is not installed.
-        """
-        return frame(self.rows())
-
-    def __repr__(self) -> str:
-        return text_table(self.rows())
-
-    def _repr_html_(self) -> str:
-        return html_table(self.rows())

@@ -11,7 +11,7 @@ from emulation.cleanup import clean as clean_fabric
 from experiments.doctor.capacity import largest_fabric_routers, link_rate_bps
 from experiments.doctor.features import Feature, examine_features
 from experiments.doctor.findings import Finding, examine
-from polarlab.api.frames import html_table, text_table
+from polarlab.api.frames import Row, Table
 from polarlab.error_log import remove_old_logs
 
 _FABRICS = ((3, 2), (5, 3), (7, 1), (11, 1))  # order of the field, and hosts of each router
@@ -37,9 +37,9 @@ class CarriedFabric:
     link_rate_bps: float | None
 
 
-@dataclass(frozen=True)
-class Examination:
-    """Capabilities of this machine; prints as a table.
+@dataclass(frozen=True, repr=False)
+class Examination(Table):
+    """Capabilities of this machine.
 
     Attributes:
         findings: programs, packages, kernel features and resources, with remedies for missing ones.
@@ -58,7 +58,7 @@ class Examination:
         """The findings whose absence keeps fabrics from being launched."""
         return tuple(finding for finding in self.findings if finding.missing)
 
-    def rows(self) -> list[dict[str, str]]:
+    def rows(self) -> list[Row]:
         """Returns the table of findings."""
         return [
             {
@@ -68,12 +68,6 @@ class Examination:
             }
             for one in self.findings
         ]
-
-    def __repr__(self) -> str:
-        return text_table(self.rows())
-
-    def _repr_html_(self) -> str:
-        return html_table(self.rows())
 
 
 def doctor() -> Examination:

@@ -18,7 +18,7 @@ from experiments.results.parts.flows import class_rows
 from experiments.results.run_directory import SUMMARY
 from experiments.results.text import parameters
 from polarlab.api.figures import Figures
-from polarlab.api.frames import Row, flat, frame, html_table, pandas, read_frame, text_table
+from polarlab.api.frames import Row, Table, flat, frame, pandas, read_frame
 from topology.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ def report(results: Results | _Folder, path: _Folder | None = None) -> Path:
     return write_report(_folder(results), None if path is None else Path(path))
 
 
-class Comparison(_Comparison):
+class Comparison(Table, _Comparison):
     """Results of one kind side by side: settings in which they differ, and their results.
 
     Every mapping has, under each name, one value for each of `runs`; of sweeps, `points` has the results.
@@ -300,14 +300,6 @@ class Comparison(_Comparison):
             ]
         entries = {**self.differing, **self.results}
         return [{"value": name, **dict(zip(self.runs, entries[name], strict=True))} for name in entries]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Returns the table as a frame of pandas, a column for each of the results.
-
-        Raises:
-            MachineError: pandas is not installed.
-        """
-        return frame(self.rows())
 
     def plot(self) -> Figures:
         """Returns the figure of all results, drawn in memory; a notebook shows it.
@@ -332,12 +324,6 @@ class Comparison(_Comparison):
         from experiments.figures.comparison import draw_comparison
 
         draw_comparison(self, Path(path))
-
-    def __repr__(self) -> str:
-        return text_table(self.rows())
-
-    def _repr_html_(self) -> str:
-        return html_table(self.rows())
 
 
 def compare(*results: Results | _Folder) -> Comparison:
