@@ -20,6 +20,9 @@ class Terminal:
     def __init__(self, argv: Sequence[str]) -> None:
         self.pid, self._descriptor = pty.fork()
         if self.pid == 0:
+            # Tests in the background of a shell ignore these, and a program inherits that.
+            for number in (signal.SIGINT, signal.SIGQUIT):
+                signal.signal(number, signal.SIG_DFL)
             os.execv(argv[0], list(argv))
         self._shown = ""
         self._status: int | None = None
