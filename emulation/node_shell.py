@@ -15,6 +15,7 @@ import itertools
 import os
 import re
 import select
+import shlex
 import termios
 import time
 from collections.abc import Sequence
@@ -190,13 +191,15 @@ class LastingNode(Node):  # type: ignore[misc]
     def ask_status(self) -> None:
         """Asks the shell for the exit status of its last command; `read_status` has the answer.
 
-        It comes by the name of the terminal, even if the command has closed standard output and errors.
+        It comes by the name of the terminal, even if the command has closed standard output and errors, and
+        by `eval`, without which no further command can be run.
         """
         self._question, self._answer, self._asked_s = next(_questions), "", time.monotonic()
         self._reset_terminal()
         self._note_line()
         values = f'{self._question} "$?" "${{!-}}"'
-        self.write(f"\\builtin printf '\\n@%s %s %s\\n' {values} >|{os.ttyname(self.slave)}\n")
+        question = f"\\builtin printf '\\n@%s %s %s\\n' {values} >|{os.ttyname(self.slave)}"
+        self.write(f"\\builtin eval {shlex.quote(question)}\n")
 
     def read_status(self, *, ready: bool) -> int | None:
         """Returns the exit status that was asked for; None while it is not known.

@@ -19,6 +19,7 @@ from mininet.node import Host, Switch
 
 from emulation.node_shell import LastingNode
 from emulation.open_vswitch import SwitchSettings, VSwitch, start_all
+from emulation.subprocesses import answer
 from topology.links import LinkSpec
 
 _QUERY_TIMEOUT_S = 10  # of a command that asks a switch; one that hangs does not answer
@@ -156,12 +157,10 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
             return f"{self.name} is not running\n"
         command, *rest = arguments
         limit = f"--timeout={_QUERY_TIMEOUT_S}"
-        return str(self.cmd("ovs-ofctl", limit, "-OOpenFlow13", command, self.vswitch.management, *rest))
+        return answer(["ovs-ofctl", limit, "-OOpenFlow13", command, self.vswitch.management, *rest])
 
     def connected(self) -> bool:
         """Returns whether the switch is connected to its controller."""
-        return bool(re.search(r"is_connected *: *true", self.cmd(self._controller_query())))
-
-    def _controller_query(self) -> str:
         socket = self.context.run_dir / f"{self.name}.sock"
-        return f"ovs-vsctl --timeout={_QUERY_TIMEOUT_S} --db=unix:{socket} list controller"
+        words = ["ovs-vsctl", f"--timeout={_QUERY_TIMEOUT_S}", f"--db=unix:{socket}", "list", "controller"]
+        return bool(re.search(r"is_connected *: *true", answer(words)))

@@ -88,6 +88,20 @@ def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float 
     return output
 
 
+def answer(argv: Sequence[str]) -> str:
+    """Runs a program to its end, and returns all that it printed, errors included, whatever its status.
+
+    Raises:
+        MachineError: the program is not installed.
+    """
+    process = start(argv)
+    try:
+        return "".join(process.communicate())
+    finally:  # Ctrl-C
+        process.kill()
+        process.wait()
+
+
 def add_administration_folders() -> None:
     """Adds the folders of ovs-vswitchd, ip and tc to PATH; Debian's plain `su` leaves the user's without."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)

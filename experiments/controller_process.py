@@ -32,6 +32,7 @@ from controller.reports import (
     Warned,
     parse_report,
 )
+from emulation.prompt.process_state import is_ending
 from emulation.subprocesses import marked_environment
 from routing.registry import routing as routing_named
 from topology.base import Params
@@ -114,6 +115,7 @@ class ControllerProcess:
         self.warnings: list[str] = []
         self.replans: list[Replanned] = []
         self.ports_set_s: list[float] = []  # on the clock of time.monotonic
+        self.ports_down: set[tuple[str, int]] = set()  # switch and port, as the controller set them
         self.stopped = True
         self.start()
 
@@ -197,8 +199,8 @@ class ControllerProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process runs."""
-        return self._process.poll() is None
+        """Whether the process runs; one that was killed does not, however long its end takes."""
+        return self._process.poll() is None and not is_ending(self._process.pid)
 
     @property
     def pid(self) -> int:
@@ -334,8 +336,10 @@ class ControllerProcess:
             case Replanned(failed):
                 self.replans.append(report)
                 self.planned_failure = failed
-            case PortSet():
+            case PortSet(switch, port, direction):
                 self.ports_set_s.append(report.monotonic_s)
+                self.ports_down -= {(switch, port)}
+                self.ports_down |= {(switch, port)} if direction == "down" else set()
             case Warned(text):
                 self.warnings.append(text)
             case Refused(text):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ _NO_LEAST, _NO_MOST = -math.inf, math.inf
 # Names of types in messages.
 _TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _FILE = "the name of a file"
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,9 +167,11 @@ def hint(word: str, known: Iterable[str]) -> str:
         known: the names that there are.
 
     Returns:
-        A text like `; did you mean 'tornado'?`, or an empty one where none is near.
+        A text like `; did you mean 'tornado'?`, or an empty one where none is near. A name that differs in
+        its numbers alone, as h9_1 from h99_1, is another thing rather than the same one mistyped.
     """
-    near = difflib.get_close_matches(word, list(known), 1)
+    others = [name for name in known if _DIGITS.sub("0", name) != _DIGITS.sub("0", word)]
+    near = difflib.get_close_matches(word, others, 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

@@ -22,6 +22,7 @@ from emulation.node_shell import LastingNode, ShellEnded
 from emulation.nodes import FabricHost
 from topology.errors import PolarLabError, UsageError
 from topology.exit_status import Status, Terminated
+from topology.parameters import hint
 
 _LOOK_EVERY_MS = 200
 _LOOK_SOON_MS = 5  # from the prompt until the shell waits for a line
@@ -29,6 +30,7 @@ _SETTLE_MS = 2000  # for an interrupted command to end
 _MOST_BYTES = 4000  # of a line: what a terminal passes on at once
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _COMMENT = re.compile(r"(^|\s)#.*")
+_NODE = re.compile(r"h\d+_\d+|s\d+")
 _TOLERATED = re.compile(r"\|\|\s*true\s*$")
 
 
@@ -167,7 +169,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         """
         name, _, command = line.strip().partition(" ")
         if name not in self.mn:
-            raise UsageError(f"unknown command: {name}; `help` lists the commands, `nodes` the nodes")
+            raise UsageError(self._unknown(name))
         if not command.strip():
             raise UsageError(f"a command for {name} must follow its name, as `{name} ip address`")
         node: LastingNode = self.mn[name]
@@ -177,7 +179,8 @@ class NodeCLI(CLI):  # type: ignore[misc]
         output(node.pending_output())
         # The shell gets the command in quotes: one that is not complete is its error, and waits for nothing.
         quoted = shlex.quote(self._with_addresses(command))
-        node.sendCmd(f"eval {quoted}" + ("" if self.terminal else " </dev/null"))
+        # `\\builtin` passes by a function and an alias of this name.
+        node.sendCmd(f"\\builtin eval {quoted}" + ("" if self.terminal else " </dev/null"))
         self.waitForNode(node)
         node.ask_status()
         status = self._pump(node, lambda ready: node.read_status(ready=ready), None)
@@ -236,6 +239,17 @@ class NodeCLI(CLI):  # type: ignore[misc]
                         else:
                             node.sendInt()
                         interrupted = True
+
+    def _unknown(self, name: str) -> str:
+        """Returns the error of a line whose first word is neither a command nor a node."""
+        nodes = [*map(str, self.mn.hosts), *map(str, self.mn.switches)]
+        if _NODE.fullmatch(name) and nodes:
+            kinds = [kind for kind in (self.mn.hosts, self.mn.switches) if kind]
+            ranges = ", ".join(f"{kind[0]} to {kind[-1]}" for kind in kinds)
+            return f"nodes are {ranges}, got {name!r}"
+        commands = [name[3:] for name in self.get_names() if name.startswith("do_")]
+        nearest = hint(name, [*commands, *nodes])
+        return f"unknown command: {name}{nearest}; `help` lists the commands, `nodes` the nodes"
 
     def _settle(self) -> None:
         """Interrupts the commands that nodes still run; a shell that does not answer is started again."""

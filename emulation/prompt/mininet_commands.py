@@ -6,14 +6,17 @@ import inspect
 import re
 import stat
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import mininet.cli
 from mininet.log import output
 
+from emulation.node_shell import LastingNode
 from emulation.prompt.command_line import NodeCLI
 from emulation.prompt.throughput import measure_throughput
+from emulation.subprocesses import answer, in_namespaces_of
 from topology.errors import UsageError
 
 _WAIT_S = 30  # for switches to connect
@@ -88,22 +91,29 @@ class FabricCLI(NodeCLI):
     def do_pingall(self, line: str) -> None:
         """Pings between all hosts: pingall [SECONDS], with the longest wait for each answer (default 1)."""
         seconds = _ping_seconds("pingall", line)
-        self.mn.pingAll(seconds)
+        self._ping(self.mn.ping, self.mn.hosts, seconds)
 
     def do_pingallfull(self, line: str) -> None:
         """Pings between all hosts and prints all times: pingallfull [SECONDS], as pingall."""
         seconds = _ping_seconds("pingallfull", line)
-        self.mn.pingFull(timeout=seconds)
+        self._ping(self.mn.pingFull, self.mn.hosts, seconds)
 
     def do_pingpair(self, line: str) -> None:
         """Pings between the first two hosts: pingpair [SECONDS], as pingall."""
         seconds = _ping_seconds("pingpair", line)
-        self.mn.ping(self.mn.hosts[:2], seconds)
+        self._ping(self.mn.ping, self.mn.hosts[:2], seconds)
 
     def do_pingpairfull(self, line: str) -> None:
         """Pings between the first two hosts and prints all times: pingpairfull [SECONDS], as pingall."""
         seconds = _ping_seconds("pingpairfull", line)
-        self.mn.pingFull(self.mn.hosts[:2], seconds)
+        self._ping(self.mn.pingFull, self.mn.hosts[:2], seconds)
+
+    def _ping(self, pings: Callable[..., Any], hosts: Sequence[LastingNode], seconds: str) -> None:
+        """Runs one of Mininet's functions that ping between hosts, outside of the hosts' shells."""
+        if len(hosts) == len(self.mn.hosts):
+            output("*** Ping: testing ping reachability\n")
+        if hosts:
+            pings([_Pinger(host) for host in hosts], seconds)
 
     def do_x(self, line: str) -> None:
         """Runs a graphical program of a node on this display: x NODE [COMMAND]."""
@@ -135,6 +145,25 @@ class FabricCLI(NodeCLI):
         result = measure_throughput(source, destination, float((seconds or [_IPERF_S])[0]), udp_rate)
         more = f"{result.retransmits} segments sent again" if udp_rate is None else f"{result.lost:.2%} lost"
         output(f"{names[0]} to {names[1]}: {result.received_bps / 1e6:.3f} Mbit/s received, {more}\n")
+
+
+class _Pinger:
+    """A host as Mininet's pings know it, whose programs do not need its shell: lines may close its output."""
+
+    def __init__(self, host: LastingNode) -> None:
+        self._host, self.name, self.intfs = host, host.name, host.intfs
+
+    def IP(self) -> str:  # Mininet's
+        """Returns the address of the host."""
+        return str(self._host.IP())
+
+    def cmd(self, command: str) -> str:
+        """Runs a command in the namespaces of the host, and returns what it prints."""
+        self._host.check_shell()  # whose process keeps the namespaces
+        return answer(in_namespaces_of(self._host.pid, command.split()))
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def _ping_seconds(command: str, line: str) -> str:

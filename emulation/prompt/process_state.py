@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
 from typing import NamedTuple
 
+_FLAGS, _EXITING = 6, 0x4  # place of the kernel's flags of a process in `stat`, behind its name; PF_EXITING
+_ENDED = ("Z", "X")
 _TERMINAL, _FIRST_DESCRIPTORS = "0x0", "0x1"  # read() of descriptor 0; select() among descriptors below 1
 
 
@@ -45,6 +48,15 @@ def switch_count(pid: int) -> int:
 def is_stopped(pid: int) -> bool:
     """Returns whether a process is stopped by a signal."""
     return _content(pid, "stat").rpartition(")")[2].split()[:1] == ["T"]
+
+
+def is_ending(pid: int) -> bool:
+    """Returns whether a process has ended, or has been killed and only its end is still to come."""
+    fields = _content(pid, "stat").rpartition(")")[2].split()
+    if len(fields) <= _FLAGS or fields[0] in _ENDED or int(fields[_FLAGS]) & _EXITING:
+        return True
+    pending = re.findall(r"^(?:SigPnd|ShdPnd):\s*(\w+)", _content(pid, "status"), re.MULTILINE)
+    return any(int(signals, 16) >> (signal.SIGKILL - 1) & 1 for signals in pending)
 
 
 def children(pid: int) -> frozenset[int]:

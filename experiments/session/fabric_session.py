@@ -15,6 +15,7 @@ from experiments.events.session import ProcessEnded, TrafficStopped
 from experiments.live_fabric import LiveFabric
 from experiments.results.parts.programs import TrafficOutcome
 from experiments.session.background import BackgroundTraffic, TrafficStatus
+from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
 from experiments.session.watch import Watch
@@ -25,6 +26,7 @@ from topology.errors import PolarLabError, UsageError
 from topology.faults import CONTROLLER, Element, ElementKind, parse_elements
 
 MOST_LOADS_S = 3_600
+_REPORTED_S = 0.2  # within which the controller's reports arrive
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,14 @@ class FabricSession:
         controller = () if self.fabric.controller.running else (CONTROLLER,)
         return (*standing, *ended, *controller)
 
+    def interfaces_down(self) -> tuple[str, ...]:
+        """Returns the interfaces that a command of a user has set down, as `ip link set h1_1-eth0 down`."""
+        down = self._interfaces_down()
+        if down:  # by the controller, whose report may be on its way
+            time.sleep(_REPORTED_S)
+            down &= self._interfaces_down()
+        return tuple(sorted(down))
+
     # ---- the controller ----
 
     def kill_controller(self) -> None:
@@ -295,6 +305,10 @@ class FabricSession:
     def watch_program(self, node: str, command: str, pid: int) -> None:
         """Has the end of a program told that a node runs in the background."""
         self._watch.add_program(node, command, pid)
+
+    def _interfaces_down(self) -> frozenset[str]:
+        self.controller_status()
+        return interfaces_down(self.fabric, self.standing_failures())
 
     def _tell_end(self, event: Event) -> None:
         if isinstance(event, ProcessEnded):

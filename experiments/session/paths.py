@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
-import socket
-import struct
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from experiments.live_fabric import LiveFabric
+from experiments.session.interfaces import RUNNING, UP, interface_flags
 from experiments.theory.explain import ListedPath, check_has_hosts, path_lines, paths_between
 from routing.replan.replan import surviving_plan
 from topology.addressing import INITIAL_TTL, Host, switch_router
@@ -30,7 +28,6 @@ from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
 from traffic.wire.probe_frame import build_probe
 
 _PROBES = 16
-_GET_FLAGS, _UP, _RUNNING = 0x8913, 0x1, 0x40  # SIOCGIFFLAGS, IFF_UP, IFF_RUNNING
 _PAUSE_S, _PATIENCE_S = 0.002, 0.5
 _FIRST_RUN = 2000  # the ids of other probes of a fabric are smaller
 _runs = itertools.count(_FIRST_RUN)
@@ -142,14 +139,12 @@ def _check_up(pid: int, interface: str, host: str) -> None:
     with sockets.namespaces():
         sockets.enter(pid)
         try:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-                answer = fcntl.ioctl(asking, _GET_FLAGS, struct.pack("256s", interface.encode()))
+            flags = interface_flags(interface)
         except OSError:
             raise UsageError(f"{host} has no interface {interface}, so no probe can be sent") from None
-    flags = struct.unpack_from("H", answer, 16)[0]
-    if not flags & _UP:
+    if not flags & UP:
         raise UsageError(f"{interface} is down; `{host} ip link set {interface} up` sets it up")
-    if not flags & _RUNNING:
+    if not flags & RUNNING:
         raise UsageError(f"{interface} is down: its link has failed; `restore all` restores it")
 
 
@@ -172,7 +167,10 @@ def _host(fabric: LiveFabric, name: str) -> Host:
             return host
     topology = fabric.options.topology
     if not name.startswith("s"):
-        raise ParameterError(f"place must be a switch (s1 to s{topology.routers}) or a host, got {name!r}")
+        hosts = f"{fabric.hosts[0].name} to {fabric.hosts[-1].name}"
+        raise ParameterError(
+            f"place must be a switch (s1 to s{topology.routers}) or a host ({hosts}), got {name!r}"
+        )
     router = switch_router(name, topology.routers)
     check_has_hosts(topology, router)
     return next(host for host in fabric.hosts if host.router == router)

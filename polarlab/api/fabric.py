@@ -190,8 +190,9 @@ class Fabric(SessionVerbs):
         """
         network = self.session.fabric.network
         if name not in (*self.hosts, *self.switches):
-            names = f"{self.hosts[0]} to {self.hosts[-1]}"
-            raise ParameterError(f"host must be one of {names}, got {name!r}{hint(name, self.hosts)}")
+            names = f"{self.hosts[0]} to {self.hosts[-1]} or a switch, s1 to {self.switches[-1]}"
+            nearest = hint(name, (*self.hosts, *self.switches))
+            raise ParameterError(f"host must be one of {names}, got {name!r}{nearest}")
         address = next((format_ip(host.ip) for host in self.session.fabric.hosts if host.name == name), "")
         return Host(name, address, network[name].pid, network.run_dir, self._supervisor)
 

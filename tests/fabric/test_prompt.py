@@ -103,6 +103,21 @@ def test_a_line_that_cannot_be_done_has_failed(prompt, line):
     assert printed == ""
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("h99_1 true", "nodes are h1_1 to h7_1, s1 to s7, got 'h99_1'"),
+        ("s8 true", "nodes are h1_1 to h7_1, s1 to s7, got 's8'"),
+        ("H1_1 true", "unknown command: H1_1; did you mean 'h1_1'?"),
+        ("pingal", "unknown command: pingal; did you mean 'pingall'?"),
+        ("path h1_1 h99_1", "place must be a switch (s1 to s7) or a host (h1_1 to h7_1), got 'h99_1'"),
+    ],
+)
+def test_a_mistyped_name_is_told_with_those_that_there_are(prompt, line, told):
+    failed, _ = prompt.run(line)
+    assert failed.reason.startswith(told)
+
+
 def test_lines_after_exit_are_not_run(prompt):
     printed = prompt.printed("h1_1 echo before", "exit", "h1_1 echo later")
     assert "before" in printed
@@ -252,11 +267,56 @@ def test_a_controller_that_ends_by_itself_is_told_and_can_be_started(faulty):
     eventually_missing(faulty.fabric)
 
 
+def test_a_controller_that_was_just_killed_does_not_run(faulty):
+    os.kill(faulty.fabric.controller.pid, signal.SIGKILL)
+    assert "has ended by itself" in faulty.printed("controller status")
+    faulty.printed("controller start")
+    os.kill(faulty.fabric.controller.pid, signal.SIGKILL)
+    printed = faulty.printed("controller start")
+    assert float(re.search(r"in charge after ([\d.]+) s", printed)[1]) > 0
+    eventually_missing(faulty.fabric)
+
+
 def test_pings_of_all_hosts_wait_for_each_answer_as_long_as_they_are_told(prompt):
     printed = prompt.printed("fail link:s7-h7_1", "pingall 0.2", "restore all")
     assert "0.2 s at most" in printed
     assert "X X X X X X" in printed
     assert "(30/42 received)" in printed
+
+
+@pytest.mark.parametrize("line", ["exec >/dev/null", "ping() { :; }", "exec >&- 2>&-"])
+def test_pings_do_not_depend_on_the_shells_of_hosts(prompt, line):
+    prompt.run(f"h1_1 {line}")
+    try:
+        assert "(42/42 received)" in prompt.printed("pingall")
+        assert "2/2" in prompt.printed("pingpair")
+    finally:
+        prompt.fabric.network["h1_1"].end_shell()
+        prompt.eventually_told(ShellRenewed("h1_1"))
+
+
+def test_rules_of_a_switch_do_not_depend_on_its_shell(prompt):
+    prompt.run("s1 exec >/dev/null")
+    try:
+        assert "actions=" in prompt.printed("dpctl dump-flows").partition("s2")[0]
+        prompt.printed("wait")
+    finally:
+        prompt.fabric.network["s1"].end_shell()
+        prompt.eventually_told(ShellRenewed("s1"))
+
+
+def test_interfaces_that_a_command_has_set_down_are_listed(faulty):
+    faulty.printed("h1_1 ip link set h1_1-eth0 down", "s3 ip link set s3-eth1 down")
+    listed = [
+        f"{interface} is down; `{interface.partition('-')[0]} ip link set {interface} up` sets it up"
+        for interface in ("h1_1-eth0", "s3-eth1")
+    ]
+    assert faulty.printed("fail").splitlines() == listed
+    faulty.printed("h1_1 ip link set h1_1-eth0 up", "s3 ip link set s3-eth1 up")
+    assert faulty.printed("fail") == "nothing has failed\n"
+    element = f"link:s1-s{faulty.fabric.options.topology.neighbours(0)[0] + 1}"
+    faulty.printed(f"fail {element}", "fail switch:s4")
+    assert faulty.printed("fail") == f"failed: switch:s4, {element}\n"
 
 
 def test_drops_of_hosts_that_lie_are_told(prompt):

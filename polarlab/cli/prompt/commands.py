@@ -112,11 +112,15 @@ class SessionPrompt(FabricCLI):
         Elements are named as in fault schedules: link:s3-s8 (a cable is pulled), switch:s4 (a switch loses
         power), hang:s4 (its program dies, its links stay up), random:2 (two links), controller; the link of
         a host is link:s3-h3_1.
-        `fail` alone lists what has failed.
+        `fail` alone lists what has failed, and interfaces that a command of a node has set down.
         """
         if not line.strip():
-            standing = self._session.standing_failures()
-            print(text.element_line("failed", standing, "nothing has failed"))
+            standing, down = self._session.standing_failures(), self._session.interfaces_down()
+            if standing or not down:
+                print(text.element_line("failed", standing, "nothing has failed"))
+            for interface in down:
+                node = interface.partition("-")[0]
+                print(f"{interface} is down; `{node} ip link set {interface} up` sets it up")
         else:
             before = self._session.standing_failures()
             self._tell_changes("failed", self._session.fail(_joined(line)), before)

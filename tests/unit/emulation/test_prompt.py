@@ -147,6 +147,20 @@ def test_a_shell_that_does_not_answer_is_told_in_a_line_and_started_again(tmp_pa
     assert "later\n" in output
 
 
+@pytest.mark.parametrize(
+    ("line", "renewed"),
+    [
+        *(("eval() { :; }", False), ("alias eval=true", False), ("enable -n eval", True)),
+        ("builtin() { :; }", True),
+    ],
+)
+def test_lines_work_after_one_that_changes_the_shells_own_commands(tmp_path, line, renewed):
+    output = answers(tmp_path, f"h1 {line}\nh1 echo la''ter\nh1 false\n")
+    assert ("the shell of h1 does not answer and was started again" in output) == renewed
+    assert "later\n" in output
+    assert "failed FailedLine(line='h1 false', status=1," in output
+
+
 def test_a_shell_whose_errors_are_closed_goes_on_and_keeps_its_state(tmp_path):
     lines = (
         "h1 word=kept",

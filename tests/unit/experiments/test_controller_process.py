@@ -1,6 +1,7 @@
 """The parent's view of a controller process, with a script in the controller's place."""
 
 import os
+import signal
 import time
 from types import SimpleNamespace
 
@@ -161,3 +162,19 @@ def test_an_end_without_a_report_is_told_with_its_status(controller):
     process = controller(PLANNED, status=7)
     with pytest.raises(ControllerError, match="status 7"):
         process.wait_until_listening()
+
+
+def test_a_controller_that_was_just_killed_does_not_run(controller):
+    for _ in range(10):
+        process = controller()
+        assert process.running
+        os.kill(process.pid, signal.SIGKILL)
+        assert not process.running
+        process.stop()
+
+
+def test_ports_that_the_controller_set_down_are_known(controller):
+    process = controller(PortSet("s1", 2, "down"), PortSet("s2", 1, "down"), PortSet("s1", 2, "up"), status=0)
+    with pytest.raises(ControllerError):
+        process.wait_until_listening()
+    assert process.ports_down == {("s2", 1)}

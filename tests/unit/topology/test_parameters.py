@@ -113,3 +113,15 @@ def test_a_rule_says_what_bounds_cannot():
             width.check(value)
     with pytest.raises(ParameterError, match="1 to 9, got 11"):
         width.check(11)
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [
+        *(("h99_1", None), ("s99", None), ("h0_1", None), ("H1_1", "h1_1"), ("h1-1", "h1_1")),
+        *(("nodse", "nodes"), ("x", None), ("link:s1-s9", None)),
+    ],
+)
+def test_a_name_of_another_number_is_not_proposed(word, near):
+    known = ("h1_1", "h9_1", "s1", "s9", "s10", "nodes", "link:s1-s7")
+    assert hint(word, known) == (f"; did you mean {near!r}?" if near else "")

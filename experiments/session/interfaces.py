@@ -1,0 +1,79 @@
+"""Interfaces of a fabric that are down by no failure: those that a user has set down by a command."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import socket
+import struct
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+
+from experiments.live_fabric import LiveFabric
+from topology.addressing import Host, interface_name, switch_name
+from topology.errors import MachineError
+from topology.faults import Element, ElementKind
+from traffic.engine import sockets
+
+_GET_FLAGS, UP, RUNNING = 0x8913, 0x1, 0x40  # SIOCGIFFLAGS, IFF_UP, IFF_RUNNING
+
+
+def interface_flags(name: str) -> int:
+    """Returns the flags of an interface of the present network namespace.
+
+    Raises:
+        OSError: there is no such interface.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        answer = fcntl.ioctl(asking, _GET_FLAGS, struct.pack("256s", name.encode()))
+    return int(struct.unpack_from("H", answer, 16)[0])
+
+
+def interfaces_down(fabric: LiveFabric, standing: Collection[Element]) -> frozenset[str]:
+    """Returns the interfaces that are down by neither a failure nor the controller.
+
+    Args:
+        fabric: the fabric.
+        standing: the elements that have failed; the ends of their links do not count.
+    """
+    places: dict[str, list[str]] = defaultdict(list)
+    for node, interface in _interfaces(fabric, standing):
+        places[node].append(interface)
+    down = []
+    with sockets.namespaces():
+        for node, names in places.items():
+            with contextlib.suppress(MachineError):  # its shell has just ended
+                sockets.enter(fabric.network[node].pid)
+                down += [name for name in names if _is_down(name)]
+    return frozenset(down)
+
+
+def _interfaces(fabric: LiveFabric, standing: Collection[Element]) -> Iterator[tuple[str, str]]:
+    """Yields node and name of each interface that nothing but a user may have set down."""
+    topology, by_controller = fabric.options.topology, fabric.controller.ports_down
+    ends = [
+        end
+        for link in topology.link_list
+        if not any(element.covers(link) for element in standing)
+        for end in link.ends
+    ]
+    hosts = [host for host in fabric.hosts if not _cut_off(host, standing)]
+    ends += [(host.router, topology.host_port(host.router, host.index)) for host in hosts]
+    for router, port in ends:
+        if (switch_name(router), port) not in by_controller:
+            yield switch_name(router), interface_name(router, port)
+    for host in hosts:
+        yield host.name, f"{host.name}-eth0"
+
+
+def _cut_off(host: Host, standing: Collection[Element]) -> bool:
+    """Returns whether the link of a host has failed, or its switch has no power."""
+    without_power = {element.routers for element in standing if element.kind is ElementKind.SWITCH}
+    return (host.router,) in without_power or any(element.host == host for element in standing)
+
+
+def _is_down(name: str) -> bool:
+    """Returns whether an interface of the present namespace exists and is down."""
+    with contextlib.suppress(OSError):
+        return not interface_flags(name) & UP
+    return False
