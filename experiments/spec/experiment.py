@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,9 @@ from experiments.spec.options import (
     option_of,
     options_of,
 )
+from experiments.spec.source import Source
 from experiments.spec.variations.texts import varied_options
-from topology.errors import UsageError
+from topology.errors import ParameterError, UsageError
 from topology.parameters import Value, hint
 from topology.registry import FAMILIES
 
@@ -46,6 +48,7 @@ class Experiment:
         kind: `run`, `sweep` or `failover`; the name of another command that has a topology.
         values: option -> its value, for the options that were given. Python's names (`link_rate`, `from_`)
             stand for the options'. Options that are None count as not given.
+        source: its file, which errors name; None where it has none.
 
     Raises:
         UsageError: the kind does not have an option, a value is outside its domain, or options contradict
@@ -54,8 +57,14 @@ class Experiment:
 
     kind: str
     values: Mapping[str, Any]
+    source: Source | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        with self._located(self.values):
+            self._check()
+
+    def _check(self) -> None:
+        """Checks the values, and has them as results name them."""
         given = {name.rstrip("_").replace("_", "-"): value for name, value in self.values.items()}
         given = {name: value for name, value in given.items() if value is not None}
         if self.kind == FAILOVER and given.get(TOPOLOGY, "polarfly") == "polarfly":
@@ -105,6 +114,7 @@ class Experiment:
             UsageError: as of the constructor.
         """
         kind = kind or self.kind
+        source = self.source
         new = {name.rstrip("_").replace("_", "-"): v for name, v in values.items() if v is not None}
         family = str(new.get(TOPOLOGY, self.values[TOPOLOGY]))
         known = {option.name: option for option in options_of(kind)}
@@ -122,7 +132,15 @@ class Experiment:
         for name in set(merged) - set(new):
             if known[name].kinds and traffic not in known[name].kinds:
                 del merged[name]
-        return Experiment(kind, merged)
+        return Experiment(kind, merged, source.without(new) if source else None)
+
+    @contextlib.contextmanager
+    def _located(self, given: Collection[str]) -> Iterator[None]:
+        """Has errors of the block name the file, its key and line, if the experiment is that of a file."""
+        try:
+            yield
+        except UsageError as error:
+            raise (self.source.located(error, given) if self.source else error) from None
 
     @property
     def _varied(self) -> Mapping[str, str]:
@@ -148,7 +166,13 @@ class Experiment:
         """
         from topology.registry import make_topology
 
-        return make_topology(self.family, self.params)
+        with self._located(self.values):
+            for option in family_options(self.family) if self.source else ():
+                if option.required and option.name not in self.values:
+                    raise ParameterError(
+                        f"[{TOPOLOGY}] must have {option.setting}, {option.domain}, got none"
+                    )
+            return make_topology(self.family, self.params)
 
     @property
     def traffic_kind(self) -> str:
@@ -188,7 +212,7 @@ class Experiment:
                 default = option.derived(self, values) if option.derived else option.default_for(self.kind)
                 if default is not None:
                     values[option.name] = default
-        return Experiment(self.kind, values)
+        return Experiment(self.kind, values, self.source)
 
     def resolve(self) -> Specification:
         """Returns the typed specifications of the experiment.
@@ -199,7 +223,8 @@ class Experiment:
         """
         from experiments.spec.resolve import specification
 
-        return specification(self)
+        with self._located(self.values):
+            return specification(self)
 
     def _foreign(self, option: Option) -> str:
         now = TRAFFIC_KINDS[self.traffic_kind]

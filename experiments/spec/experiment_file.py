@@ -10,12 +10,14 @@ from typing import Any
 
 from experiments.spec.experiment import Experiment
 from experiments.spec.option import Given, Option
-from experiments.spec.options import KINDS, TOPOLOGY, options_of
+from experiments.spec.options import KINDS, TOPOLOGY, option_of, options_of
+from experiments.spec.source import Source, key_lines
 from topology.errors import ParameterError, UsageError
 from topology.parameters import hint
-from topology.registry import family
+from topology.registry import FAMILIES, family
 
 VERSION = 1
+Lines = Mapping[tuple[str, str], int]
 _NAME = "name"  # of the topology in its table
 
 
@@ -29,7 +31,8 @@ def read_experiment(path: Path) -> Experiment:
         UsageError: the file cannot be read, is not TOML, or does not describe an experiment.
     """
     try:
-        content = tomllib.loads(path.read_bytes().decode())
+        text = path.read_bytes().decode("utf-8-sig")  # some editors write a mark of the order of bytes
+        content = tomllib.loads(text)
     except OSError as error:
         raise ParameterError(
             f"{path} cannot be read ({error.strerror}); it must be an experiment's file"
@@ -38,31 +41,59 @@ def read_experiment(path: Path) -> Experiment:
         raise ParameterError(f"{path} must be a text in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"{path} must be TOML: {error}") from None
-    return experiment_of(content, str(path), path.parent)
+    return experiment_of(content, str(path), path.parent, key_lines(text))
 
 
-def experiment_of(content: Mapping[str, Any], source: str, folder: Path) -> Experiment:
+def experiment_of(
+    content: Mapping[str, Any], source: str, folder: Path, lines: Lines | None = None
+) -> Experiment:
     """Returns the experiment of a file's content, as `experiment_content` gives it.
 
     Args:
         content: version, kind, and table -> key -> value.
         source: name of the file, for messages.
         folder: folder to which names of input files are relative.
+        lines: (table, key) -> number of its line, (table, "") of the table; None of a content without lines.
 
     Raises:
         UsageError: the content does not describe an experiment.
     """
     try:
         kind = _checked_kind(content)
+        name = _family_name(kind, content)
         values: dict[str, Any] = {}
         for table, entries in content.items():
             if table not in ("version", "kind"):
-                values |= _table_values(kind, table, entries, content)
-        paths = {option.name: option for option in _declared(kind, str(values.get(TOPOLOGY, "")))}
+                if table == TOPOLOGY and isinstance(entries, dict):
+                    _check_named(name)
+                values |= _table_values(kind, table, entries, name, lines or {})
+        _check_named(name)
+        paths = {option.name: option for option in _declared(kind, name)}
         values = {name: _at_folder(paths[name], value, folder) for name, value in values.items()}
-        return Experiment(kind, values)
+        given = {option: (paths[option].table, option_key(paths[option])) for option in values}
+        return Experiment(kind, values, None if lines is None else _source(source, given, lines))
     except UsageError as error:
+        if str(error).startswith(f"{source}: "):
+            raise
         raise type(error)(f"{source}: {error}") from None
+
+
+def _source(name: str, given: Mapping[str, tuple[str, str]], lines: Lines) -> Source:
+    """Returns the source of an experiment whose file gives options at their tables and keys."""
+    found = {option: lines.get(place, lines.get((place[0], ""), 0)) for option, place in given.items()}
+    return Source(name, found, {option: key for option, (_, key) in given.items()})
+
+
+def _family_name(kind: str, content: Mapping[str, Any]) -> str:
+    """Returns the name of the family of topologies, or the kind's default; empty without both."""
+    table = content.get(TOPOLOGY)
+    name = table.get(_NAME) if isinstance(table, dict) else None
+    return str(option_of(TOPOLOGY, kind).default_for(kind) or "" if name is None else name)
+
+
+def _check_named(family: str) -> None:
+    if not family:
+        raise ParameterError(f"[{TOPOLOGY}] must have {_NAME}, one of {', '.join(FAMILIES)}, got none")
 
 
 def experiment_content(experiment: Experiment) -> dict[str, Any]:
@@ -107,37 +138,57 @@ def experiment_text(experiment: Experiment) -> str:
 def _checked_kind(content: Mapping[str, Any]) -> str:
     version, kind = content.get("version"), content.get("kind")
     if version != VERSION or isinstance(version, bool):
-        got = "none" if version is None else version
-        raise ParameterError(
-            f"version must be {VERSION}, got {got}; another PolarLab may have written the file"
-        )
+        raise ParameterError(_wrong_version(version))
     if kind not in KINDS:
         got = "none" if kind is None else repr(kind)
         raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {got}{hint(str(kind), KINDS)}")
     return str(kind)
 
 
-def _table_values(kind: str, table: str, entries: Any, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns option -> value of a table, each checked."""
+def _wrong_version(version: Any) -> str:
+    if version is None:
+        return f"version must be {VERSION}, got none; add the line `version = {VERSION}`"
+    if isinstance(version, int | float) and not isinstance(version, bool):
+        return f"version must be {VERSION}, got {version}; another PolarLab may have written the file"
+    return f"version must be the number {VERSION}, as `version = {VERSION}`, got {_toml(version)}"
+
+
+def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) -> dict[str, Any]:
+    """Returns option -> value of a table, each checked.
+
+    Args:
+        kind: kind of the experiment.
+        table: name of the table.
+        entries: key -> value.
+        name: family of the topology.
+        lines: as of `experiment_of`.
+    """
     tables = list(dict.fromkeys(option.table for option in options_of(kind)))
     if table not in tables:
         raise UsageError(
-            f"tables of a {kind} must be {', '.join(tables)}, got [{table}]{hint(table, tables)}"
+            f"{_line(lines, table)}tables of a {kind} must be {', '.join(tables)}, got "
+            f"[{table}]{hint(table, tables)}"
         )
     if not isinstance(entries, dict):
         raise ParameterError(f"{table} must be a table, as [{table}], got {entries!r}")
-    topology = content.get(TOPOLOGY)
-    name = topology.get(_NAME) if isinstance(topology, dict) else None
-    declared = {option_key(o): o for o in _declared(kind, str(name or "")) if o.table == table}
+    declared = {option_key(o): o for o in _declared(kind, name) if o.table == table}
     values = {}
     for key, value in entries.items():
         if key not in declared:
-            raise UsageError(_unknown_key(kind, table, key, declared))
+            raise UsageError(_line(lines, table, key) + _unknown_key(kind, table, key, declared))
         try:
             values[declared[key].name] = declared[key].accept(value)
         except UsageError as error:
-            raise type(error)(f"[{table}] {error}") from None
+            line = lines.get((table, key))
+            place = f"line {line}, {key}: " if line else f"[{table}] "
+            text = str(error).replace(f"--{key}", key)
+            raise type(error)(place + (text.removeprefix(f"{key} ") if line else text)) from None
     return values
+
+
+def _line(lines: Lines, table: str, key: str = "") -> str:
+    """Returns the beginning of a message about a key, or a table, that has the number of its line."""
+    return f"line {lines[table, key]}: " if (table, key) in lines else ""
 
 
 def _unknown_key(kind: str, table: str, key: str, declared: Mapping[str, Option]) -> str:

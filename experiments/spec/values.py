@@ -31,7 +31,12 @@ def dated_folder(*words: object) -> Path:
 
 
 def words_of(name: str, text: str) -> tuple[str, ...]:
-    """Returns the different words of a list with commas, in their order.
+    """Returns the different words of a list with commas, in their order, as `all_words_of`."""
+    return tuple(dict.fromkeys(all_words_of(name, text)))
+
+
+def all_words_of(name: str, text: str) -> list[str]:
+    """Returns the words of a list with commas.
 
     A word like `key=value` goes on with the parameters of the name before it, so that
     `min,ugal-pf:threshold=0.5,buckets=8` is two words. (A name with parameters has a colon before the first
@@ -49,7 +54,7 @@ def words_of(name: str, text: str) -> tuple[str, ...]:
             words.append(word)
     if not words:
         raise ParameterError(f"{name} must be at least one, got {text!r}")
-    return tuple(dict.fromkeys(words))
+    return words
 
 
 def check_range(name: str, value: float, least: float, most: float, unit: str = "") -> None:

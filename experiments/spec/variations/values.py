@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.spec.options import AUTO_RATE
-from experiments.spec.values import words_of
+from experiments.spec.options import AUTO_RATE, SWEEP, option_of
+from experiments.spec.values import all_words_of
 from experiments.spec.variations.keys import (
     declaration,
     needs_own_fabric,
@@ -63,18 +64,46 @@ def read_variations(texts: Iterable[str]) -> tuple[Variation, ...]:
 
 
 def check_variation(text: str) -> None:
-    """Raises UsageError unless a text asks for a variation; of routing, pattern and load the form counts."""
-    if not given_values([text]).keys() & SHORT_FORMS.keys():
-        read_variations([text])
+    """Raises UsageError unless a text asks for a variation."""
+    for key, values in given_values([text]).items():
+        if key in SHORT_FORMS:
+            with _named(key):
+                _check_short_form(key, values)
+        else:
+            read_variations([text])
+
+
+def _check_short_form(key: str, text: str) -> None:
+    """Raises UsageError unless a text lists different routings, patterns or loads."""
+    option = option_of(SHORT_FORMS[key], SWEEP)
+    option.check(text)
+    if option.parse and not (key == "load" and ":" in text):
+        _check_different([option.parse(word) for word in all_words_of("values", text)])
+
+
+def _check_different(values: Sequence[object]) -> None:
+    """Raises ParameterError if a list has a value twice."""
+    value, count = Counter(values).most_common(1)[0]
+    if count > 1:
+        (value,) = value if isinstance(value, tuple) else (value,)
+        raise ParameterError(f"values must be different, got {value} {count} times")
+
+
+@contextlib.contextmanager
+def _named(key: str) -> Iterator[None]:
+    """Has errors of the block name the key of a variation."""
+    try:
+        yield
+    except UsageError as error:
+        raise type(error)(f"--vary {key}: {error}") from None
 
 
 def _values(key: str, text: str) -> tuple[Value, ...]:
-    """Returns the different values of a key, checked; numbers ascend."""
+    """Returns the values of a key, checked; numbers ascend."""
     parameter = declaration(key)
-    try:
-        values = dict.fromkeys(_read(parameter, text))
-    except UsageError as error:
-        raise type(error)(f"--vary {key}: {error}") from None
+    with _named(key):
+        values = _read(parameter, text)
+        _check_different(values)
     if key == "link-rate" and AUTO_RATE in values:
         raise ParameterError(
             f"--vary {key}: values must be rates, got {AUTO_RATE!r}; it finds one for a sweep"
@@ -91,7 +120,7 @@ def _read(parameter: Parameter, text: str) -> list[Value]:
         return [parameter.check(value) for value in _range(parameter, text, int)]
     if parameter.type is float and ":" in text:
         return [parameter.check(float(f"{value:.9g}")) for value in _range(parameter, text, float)]
-    return [parameter.read(word) for word in words_of("values", text)]
+    return [parameter.read(word) for word in all_words_of("values", text)]
 
 
 def _range(parameter: Parameter, text: str, number: type[int] | type[float]) -> list[float]:

@@ -202,23 +202,31 @@ def test_input_files_are_relative_to_the_folder_of_the_file(tmp_path, monkeypatc
         (f"{HEAD}{ER2}[traffic]\nqueue = 3\n", "'queue' belongs [fabric]"),
         (f"{HEAD}{ER2}[trafficc]\nload = 0.3\n", "[trafficc] 'traffic'"),
         (f"{HEAD}{ER2}[sweep]\nloads = 0.3\n", "tables run [sweep]"),
-        (f"{HEAD}{ER2}[traffic]\nload = 2\n", "[traffic] load over 0 at most 1 2"),
+        (f"{HEAD}{ER2}[traffic]\nload = 2\n", "line 7, load: over 0 at most 1 2"),
         (f'{HEAD}{ER2}[traffic]\nload = "much"\n', "load 'much'"),
         (f"{HEAD}{ER2}[traffic]\nload = [0.1, 0.2]\n", "load one value"),
         (f"{HEAD}{ER2}[traffic]\nduration = 2024-01-01\n", "duration 0.1 86400"),
         (f"{HEAD}{ER2}[fabric]\nhosts = true\n", "hosts 1 254"),
         (f"{HEAD}{ER2}[fabric]\nqueue = 1.5\n", "queue 100000 1.5"),
-        (f'{HEAD}{ER2}[traffic]\npattern = "allreduce"\nload = 0.3\n', "--load collectives"),
-        (f"{HEAD}{ER2}[collective]\nranks = 3\n", "--ranks collectives"),
+        (f'{HEAD}{ER2}[traffic]\npattern = "allreduce"\nload = 0.3\n', "line 8, load: collectives"),
+        (f"{HEAD}{ER2}[collective]\nranks = 3\n", "line 7, ranks: collectives"),
         (f"{HEAD}{ER2}radix = 3\n", "[topology] 'radix' name q"),
         (f'{HEAD}[topology]\nname = "polarfli"\nq = 2\n', "'polarfli'"),
-        (f"{HEAD}[topology]\nq = 2\n", "name"),
+        (f"{HEAD}[topology]\nq = 2\n", "[topology] name polarfly, none"),
+        (f'{HEAD}[topology]\nname = "polarfly"\n', "[topology] q prime none"),
+        (f"{HEAD}{ER2}[traffic]\nload = 0.3 # 1\n\n'pattern' = 'x'\n", "line 9, pattern: 'x'"),
+        (f"{HEAD}traffic.load = 3\n{ER2}", "line 3, load: 3"),
+        (f"{HEAD}{ER2}[traffic]\nframe-bytes = 30\n", "line 7, frame-bytes: 30"),
+        (f'{HEAD}{ER2}[traffic]\npattern = "allreduce"\n[collective]\nranks = 9\n', "line 9, ranks: 9"),
+        (f'{HEAD}{ER2}[output]\npcap = ["h1_1",\n"h9_9"]\n', "line 7, pcap: 'h9_9'"),
         (f"{HEAD}", "topology"),
         (f"{HEAD}fabric = 3\n", "fabric table"),
         (f"{HEAD}{ER2}[traffic]\nload = 0.3\nload = 0.4\n", "TOML line"),
         (f"{HEAD}{ER2}[traffic\n", "TOML line"),
         ('version = 2\nkind = "run"\n', "version 1 2"),
         ('kind = "run"\n', "version 1 none"),
+        ('version = "1"\nkind = "run"\n', 'version number `version = 1`, "1"'),
+        ('version = true\nkind = "run"\n', "version number true"),
         ('version = 1\nkind = "runx"\n', "kind run 'runx'"),
         ('version = 1\nkind = "sweep"\n' + ER2, "sweep run polarlab"),
     ],
@@ -229,6 +237,25 @@ def test_a_wrong_file_is_told_in_one_line_with_its_name_and_key(capsys, tmp_path
     assert str(path) in line
     missing = [word for word in named.split() if word not in line]
     assert not missing, line
+
+
+def test_an_error_of_the_command_line_speaks_of_the_option_and_not_of_the_file(capsys, tmp_path):
+    path = run_of(tmp_path, f'{HEAD}{ER2}[traffic]\npattern = "allreduce"\n')
+    for words in ("--load 2", "--load 0.3", "--ranks 9"):
+        line = fails(capsys, ["run", str(path), *words.split()], Status.USAGE)
+        assert words.split()[0][2:] in line
+        assert str(path) not in line
+
+
+def test_a_file_with_a_mark_of_its_byte_order_is_read(tmp_path):
+    path = tmp_path / "experiment.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + f"{HEAD}{ER2}".encode())
+    assert Experiment.from_toml(path).params == {"q": 2}
+
+
+def test_a_failover_without_the_name_of_its_topology_has_the_default_one(tmp_path):
+    path = run_of(tmp_path, 'version = 1\nkind = "failover"\n[topology]\nq = 3\n')
+    assert Experiment.from_toml(path).params == {"q": 3}
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe", "folder"])

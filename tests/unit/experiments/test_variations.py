@@ -18,7 +18,7 @@ def values(text):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("queue=32,8, 8", (8, 32)),
+        ("queue=32, 8,", (8, 32)),
         ("queue=8:64:28", (8, 36, 64)),
         ("duration=1,2.5", (1.0, 2.5)),
         ("link-delay=0.3:0.9:0.1", (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)),
@@ -70,7 +70,7 @@ def test_a_table_in_a_file_is_read_as_the_command_line_is(tmp_path):
         path.write_text(f"{head}vary = {line}\n")
         assert Experiment.from_toml(path) == sweep_of(texts)
     path.write_text(f"{head}vary = {{ quue = 8 }}\n")
-    with pytest.raises(UsageError, match=r"sweep\.toml: \[sweep\] .*'quue'; did you mean 'queue'"):
+    with pytest.raises(UsageError, match=r"sweep\.toml: line 7, vary: .*'quue'; did you mean 'queue'"):
         Experiment.from_toml(path)
 
 
@@ -93,6 +93,10 @@ def test_routings_patterns_and_loads_have_keys_too():
         (["queue=8,9"], {"queue": 7}, "queue must be given once, got --queue and --vary queue"),
         (["load=0.1"], {"loads": "0.5"}, "loads must be given once, got --loads and --vary load"),
         (["queue=8", "queue=9"], {}, "--vary queue must be given once"),
+        (["load=0.1", "load=0.2"], {}, "--vary load must be given once"),
+        (["load=0.1,0.10"], {}, "--vary load: values must be different, got 0.1 2 times"),
+        (["routing=min,min"], {}, "--vary routing: values must be different, got min 2 times"),
+        (["pattern=tornado,uniform,tornado"], {}, "--vary pattern: .* got tornado 2 times"),
     ],
 )
 def test_an_option_has_one_place(vary, options, match):
@@ -193,6 +197,8 @@ def test_points_are_sorted_by_numbers_not_by_letters():
         (["queue="], "KEY=VALUES.*'queue='"),
         (["queue=,"], "--vary queue: .*at least one"),
         (["queue=8", "queue=9"], "--vary queue .*once"),
+        (["queue=8,32,8"], "--vary queue: values must be different, got 8 2 times"),
+        (["link-delay=1,1.0"], "--vary link-delay: values must be different, got 1.0 2 times"),
         (["queue=0"], "--vary queue: .*1 to 100000.* 0$"),
         (["queue=8:64:0"], "STEP over 0, got '8:64:0'"),
         (["queue=64:8:1"], "FIRST at most LAST.*'64:8:1'"),

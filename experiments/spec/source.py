@@ -1,0 +1,85 @@
+"""Source of an experiment: its file, and the lines of the file's keys, which errors name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from topology.errors import UsageError
+
+_WORD = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
+_PATH = rf"{_WORD}(?:\s*\.\s*{_WORD})*"
+_TABLE = re.compile(rf"\s*\[\s*({_PATH})\s*\]\s*(?:#.*)?")
+_KEY = re.compile(rf"\s*({_PATH})\s*=")
+# Nouns of errors -> options of other names.
+_NOUNS = {"capture": "pcap", "frame": "frame-bytes", "program": "exec", "rate": "link-rate"}
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file of an experiment.
+
+    Attributes:
+        name: its name, as errors have it.
+        lines: option -> number of the line that gives it; without those that a command line gives instead.
+        keys: option -> its key, of those that are no options of the same name.
+    """
+
+    name: str
+    lines: Mapping[str, int] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, names: Collection[str]) -> Source:
+        """Returns the source of an experiment in which other values stand for some options."""
+        lines = {name: line for name, line in self.lines.items() if name not in names}
+        return replace(self, lines=lines)
+
+    def located(self, error: UsageError, given: Collection[str] = ()) -> UsageError:
+        """Returns an error that names the file, and the line and key that it is about.
+
+        Args:
+            error: the error, whose text may name options, as `--load`, or as `ranks` before its "must".
+            given: options that the experiment has; those that the file does not give keep their dashes.
+        """
+        text = str(error)
+        if text.startswith(f"{self.name}: "):
+            return error
+        subject = re.findall(r"(?<![\w-])[a-z][a-z-]*", text.partition(" must ")[0])
+        named = [*(_NOUNS.get(word, word) for word in subject), *_OPTION.findall(text)]
+        option = next((name for name in named if name in self.lines), None)
+        if option is None:
+            elsewhere = any(name in given for name in named)
+            return error if elsewhere else type(error)(f"{self.name}: {text}")
+        if "polarlab " not in text:
+            text = _OPTION.sub(lambda found: found[1 if self._in_file(found[1], given) else 0], text)
+        key = self.keys.get(option, option)
+        text = text.removeprefix(f"{option} ")
+        return type(error)(f"{self.name}: line {self.lines[option]}, {key}: {text}")
+
+    def _in_file(self, option: str, given: Collection[str]) -> bool:
+        return option in self.lines or option not in given
+
+
+def key_lines(text: str) -> dict[tuple[str, str], int]:
+    """Returns (table, key) -> number of the line that gives it, and (table, "") that of the table.
+
+    Args:
+        text: a file in TOML. Lines of texts of several lines count only where nothing before gives the key.
+    """
+    lines: dict[tuple[str, str], int] = {}
+    table: list[str] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        heading, key = _TABLE.fullmatch(line.rstrip("\r")), _KEY.match(line)
+        if heading:
+            table = _words(heading[1])
+        if heading or key:
+            path = [*table, *(_words(key[1]) if key and not heading else ()), ""]
+            lines.setdefault((path[0], ""), number)
+            lines.setdefault((path[0], path[1]), number)
+    return lines
+
+
+def _words(path: str) -> list[str]:
+    return [word.strip("\"'") for word in re.findall(_WORD, path)]
