@@ -31,7 +31,7 @@ _END_TIMEOUT_S = 10.0
 
 
 class FabricRunning(MachineError):
-    """Another fabric runs on this machine."""
+    """A fabric runs on this machine, of another program or of this one."""
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,19 @@ def _locked() -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             owner = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
-            raise FabricRunning(
-                f"another fabric runs on this machine (process {owner}); only one can at a time"
-            ) from None
+            raise FabricRunning(_running(owner)) from None
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
         yield
     finally:
         os.close(descriptor)
+
+
+def _running(owner: str) -> str:
+    """Returns the message that a process has a fabric up, perhaps this very program."""
+    if owner == str(os.getpid()):
+        return "a fabric of this program is up already; only one can be at a time, close it first"
+    return f"another fabric runs on this machine (process {owner}); only one can at a time"
 
 
 def _remove_fabric() -> Removed:
