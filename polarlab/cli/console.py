@@ -133,7 +133,7 @@ def _width() -> int:
 
 def _value_lines(value: Any, width: int) -> list[str]:
     """Returns a value as lines: one if it fits into the width, else one for each of its entries."""
-    from polarlab.api.records import readable
+    from polarlab.api.command_line.records import readable
 
     text = readable(value)
     if len(text) <= width:

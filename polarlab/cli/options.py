@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polarlab import UsageError
-from polarlab.api.declarations import (
+from polarlab.api.command_line.declarations import (
     FAILOVER,
     FAMILIES,
     KINDS,

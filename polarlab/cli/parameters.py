@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from polarlab.api.declarations import Parameter
+from polarlab.api.command_line.declarations import Parameter
 from polarlab.cli.console import print_table
 
 # Columns of a table of parameters, after that of the name that they follow.

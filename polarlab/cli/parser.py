@@ -38,7 +38,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if wrong := re.search("COMMAND: invalid choice: '([^']*)'", message):
-            from polarlab.api.declarations import hint
+            from polarlab.api.command_line.declarations import hint
 
             message = f"COMMAND must be one of {', '.join(_NAMES)}, got {wrong[1]!r}{hint(wrong[1], _NAMES)}"
         raise UsageError(f"{message} (see `{self.prog} --help`)")
@@ -106,7 +106,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parsed, unknown = make_parser().parse_known_args(words)
     if unknown:  # the word after an unknown option may be its value, or meant for something else
         options = [word for word in unknown if word.startswith("-")]
-        from polarlab.api.declarations import hint
+        from polarlab.api.command_line.declarations import hint
 
         nearest = hint(options[0].partition("=")[0], parsed.parser.option_names) if options else ""
         parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}{nearest}")

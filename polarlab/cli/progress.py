@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict
 
-from polarlab.api.events import Event, Ongoing
+from polarlab.api.command_line.events import Event, Ongoing
 from polarlab.cli.error_stream import print_line
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def shown_if_long(activity: str) -> Iterator[None]:
 
 def draw_figures(results: Results, progress: ConsoleProgress) -> list[Path]:
     """Draws the figures of results into their folder, tells of them, and returns the files."""
-    from polarlab.api.events import FiguresDrawn
+    from polarlab.api.command_line.events import FiguresDrawn
 
     progress.begin(DRAWING)
     files = results.plot().save()

@@ -26,7 +26,7 @@ _POINT_VALUES = ("accepted", "loss", "latency_mean_ms", "latency_p99_ms", "hops_
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the settings in which results differ, and the results, and draws them if asked for."""
-    from polarlab.api.records import readable
+    from polarlab.api.command_line.records import readable
 
     comparison = polarlab.compare(*arguments.runs)
     if arguments.figure:
@@ -53,14 +53,14 @@ def _row(comparison: Comparison, name: str, values: list[Any]) -> dict[str, str]
 
 
 def _cell(value: Any, half: float | None) -> str:
-    from polarlab.api.records import readable
+    from polarlab.api.command_line.records import readable
 
     return readable(value) if half is None else f"{readable(value)} ± {half:.2g}"
 
 
 def _print_points(comparison: Comparison, name: str) -> None:
     """Prints a value of all points of sweeps, and the differences to the first sweep."""
-    from polarlab.api.records import readable
+    from polarlab.api.command_line.records import readable
 
     if not any(value is not None for point in comparison.points for value in point.values[name]):
         return

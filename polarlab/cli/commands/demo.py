@@ -30,7 +30,7 @@ _DISTRIBUTION_COLUMNS = ("", "mean", "ci95", "p50", "p50_ci95", "p90", "p99", "m
 
 def run(arguments: argparse.Namespace) -> Status:
     """Runs failovers and prints their losses and gaps; returns NEGATIVE for losses that should not be."""
-    from polarlab.api.events import ResultNegative
+    from polarlab.api.command_line.events import ResultNegative
 
     with ConsoleProgress() as progress:
         results = polarlab.failover(arguments.experiment, progress=progress)
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 def _print(arguments: argparse.Namespace, result: FailoverSummary | FailoverSeries) -> None:
     """Prints a result; without --json, its parts with several rows as tables."""
-    from polarlab.api.records import plain
+    from polarlab.api.command_line.records import plain
     from polarlab.api.results import FailoverSeries
 
     if arguments.json:
@@ -60,7 +60,7 @@ def _print(arguments: argparse.Namespace, result: FailoverSummary | FailoverSeri
 
 def _print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> None:
     """Prints the result of one failover, its phases as a table."""
-    from polarlab.api.records import plain
+    from polarlab.api.command_line.records import plain
 
     result = plain(summary)
     rows = [{"phase": name, **phase} for name, phase in result["phases"].items()]
@@ -91,7 +91,7 @@ def _controller_note(summary: FailoverSummary) -> str | None:
 
 def _print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:
     """Prints the result of several failovers: each, and the distributions of their values."""
-    from polarlab.api.records import plain, readable
+    from polarlab.api.command_line.records import plain, readable
 
     result, tables = plain(series), series.distributions()
     print_result(arguments, {n: v for n, v in result.items() if n not in ("failovers", "format", *tables)})

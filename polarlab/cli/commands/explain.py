@@ -18,7 +18,7 @@ EXAMPLES = (
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the paths from one switch to another, their reasons, and their backups."""
-    from polarlab.api.records import plain
+    from polarlab.api.command_line.records import plain
 
     experiment = arguments.experiment
     with shown_if_long("computing paths"):

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 def _print_kept(arguments: argparse.Namespace, kept: Run) -> None:
     """Prints the result of a run that did not end as it should, under --json, if anything was measured."""
-    from polarlab.api.records import plain
+    from polarlab.api.command_line.records import plain
 
     if arguments.json and kept.measured:
         with reader_may_end():
@@ -61,7 +61,7 @@ def _print_kept(arguments: argparse.Namespace, kept: Run) -> None:
 
 def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
     """Prints a run's summary; without --json, parts with several rows as tables."""
-    from polarlab.api.records import plain, readable
+    from polarlab.api.command_line.records import plain, readable
     from polarlab.api.results import class_rows
 
     result = plain(summary)

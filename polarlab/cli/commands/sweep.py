@@ -20,8 +20,8 @@ _COLUMNS = ("routing", "pattern", "load", "offered", "accepted", "latency_mean_m
 
 def run(arguments: argparse.Namespace) -> Status:
     """Runs a sweep and prints its points; returns NEGATIVE under --strict if one is not valid."""
-    from polarlab.api.events import Event, PointsInvalid, PointsMeasured
-    from polarlab.api.records import plain
+    from polarlab.api.command_line.events import Event, PointsInvalid, PointsMeasured
+    from polarlab.api.command_line.records import plain
 
     chosen = arguments.experiment.resolve()
     out, measured = arguments.experiment.folder(chosen), 0

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from polarlab.api.events import Event
+from polarlab.api.command_line.events import Event
 from polarlab.cli.progress import ConsoleProgress
 
 

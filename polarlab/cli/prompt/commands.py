@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 from polarlab import UsageError
-from polarlab.api.declarations import DEFAULT_LOAD, DEFAULT_PATTERN
-from polarlab.api.session import Element, FabricCLI, FabricSession, LastingNode, SessionRecorder
+from polarlab.api.command_line.declarations import DEFAULT_LOAD, DEFAULT_PATTERN
+from polarlab.api.command_line.session import Element, FabricCLI, FabricSession, LastingNode, SessionRecorder
 from polarlab.cli.console import print_table
 from polarlab.cli.prompt import text
 from polarlab.cli.prompt.announcer import Announcer

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from polarlab.api.events import CommandFailed, PromptOpened
-from polarlab.api.session import (
+from polarlab.api.command_line.events import CommandFailed, PromptOpened
+from polarlab.api.command_line.session import (
     FabricSession,
     SessionRecorder,
     private_input,

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polarlab.api.session import ControllerStatus, Element, LinkLoad, TrafficOutcome, TrafficStatus
+from polarlab.api.command_line.session import (
+    ControllerStatus,
+    Element,
+    LinkLoad,
+    TrafficOutcome,
+    TrafficStatus,
+)
 
 _MOST_LOADS = 16
 
