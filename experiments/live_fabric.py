@@ -35,6 +35,7 @@ from routing.registry import make_plan, routing
 from topology.addressing import hosts_of
 from topology.errors import MachineError
 from topology.faults import Element
+from topology.networkx_graphs import NetworkxTopology
 from traffic.engine import sockets
 
 
@@ -187,9 +188,14 @@ def _installed(
 
 
 def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerProcess:
+    params = options.params
+    if isinstance(options.topology, NetworkxTopology):  # which its process reads from a file
+        path = network.run_dir / options.topology.file_name
+        path.write_text(options.topology.graphml)
+        params = {"from": str(path)}
     return ControllerProcess(
         options.name,
-        options.params,
+        params,
         options.hosts,
         options.routing,
         network.controller_target,

@@ -19,11 +19,11 @@ from experiments.live_fabric import LiveFabric, controlled, prepared_network, re
 from experiments.measurement import Measurement, replications
 from experiments.pair_check import check_all_pairs
 from experiments.programs.running import ProgramPlan
-from experiments.results.manifest import run_manifest
+from experiments.results.manifest import run_manifest, write_manifest
 from experiments.results.model import PairCheck, Summary
 from experiments.results.record import RunOptions
 from experiments.results.replications import combine
-from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
+from experiments.results.run_directory import FAULTS, SUMMARY, RunDirectory, kept_directory, seed_folder
 from experiments.results.series import write_series
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import NO_OPTIONS, ProgramOptions
@@ -151,7 +151,9 @@ def _measure(
     settings = replace(traffic.settings(), **plan.options.settings())
     if fabric.standing:
         settings = replace(settings, faults=tuple(Fault(0.0, element).line for element in fabric.standing))
-    directory.write_record(MANIFEST, run_manifest(fabric, settings, traffic.seed))
+    write_manifest(directory, run_manifest(fabric, settings, traffic.seed), fabric)
+    if fabric.standing:
+        directory.write_text(FAULTS, "".join(f"{line}\n" for line in settings.faults or ()))
     write_schedule(directory, traffic, notify)
     runs: list[Measurement] = []
     with capture(fabric.network, output.captures, directory.path) as captured:
@@ -163,7 +165,7 @@ def _measure(
                 _write(directory, run, notify)
                 continue
             own = RunDirectory(output.folder_of(summary.seed), go_on=True)  # programs may have written there
-            own.write_record(MANIFEST, run_manifest(fabric, settings, summary.seed, one_of_many=True))
+            write_manifest(own, run_manifest(fabric, settings, summary.seed, one_of_many=True), fabric)
             _write(own, run, notify)
             summary = combine([run.summary for run in runs], output.repeat)
             directory.write_record(SUMMARY, summary)

@@ -23,7 +23,7 @@ from experiments.live_fabric import LiveFabric, controlled, prepared_network
 from experiments.measurement import replications
 from experiments.pair_check import check_all_pairs
 from experiments.results.link_loads import LINK_LOAD_COLUMNS, directed_links, load_rows
-from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest
+from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest, write_manifest
 from experiments.results.model import PairCheck
 from experiments.results.replications import combine
 from experiments.results.run_directory import FAULTS, MANIFEST, RunDirectory, kept_directory
@@ -144,7 +144,7 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
     """Writes everything that the points depend on, and the sources of occupancies of all routings so far."""
     path = directory.path / MANIFEST
     before = read_record(path, SweepManifest) if path.exists() else None
-    directory.write_record(MANIFEST, sweep_manifest(fabric, settings, before))
+    write_manifest(directory, sweep_manifest(fabric, settings, before), fabric)
 
 
 def _measure_point(

@@ -13,7 +13,9 @@ Attributes of such a graph, as `to_networkx` writes and `from_networkx` reads th
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     import networkx as nx  # importing it takes a third of a second
 
 _SHOWN = 5  # nodes that a message names
+_DIGITS = 8  # of the sum in a file's name
 
 
 class NetworkxTopology(SearchedTopology):
@@ -78,6 +81,16 @@ class NetworkxTopology(SearchedTopology):
         """
         return self._clusters
 
+    @cached_property
+    def graphml(self) -> str:
+        """The graph as GraphML, of which `from_graphml` makes the same topology."""
+        return graphml(self, 1)
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file that holds the graph; graphs that differ have different names."""
+        return f"graph-{hashlib.sha256(self.graphml.encode()).hexdigest()[:_DIGITS]}.graphml"
+
 
 def to_networkx(topology: Topology, hosts: int = 1) -> nx.Graph:
     """Returns a topology as a graph of networkx.
@@ -110,6 +123,37 @@ def to_networkx(topology: Topology, hosts: int = 1) -> nx.Graph:
     return graph
 
 
+def graphml(topology: Topology, hosts: int) -> str:
+    """Returns a topology as GraphML, with the attributes of `to_networkx`.
+
+    Args:
+        topology: the topology.
+        hosts: p, the number of hosts at each router that has any; at least 1.
+    """
+    import networkx as nx
+
+    return "\n".join(nx.generate_graphml(to_networkx(topology, hosts))) + "\n"
+
+
+def from_graphml(text: str) -> NetworkxTopology:
+    """Returns the topology of which `NetworkxTopology.graphml` is the text.
+
+    Args:
+        text: the GraphML.
+
+    Raises:
+        ParameterError: the text is something else.
+    """
+    import networkx as nx
+
+    try:
+        return from_networkx(nx.parse_graphml(text, node_type=int))
+    except ParameterError:
+        raise
+    except (SyntaxError, ValueError, KeyError, IndexError, nx.NetworkXError):  # of XML, names, keys, no graph
+        raise ParameterError("text must be the GraphML of a graph of PolarLab") from None
+
+
 def has_parallel_links(topology: Topology) -> bool:
     """Returns whether two routers have several links between them.
 
@@ -125,6 +169,9 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
     Routers are numbered in the order of the graph's nodes (`list(graph)`), ports in that of the neighbours
     behind them. Of `to_networkx` it is the inverse: routers, ports, hosts, clusters and labels are the same.
     Only the family is not kept, whose formulas give way to a search for shortest paths.
+
+    The option `hosts` of other functions multiplies the attribute `hosts` of all nodes: with `hosts=2`, a
+    node of 3 hosts has 6, and a node of 0 has none. By default it is 1, and nodes have what they name.
 
     Args:
         graph: a connected graph without directions and self-loops; several edges between two nodes of a

@@ -27,8 +27,8 @@ from experiments.fault_injector import FaultSchedule
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.pair_check import check_all_pairs
 from experiments.results.failover import FailoverSummary
-from experiments.results.manifest import run_manifest
-from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory
+from experiments.results.manifest import run_manifest, write_manifest
+from experiments.results.run_directory import SUMMARY, RunDirectory, kept_directory
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions
@@ -88,7 +88,7 @@ def run_failover(
     with kept_directory(folder) as directory, live_fabric(fabric_options, notify) as fabric:
         check_all_pairs(fabric, notify)
         observed = observe_failure(fabric, options, notify)
-        directory.write_record(MANIFEST, run_manifest(fabric, options.settings(), options.seed))
+        write_manifest(directory, run_manifest(fabric, options.settings(), options.seed), fabric)
         write_observation(directory, observed, notify)
     notify(ResultsWritten(folder, interrupted=observed.summary.interrupted))
     if observed.summary.interrupted:

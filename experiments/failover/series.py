@@ -25,9 +25,9 @@ from experiments.results.failover import (
     FailoverSummary,
     Repetition,
 )
-from experiments.results.manifest import run_manifest
+from experiments.results.manifest import run_manifest, write_manifest
 from experiments.results.replications import interval
-from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
+from experiments.results.run_directory import SUMMARY, RunDirectory, kept_directory, seed_folder
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions
 from topology.exit_status import Terminated
@@ -57,7 +57,7 @@ def run_failover_series(
     with kept_directory(folder) as directory, live_fabric(fabric_options, notify) as fabric:
         check_all_pairs(fabric, notify)
         settings = options.settings()
-        directory.write_record(MANIFEST, run_manifest(fabric, settings, options.repetitions[0].seed))
+        write_manifest(directory, run_manifest(fabric, settings, options.repetitions[0].seed), fabric)
         series = _measure(fabric, options, directory, notify)
     notify(ResultsWritten(folder, interrupted=series.interrupted))
     if series.interrupted:
@@ -125,7 +125,8 @@ def _write(
 ) -> None:
     """Writes a failover into a folder of its own, its row, and the result of all until now."""
     own = RunDirectory(directory.path / seed_folder(repetition.seed))
-    own.write_record(MANIFEST, run_manifest(fabric, repetition.settings(), repetition.seed, one_of_many=True))
+    manifest = run_manifest(fabric, repetition.settings(), repetition.seed, one_of_many=True)
+    write_manifest(own, manifest, fabric)
     write_observation(own, observed, notify)
     row = repetition_of(repetition.seed, observed.summary)
     directory.append_row(FAILOVERS, FAILOVER_COLUMNS, row.cells())

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from experiments.figures.fabric import HEAT, draw_fabric, link_lines
 from experiments.figures.style import DARK, heading, legend_above, legend_below, new_figure, set_title
 from experiments.results.link_loads import LINK_LOADS, directed_links, jain
-from experiments.results.model import Summary
 from experiments.results.open import Run
 from experiments.results.parts.faults import FaultRecord
+from experiments.results.run_directory import holds_graph, read_graph
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.faults import CONTROLLER, ElementKind, names_host_link, parse_elements
@@ -42,7 +42,7 @@ def draw_links(run: Run) -> Figure:
     if not rows:
         raise ParameterError(f"{run.folder / LINK_LOADS} is damaged")
     loads = np.array([row.load for row in rows])
-    topology = _topology(run.summary, [row.link for row in rows])
+    topology = _topology(run, [row.link for row in rows])
     figure = new_figure((12.5, 5.6) if topology else (7, 4.5))
     if topology:
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
@@ -54,9 +54,11 @@ def draw_links(run: Run) -> Figure:
     return figure
 
 
-def _topology(summary: Summary, names: list[str]) -> Topology | None:
+def _topology(run: Run, names: list[str]) -> Topology | None:
+    name, params = run.summary.name, run.summary.params
+    file = str(params.get("from", ""))
     try:
-        topology = make_topology(summary.name, summary.params)
+        topology = read_graph(run.folder / file) if holds_graph(file) else make_topology(name, params)
     except UsageError:
         return None
     same = [link.name for link in directed_links(topology)] == names

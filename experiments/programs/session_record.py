@@ -15,7 +15,7 @@ from experiments.fault_injector import replan_record
 from experiments.link_monitor import LinkMonitor
 from experiments.live_fabric import LiveFabric
 from experiments.programs.traffic import result_without_packets
-from experiments.results.manifest import run_manifest
+from experiments.results.manifest import run_manifest, write_manifest
 from experiments.results.model import Adaptation, PairCheck
 from experiments.results.parts.faults import FaultRecord, InjectedFault
 from experiments.results.parts.programs import PromptLine, TrafficOutcome
@@ -62,7 +62,7 @@ class SessionRecorder:
         # Nothing is scheduled: what failed is known at the end.
         settings = replace(self._traffic.settings(), faults=None)
         self._manifest = run_manifest(fabric, settings, self._traffic.seed)
-        directory.write_record(MANIFEST, self._manifest)
+        write_manifest(directory, self._manifest, fabric)
 
     def __enter__(self) -> SessionRecorder:
         self._cpu = self._opened.enter_context(CpuMonitor())

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY
-from experiments.spec.experiment import Experiment, traffic_kind
+from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
+from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
 from experiments.spec.experiment_file import experiment_of
 from experiments.spec.option import Option
 from experiments.spec.options import (
@@ -30,7 +30,7 @@ def experiment_again(folder: Path) -> Experiment:
 
     The rate that `--link-rate auto` found and the time at which `--warmup steady` began the window (of
     several runs the latest) stand in their places, and the schedule of faults that the folder holds in that
-    of the file that it was read from.
+    of the file that it was read from. A graph of networkx is that of the file in the folder.
 
     Args:
         folder: folder of a run, a sweep or a failover.
@@ -51,7 +51,19 @@ def experiment_again(folder: Path) -> Experiment:
         values["warmup"] = _settled_s(folder)
     if "faults" in experiment.values and (folder / FAULTS).exists():
         values["faults"] = str(folder / FAULTS)
-    return experiment.overridden(values)
+    return _with_graph(experiment.overridden(values), folder)
+
+
+def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
+    """Returns an experiment with the graph that a folder of results holds, if it is that of the experiment.
+
+    Results of the experiment will hold the graph as well.
+    """
+    path = Path(str(experiment.values.get(GRAPH_OPTION, "")))
+    if path.parent != folder or not holds_graph(path.name):
+        return experiment
+    values = {name: value for name, value in experiment.values.items() if name != GRAPH_OPTION}
+    return Experiment.of_graph(experiment.kind, read_graph(path), values)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -17,7 +17,9 @@ from typing import Any
 from emulation.requirements import available_memory_bytes, emulation_versions
 from experiments.codec import FORMAT, omitted
 from experiments.results.record import FabricRecord
+from experiments.results.run_directory import MANIFEST, RunDirectory
 from experiments.spec.settings import FabricSettings, TrafficSettings
+from topology.networkx_graphs import NetworkxTopology
 from topology.parameters import Value
 
 _PACKAGES = ("polarlab", "numpy", "eventlet", "scapy")
@@ -212,6 +214,25 @@ def sweep_manifest(
     """
     routings = {**(before.routings if before else {}), fabric.options.routing: _sources(fabric)}
     return SweepManifest(**_shared(fabric, settings.seed), routings=routings, sweep=settings)
+
+
+def write_manifest(
+    directory: RunDirectory, manifest: RunManifest | SweepManifest, fabric: FabricRecord
+) -> None:
+    """Writes a manifest, and the file of the fabric's graph if it is one of networkx, into a folder.
+
+    Args:
+        directory: the folder.
+        manifest: the manifest.
+        fabric: the fabric.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    directory.write_record(MANIFEST, manifest)
+    topology = fabric.options.topology
+    if isinstance(topology, NetworkxTopology):
+        directory.write_text(topology.file_name, topology.graphml)
 
 
 def _shared(fabric: FabricRecord, seed: int) -> dict[str, Any]:

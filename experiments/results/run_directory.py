@@ -8,6 +8,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 from experiments.codec import plain
 from topology.errors import MachineError, ParameterError, UsageError
+from topology.networkx_graphs import NetworkxTopology, from_graphml
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -179,6 +181,32 @@ def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]
     finally:
         directory.discard()
         directory.give_to_caller()
+
+
+def holds_graph(name: str) -> bool:
+    """Returns whether a file has a name of those by which folders hold graphs of networkx.
+
+    Args:
+        name: the name of the file, without a folder.
+    """
+    return re.fullmatch(r"graph-[0-9a-f]+\.graphml", name) is not None
+
+
+def read_graph(path: Path) -> NetworkxTopology:
+    """Returns the graph of networkx that a folder of results holds.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ParameterError: it cannot be read, or is damaged.
+    """
+    try:
+        return from_graphml(path.read_text())
+    except OSError as error:
+        raise ParameterError(f"{path} cannot be read ({error.strerror})") from None
+    except ValueError:  # a ParameterError, and those of UTF-8
+        raise ParameterError(f"{path} is damaged or not of PolarLab") from None
 
 
 def check_new(path: Path) -> None:

@@ -34,8 +34,10 @@ from topology.registry import FAMILIES
 if TYPE_CHECKING:
     from experiments.spec.resolve import Specification
     from topology.base import Topology
+    from topology.networkx_graphs import NetworkxTopology
 
 _VARY = "vary"
+GRAPH_OPTION = "from"  # of the family `graph`: its file
 # Member of the default family of a failover.
 _FAILOVER_FABRIC: Mapping[str, Given] = {TOPOLOGY: "polarfly", "q": 5}
 
@@ -49,6 +51,8 @@ class Experiment:
         values: option -> its value, for the options that were given. Python's names (`link_rate`, `from_`)
             stand for the options'. Options that are None count as not given.
         source: its file, which errors name; None where it has none.
+        graph: graph of networkx, which stands for the file that `from` names; results keep that file. None of
+            any other topology.
 
     Raises:
         UsageError: the kind does not have an option, a value is outside its domain, or options contradict
@@ -58,6 +62,7 @@ class Experiment:
     kind: str
     values: Mapping[str, Any]
     source: Source | None = field(default=None, compare=False, repr=False)
+    graph: NetworkxTopology | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         with self._located(self.values):
@@ -84,6 +89,20 @@ class Experiment:
         for name, key in self._varied.items():
             if name in values:
                 raise UsageError(f"{name} must be given once, got --{name} and --vary {key}")
+
+    @classmethod
+    def of_graph(cls, kind: str, graph: NetworkxTopology, values: Mapping[str, Any]) -> Experiment:
+        """Returns an experiment on a graph of networkx, whose file results will hold.
+
+        Args:
+            kind: kind of the experiment.
+            graph: the graph.
+            values: option -> value of the other options.
+
+        Raises:
+            UsageError: as of the constructor.
+        """
+        return cls(kind, {TOPOLOGY: graph.name, GRAPH_OPTION: graph.file_name, **values}, graph=graph)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Experiment:
@@ -132,7 +151,8 @@ class Experiment:
         for name in set(merged) - set(new):
             if known[name].kinds and traffic not in known[name].kinds:
                 del merged[name]
-        return Experiment(kind, merged, source.without(new) if source else None)
+        graph = None if new.keys() & {TOPOLOGY, GRAPH_OPTION} else self.graph
+        return Experiment(kind, merged, source.without(new) if source else None, graph)
 
     @contextlib.contextmanager
     def _located(self, given: Collection[str]) -> Iterator[None]:
@@ -164,6 +184,8 @@ class Experiment:
         Raises:
             UsageError: a parameter is missing or outside its domain.
         """
+        if self.graph is not None:
+            return self.graph
         from topology.registry import make_topology
 
         with self._located(self.values):
@@ -212,7 +234,7 @@ class Experiment:
                 default = option.derived(self, values) if option.derived else option.default_for(self.kind)
                 if default is not None:
                     values[option.name] = default
-        return Experiment(self.kind, values, self.source)
+        return Experiment(self.kind, values, self.source, self.graph)
 
     def resolve(self) -> Specification:
         """Returns the typed specifications of the experiment.

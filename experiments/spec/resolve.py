@@ -46,6 +46,7 @@ from experiments.spec.variations.values import read_variations
 from topology.errors import ParameterError, UsageError
 from topology.faults import CONTROLLER, parse_elements
 from topology.links import LinkSpec
+from topology.networkx_graphs import NetworkxTopology
 from traffic.workload.flows.flow_list import read_flows
 
 Made = TypeVar("Made")
@@ -129,7 +130,9 @@ def specification(experiment: Experiment) -> Specification:
 def default_folder(chosen: Specification) -> Path:
     """Returns the output directory of an experiment that names none; that of a sweep goes on."""
     fabric = chosen.fabric
-    family = (fabric.name, *fabric.params.values())
+    family: tuple[object, ...] = (fabric.name, *fabric.params.values())
+    if isinstance(fabric.topology, NetworkxTopology):
+        family = (Path(fabric.topology.file_name).stem,)
     if isinstance(chosen, Sweep):
         rate = AUTO_RATE if fabric.calibrate else f"{fabric.links.rate_bps / 1000:g}kbit"
         keys = [variation.key for variation in chosen.sweep.vary]

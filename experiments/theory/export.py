@@ -11,7 +11,7 @@ import numpy as np
 from experiments.results.run_directory import write_new
 from topology.base import Topology
 from topology.errors import UsageError
-from topology.networkx_graphs import has_parallel_links
+from topology.networkx_graphs import graphml, has_parallel_links
 
 
 def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
@@ -35,12 +35,6 @@ def check_format(format_: str) -> None:
     """Raises UsageError unless there is such a format."""
     if format_ not in FORMATS:
         raise UsageError(f"unknown format {format_!r}; there are: {', '.join(sorted(FORMATS))}")
-
-
-def _graphml(topology: Topology, hosts: int) -> str:
-    import networkx as nx
-
-    return "\n".join(nx.generate_graphml(topology.to_networkx(hosts))) + "\n"
 
 
 def _adjacency_list(topology: Topology, _hosts: int) -> str:
@@ -90,7 +84,7 @@ def _edge_list(topology: Topology, _hosts: int) -> str:
 FORMATS: Mapping[str, Callable[[Topology, int], str]] = {
     "adjlist": _adjacency_list,
     "booksim": _booksim,
-    "graphml": _graphml,
+    "graphml": graphml,
     "json": _json,
     "sst": _edge_list,
 }

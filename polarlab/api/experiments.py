@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from emulation import requirements
 from emulation.subprocesses import add_administration_folders
 from experiments.events.base import Event, ignore
 from experiments.events.outcomes import PointsMeasured
 from experiments.spec.options import FAILOVER, RUN, SWEEP
-from polarlab.api.requests import Subject, request_of
-from polarlab.api.results import Failover, Failovers, Run, Sweep
+from experiments.spec.resolve import Failovers as FailoversSpecification
+from experiments.spec.resolve import Run as RunSpecification
+from experiments.spec.resolve import Sweep as SweepSpecification
+from polarlab.api.requests import Folder, Subject, request_of
+from polarlab.api.results import Failover, Failovers, Results, Run, Sweep
 
 Progress = Callable[[Event], object]
 
 
 def run(
-    experiment: Subject, /, *, out: Path | str | None = None, progress: Progress = ignore, **options: Any
+    experiment: Subject | None = None,
+    /,
+    *,
+    again: Results | Folder | None = None,
+    out: Folder | None = None,
+    progress: Progress = ignore,
+    **options: Any,
 ) -> Run:
     """Runs one experiment, and returns its results.
 
     Args:
         experiment: family of the topology, as `polarfly`; a graph; the file of an experiment (.toml); an
-            Experiment; or results, which are measured again.
+            Experiment; or results, or their folder, which are measured again.
+        again: results that are measured again, or their folder, in the place of `experiment`; other options
+            change the experiment.
         out: folder of the results; by default a new one in results/.
         progress: takes the events; `print` prints them.
         options: parameters of the family and options of `polarlab run` by their names with underscores, as
@@ -36,8 +46,8 @@ def run(
         NegativeResult: a proof failed, or packets took other paths than planned; the folder has the results.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
     """
-    request = request_of(RUN, experiment, options, out)
-    one = request.specification()
+    request = request_of(RUN, experiment, options, again=again, out=out)
+    one = cast(RunSpecification, request.resolve())
     _require_machine()
     from experiments.run import Output, run_experiment
 
@@ -47,14 +57,23 @@ def run(
 
 
 def sweep(
-    experiment: Subject, /, *, out: Path | str | None = None, progress: Progress = ignore, **options: Any
+    experiment: Subject | None = None,
+    /,
+    *,
+    again: Results | Folder | None = None,
+    out: Folder | None = None,
+    progress: Progress = ignore,
+    **options: Any,
 ) -> Sweep:
     """Runs the experiments of a sweep that its folder does not hold yet, and returns the results of all.
 
     Args:
         experiment: family of the topology; a graph; the file of an experiment (.toml); an Experiment; or
-            results, which are measured again.
-        out: folder of the results, in which a sweep goes on; by default one in results/, by the fabric.
+            results, or their folder, which are measured again.
+        again: results that are measured again, or their folder, in the place of `experiment`; other options
+            change the experiment.
+        out: folder of the results, in which a sweep goes on; by default one in results/, by the fabric; of
+            one that is measured again, a new one.
         progress: takes the events; `print` prints them.
         options: parameters of the family and options of `polarlab sweep` by their names with underscores, as
             `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
@@ -66,8 +85,8 @@ def sweep(
         NegativeResult: a proof failed, or packets took other paths than planned.
         KeyboardInterrupt: Ctrl-C; the folder has the points measured until then.
     """
-    request = request_of(SWEEP, experiment, options, out)
-    one = request.specification()
+    request = request_of(SWEEP, experiment, options, again=again, out=out)
+    one = cast(SweepSpecification, request.resolve())
     _require_machine()
     from experiments.sweep import run_sweep
 
@@ -78,10 +97,11 @@ def sweep(
 
 
 def failover(
-    experiment: Subject = "polarfly",
+    experiment: Subject | None = None,
     /,
     *,
-    out: Path | str | None = None,
+    again: Results | Folder | None = None,
+    out: Folder | None = None,
     progress: Progress = ignore,
     **options: Any,
 ) -> Failover | Failovers:
@@ -89,7 +109,9 @@ def failover(
 
     Args:
         experiment: family of the topology, by default PolarFly with q = 5; a graph; the file of an experiment
-            (.toml); an Experiment; or results, which are measured again.
+            (.toml); an Experiment; or results, or their folder, which are measured again.
+        again: results that are measured again, or their folder, in the place of `experiment`; other options
+            change the experiment.
         out: folder of the results; by default a new one in results/.
         progress: takes the events; `print` prints them.
         options: parameters of the family and options of `polarlab demo failover` by their names with
@@ -101,8 +123,8 @@ def failover(
         NegativeResult: a proof failed, or not all pairs reached each other at the start.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
     """
-    request = request_of(FAILOVER, experiment, options, out)
-    one = request.specification()
+    request = request_of(FAILOVER, experiment, options, again=again, out=out)
+    one = cast(FailoversSpecification, request.resolve())
     _require_machine()
     folder = request.folder(one)
     if len(one.failovers.repetitions) > 1:

@@ -6,10 +6,10 @@ import atexit
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from emulation import requirements
 from emulation.capture import capture, require_capture
@@ -17,12 +17,12 @@ from emulation.programs import ProgramSupervisor
 from emulation.subprocesses import add_administration_folders
 from experiments.events.base import Event, ignore
 from experiments.results.model import PairCheck
-from experiments.results.run_directory import kept_directory
-from experiments.spec.experiment import Experiment
+from experiments.results.run_directory import FAULTS, kept_directory
 from experiments.spec.options import UP
+from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Session
 from polarlab.api.hosts import Host
-from polarlab.api.requests import request_of, traffic_request
+from polarlab.api.requests import Subject, request_of, traffic_request
 from polarlab.api.results import Run
 from polarlab.api.verbs import SessionVerbs
 from topology.addressing import format_ip, switch_name
@@ -52,7 +52,7 @@ class Fabric(SessionVerbs):
 
     def __init__(
         self,
-        topology: str | Topology | Experiment,
+        topology: Subject,
         /,
         *,
         progress: Callable[[Event], object] = ignore,
@@ -61,7 +61,8 @@ class Fabric(SessionVerbs):
         """Checks the request; nothing is launched yet.
 
         Args:
-            topology: family, as `polarfly`, or a graph; or an Experiment of the kind `up`.
+            topology: family, as `polarfly`; a graph; or the file of an experiment (.toml), an Experiment,
+                results or their folder, of which the options of the fabric hold.
             progress: takes the events of the fabric; `print` prints them.
             options: parameters of the family, and options of `polarlab up` by their names with underscores,
                 as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
@@ -71,8 +72,8 @@ class Fabric(SessionVerbs):
             MachineError: this process does not run as root, or the machine lacks something else.
         """
         self._request = request_of(UP, topology, options)
-        self._wanted: Session = self._request.specification()
-        if self._wanted.captures and self._request.experiment.out is None:
+        self._wanted = cast(Session, self._request.resolve())
+        if self._wanted.captures and self._request.out is None:
             raise UsageError("--pcap needs a directory for its files; give --out")
         self.progress = progress
         self._opened: contextlib.ExitStack | None = None
@@ -108,7 +109,7 @@ class Fabric(SessionVerbs):
         from experiments.programs.session_record import SessionRecorder
         from experiments.session.fabric_session import FabricSession
 
-        out = self._request.experiment.out
+        out = self._request.out
         directory = opening.enter_context(kept_directory(out)) if out else None
         live = opening.enter_context(live_fabric(self._wanted.fabric, self._notify))
         opening.push(lambda kind, *_error: self._report_drops(live) if kind is None else None)
@@ -150,7 +151,7 @@ class Fabric(SessionVerbs):
     @property
     def results(self) -> Run | None:
         """The results of the session, once it is over; None without the option `out`."""
-        out = self._request.experiment.out
+        out = self._request.out
         return None if out is None else Run(out)
 
     @property
@@ -215,13 +216,15 @@ class Fabric(SessionVerbs):
 
         session = self.session
         request = traffic_request(self._request, options)
-        run = request.specification()
+        run = cast(RunSpecification, request.resolve())
         if session.traffic_status() is not None:
             raise UsageError("background traffic flows; stop it first")
         standing = session.standing_failures()
         if self._check is None and not standing:
             self._check = check_all_pairs(session.fabric, self._notify)
-        live, check = replace(session.fabric, standing=standing), self._check or _NOT_CHECKED
+        fabric = replace(session.fabric.options, experiment=_kept(run, failed=bool(standing)))
+        live = replace(session.fabric, options=fabric, standing=standing)
+        check = self._check or _NOT_CHECKED
         output = Output(request.folder(run), run.captures, run.repeat)
         run_on_fabric(live, run.traffic, output, self._notify, run.programs, check=check)
         return Run(output.folder)
@@ -231,6 +234,19 @@ class Fabric(SessionVerbs):
 
     def __repr__(self) -> str:
         return f"<Fabric {self.topology!r} {'up' if self.up else 'down'}>"
+
+
+def _kept(run: RunSpecification, *, failed: bool) -> Mapping[str, Any] | None:
+    """Returns the experiment of a run as its manifest keeps it.
+
+    Args:
+        run: the run.
+        failed: whether failures stand from the start, which are then a schedule in the folder.
+    """
+    experiment = run.fabric.experiment
+    if experiment is None or not failed:
+        return experiment
+    return {**experiment, "traffic": {**experiment.get("traffic", {}), "faults": FAULTS}}
 
 
 @contextlib.contextmanager

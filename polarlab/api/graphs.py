@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polarlab.api.arguments import checked_topology
 from polarlab.api.listings import Listing, row_with_parameters
 from topology.addressing import check_hosts
 from topology.base import Topology
@@ -131,16 +132,18 @@ def numbers(topology: Topology, hosts: int = 1) -> GraphNumbers:
 
     Args:
         topology: the graph.
-        hosts: hosts attached to each router that has any, 1 to 254.
+        hosts: hosts attached to each router that has any, 1 to 254; of a graph of networkx, the factor of its
+            nodes' own numbers.
 
     Raises:
-        ParameterError: `hosts` is outside its domain.
+        ParameterError: `topology` is not a graph of PolarLab, or `hosts` is outside its domain.
 
     Examples:
         >>> found = numbers(topology("polarfly", q=7))
         >>> found.degrees, found.average_path_length
         ({'7': 8, '8': 49}, 1.859649)
     """
+    topology = checked_topology(topology)
     check_hosts(hosts)
     degrees, counts = np.unique(topology.degrees, return_counts=True)
     return GraphNumbers(
@@ -172,6 +175,7 @@ def export(topology: Topology, path: Path | str, format: str = "graphml", hosts:
     """
     from experiments.theory.export import export as write
 
+    topology = checked_topology(topology)
     check_hosts(hosts)
     write(topology, hosts, format, Path(path))
     return Path(path)
@@ -208,6 +212,7 @@ def draw(topology: Topology, path: Path | str | None = None) -> Figure:
     from experiments.figures.style import check_figure, save_new_figure
     from experiments.results.text import parameters
 
+    topology = checked_topology(topology)
     format_ = check_figure(Path(path)) if path is not None else ""
     shown = f" ({parameters(topology.params)})" if topology.params else ""
     title = f"{topology.name}{shown}: {topology.routers} routers, {topology.links} links"

@@ -1,130 +1,105 @@
-"""Requests: experiments from the arguments of Python's functions, checked and resolved."""
+"""Requests: experiments from the arguments of Python's functions, checked."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from experiments.results.again import experiment_again
 from experiments.results.open import Failover, Failovers, Run, Sweep
 from experiments.spec.experiment import Experiment
-from experiments.spec.options import KINDS, RUN, TOPOLOGY, UP, options_of
-from experiments.spec.resolve import Specification
-from experiments.spec.resolve import Sweep as SweepSpecification
+from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
 from experiments.spec.values import dated_folder
+from polarlab.api.arguments import checked_topology
 from topology.base import Topology
 from topology.errors import UsageError
 from topology.networkx_graphs import NetworkxTopology
+from topology.registry import FAMILIES
 
-__all__ = ["Request", "Subject", "experiment_again", "request_of", "traffic_request"]
+Folder = str | os.PathLike[str]
+Subject = Folder | Topology | Experiment | Run | Sweep | Failover | Failovers
 
-Subject = str | Path | Topology | Experiment | Run | Sweep | Failover | Failovers
-
-
-@dataclass(frozen=True)
-class Request:
-    """An experiment, checked.
-
-    Attributes:
-        experiment: the experiment.
-        graph: the graph that was given as an object, which has more than its file; None otherwise.
-        out: folder of the results; None for that of the experiment.
-    """
-
-    experiment: Experiment
-    graph: NetworkxTopology | None = None
-    out: Path | None = None
-
-    def folder(self, resolved: Specification) -> Path:
-        """Returns the folder of the results.
-
-        Args:
-            resolved: the typed specifications.
-        """
-        return self.out or self.experiment.folder(resolved)
-
-    def specification(self) -> Any:
-        """Returns the typed specifications, with the graph that was given.
-
-        Raises:
-            UsageError: the options make no sense for this fabric, or a file that they name is wrong.
-        """
-        found = self.experiment.resolve()
-        if self.graph is None:
-            return found
-        if isinstance(found, SweepSpecification):
-            points = [replace(one, fabric=replace(one.fabric, topology=self.graph)) for one in found.points]
-            return replace(found, points=tuple(points))
-        return replace(found, fabric=replace(found.fabric, topology=self.graph))
+_FILE = ".toml"
 
 
 def request_of(
-    kind: str, subject: Subject, options: Mapping[str, Any], out: Path | str | None = None
-) -> Request:
-    """Returns a request.
+    kind: str,
+    subject: Subject | None,
+    options: Mapping[str, Any],
+    *,
+    again: Folder | Run | Sweep | Failover | Failovers | None = None,
+    out: Folder | None = None,
+) -> Experiment:
+    """Returns the experiment that is asked for.
 
     Args:
         kind: kind of the experiment, or `up`.
-        subject: family or graph of the topology, experiment, file of one (.toml), or results of one.
+        subject: family or graph of the topology; experiment, or file of one (.toml); results of one, or their
+            folder. None where the kind has a default, or with `again`.
         options: options by their names, with underscores or hyphens.
+        again: results that are measured again, or their folder, in the place of `subject`.
         out: folder of the results; None for a new one.
 
     Raises:
         UsageError: an option does not exist or is outside its domain, or an experiment is of another kind.
     """
-    if isinstance(subject, Run | Sweep | Failover | Failovers):
-        subject = experiment_again(subject.folder)
-    if isinstance(subject, Path) or (isinstance(subject, str) and subject.endswith(".toml")):
-        subject = Experiment.from_toml(subject)
-    folder = None if out is None else Path(out)
-    if isinstance(subject, NetworkxTopology):
-        return _of_graph(kind, subject, options, folder)
-    if isinstance(subject, Experiment):
-        if subject.kind in KINDS and subject.kind != kind:
-            raise UsageError(f"experiment must be of the kind {kind}, got {subject.kind}")
-        same = subject.kind == kind and not options
-        return Request(subject if same else subject.overridden(options, kind), out=folder)
-    if isinstance(subject, Topology):
-        options = {TOPOLOGY: subject.name, **subject.params, **options}
-    else:
-        options = {TOPOLOGY: subject, **options}
-    return Request(Experiment(kind, options), out=folder)
+    if again is not None:
+        if subject is not None:
+            raise UsageError(f"again has a topology, that of its results; leave {subject!r} out")
+        subject = results_again(again)
+    options = options if out is None else {**options, "out": Path(out)}
+    base = _experiment(subject)
+    if base is None:
+        return _of_topology(kind, subject, options)
+    if kind in KINDS and base.kind in KINDS and base.kind != kind:
+        raise UsageError(f"experiment must be a {kind}, got a {base.kind}; use polarlab.{base.kind}")
+    return base if base.kind == kind and not options else base.overridden(options, kind)
 
 
-def _of_graph(kind: str, graph: NetworkxTopology, options: Mapping[str, Any], out: Path | None) -> Request:
-    """Returns the request for a graph of networkx, whose file the controller's process reads.
+def results_again(results: Folder | Run | Sweep | Failover | Failovers) -> Experiment:
+    """Returns the experiment of results, to be measured again: a sweep, which would go on, in a new folder.
 
-    The file of an experiment stands beside its results, so that it can be run again; that of a fabric is
-    temporary, and goes with the graph.
+    Args:
+        results: results of a run, a sweep or failovers, or their folder.
+
+    Raises:
+        UsageError: the folder does not hold the results of an experiment.
     """
-    import networkx as nx
-
-    if kind == UP:
-        folder = tempfile.mkdtemp(prefix="polarlab-graph-")
-        weakref.finalize(graph, shutil.rmtree, folder, ignore_errors=True)
-        path = Path(folder) / "graph.graphml"
-        nx.write_graphml(graph.to_networkx(), path)
-        return Request(Experiment(kind, {TOPOLOGY: graph.name, "from": path, **options}), graph)
-    out = out or dated_folder("graph", graph.routers, kind)
-    path = out.with_name(f"{out.name}.graphml")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    nx.write_graphml(graph.to_networkx(), path)
-    try:
-        request = Request(Experiment(kind, {TOPOLOGY: graph.name, "from": path, **options}), graph, out=out)
-        request.specification()
-    except BaseException:
-        path.unlink()
-        raise
-    return request
+    folder = Path(results) if isinstance(results, str | os.PathLike) else results.folder
+    experiment = experiment_again(folder)
+    if experiment.kind == SWEEP:
+        return experiment.overridden({"out": dated_folder(folder.resolve().name, "again")})
+    return experiment
 
 
-def traffic_request(fabric: Request, options: Mapping[str, Any]) -> Request:
-    """Returns the request for traffic on a fabric that is up.
+def _experiment(subject: Subject | None) -> Experiment | None:
+    """Returns the experiment that a subject is, or that its file or folder holds; None of a topology."""
+    if isinstance(subject, Experiment):
+        return subject
+    if isinstance(subject, Run | Sweep | Failover | Failovers):
+        return results_again(subject)
+    if not isinstance(subject, str | os.PathLike) or subject in FAMILIES:
+        return None
+    path = Path(subject)
+    if path.suffix == _FILE and not path.is_dir():
+        return Experiment.from_toml(path)
+    named = isinstance(subject, os.PathLike) or len(path.parts) > 1  # not a mistyped family
+    return results_again(path) if named or path.is_dir() else None
+
+
+def _of_topology(kind: str, subject: Any, options: Mapping[str, Any]) -> Experiment:
+    if subject is None or isinstance(subject, str):
+        return Experiment(kind, {TOPOLOGY: subject, **options})
+    topology = checked_topology(subject)
+    if isinstance(topology, NetworkxTopology):
+        return Experiment.of_graph(kind, topology, options)
+    return Experiment(kind, {TOPOLOGY: topology.name, **topology.params, **options})
+
+
+def traffic_request(fabric: Experiment, options: Mapping[str, Any]) -> Experiment:
+    """Returns the experiment of traffic on a fabric that is up.
 
     Args:
         fabric: request of the fabric.
@@ -133,9 +108,9 @@ def traffic_request(fabric: Request, options: Mapping[str, Any]) -> Request:
     Raises:
         UsageError: an option does not exist, is the fabric's, or is outside its domain.
     """
-    own = {option.name for option in options_of(UP, fabric.experiment.family)} - {"out", "pcap"}
+    own = {option.name for option in options_of(UP, fabric.family)} - {"out", "pcap"}
     for name in options:
         if name.rstrip("_").replace("_", "-") in own:
             raise UsageError(f"{name} is the fabric's, and cannot be changed while it is up; leave it out")
-    given = {name: value for name, value in fabric.experiment.values.items() if name in own}
-    return Request(Experiment(RUN, {**given, **options}), fabric.graph)
+    given = {name: value for name, value in fabric.values.items() if name in own}
+    return Experiment(RUN, {**given, **options}, graph=fabric.graph)

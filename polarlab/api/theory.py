@@ -11,6 +11,7 @@ from experiments.spec.values import check_choice
 from experiments.theory.explain import Explanation
 from experiments.theory.explain import explain as explain_routers
 from experiments.theory.fluid_model import predict_pattern
+from polarlab.api.arguments import checked_plan, checked_topology
 from polarlab.api.frames import frame
 from polarlab.api.listings import Listing, row_with_parameters
 from routing.plan.model import RoutePlan
@@ -137,7 +138,8 @@ def plan(topology: Topology, routing: str = "min", *, hosts: int = 1, local_repa
     Args:
         topology: graph of the routers.
         routing: routing algorithm, one of `routings()`.
-        hosts: hosts attached to each router, 1 to 254.
+        hosts: hosts attached to each router, 1 to 254; of a graph of networkx, the factor of its nodes' own
+            numbers.
         local_repair: whether switches hold fast-reroute rules around failed links.
 
     Raises:
@@ -147,7 +149,7 @@ def plan(topology: Topology, routing: str = "min", *, hosts: int = 1, local_repa
         >>> plan(topology("polarfly", q=3)).size().flows
         659
     """
-    return make_plan(topology, hosts, routing, local_repair=local_repair)
+    return make_plan(checked_topology(topology), hosts, routing, local_repair=local_repair)
 
 
 def prove(plan: RoutePlan, failures: str = "none") -> Proof:
@@ -164,6 +166,7 @@ def prove(plan: RoutePlan, failures: str = "none") -> Proof:
         >>> prove(plan(topology("polarfly", q=3)), "links")
         Proof(ok, pairs=156, scenarios=25, delivered=3900, max_hops=5)
     """
+    plan = checked_plan(plan)
     check_choice("failures", failures, FAILURES)
     return prove_scenarios(plan, [NO_FAILURE, *FAILURES[failures](plan.topology)])
 
@@ -259,6 +262,7 @@ def predict(
         >>> predict(plan(topology("polarfly", q=5), hosts=2), "tornado", 0.6)
         Prediction(min, tornado at 0.6: offered=0.6, accepted=0.426686, link_load_max=2.2)
     """
+    plan = checked_plan(plan)
     for name, value in {"load": load, "seed": seed}.items():
         option_of(name, "predict").accept(value)
     check_oblivious(plan.routing)
@@ -300,6 +304,7 @@ def explain(topology: Topology, source: str, destination: str, *, routing: str =
         >>> explain(topology("polarfly", q=3), "s3", "s8").ways[0].switches
         ('s3', 's8')
     """
+    topology = checked_topology(topology)
     ends = [switch_router(name, topology.routers) for name in (source, destination)]
     return explain_routers(topology, routing, *ends)
 
@@ -347,6 +352,7 @@ def rules(plan: RoutePlan, switch: str, *, without: str | None = None) -> Switch
         >>> rules(plan(topology("polarfly", q=3)), "s3")
         <s3: 51 rules, 12 groups>
     """
+    plan = checked_plan(plan)
     router = switch_router(switch, plan.topology.routers)
     if without is not None:
         failure = _failure(without, plan.topology)

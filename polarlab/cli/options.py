@@ -22,7 +22,6 @@ from polarlab.api.command_line.declarations import (
     Given,
     Option,
     at,
-    dated_folder,
     family_options,
     options_of,
 )
@@ -235,9 +234,9 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
     if file is None and again is None:
         return None
     if again is not None:
-        from polarlab.api.requests import experiment_again
+        from polarlab.api.requests import results_again
 
-        experiment, use = experiment_again(Path(again)), f"--again {again}"
+        experiment, use = results_again(again), f"--again {again}"
     else:
         assert file is not None
         experiment, use = Experiment.from_toml(file), file
@@ -246,10 +245,7 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
         raise UsageError(
             f"{again or file} must be a {command}, got a {experiment.kind}; use `polarlab {other} {use}`"
         )
-    experiment = experiment.overridden({}, command)
-    if again is not None and command == SWEEP:  # whose default goes on with the measured points
-        experiment = experiment.overridden({"out": str(dated_folder(Path(again).name, "again"))})
-    return experiment
+    return experiment.overridden({}, command)
 
 
 def _again_folder(words: Sequence[str]) -> str | None:

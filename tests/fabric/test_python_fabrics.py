@@ -1,13 +1,17 @@
 """`polarlab.Fabric` and `polarlab.run` on real switches: verbs, results, and nothing left behind."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import networkx as nx
 import pytest
 from conftest import TIMEOUT_S, completed, eventually, wait_for_line
+from conftest import polarlab as polarlab_command
+from documents import ROOT
 
 import polarlab
 
@@ -88,6 +92,7 @@ def test_a_session_is_recorded(folder):
     assert [fault.fault for fault in summary.faults.done] == ["fail switch:s4", "restore switch:s4"]
 
 
+@pytest.mark.tried_again
 def test_a_graph_of_networkx_with_hosts_of_its_own(folder):
     graph = nx.cycle_graph(4)
     graph.nodes[1]["hosts"] = 2
@@ -98,17 +103,71 @@ def test_a_graph_of_networkx_with_hosts_of_its_own(folder):
         assert fabric.host("h2_2").run("ping -c 1 h4_1").ok
     run = polarlab.run(topology, link_rate="5Mbit", load=0.2, duration=1, warmup=0, out="results/ring")
     assert run.summary.endpoints == 4
-    assert run.manifest.params == {"from": "results/ring.graphml"}
-    again = polarlab.run(run)
+    assert run.manifest.params == {"from": topology.file_name}
+    assert list(run.plot("links")["links"].axes[0].collections)  # drawn on the graph
+    (folder / "results").rename(folder / "moved")
+    again = polarlab.run("moved/ring", out="moved/again")
     assert again.summary.packets.sent == run.summary.packets.sent
+    assert again.manifest.experiment == run.manifest.experiment
+    assert sorted(path.name for path in folder.iterdir()) == ["moved"]
+    done = polarlab_command("run", "--again", "moved/again", "--out", "third", "--json")
+    assert json.loads(done.stdout)["packets"]["sent"] == run.summary.packets.sent
+
+
+@pytest.mark.slow
+@pytest.mark.tried_again
+def test_replications_sweeps_and_failovers_hold_their_graph(folder):
+    topology = polarlab.from_networkx(nx.cycle_graph(4))
+    polarlab.run(topology, link_rate="5Mbit", load=0.2, duration=1, warmup=0, repeat=2, out="runs")
+    one = polarlab.run("runs/seed-2", out="one")
+    assert one.manifest.params == {"from": topology.file_name}
+    points = {"routings": "min", "patterns": "uniform", "duration": 1, "warmup": 0}
+    polarlab.sweep(topology, **points, link_rate="5Mbit", loads=[0.2], out="sweep")
+    sweep = polarlab.sweep(topology, **points, link_rate="5Mbit", loads=[0.2, 0.3], out="sweep")
+    assert len(sweep.points) == 2
+    other = polarlab.from_networkx(nx.complete_graph(4))
+    with pytest.raises(polarlab.UsageError, match="holds a sweep with params"):
+        polarlab.sweep(other, **points, link_rate="5Mbit", loads=[0.4], out="sweep")
+    again = polarlab.sweep("sweep", out="sweep-again")
+    assert len(again.points) == 2
+    polarlab.failover(topology, fail="link:s1-s2", repeat=2, out="failovers")
+    polarlab.failover("failovers/seed-2", out="failover")
+    held = {path.parent.as_posix() for path in Path().rglob(topology.file_name)}
+    assert held == {
+        *("runs", "runs/seed-1", "runs/seed-2", "one", "sweep", "sweep-again"),
+        *("failovers", "failovers/seed-1", "failovers/seed-2", "failover"),
+    }
+
+
+@pytest.mark.tried_again
+def test_traffic_on_a_fabric_is_measured_again(folder):
+    topology = polarlab.from_networkx(nx.complete_graph(4))
+    with polarlab.Fabric(topology, link_rate="5Mbit", out="session") as fabric:
+        whole = fabric.traffic(load=0.2, duration=1, warmup=0, seed=3, out="whole")
+        fabric.fail("link:s1-s2")
+        broken = fabric.traffic(load=0.2, duration=1, warmup=0, out="broken")
+    again = polarlab.run("whole", out="whole-again")
+    assert again.manifest.experiment == whole.manifest.experiment
+    assert again.summary.packets.sent == whole.summary.packets.sent
+    again = polarlab.run(again=broken, out="broken-again")
+    assert again.manifest.traffic.faults == broken.manifest.traffic.faults == ("0 fail link:s1-s2",)
+    assert again.summary.packets.sent == broken.summary.packets.sent
+    assert (folder / "session" / topology.file_name).exists()
+
+
+def test_the_file_of_a_run_is_a_fabric(folder):
+    with polarlab.Fabric(ROOT / "examples" / "first.toml") as fabric:
+        assert fabric.host("h1_1").run("ping -c 1 h2_1").ok
+    assert list(folder.iterdir()) == []
 
 
 def test_two_fabrics_are_refused_and_the_first_stays_up(folder):
     with polarlab.Fabric("polarfly", q=2) as fabric:
-        with pytest.raises(polarlab.MachineError, match="another fabric runs"):
+        with pytest.raises(polarlab.MachineError, match="fabric of this program is up already"):
             polarlab.Fabric("polarfly", q=2).open()
-        with pytest.raises(polarlab.MachineError, match="another fabric runs"):
+        with pytest.raises(polarlab.MachineError, match="fabric of this program is up already"):
             polarlab.run("polarfly", q=2, duration=1)
+        assert "another fabric runs" in polarlab_command("up", "polarfly", "--q", "2").stderr
         assert fabric.host("h1_1").run("ping -c 1 h2_1").ok
 
 

@@ -18,7 +18,6 @@ from experiments.spec.options import (
     family_options,
     options_of,
 )
-from experiments.spec.values import dated_folder
 from topology.parameters import Parameter, hint
 from topology.registry import FAMILIES
 
@@ -39,7 +38,6 @@ __all__ = [
     "Option",
     "Parameter",
     "at",
-    "dated_folder",
     "family_options",
     "hint",
     "options_of",

@@ -2,6 +2,7 @@
 
 import json
 
+import networkx as nx
 import pytest
 
 import polarlab
@@ -115,3 +116,53 @@ def test_a_wrong_graph_is_one_line(name, params, text):
     with pytest.raises(polarlab.UsageError, match=text) as refused:
         polarlab.topology(name, **params)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "others"),
+    [
+        (polarlab.plan, ()),
+        (polarlab.numbers, ()),
+        (polarlab.explain, ("s1", "s2")),
+        (polarlab.draw, ()),
+        (polarlab.export, ("graph.json", "json")),
+    ],
+)
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (
+            nx.petersen_graph(),
+            r"must be a graph of PolarLab, got a Graph of networkx; polarlab\.from_networkx",
+        ),
+        (nx.MultiGraph(), r"got a MultiGraph of networkx; polarlab\.from_networkx"),
+        ("polarfly", r"got 'polarfly'; polarlab\.topology"),
+        (7, "got 7"),
+    ],
+)
+def test_something_else_than_a_graph_is_refused_in_one_line(function, others, value, text):
+    with pytest.raises(polarlab.ParameterError, match=text) as refused:
+        function(value, *others)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "others"), [(polarlab.prove, ()), (polarlab.predict, ()), (polarlab.rules, ("s1",))]
+)
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (nx.petersen_graph(), r"got a Graph of networkx; polarlab\.plan\(polarlab\.from_networkx\(graph\)\)"),
+        (polarlab.topology("polarfly", q=2), r"got <polarfly q=2: .*>; polarlab\.plan\(graph\) makes one"),
+        (None, "got None"),
+    ],
+)
+def test_something_else_than_a_plan_is_refused_in_one_line(function, others, value, text):
+    with pytest.raises(polarlab.ParameterError, match=text) as refused:
+        function(value, *others)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_fabric_of_a_plain_graph_names_the_function_that_makes_it_one():
+    with pytest.raises(polarlab.ParameterError, match=r"polarlab\.from_networkx"):
+        polarlab.Fabric(nx.petersen_graph())

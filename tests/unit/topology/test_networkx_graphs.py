@@ -10,7 +10,7 @@ from routing.registry import make_plan
 from topology.addressing import hosts_of
 from topology.errors import ParameterError
 from topology.families.graph_file import GraphFile
-from topology.networkx_graphs import from_networkx
+from topology.networkx_graphs import from_graphml, from_networkx
 from topology.registry import FAMILIES, make_topology
 
 MEMBERS = {
@@ -38,6 +38,37 @@ def same_graph(one, other, hosts=1):
 def test_a_topology_comes_back_as_it_was(family, hosts):
     topology = make_topology(family, MEMBERS[family])
     assert same_graph(topology, from_networkx(topology.to_networkx(hosts)), hosts)
+
+
+@pytest.mark.parametrize("family", sorted(MEMBERS))
+def test_a_topology_comes_back_from_its_text(family):
+    topology = from_networkx(make_topology(family, MEMBERS[family]).to_networkx(2))
+    again = from_graphml(topology.graphml)
+    assert same_graph(topology, again)
+    assert (again.graphml, again.file_name) == (topology.graphml, topology.file_name)
+
+
+def test_parallel_links_hosts_and_names_come_back_from_the_text():
+    graph = nx.MultiGraph([("a ü", "b"), ("a ü", "b"), ("b", "c")])
+    graph.nodes["b"].update(hosts=0, group="<1>")
+    topology = from_networkx(graph)
+    assert same_graph(topology, from_graphml(topology.graphml))
+
+
+def test_files_of_different_graphs_have_different_names():
+    graphs = [nx.cycle_graph(4), nx.complete_graph(4), nx.relabel_nodes(nx.cycle_graph(4), str)]
+    graphs.append(nx.cycle_graph(4))
+    graphs[-1].nodes[0]["hosts"] = 2
+    names = [from_networkx(graph).file_name for graph in (*graphs, nx.cycle_graph(4))]
+    assert len(set(names)) == 4
+    assert names[0] == names[-1]
+
+
+@pytest.mark.parametrize("text", ["", "a b", "<graphml/>", "<graphml", "<a/>"])
+def test_a_text_that_is_no_graph_is_refused_in_one_line(text):
+    with pytest.raises(ParameterError) as refused:
+        from_graphml(text)
+    assert "\n" not in str(refused.value)
 
 
 def test_every_family_is_among_the_tested_ones():

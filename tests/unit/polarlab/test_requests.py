@@ -1,0 +1,176 @@
+"""Requests of Python's functions: subjects of all kinds, results measured again, and graphs of networkx."""
+
+import json
+import shutil
+from pathlib import Path
+
+import networkx as nx
+import pytest
+import records
+import result_folders
+from documents import ROOT
+
+import polarlab
+from experiments.codec import plain
+from experiments.spec.experiment import Experiment
+from experiments.spec.experiment_file import kept_content
+from polarlab.api.requests import request_of, results_again, traffic_request
+
+FIRST = ROOT / "examples" / "first.toml"
+
+
+@pytest.fixture
+def ring():
+    """A ring of named nodes with clusters, and with hosts of their own."""
+    graph = nx.relabel_nodes(nx.cycle_graph(6), dict(enumerate("fedcba")))
+    graph.nodes["e"]["hosts"] = 3
+    graph.nodes["d"]["hosts"] = graph.nodes["a"]["hosts"] = 0
+    for place, node in enumerate(graph):
+        graph.nodes[node]["group"] = place // 3
+    return polarlab.from_networkx(graph)
+
+
+def folder_of(folder, experiment, graph=None):
+    """Writes the manifest of an experiment into a folder of results, with its graph if there is one."""
+    folder.mkdir(parents=True)
+    manifest = plain(records.run_manifest(experiment=kept_content(experiment)))
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    if graph is not None:
+        (folder / graph.file_name).write_text(graph.graphml)
+    return folder
+
+
+# ---- results that are measured again ----
+
+
+def test_results_are_measured_again_by_object_by_folder_and_by_option(tmp_path):
+    wanted = request_of("run", "polarfly", {"q": 2, "load": 0.4, "seed": 7})
+    folder = folder_of(tmp_path / "first", wanted)
+    ways = [
+        request_of("run", polarlab.Run(folder), {}),
+        request_of("run", str(folder), {}),
+        request_of("run", folder, {}),
+        request_of("run", None, {}, again=str(folder)),
+        request_of("run", None, {}, again=polarlab.Run(folder)),
+    ]
+    assert [one.values for one in ways] == [wanted.complete.values] * len(ways)
+    changed = request_of("run", None, {"seed": 8}, again=folder, out=tmp_path / "second")
+    assert (changed.values["seed"], changed.values["load"], changed.out) == (8, 0.4, tmp_path / "second")
+
+
+def test_a_folder_in_the_working_directory_is_one_of_results_unless_a_family_has_its_name(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("first", "polarfly"):
+        folder_of(Path(name), request_of("run", "polarfly", {"q": 2}))
+    assert request_of("run", "first", {}).values["q"] == 2
+    assert "q" not in request_of("run", "polarfly", {}).values
+
+
+def test_a_sweep_that_is_measured_again_has_a_folder_of_its_own(tmp_path):
+    experiment = request_of("sweep", "polarfly", {"q": 2, "loads": [0.2], "out": tmp_path / "sweep"})
+    folder = folder_of(tmp_path / "sweep", experiment)
+    out = request_of("sweep", folder, {}).out
+    assert out is not None
+    assert (out.parent, out.name.startswith("sweep-again-")) == (Path("results"), True)
+    assert request_of("sweep", folder, {}, out="elsewhere").out == Path("elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("subject", "again", "text"),
+    [
+        ("{}/nothing", None, "nothing does not hold results"),
+        (None, "{}/nothing", "nothing does not hold results"),
+        ("polarfly", "{}/run", "leave 'polarfly' out"),
+        (None, "{}/sweep", "must be a run, got a sweep; use polarlab.sweep"),
+        ("{}/sweep", None, "must be a run, got a sweep; use polarlab.sweep"),
+        (None, None, "topology must be given"),
+        ("polarfl", None, "did you mean 'polarfly'"),
+    ],
+)
+def test_what_cannot_be_measured_is_told_in_one_line(tmp_path, subject, again, text):
+    result_folders.write_run(tmp_path / "run")
+    folder_of(tmp_path / "sweep", request_of("sweep", "polarfly", {"q": 2}))
+    subject, again = (word and word.format(tmp_path) for word in (subject, again))
+    with pytest.raises(polarlab.UsageError, match=text) as refused:
+        request_of("run", subject, {}, again=again)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("function", [polarlab.run, polarlab.sweep, polarlab.failover])
+def test_again_is_an_option_of_every_experiment(function, tmp_path):
+    with pytest.raises(polarlab.UsageError, match="nothing does not hold results"):
+        function(again=tmp_path / "nothing")
+
+
+# ---- fabrics of files of other kinds ----
+
+
+@pytest.mark.parametrize("subject", [str(FIRST), FIRST, Experiment.from_toml(FIRST)])
+def test_a_fabric_takes_from_the_file_of_a_run_what_it_knows(subject):
+    request = request_of("up", subject, {"hosts": 2})
+    assert request.kind == "up"
+    assert (request.family, request.values["hosts"], "load" in request.values) == ("polarfly", 2, False)
+    assert request.resolve().fabric.hosts == 2
+
+
+def test_a_run_does_not_take_the_file_of_a_sweep():
+    with pytest.raises(polarlab.UsageError, match=r"must be a run, got a sweep; use polarlab\.sweep"):
+        request_of("run", ROOT / "examples" / "tornado-sweep.toml", {})
+
+
+# ---- graphs of networkx ----
+
+
+@pytest.mark.parametrize("kind", ["run", "sweep", "failover"])
+def test_a_graph_is_named_by_its_file_in_the_folder(ring, kind):
+    request = request_of(kind, ring, {"hosts": 2})
+    specified = request.resolve()
+    assert specified.fabric.topology is ring
+    assert specified.fabric.params == {"from": ring.file_name}
+    assert specified.fabric.experiment["topology"] == {"name": "graph", "from": ring.file_name}
+    assert Path(ring.file_name).stem in request.folder(specified).name
+
+
+def test_a_graph_comes_back_from_a_folder_that_was_moved(ring, tmp_path):
+    wanted = request_of("run", ring, {"load": 0.4})
+    folder_of(tmp_path / "first", wanted, ring)
+    shutil.move(tmp_path / "first", tmp_path / "moved")
+    again = results_again(tmp_path / "moved")
+    assert again.graph.graphml == ring.graphml
+    assert (again.graph.labels, again.graph.clusters()) == (ring.labels, ring.clusters())
+    # Results of it are the same, and hold the graph, too.
+    assert again.values == wanted.complete.values
+    assert kept_content(again) == kept_content(wanted)
+    changed = request_of("run", tmp_path / "moved", {"hosts": 2})
+    assert changed.resolve().fabric.topology.graphml == ring.graphml
+    third = folder_of(tmp_path / "third", again, again.graph)
+    assert results_again(third).graph.graphml == ring.graphml
+
+
+def test_another_graph_takes_the_place_of_that_in_a_folder(ring, tmp_path):
+    folder = folder_of(tmp_path / "first", request_of("run", ring, {}), ring)
+    other = request_of("run", folder, {"from_": str(ROOT / "examples" / "torus-3x3.edges")})
+    assert (other.graph, other.topology.routers) == (None, 9)
+
+
+@pytest.mark.parametrize("content", [None, "", "<graphml/>", "<graphml", "\0"])
+def test_a_graph_that_is_gone_or_damaged_is_told_in_one_line(ring, tmp_path, content):
+    folder = folder_of(tmp_path / "first", request_of("run", ring, {}))
+    if content is not None:
+        (folder / ring.file_name).write_text(content)
+    with pytest.raises(polarlab.ParameterError, match=ring.file_name) as refused:
+        results_again(folder)
+    assert "\n" not in str(refused.value)
+
+
+def test_traffic_on_a_fabric_is_on_its_graph(ring):
+    fabric = request_of("up", ring, {"hosts": 2, "out": "session"})
+    run = traffic_request(fabric, {"load": 0.5})
+    assert (run.kind, run.out, run.resolve().fabric.topology) == ("run", None, ring)
+
+
+def test_the_patterns_of_a_graph_know_its_clusters(ring):
+    """They are those of the graph, also where its file would not tell them."""
+    assert request_of("run", ring, {"pattern": "adversarial"}).resolve().traffic.pattern == "adversarial"
