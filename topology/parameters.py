@@ -24,7 +24,7 @@ _FILE = "the name of a file"
 _DIGITS = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Parameter:
     """Declaration of a parameter.
 
@@ -149,6 +149,9 @@ class Parameter:
         elif self.file and not value:
             raise self._error(value)
         return value
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.described}>"
 
     @property
     def _unit(self) -> str:

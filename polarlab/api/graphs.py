@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polarlab.api.arguments import checked_topology
-from polarlab.api.listings import Listing, row_with_parameters
+from polarlab.api.listings import Listing, Named, row_with_parameters
 from topology.addressing import check_hosts
 from topology.base import Topology
 from topology.families.polarstar import Design, designs_of_radix
@@ -48,8 +48,8 @@ def topology(name: str, /, **params: Value) -> Topology:
     return make_topology(name, {key.rstrip("_"): value for key, value in params.items()})
 
 
-@dataclass(frozen=True)
-class FamilyEntry:
+@dataclass(frozen=True, repr=False)
+class FamilyEntry(Named):
     """A family of topologies.
 
     Attributes:

@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from polarlab.api.frames import Table
+from polarlab.api.frames import Table, cell
 
 
-class Named(Protocol):
-    """Entry of a listing, a dataclass with a name."""
+class Named:
+    """Entry of a listing, a dataclass with a name; prints as lines, in notebooks as a table.
 
-    @property
-    def name(self) -> str:
-        """The name."""
+    Attributes:
+        name: its name.
+    """
+
+    name: str
+
+    def _shown(self) -> dict[str, str]:
+        """Returns its other attributes as text, but for its parameters."""
+        hidden = ("name", "parameters", "plan_parameters")
+        return {name: cell(value) for name, value in vars(self).items() if name not in hidden}
+
+    def _parameters(self) -> dict[str, str]:
+        """Returns the meanings of its parameters, by their names."""
+        return {one.name: one.described for one in getattr(self, "parameters", ())}
+
+    def __repr__(self) -> str:
+        parts = [_lines(self._shown(), "  ")]
+        if self._parameters():
+            parts += [["  parameters"], _lines(self._parameters(), "    ")]
+        return "\n".join([self.name, *(line for part in parts for line in part)])
+
+    def _repr_html_(self) -> str:
+        parameters = {f"parameter {name}": text for name, text in self._parameters().items()}
+        rows = {"name": self.name, **self._shown(), **parameters}
+        cells = (
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in rows.items()
+        )
+        return f"<table>{''.join(cells)}</table>"
+
+
+def _lines(texts: Mapping[str, str], indent: str) -> list[str]:
+    """Returns texts behind their names, a line each."""
+    width = max(map(len, texts), default=0)
+    return [f"{indent}{name.ljust(width)}  {text}" for name, text in texts.items()]
 
 
 Entry = TypeVar("Entry", bound=Named)

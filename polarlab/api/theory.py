@@ -13,7 +13,7 @@ from experiments.theory.explain import explain as explain_routers
 from experiments.theory.fluid_model import predict_pattern
 from polarlab.api.arguments import checked_plan, checked_topology
 from polarlab.api.frames import frame
-from polarlab.api.listings import Listing, row_with_parameters
+from polarlab.api.listings import Listing, Named, row_with_parameters
 from routing.plan.model import RoutePlan
 from routing.plan.text import describe
 from routing.registry import ROUTINGS, make_plan, routing
@@ -41,8 +41,8 @@ FAILURES: Mapping[str, Callable[[Topology], Iterable[Failure]]] = {
 }
 
 
-@dataclass(frozen=True)
-class RoutingEntry:
+@dataclass(frozen=True, repr=False)
+class RoutingEntry(Named):
     """A routing.
 
     Attributes:
@@ -89,8 +89,8 @@ def routings() -> Listing[RoutingEntry]:
     )
 
 
-@dataclass(frozen=True)
-class PatternEntry:
+@dataclass(frozen=True, repr=False)
+class PatternEntry(Named):
     """A traffic pattern, or a collective with one of its algorithms.
 
     Attributes:

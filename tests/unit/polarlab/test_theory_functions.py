@@ -1,6 +1,7 @@
 """Graphs, plans, proofs, predictions, explanations and rules in Python: the same as the commands print."""
 
 import json
+import re
 
 import networkx as nx
 import pytest
@@ -41,6 +42,29 @@ def test_listings_are_mappings_that_print_as_tables():
         families["hexagon"]
     assert repr(families).splitlines()[0].split() == ["name", "parameters", "summary", "example"]
     assert "<td>polarfly</td>" in families._repr_html_()
+
+
+def test_an_entry_of_a_listing_prints_as_lines():
+    lines = repr(polarlab.routings()["ugal-pf"]).splitlines()
+    assert lines[:3] == [
+        "ugal-pf",
+        "  summary    minimal, or a compact Valiant detour where it is full (polarfly)",
+        "  source     PolarFly, section V-B",
+    ]
+    assert lines[lines.index("  parameters") + 1].split() == [
+        *("threshold", "occupancy", "of", "the", "minimal", "port's", "buffer", "above", "which"),
+        *("detours", "are", "taken:", "over", "0", "and", "at", "most", "1", "(default", "2/3)"),
+    ]
+    assert repr(polarlab.families()["slimfly"]).splitlines()[-1].startswith("    q  ")
+    assert "parameters" not in repr(polarlab.patterns()["tornado"])
+
+
+@pytest.mark.parametrize("listing", [polarlab.families, polarlab.routings, polarlab.patterns])
+def test_nothing_of_python_is_in_the_text_of_an_entry(listing):
+    for one in listing().values():
+        for text in (repr(one), one._repr_html_(), repr(one.parameters)):
+            assert not re.search(r"Entry\(|Parameter\(|<class|None|=inf|=-inf", text)
+        assert f"<th>name</th><td>{one.name}</td>" in one._repr_html_()
 
 
 def test_patterns_are_those_of_the_command(capsys):
