@@ -122,6 +122,12 @@ class Experiment:
 
         return experiment_text(self)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the content of the experiment's file: version, kind, and table -> key -> value."""
+        from experiments.spec.experiment_file import experiment_content
+
+        return experiment_content(self)
+
     def overridden(self, values: Mapping[str, Any], kind: str | None = None) -> Experiment:
         """Returns the experiment with other values; those that do not apply any more are left out.
 

@@ -41,7 +41,7 @@ class Source:
 
         Args:
             error: the error, whose text may name options, as `--load`, or as `ranks` before its "must".
-            given: options that the experiment has; those that the file does not give keep their dashes.
+            given: options that the experiment has; an error that is about one of another source stays.
         """
         text = str(error)
         if text.startswith(f"{self.name}: "):
@@ -53,13 +53,10 @@ class Source:
             elsewhere = any(name in given for name in named)
             return error if elsewhere else type(error)(f"{self.name}: {text}")
         if "polarlab " not in text:
-            text = _OPTION.sub(lambda found: found[1 if self._in_file(found[1], given) else 0], text)
+            text = _OPTION.sub(lambda found: found[1 if found[1] in self.lines else 0], text)
         key = self.keys.get(option, option)
         text = text.removeprefix(f"{option} ")
         return type(error)(f"{self.name}: line {self.lines[option]}, {key}: {text}")
-
-    def _in_file(self, option: str, given: Collection[str]) -> bool:
-        return option in self.lines or option not in given
 
 
 def key_lines(text: str) -> dict[tuple[str, str], int]:

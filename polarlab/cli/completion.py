@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Sequence
 
 import argcomplete
 
@@ -15,5 +17,11 @@ def complete(parser: argparse.ArgumentParser) -> None:
         if isinstance(action, argparse._SubParsersAction):
             for subparser in action.choices.values():
                 assert isinstance(subparser, CommandParser)
-                subparser.complete_options()
+                subparser.complete_options(_words())
     argcomplete.autocomplete(parser, default_completer=argcomplete.SuppressCompleter())
+
+
+def _words() -> Sequence[str]:
+    """Returns the finished words of the command line behind the command, of which one may name a family."""
+    line = os.environ["COMP_LINE"].encode()[: int(os.environ["COMP_POINT"])].decode(errors="ignore")
+    return [str(word) for word in argcomplete.split_line(line)[3][2:]]

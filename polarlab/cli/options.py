@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ from polarlab.api.command_line.declarations import (
     at,
     family_options,
     options_of,
+    reused,
 )
+from polarlab.cli.error_stream import print_line
 
 _LISTS, _RESULTS = ("patterns", "routings"), ("plot", "report", "compare")
 _WITH_JSON = (
@@ -245,7 +247,7 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
         raise UsageError(
             f"{again or file} must be a {command}, got a {experiment.kind}; use `polarlab {other} {use}`"
         )
-    return experiment.overridden({}, command)
+    return experiment
 
 
 def _again_folder(words: Sequence[str]) -> str | None:
@@ -295,7 +297,17 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     if not (base or TOPOLOGY in values or command != "topology"):
         arguments.experiment = None
     else:
-        arguments.experiment = base.overridden(values) if base else Experiment(command, values)
+        arguments.experiment = _overridden(base, command, values) if base else Experiment(command, values)
+
+
+def _overridden(base: Experiment, command: str, values: Mapping[str, Given]) -> Experiment:
+    """Returns the experiment of a file or of results, for a command, with other values."""
+    if base.kind == command:
+        return base.overridden(values)
+    request = reused(base, command, values)
+    if request.note:
+        print_line(f"polarlab: {request.note}")
+    return request.experiment
 
 
 def _own_value(option: Option, value: Any) -> Any:

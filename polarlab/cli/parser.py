@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -91,7 +92,8 @@ def run(arguments: Sequence[str]) -> Status:
     parsed = parse(arguments)
     if getattr(parsed, "print_config", False):
         parsed.experiment.resolve()  # nothing is printed of an experiment that cannot be
-        print(parsed.experiment.complete.to_toml(), end="")
+        experiment = parsed.experiment.complete
+        print(json.dumps(experiment.to_dict()) if parsed.json else experiment.to_toml().rstrip("\n"))
         return Status.DONE
     command: Callable[[argparse.Namespace], Status] = parsed.command
     return command(parsed)

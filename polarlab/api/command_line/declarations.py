@@ -18,6 +18,7 @@ from experiments.spec.options import (
     family_options,
     options_of,
 )
+from experiments.spec.reuse import reused
 from topology.parameters import Parameter, hint
 from topology.registry import FAMILIES
 
@@ -41,4 +42,5 @@ __all__ = [
     "family_options",
     "hint",
     "options_of",
+    "reused",
 ]

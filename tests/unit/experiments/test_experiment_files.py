@@ -1,11 +1,12 @@
 """Experiments as files: what a command line means is written, and read back as the same experiment."""
 
 import math
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import fails
+from command_line import fails, prints_json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -132,6 +133,15 @@ def test_print_config_prints_a_complete_file_and_runs_nothing(capsys, tmp_path, 
         assert without_graphs(first) == without_graphs(again)
 
 
+@pytest.mark.parametrize(
+    "words", ["run polarfly --q 2", "demo failover", "sweep polarfly --q 2 --vary queue=8"]
+)
+def test_print_config_prints_the_same_as_json(capsys, words):
+    assert main([*words.split(), "--print-config"]) == Status.DONE
+    written = tomllib.loads(capsys.readouterr().out)
+    assert prints_json(capsys, f"{words} --print-config --json") == written
+
+
 def without_graphs(chosen):
     """Returns a specification without its graphs, which have no equality of their own."""
     if isinstance(chosen, Sweep):
@@ -178,6 +188,78 @@ def test_other_commands_take_what_they_know_from_a_file(tmp_path, capsys):
     assert main(["topology", str(path), "--json"]) == Status.DONE
     assert '"endpoints": 14' in capsys.readouterr().out
     assert parse(["up", str(path)]).experiment.resolve().fabric.hosts == 2
+
+
+SWEEP_HEAD = f'version = 1\nkind = "sweep"\n{ER2}'
+SEVERAL = f'{SWEEP_HEAD}[sweep]\nroutings = ["min", "valiant"]\npatterns = "tornado"\nloads = [0.1, 0.3]\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "named"),
+    [
+        ("predict", SEVERAL, "line 7, routings, loads predict min,valiant 0.1,0.3; --routing, --load"),
+        ("predict --routing min", SEVERAL, "line 9, loads: --load"),
+        ("predict", SWEEP_HEAD, "routings, patterns, loads min,ugal-pf uniform,tornado --pattern"),
+        ("verify", SEVERAL, "line 7, routings: verify --routing"),
+        ("explain s1 s2", SEVERAL, "line 7, routings: explain --routing"),
+        ("rules s1", SEVERAL, "line 7, routings: rules --routing"),
+        ("up", SEVERAL, "line 7, routings: up --routing"),
+        (
+            "up --routing min",
+            f'{SWEEP_HEAD}[sweep]\nvary = "queue=8,9"\n',
+            "line 7, vary: queue=8,9;",
+        ),
+        ("verify", f'{SWEEP_HEAD}[sweep]\nvary = "routing=min,ugal"\n', "vary: min,ugal; --routing"),
+        (
+            "verify",
+            f'{SWEEP_HEAD}[sweep]\nroutings = "ugal-pf"\nvary = "ugal-pf.margin=0.2,0.4"\n',
+            "vary: ugal-pf.margin=0.2,0.4; --routing",
+        ),
+        ("predict", f'{HEAD}{ER2}[flows]\nflow-file = "f.csv"\n', "flow-file; --pattern --load"),
+        ("predict", f'{HEAD}{ER2}[programs]\nexec = "h1_1 true"\n', "exec; --pattern --load"),
+        ("predict", 'version = 1\nkind = "failover"\n', "failover; --pattern --load"),
+    ],
+)
+def test_other_commands_refuse_several_values_and_name_the_key(capsys, tmp_path, words, text, named):
+    path = run_of(tmp_path, text)
+    command, *more = words.split()
+    line = fails(capsys, [command, str(path), *more], Status.USAGE)
+    assert str(path) in line
+    missing = [word for word in named.split() if word not in line]
+    assert not missing, line
+
+
+def test_other_commands_take_the_only_value_of_a_list(capsys, tmp_path):
+    sweep = '[sweep]\nroutings = ["valiant"]\npatterns = "tornado"\nloads = 0.9\nvary = "queue=8,9"\n'
+    path = run_of(tmp_path, SWEEP_HEAD + sweep)
+    assert main(["predict", str(path), "--json"]) == Status.DONE
+    out = capsys.readouterr().out
+    assert '"routing": "valiant", "pattern": "tornado", "hosts": 1, "load": 0.9' in out
+    assert parse(["verify", str(path)]).experiment.values["routing"] == "valiant"
+    words = ["--pattern", "uniform", "--load", "0.2", "--routing", "min"]
+    assert main(["predict", str(run_of(tmp_path, SEVERAL)), *words, "--json"]) == Status.DONE
+    assert '"routing": "min", "pattern": "uniform", "hosts": 1, "load": 0.2' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "unused"),
+    [
+        ("up", '[traffic]\nload = 0.2\n[output]\nout = "a"\npcap = "h1_1"\n', "load of"),
+        ("up", '[programs]\nexec = "h1_1 true"\n', "exec of"),
+        ("predict", '[traffic]\nfaults = "mtbf:links=30s,mttr=1s"\n', "faults of"),
+        ("up", "[fabric]\nhosts = 2\n", ""),
+        ("verify", "[traffic]\nload = 0.2\n", ""),
+        ("topology", "[traffic]\nload = 0.2\n", ""),
+    ],
+)
+def test_keys_that_change_nothing_here_are_told(capsys, tmp_path, command, text, unused):
+    path = run_of(tmp_path, f"{HEAD}{ER2}{text}")
+    experiment = parse([command, str(path)]).experiment
+    assert "out" not in experiment.values
+    error = capsys.readouterr().err
+    assert bool(error) == bool(unused)
+    assert unused in error
+    assert error.count("\n") == bool(unused)
 
 
 def test_input_files_are_relative_to_the_folder_of_the_file(tmp_path, monkeypatch):

@@ -84,6 +84,25 @@ def test_completion_offers_no_files_where_names_belong():
     assert completions("polarlab run polarfly --hosts ") == []
 
 
+@pytest.mark.parametrize(
+    ("line", "own", "foreign"),
+    [
+        ("polarlab topology polarfly --", "--q", "--supernode --degree --radix --from"),
+        ("polarlab run polarstar --", "--supernode", "--from"),
+        ("polarlab run examples/first.toml --", "--load", "--supernode --from"),
+        ("polarlab demo failover slimfly --", "--q", "--supernode --from"),
+        ("polarlab topology --", "--supernode", ""),
+        ("polarlab topology polarf", "polarfly", ""),
+        ("polarlab run nowhere.toml --", "--load", ""),
+        ("polarlab topology 'half --", None, ""),
+    ],
+)
+def test_completion_offers_the_options_of_the_family_alone(line, own, foreign):
+    offered = completions(line)
+    assert own is None or own in offered
+    assert not {*foreign.split()} & {*offered}
+
+
 def completions(line):
     request = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line))}
     reading, writing = os.pipe()

@@ -1,0 +1,115 @@
+"""Experiments as requests of other commands, which take from them what they know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from experiments.spec.experiment import Experiment
+from experiments.spec.options import FAILOVER, PROGRAMS, REPLAY, SWEEP, UP, option_of, options_of
+from experiments.spec.variations.texts import SHORT_FORMS, given_values
+from topology.errors import UsageError
+
+PREDICT = "predict"
+
+
+class Reuse(NamedTuple):
+    """The request of a command.
+
+    Attributes:
+        experiment: the request.
+        note: a sentence on the keys that change nothing here though a user may expect it; empty without any.
+    """
+
+    experiment: Experiment
+    note: str
+
+
+class _Several(NamedTuple):
+    """Values of a sweep in the place of one: their key, the values, and the option that gives one."""
+
+    key: str
+    values: str
+    option: str
+
+
+def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Reuse:
+    """Returns the request of another command for the fabric of an experiment, or a prediction of its traffic.
+
+    Args:
+        experiment: a run, a sweep or failovers.
+        command: name of a command that is not an experiment.
+        given: option -> value of the command, in the place of the experiment's.
+
+    Raises:
+        UsageError: the experiment has several values where the command needs one, or no traffic to predict.
+    """
+    taken: dict[str, Any] = {}
+    text = _missing_traffic(experiment) if command == PREDICT and "pattern" not in given else ""
+    if experiment.kind == SWEEP:
+        taken, several = _of_sweep(experiment, command, given)
+        text = _several_text(several, command) if several else ""
+    if text:
+        error = UsageError(text)
+        raise experiment.source.located(error) if experiment.source else error
+    values = {**taken, **given}
+    if command == UP:  # the folder is that of other results
+        fabric = {name: value for name, value in experiment.values.items() if name != "out"}
+        experiment = Experiment(experiment.kind, fabric, experiment.source)
+    return Reuse(experiment.overridden(values, command), _note(experiment, command))
+
+
+def _of_sweep(
+    experiment: Experiment, command: str, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[_Several]]:
+    """Returns option -> value of the lists that have one value alone, and the lists that have several."""
+    from routing.registry import ROUTINGS
+
+    names = {option.name for option in options_of(command)} - given.keys()
+    complete, varied = experiment.complete.values, given_values(experiment.values.get("vary", ()))
+    taken: dict[str, Any] = {}
+    several = []
+    for option, lists in SHORT_FORMS.items():
+        if option not in names:
+            continue
+        text = varied.get(option) or complete[lists]
+        parse = option_of(lists, SWEEP).parse
+        found: Any = parse(text) if parse else ()
+        if len(found) == 1:
+            taken[option] = found[0]
+        else:
+            several.append(_Several("vary" if option in varied else lists, text, option))
+    for key, text in varied.items():
+        owner = key.rpartition(".")[0]
+        option = key if not owner else "routing" if owner in ROUTINGS else "pattern"
+        if option in names and option not in SHORT_FORMS.keys() & varied.keys():
+            several.append(_Several("vary", f"{key}={text}", option))
+    return taken, several
+
+
+def _several_text(several: list[_Several], command: str) -> str:
+    keys = ", ".join(dict.fromkeys(one.key for one in several))
+    values = " and ".join(one.values for one in several)
+    options = ", ".join(dict.fromkeys(f"--{one.option}" for one in several))
+    return f"{keys} must be one value for {command}, got {values}; give {options}"
+
+
+def _missing_traffic(experiment: Experiment) -> str:
+    """Returns the message that an experiment has no pattern of packets to predict; empty if it has one."""
+    if experiment.kind != FAILOVER and experiment.traffic_kind not in (REPLAY, PROGRAMS):
+        return ""
+    keys = [key for key in ("flow-file", "exec", "exec-file") if key in experiment.values]
+    got = keys[0] if keys else f"a {experiment.kind}"
+    return f"prediction must be that of a pattern at a load, got {got}; give --pattern and --load"
+
+
+def _note(experiment: Experiment, command: str) -> str:
+    """Returns the note on keys of an experiment that a command does not use."""
+    file = f" of {experiment.source.name}" if experiment.source else ""
+    if command == PREDICT and "faults" in experiment.values:
+        return f"the prediction is that of the whole fabric; faults{file} do not count"
+    names = {option.name for option in options_of(command, experiment.family)} | set(SHORT_FORMS.values())
+    unused = [name for name in experiment.values if name not in names - {"patterns", "loads"}]
+    if command != UP or not unused:
+        return ""
+    return f"`up` starts no traffic by itself; {', '.join(unused)}{file} do not count"
