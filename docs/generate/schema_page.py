@@ -21,7 +21,7 @@ _MANY = 10**9
 
 def schema_page(schema: Mapping[str, Any]) -> str:
     """Returns the page of a schema as Markdown."""
-    kinds = {kind["title"]: kind["properties"] for kind in schema["oneOf"]}
+    kinds = {branch["then"]["title"]: branch["then"]["properties"] for branch in schema["allOf"]}
     parts = [_INTRODUCTION]
     names = dict.fromkeys(name for tables in kinds.values() for name in tables)
     for name in names:
@@ -29,8 +29,8 @@ def schema_page(schema: Mapping[str, Any]) -> str:
             continue
         having = {kind: tables[name] for kind, tables in kinds.items() if name in tables}
         parts.append(f"## [{name}]")
-        if "oneOf" in next(iter(having.values())):
-            parts += _families(next(iter(having.values()))["oneOf"])
+        if "allOf" in next(iter(having.values())):
+            parts += _families([branch["then"] for branch in next(iter(having.values()))["allOf"]])
         else:
             parts.append(table(("key", "type", "of", "meaning"), _rows(having)))
     return "\n\n".join(parts) + "\n"
@@ -59,9 +59,8 @@ def _rows(having: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
 
 def _type(value: Mapping[str, Any]) -> str:
     """Returns type and domain of a key in words."""
-    for alternatives in ("oneOf", "anyOf"):
-        if alternatives in value:
-            return " or ".join(dict.fromkeys(map(_type, value[alternatives])))
+    if "anyOf" in value:
+        return " or ".join(dict.fromkeys(map(_type, value["anyOf"])))
     if "const" in value:
         return code(str(value["const"]))
     if "enum" in value:
@@ -70,7 +69,11 @@ def _type(value: Mapping[str, Any]) -> str:
     if isinstance(kind, list):
         return " or ".join(_type({**value, "type": each}) for each in kind)
     if kind == "array":
-        return f"list of {_type(value['items'])}s" if "items" in value else "list"
+        return f"list of {_type(value['items'])}"
+    if kind == "object":
+        return "table"
+    if "pattern" in value:
+        return "one of them with parameters"
     names = {"string": "text", "boolean": "true or false"}
     bounds = [
         f"{word} {value[name]:g}"

@@ -3,26 +3,53 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from experiments.spec.experiment_file import VERSION, option_key
 from experiments.spec.option import Option
-from experiments.spec.options import KINDS, TABLES, TOPOLOGY, family_options, options_of
+from experiments.spec.options import (
+    FAILOVER,
+    KINDS,
+    TABLES,
+    TOPOLOGY,
+    family_options,
+    option_of,
+    options_of,
+)
 from topology.parameters import Value
 from topology.registry import FAMILIES
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+_CLOSED = {"additionalProperties": False}
+_ANY_TYPE = {"type": "object"}
 
 
 def schema() -> dict[str, Any]:
-    """Returns the JSON schema (draft 2020-12) of experiment files; unknown keys are refused."""
+    """Returns the JSON schema (draft 2020-12) of experiment files; unknown keys are refused.
+
+    What the kind and the topology's name decide stands under conditions, so that an editor that has read
+    these completes and checks by the right branch alone.
+    """
+    kinds = {"enum": list(KINDS), "description": "kind of the experiment, by the command that runs it"}
+    version = {"const": VERSION, "description": "version of the file's form"}
+    tables = {name: {"title": table.title, **_ANY_TYPE} for name, table in TABLES.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Experiment of PolarLab",
         "description": "Argument of `polarlab run`, `polarlab sweep` and `polarlab demo failover`.",
-        "oneOf": [_kind_schema(kind) for kind in KINDS],
+        "type": "object",
+        "properties": {"version": version, "kind": kinds, **tables},
+        "required": ["version", "kind"],
+        "allOf": [_branch("kind", kind, _kind_schema(kind)) for kind in KINDS],
     }
+
+
+def _branch(key: str, value: str, then: Mapping[str, Any], *, given: bool = True) -> dict[str, Any]:
+    """Returns what holds where a key has a value; if it need not be given, also where it is absent."""
+    condition: dict[str, Any] = {"properties": {key: {"const": value}}}
+    return {"if": {**condition, "required": [key]} if given else condition, "then": then}
 
 
 def _kind_schema(kind: str) -> dict[str, Any]:
@@ -30,21 +57,34 @@ def _kind_schema(kind: str) -> dict[str, Any]:
     tables: dict[str, Any] = {"version": {"const": VERSION}, "kind": {"const": kind}}
     for table in dict.fromkeys(option.table for option in declared):
         if table == TOPOLOGY:
-            families = [_family_schema(family) for family in FAMILIES]
-            tables[table] = {"title": TABLES[table].title, "oneOf": families}
+            tables[table] = _topology_schema(kind)
         else:
             tables[table] = _object([o for o in declared if o.table == table], kind, TABLES[table].title)
-    required = ["version", "kind"] + ([] if kind == "failover" else [TOPOLOGY])
+    required = ["version", "kind"] + ([] if kind == FAILOVER else [TOPOLOGY])
     return {"title": kind, "type": "object", "properties": tables, "required": required, **_CLOSED}
 
 
-_CLOSED = {"additionalProperties": False}
+def _topology_schema(kind: str) -> dict[str, Any]:
+    """Returns the table of the topology, whose keys are those of the family that it names."""
+    default = option_of(TOPOLOGY, kind).default_for(kind)
+    name: dict[str, Any] = {"enum": list(FAMILIES), "description": "family of the topology"}
+    made: dict[str, Any] = {"title": TABLES[TOPOLOGY].title, "type": "object"}
+    made["properties"] = {"name": name if default is None else {**name, "default": default}}
+    if default is None:
+        made["required"] = ["name"]
+    made["allOf"] = [
+        _branch("name", family, _family_schema(family, family == default), given=family != default)
+        for family in FAMILIES
+    ]
+    return made
 
 
-def _family_schema(family: str) -> dict[str, Any]:
+def _family_schema(family: str, default: bool) -> dict[str, Any]:
+    """Returns the table of a family; the default one has default parameters as well."""
     made = _object(family_options(family), "", f"{family}: {FAMILIES[family].summary}")
     made["properties"] = {"name": {"const": family}, **made["properties"]}
-    made["required"] = ["name", *made.get("required", [])]
+    if default:
+        made.pop("required", None)
     return made
 
 
@@ -57,11 +97,32 @@ def _object(options: Iterable[Option], kind: str, title: str) -> dict[str, Any]:
 
 
 def _option_schema(option: Option, kind: str) -> dict[str, Any]:
+    value = _value_schema(option)
+    if option.keyed:
+        keys = list(option.known() if option.known else ())
+        texts = {"type": "string", "pattern": f"^\\s*({'|'.join(map(re.escape, keys))})\\s*="}
+        table = {"type": "object", "propertyNames": {"enum": keys}}
+        value = {"anyOf": [texts, {"type": "array", "items": texts}, table]}
+    elif option.listed:
+        entry: dict[str, Any] = {"type": ["string", "number"]}
+        text = {"type": "string"} if option.known else entry  # several with commas
+        value = {"anyOf": [text, {"type": "array", "items": value if option.known else entry}]}
+    elif option.repeatable:
+        value = {"anyOf": [value, {"type": "array", "items": value}]}
+    value["description"] = option.meaning
+    default: Value | None = option.default_for(kind)
+    return value if default is None else {**value, "default": default}
+
+
+def _value_schema(option: Option) -> dict[str, Any]:
+    """Returns the schema of one value of an option."""
     value: dict[str, Any] = {"type": _TYPES[option.type]}
     if option.choices is not None:
         value["enum"] = list(option.choices())
-    elif option.known is not None:
+    elif option.known is not None and option.file:  # or any file
         value["examples"] = list(option.known())
+    elif option.known is not None:
+        value = _named_schema(list(option.known()))
     for name, bound in (
         ("minimum", option.least),
         ("maximum", option.most),
@@ -69,13 +130,16 @@ def _option_schema(option: Option, kind: str) -> dict[str, Any]:
     ):
         if bound is not None and math.isfinite(bound):
             value[name] = bound
-    if option.words:
-        others = [{"enum": list(option.words)}] if option.type is not str else []
-        value = {"anyOf": [value, *others]} if others else value
-    if option.repeatable or option.listed:
-        entry = {"type": ["string", "number"]} if option.listed else value
-        table = [{"type": "object"}] if option.keyed else []
-        value = {"anyOf": [value, {"type": "array", "items": entry}, *table]}
-    value["description"] = option.meaning
-    default: Value | None = option.default_for(kind)
-    return value if default is None else {**value, "default": default}
+    if not option.words:
+        return value
+    if option.type is str:
+        return {**value, "examples": list(option.words)}
+    return {"anyOf": [value, {"enum": list(option.words)}]}
+
+
+def _named_schema(names: list[str]) -> dict[str, Any]:
+    """Returns the schema of a name: one of those that there are, or one of them with parameters."""
+    bases = dict.fromkeys(name.partition(":")[0] for name in names)
+    listed = list(dict.fromkeys([*names, *bases]))
+    pattern = f"^({'|'.join(map(re.escape, bases))}):."
+    return {"anyOf": [{"enum": listed}, {"type": "string", "pattern": pattern}]}

@@ -1,5 +1,6 @@
 """Ready files of experiments in `examples/`: each resolves, and its complete form means the same."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -31,9 +32,9 @@ def test_the_file_that_the_page_shows_is_one(tmp_path):
 
 def fits(value, rule):
     """Whether a value keeps a rule of a JSON schema, as far as the schema of experiments has any."""
-    if "oneOf" in rule:
-        return sum(fits(value, one) for one in rule["oneOf"]) == 1
-    if "anyOf" in rule and not any(fits(value, one) for one in rule["anyOf"]):
+    if not fits_parts(value, rule):
+        return False
+    if "pattern" in rule and isinstance(value, str) and not re.search(rule["pattern"], value):
         return False
     kinds = rule.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
@@ -41,15 +42,19 @@ def fits(value, rule):
         isinstance(value, TYPES[kind]) and not isinstance(value, OTHERS[kind]) for kind in kinds
     ):
         return False
-    if isinstance(value, dict) and "properties" in rule:
-        known = rule["properties"]
-        assert rule["additionalProperties"] is False
-        if not value.keys() <= known.keys() or not value.keys() >= set(rule.get("required", ())):
+    if isinstance(value, dict):
+        known = rule.get("properties", {})
+        if not rule.get("additionalProperties", True) and not value.keys() <= known.keys():
             return False
-        return all(fits(entry, known[key]) for key, entry in value.items())
+        if not value.keys() >= set(rule.get("required", ())):
+            return False
+        names = rule.get("propertyNames", {})
+        return all(fits(entry, known.get(key, {})) and fits(key, names) for key, entry in value.items())
     if isinstance(value, list):
         return all(fits(entry, rule["items"]) for entry in value) if "items" in rule else True
     number = isinstance(value, int | float)
+    if isinstance(value, bool) and "const" in rule:
+        return False
     return (
         value == rule.get("const", value)
         and value in rule.get("enum", [value])
@@ -57,6 +62,15 @@ def fits(value, rule):
         and not (number and value > rule.get("maximum", value))
         and not (number and value <= rule.get("exclusiveMinimum", value - 1))
     )
+
+
+def fits_parts(value, rule):
+    """Whether a value keeps the rules that a rule is made of."""
+    if not all(fits(value, one) for one in rule.get("allOf", ())):
+        return False
+    if "anyOf" in rule and not any(fits(value, one) for one in rule["anyOf"]):
+        return False
+    return "if" not in rule or not fits(value, rule["if"]) or fits(value, rule["then"])
 
 
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": int | float}
@@ -77,6 +91,46 @@ def test_the_schema_takes_examples_and_their_complete_forms_alone(path):
         {"fabric": {"queue": 0}},
     ):
         assert not fits({**content, **wrong}, schema()), wrong
+
+
+HEAD = 'version = 1\nkind = "run"\n[topology]\nname = "polarfly"\nq = 2\n'
+SWEEP_HEAD = HEAD.replace('"run"', '"sweep"')
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        (HEAD, True),
+        (HEAD.replace("1", '"1"'), False),
+        (HEAD.replace("polarfly", "polarfli"), False),
+        (HEAD.replace("q = 2", 'supernode = "iq"'), False),
+        (HEAD.replace('name = "polarfly"\n', ""), False),
+        (HEAD.replace("q = 2\n", ""), False),
+        (f'{HEAD}[fabric]\nrouting = "mni"\n', False),
+        (f'{HEAD}[fabric]\nrouting = "ugal-pf:threshold=0.5"\n', True),
+        (f'{HEAD}[fabric]\nlink-rate = "auto"\n', True),
+        (f'{HEAD}[traffic]\npattern = "unifrom"\n', False),
+        (f'{HEAD}[traffic]\npattern = "hotspot:8"\nwarmup = "steady"\n', True),
+        (f'{HEAD}[traffic]\npattern = "allreduce"\n[collective]\nplacement = "random:3"\n', True),
+        (f'{HEAD}[collective]\nplacement = "randon:3"\n', False),
+        (f'{HEAD}[flows]\nflow-sizes = "mine.csv"\n', True),
+        (f"{HEAD}[sweep]\nloads = 0.3\n", False),
+        (f'{SWEEP_HEAD}[sweep]\nloads = 0.3\nroutings = ["min", "ugal-pf:margin=0.5"]\n', True),
+        (f'{SWEEP_HEAD}[sweep]\nroutings = ["mni"]\n', False),
+        (f'{SWEEP_HEAD}[sweep]\nvary = {{ queue = [8, 9], "ugal-pf.threshold" = 0.5 }}\n', True),
+        (f"{SWEEP_HEAD}[sweep]\nvary = {{ quue = [8, 9] }}\n", False),
+        (f'{SWEEP_HEAD}[sweep]\nvary = ["queue=8"]\n', True),
+        (f'{SWEEP_HEAD}[sweep]\nvary = "quue=8"\n', False),
+        ('version = 1\nkind = "failover"\n', True),
+        ('version = 1\nkind = "failover"\n[topology]\nq = 3\n', True),
+        ('version = 1\nkind = "failover"\n[topology]\nname = "slimfly"\n', False),
+    ],
+)
+def test_the_schema_checks_names_by_the_kind_and_the_family(tmp_path, text, right):
+    assert fits(tomllib.loads(text), schema()) == right
+    (tmp_path / "one.toml").write_text(text)
+    if right:
+        assert Experiment.from_toml(tmp_path / "one.toml").topology.routers
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

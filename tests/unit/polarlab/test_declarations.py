@@ -97,7 +97,7 @@ class TestOneDeclaration:
         assert Experiment.from_toml(path) == chosen
 
     def test_is_in_the_schema(self):
-        run, sweep, failover = (kind["properties"] for kind in schema()["oneOf"])
+        run, sweep, failover = (branch["then"]["properties"] for branch in schema()["allOf"])
         for tables in (run, sweep):
             entry = tables["fabric"]["properties"]["link-jitter"]
             assert (entry["type"], entry["minimum"], entry["maximum"], entry["default"]) == (
