@@ -75,6 +75,5 @@ def named_files(path: Path) -> set[str]:
     """Returns the files and folders of the project that a document names in backticks or links to."""
     text = _BLOCK.sub("", path.read_text())
     quoted = re.findall(rf"`((?:{FOLDERS})/(?:\w+/)*(?:\w+\.\w+)?)`", text)
-    generated = {f"{name}.md" for name in GENERATED}
-    linked = {link for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text) if link not in generated}
+    linked = set(re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text))
     return {*quoted, *(str((path.parent / link).resolve().relative_to(ROOT)) for link in linked)}

@@ -1,8 +1,8 @@
 """Assembly of the documentation's pages: `python docs/generate/assembly.py [FOLDER]`, by default build/docs/.
 
 The folder then holds the pages of docs/ and those that follow from the code: the start page (README.md), the
-references of the command line, of names and of the Python API, the notebooks and the changelog. `make docs`
-builds the site from it.
+references of the command line, of names and of the Python API, the notebooks and the changelog. A page of
+docs/ that has such a name only says to readers of a checkout where the page is. `make docs` builds the site.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ SWEEP_HEAD = HEAD.replace('"run"', '"sweep"')
         (f'{HEAD}[fabric]\nrouting = "mni"\n', False),
         (f'{HEAD}[fabric]\nrouting = "ugal-pf:threshold=0.5"\n', True),
         (f'{HEAD}[fabric]\nlink-rate = "auto"\n', True),
-        (f'{HEAD}[traffic]\npattern = "unifrom"\n', False),
+        (f'{HEAD}[traffic]\npattern = "tornaddo"\n', False),
         (f'{HEAD}[traffic]\npattern = "hotspot:8"\nwarmup = "steady"\n', True),
         (f'{HEAD}[traffic]\npattern = "allreduce"\n[collective]\nplacement = "random:3"\n', True),
         (f'{HEAD}[collective]\nplacement = "randon:3"\n', False),
