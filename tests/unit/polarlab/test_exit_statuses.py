@@ -4,10 +4,14 @@ import errno
 import os
 import signal
 import tempfile
+from dataclasses import replace
 
 import pytest
+import result_folders
 from command_line import fails
 
+import polarlab
+from polarlab.cli import main as entry
 from polarlab.cli import parser as cli
 from polarlab.error_log import remove_old_logs, write_log
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
@@ -88,3 +92,13 @@ def test_old_logs_of_internal_errors_are_removed_and_recent_ones_are_kept(tmp_pa
         os.utime(path, (0, 0))
     assert remove_old_logs() == [old]
     assert {path.name for path in tmp_path.iterdir()} == {recent.name, "notes.log"}
+
+
+@pytest.mark.parametrize(("negative", "status"), [(None, 0), ("7 probes were lost", 1)])
+def test_a_failover_s_status_is_that_of_its_result(tmp_path, monkeypatch, negative, status):
+    """Losses while the failure stands, which this result has, are measured, and not negative."""
+    summary = replace(result_folders.FAILOVER, negative=negative)
+    assert summary.packets_lost > 0
+    folder = result_folders.write_failover(tmp_path / "demo", summary)
+    monkeypatch.setattr(polarlab, "failover", lambda *_words, **_options: polarlab.open_results(folder))
+    assert entry.main(["demo", "failover", "polarfly", "--q", "3"]) == status
