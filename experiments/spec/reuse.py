@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from experiments.spec.experiment import Experiment
@@ -55,7 +56,7 @@ def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Re
     values = {**taken, **given}
     if command == UP:  # the folder is that of other results
         fabric = {name: value for name, value in experiment.values.items() if name != "out"}
-        experiment = Experiment(experiment.kind, fabric, experiment.source)
+        experiment = replace(experiment, values=fabric)
     return Reuse(experiment.overridden(values, command), _note(experiment, command))
 
 

@@ -11,6 +11,7 @@ from experiments.results.again import experiment_again
 from experiments.results.open import Failover, Failovers, Run, Sweep
 from experiments.spec.experiment import Experiment
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
+from experiments.spec.reuse import reused
 from experiments.spec.values import dated_folder
 from polarlab.api.arguments import checked_topology
 from topology.base import Topology
@@ -55,6 +56,9 @@ def request_of(
         return _of_topology(kind, subject, options)
     if kind in KINDS and base.kind in KINDS and base.kind != kind:
         raise UsageError(f"experiment must be a {kind}, got a {base.kind}; use polarlab.{base.kind}")
+    if base.kind in KINDS and kind not in KINDS:
+        given = {name.rstrip("_").replace("_", "-"): value for name, value in options.items()}
+        return reused(base, kind, given).experiment
     return base if base.kind == kind and not options else base.overridden(options, kind)
 
 

@@ -115,6 +115,20 @@ def test_a_fabric_takes_from_the_file_of_a_run_what_it_knows(subject):
     assert request.resolve().fabric.hosts == 2
 
 
+def test_a_fabric_of_a_sweep_needs_one_routing_as_the_command_does():
+    file = ROOT / "examples" / "tornado-sweep.toml"
+    with pytest.raises(polarlab.UsageError, match=r"routings.* must be one value for up, got min,ugal-pf"):
+        request_of("up", file, {})
+    assert request_of("up", file, {"routing": "ugal-pf"}).values["routing"] == "ugal-pf"
+
+
+def test_a_fabric_of_results_has_their_graph_and_not_their_folder(ring, tmp_path):
+    folder = folder_of(tmp_path / "first", request_of("run", ring, {"hosts": 2}), ring)
+    request = request_of("up", folder, {"link_rate": "5Mbit"})
+    assert (request.graph.graphml, request.out) == (ring.graphml, None)
+    assert (request.values["hosts"], request.values["link-rate"]) == (2, "5Mbit")
+
+
 def test_a_run_does_not_take_the_file_of_a_sweep():
     with pytest.raises(polarlab.UsageError, match=r"must be a run, got a sweep; use polarlab\.sweep"):
         request_of("run", ROOT / "examples" / "tornado-sweep.toml", {})
