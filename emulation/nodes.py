@@ -19,7 +19,7 @@ from mininet.node import Host, Switch
 
 from emulation.node_shell import LastingNode
 from emulation.open_vswitch import SwitchSettings, VSwitch, start_all
-from emulation.subprocesses import answer
+from emulation.subprocesses import answer, in_namespaces_of
 from topology.links import LinkSpec
 
 _QUERY_TIMEOUT_S = 10  # of a command that asks a switch; one that hangs does not answer
@@ -152,12 +152,17 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
             self.vswitch.kill_daemon()
 
     def dpctl(self, *arguments: str) -> str:
-        """Runs `ovs-ofctl` on this switch (Mininet's `dpctl` command)."""
+        """Runs `ovs-ofctl` on this switch (Mininet's `dpctl` command).
+
+        The words are those of a line of the shell: they may have quotes and end in a pipe.
+        """
         if not self.vswitch:
             return f"{self.name} is not running\n"
         command, *rest = arguments
         limit = f"--timeout={_QUERY_TIMEOUT_S}"
-        return answer(["ovs-ofctl", limit, "-OOpenFlow13", command, self.vswitch.management, *rest])
+        # Names of ports, as on a terminal.
+        words = ["ovs-ofctl", limit, "-OOpenFlow13", "--names", command, self.vswitch.management, *rest]
+        return answer(in_namespaces_of(self.pid, ["bash", "-c", " ".join(words)]))
 
     def connected(self) -> bool:
         """Returns whether the switch is connected to its controller."""

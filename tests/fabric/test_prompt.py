@@ -295,6 +295,11 @@ def test_pings_do_not_depend_on_the_shells_of_hosts(prompt, line):
         prompt.eventually_told(ShellRenewed("h1_1"))
 
 
+def test_rules_of_switches_can_be_asked_for_with_quotes_and_pipes(prompt):
+    printed = prompt.printed("dpctl dump-flows 'table=0' | grep -c table=0,")
+    assert len(re.findall(r"^[1-9]\d*$", printed, re.MULTILINE)) == 7
+
+
 def test_rules_of_a_switch_do_not_depend_on_its_shell(prompt):
     prompt.run("s1 exec >/dev/null")
     try:
