@@ -191,7 +191,7 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
     params = options.params
     if isinstance(options.topology, NetworkxTopology):  # which its process reads from a file
         path = network.run_dir / options.topology.file_name
-        path.write_text(options.topology.graphml)
+        path.write_text(options.topology.graphml, encoding="utf-8")
         params = {"from": str(path)}
     return ControllerProcess(
         options.name,

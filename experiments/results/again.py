@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +63,7 @@ def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
     path = Path(str(experiment.values.get(GRAPH_OPTION, "")))
     if path.parent != folder or not holds_graph(path.name):
         return experiment
-    values = {name: value for name, value in experiment.values.items() if name != GRAPH_OPTION}
-    return Experiment.of_graph(experiment.kind, read_graph(path), values)
+    return replace(experiment, graph=read_graph(path))
 
 
 def _read(path: Path) -> dict[str, Any]:

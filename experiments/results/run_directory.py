@@ -114,7 +114,7 @@ class RunDirectory:
         """Writes a text that the results come with."""
         file = self.path / name
         file.parent.mkdir(exist_ok=True)
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
         self._written |= {file, file.parent}
 
     def append_row(self, name: str, header: Sequence[str], row: Mapping[str, Any]) -> None:
@@ -202,7 +202,7 @@ def read_graph(path: Path) -> NetworkxTopology:
         ParameterError: it cannot be read, or is damaged.
     """
     try:
-        return from_graphml(path.read_text())
+        return from_graphml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ParameterError(f"{path} cannot be read ({error.strerror})") from None
     except ValueError:  # a ParameterError, and those of UTF-8

@@ -180,7 +180,12 @@ class Experiment:
 
     @cached_property
     def params(self) -> dict[str, Value]:
-        """The parameters of the topology that were given, by the names of the family's constructor."""
+        """The parameters of the topology that were given, by the names of the family's constructor.
+
+        The file of a graph of networkx is named as in the folder of results.
+        """
+        if self.graph is not None:
+            return {GRAPH_OPTION: self.graph.file_name}
         return {o.setting: self.values[o.name] for o in family_options(self.family) if o.name in self.values}
 
     @cached_property

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.spec.experiment import GRAPH_OPTION, Experiment
+from experiments.spec.experiment import Experiment
 from experiments.spec.option import Given, Option
 from experiments.spec.options import KINDS, TOPOLOGY, option_of, options_of
 from experiments.spec.source import Source, key_lines
@@ -97,16 +97,11 @@ def _check_named(family: str) -> None:
 
 
 def experiment_content(experiment: Experiment) -> dict[str, Any]:
-    """Returns an experiment as version, kind, and table -> key -> value, with full paths of input files.
-
-    The file of a graph of networkx stands where the content does, as in the folder of results.
-    """
+    """Returns an experiment as version, kind, and table -> key -> value, with full paths of input files."""
     content: dict[str, Any] = {"version": VERSION, "kind": experiment.kind}
     for option in experiment.options:
         if option.name in experiment.values:
-            value = experiment.values[option.name]
-            if experiment.graph is None or option.name != GRAPH_OPTION:
-                value = _at_folder(option, value, Path.cwd())
+            value = _at_folder(option, experiment.values[option.name], Path.cwd())
             content.setdefault(option.table, {})[option_key(option)] = (
                 list(value) if isinstance(value, tuple) else value
             )
@@ -114,8 +109,13 @@ def experiment_content(experiment: Experiment) -> dict[str, Any]:
 
 
 def kept_content(experiment: Experiment) -> dict[str, Any]:
-    """Returns an experiment, complete, as manifests keep it: without its output directory."""
+    """Returns an experiment, complete, as manifests keep it: without its output directory.
+
+    A graph of networkx is named by its file in the folder of the manifest.
+    """
     content = experiment_content(experiment.complete)
+    if experiment.graph is not None:
+        content[TOPOLOGY] = {_NAME: experiment.family, **experiment.params}
     output = {key: value for key, value in content.pop("output", {}).items() if key != "out"}
     return {**content, "output": output} if output else content
 

@@ -155,8 +155,12 @@ def test_a_graph_comes_back_from_a_folder_that_was_moved(ring, tmp_path):
     assert again.graph.graphml == ring.graphml
     assert (again.graph.labels, again.graph.clusters()) == (ring.labels, ring.clusters())
     # Results of it are the same, and hold the graph, too.
-    assert again.values == wanted.complete.values
+    assert again.params == wanted.params
     assert kept_content(again) == kept_content(wanted)
+    # As a file of its own, it names the graph where it is.
+    (tmp_path / "again.toml").write_text(again.to_toml())
+    file = Experiment.from_toml(tmp_path / "again.toml")
+    assert file.topology.routers == ring.routers
     changed = request_of("run", tmp_path / "moved", {"hosts": 2})
     assert changed.resolve().fabric.topology.graphml == ring.graphml
     third = folder_of(tmp_path / "third", again, again.graph)

@@ -69,6 +69,16 @@ def test_figures_are_drawn_without_a_file(run, sweep, failover):
     assert list(failover.plot()) == ["failover"]
 
 
+def test_links_are_drawn_on_the_graph_in_the_folder(tmp_path):
+    graph = polarlab.from_networkx(polarlab.topology("polarfly", q=3).to_networkx())
+    summary = records.summary(name="graph", params={"from": graph.file_name})
+    folder = result_folders.write_run(tmp_path / "run", summary)
+    without = polarlab.plot(folder)["links"]
+    (folder / graph.file_name).write_text(graph.graphml)
+    folder.rename(tmp_path / "moved")
+    assert len(polarlab.plot(tmp_path / "moved")["links"].axes) > len(without.axes)
+
+
 def test_figures_of_replications_have_their_folders(replicated):
     assert {"seed-1/throughput", "seed-3/links", "replications"} <= set(replicated.plot())
 
