@@ -138,6 +138,9 @@ SHELL = (
     ),
     *(
         "builtin() { cat; }",
+        "eval() { cat; }",
+        "alias eval=true",
+        "enable -n eval",
         "printf() { sleep 100; }",
         "unset -f printf builtin",
         "unset PS1; readonly x=1; x=2",
