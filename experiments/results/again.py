@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
-from experiments.spec.experiment_file import experiment_of
+from experiments.spec.files.experiment_file import experiment_of
 from experiments.spec.option import Option
 from experiments.spec.options import (
     AUTO_RATE,

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.spec.files.source import Source
 from experiments.spec.option import Given, Option
 from experiments.spec.options import (
     COLLECTIVE,
@@ -25,7 +26,6 @@ from experiments.spec.options import (
     option_of,
     options_of,
 )
-from experiments.spec.source import Source
 from experiments.spec.variations.texts import varied_options
 from topology.errors import ParameterError, UsageError
 from topology.parameters import Value, hint
@@ -112,19 +112,19 @@ class Experiment:
             UsageError: the file cannot be read, is not TOML, or does not describe an experiment; the text
                 names the key, and the nearest one that there is.
         """
-        from experiments.spec.experiment_file import read_experiment
+        from experiments.spec.files.experiment_file import read_experiment
 
         return read_experiment(Path(path))
 
     def to_toml(self) -> str:
         """Returns the experiment as a file that `from_toml` reads; input files have their full paths."""
-        from experiments.spec.experiment_file import experiment_text
+        from experiments.spec.files.experiment_file import experiment_text
 
         return experiment_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the content of the experiment's file: version, kind, and table -> key -> value."""
-        from experiments.spec.experiment_file import experiment_content
+        from experiments.spec.files.experiment_file import experiment_content
 
         return experiment_content(self)
 

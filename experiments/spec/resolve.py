@@ -12,9 +12,9 @@ from emulation.capture import CapturePoint
 from experiments.spec.captures import parse_captures
 from experiments.spec.collective import CollectiveOptions, check_collective, parse_sizes
 from experiments.spec.experiment import Experiment
-from experiments.spec.experiment_file import kept_content
 from experiments.spec.fabric import FabricOptions, link_rate_bps
 from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions, with_time_for_repair
+from experiments.spec.files.experiment_file import kept_content
 from experiments.spec.flows import REPLAY as REPLAYED
 from experiments.spec.flows import FlowOptions, check_flows, flow_frame_bytes
 from experiments.spec.options import (

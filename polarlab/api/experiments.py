@@ -145,7 +145,7 @@ def schema() -> dict[str, Any]:
         >>> schema()["$schema"]
         'https://json-schema.org/draft/2020-12/schema'
     """
-    from experiments.spec.schema import schema as schema_of_files
+    from experiments.spec.files.schema import schema as schema_of_files
 
     return schema_of_files()
 

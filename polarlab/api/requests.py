@@ -10,8 +10,8 @@ from typing import Any
 from experiments.results.again import experiment_again
 from experiments.results.open import Failover, Failovers, Run, Sweep
 from experiments.spec.experiment import Experiment
+from experiments.spec.files.reuse import reused
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
-from experiments.spec.reuse import reused
 from experiments.spec.values import dated_folder
 from polarlab.api.arguments import checked_topology
 from topology.base import Topology

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from experiments.spec.experiment import Experiment
+from experiments.spec.files.reuse import reused
 from experiments.spec.option import Given, Option, at
 from experiments.spec.options import (
     DEFAULT_LOAD,
@@ -18,7 +19,6 @@ from experiments.spec.options import (
     family_options,
     options_of,
 )
-from experiments.spec.reuse import reused
 from topology.parameters import Parameter, hint
 from topology.registry import FAMILIES
 

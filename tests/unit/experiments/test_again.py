@@ -12,7 +12,7 @@ from experiments.codec import plain
 from experiments.results.again import experiment_again
 from experiments.results.manifest import run_manifest
 from experiments.results.record import FabricRecord
-from experiments.spec.experiment_file import kept_content
+from experiments.spec.files.experiment_file import kept_content
 from experiments.spec.settings import TrafficSettings
 from polarlab.cli.parser import parse
 from topology.exit_status import Status

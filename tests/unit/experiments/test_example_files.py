@@ -8,8 +8,8 @@ import pytest
 from documents import blocks
 
 from experiments.spec.experiment import Experiment
+from experiments.spec.files.schema import schema
 from experiments.spec.options import FAILOVER, KINDS
-from experiments.spec.schema import schema
 from polarlab.cli.main import main
 from topology.exit_status import Status
 

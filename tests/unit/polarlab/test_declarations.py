@@ -10,9 +10,9 @@ from command_line import fails
 from experiments.comparison.settings import flat_settings
 from experiments.spec import options as declarations
 from experiments.spec.experiment import Experiment
-from experiments.spec.experiment_file import experiment_of
+from experiments.spec.files.experiment_file import experiment_of
+from experiments.spec.files.schema import schema
 from experiments.spec.option import Option
-from experiments.spec.schema import schema
 from polarlab.cli.options import OWN, add_options, option_records
 from polarlab.cli.parser import commands, make_parser, parse
 from topology.errors import ParameterError, UsageError

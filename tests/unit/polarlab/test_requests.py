@@ -13,7 +13,7 @@ from documents import ROOT
 import polarlab
 from experiments.codec import plain
 from experiments.spec.experiment import Experiment
-from experiments.spec.experiment_file import kept_content
+from experiments.spec.files.experiment_file import kept_content
 from polarlab.api.requests import request_of, results_again, traffic_request
 
 FIRST = ROOT / "examples" / "first.toml"

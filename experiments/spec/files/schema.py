@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from experiments.spec.experiment_file import VERSION, option_key
+from experiments.spec.files.experiment_file import VERSION, option_key
 from experiments.spec.option import Option
 from experiments.spec.options import (
     FAILOVER,

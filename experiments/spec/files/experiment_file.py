@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec.experiment import Experiment
+from experiments.spec.files.source import Source, key_lines
 from experiments.spec.option import Given, Option
 from experiments.spec.options import KINDS, TOPOLOGY, option_of, options_of
-from experiments.spec.source import Source, key_lines
 from topology.errors import ParameterError, UsageError
 from topology.parameters import hint
 from topology.registry import FAMILIES, family
