@@ -161,12 +161,16 @@ class Experiment:
         return Experiment(kind, merged, source.without(new) if source else None, graph)
 
     @contextlib.contextmanager
-    def _located(self, given: Collection[str]) -> Iterator[None]:
+    def _located(self, given: Collection[str], *, whole: bool = True) -> Iterator[None]:
         """Has errors of the block name the file, its key and line, if the experiment is that of a file."""
         try:
             yield
         except UsageError as error:
-            raise (self.source.located(error, given) if self.source else error) from None
+            raise (self.source.located(error, given, whole=whole) if self.source else error) from None
+
+    def errors_located(self) -> contextlib.AbstractContextManager[None]:
+        """Returns a context in which errors about a value of the experiment's file name its key and line."""
+        return self._located(self.values, whole=False)
 
     @property
     def _varied(self) -> Mapping[str, str]:

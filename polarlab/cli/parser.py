@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
@@ -96,7 +97,9 @@ def run(arguments: Sequence[str]) -> Status:
         print(json.dumps(experiment.to_dict()) if parsed.json else experiment.to_toml().rstrip("\n"))
         return Status.DONE
     command: Callable[[argparse.Namespace], Status] = parsed.command
-    return command(parsed)
+    experiment = getattr(parsed, "experiment", None)
+    with experiment.errors_located() if experiment else contextlib.nullcontext():
+        return command(parsed)
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:

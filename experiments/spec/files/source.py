@@ -36,12 +36,13 @@ class Source:
         lines = {name: line for name, line in self.lines.items() if name not in names}
         return replace(self, lines=lines)
 
-    def located(self, error: UsageError, given: Collection[str] = ()) -> UsageError:
+    def located(self, error: UsageError, given: Collection[str] = (), *, whole: bool = True) -> UsageError:
         """Returns an error that names the file, and the line and key that it is about.
 
         Args:
             error: the error, whose text may name options, as `--load`, or as `ranks` before its "must".
             given: options that the experiment has; an error that is about one of another source stays.
+            whole: whether an error that is about no option is one of the file.
         """
         text = str(error)
         if text.startswith(f"{self.name}: "):
@@ -51,7 +52,7 @@ class Source:
         option = next((name for name in named if name in self.lines), None)
         if option is None:
             elsewhere = any(name in given for name in named)
-            return error if elsewhere else type(error)(f"{self.name}: {text}")
+            return error if elsewhere or not whole else type(error)(f"{self.name}: {text}")
         if "polarlab " not in text:
             text = _OPTION.sub(lambda found: found[1 if found[1] in self.lines else 0], text)
         key = self.keys.get(option, option)

@@ -329,6 +329,14 @@ def test_an_error_of_the_command_line_speaks_of_the_option_and_not_of_the_file(c
         assert str(path) not in line
 
 
+def test_errors_of_commands_name_the_line_of_what_is_in_the_file_alone(capsys, tmp_path):
+    path = run_of(tmp_path, f'{HEAD}{ER2}[fabric]\nrouting = "ugal-pf"\n')
+    line = fails(capsys, ["predict", str(path)], Status.USAGE)
+    assert f"{path}: line 7, routing: must be oblivious" in line
+    assert str(path) not in fails(capsys, ["explain", str(path), "s1", "s99"], Status.USAGE)
+    assert str(path) not in fails(capsys, ["predict", str(path), "--routing", "ugal"], Status.USAGE)
+
+
 def test_a_file_with_a_mark_of_its_byte_order_is_read(tmp_path):
     path = tmp_path / "experiment.toml"
     path.write_bytes(b"\xef\xbb\xbf" + f"{HEAD}{ER2}".encode())
