@@ -8,7 +8,7 @@ those of OpenFlow 1.3; field names are those of its OXM fields.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -202,6 +202,10 @@ class Group:
     candidates: tuple[Bucket, ...] = ()
     hops: tuple[float, ...] = ()
     ports: tuple[tuple[int, ...], ...] = ()
+
+    def different_actions(self) -> Iterable[Actions]:
+        """Returns the actions of all buckets and candidates; those that are one object are given once."""
+        return {id(b.actions): b.actions for b in (*self.buckets, *self.candidates)}.values()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,23 +8,20 @@ destinations of an equivalence class.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import NamedTuple
 
-from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, RoutePlan
-from routing.verification.equivalence_classes import (
-    DESTINATION_FIELDS,
-    destination_classes,
-    ingress_port_classes,
-)
-from routing.verification.rule_lookup import rule_interner
+import numpy as np
+
+from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, RoutePlan, Table
+from routing.verification.ingress_ports import ingress_port_classes
+from routing.verification.rule_book import SOURCE_FIELDS, Numbers, RuleBook
 from routing.verification.switch_model import Emission, Outcome, Packet, SwitchModel
 from topology.addressing import INITIAL_TTL, Host, hosts_of, interface_name, switch_name
 from topology.base import Topology
 from topology.failures import Failure
-
-_SOURCE_FIELDS = ("eth_src", "ipv4_src")
 
 
 class Steps(NamedTuple):
@@ -47,14 +44,18 @@ class State:
         number: 0, 1, ... in the order in which states are met.
         router: the router.
         packet: the packet's fields without those of its destination.
-        known: the steps found so far, by the equivalence class of the destination, and by that and the failed
-            ports where those matter.
+        classes: for each host as the destination, the index in `steps` while nothing has failed; None until
+            they were asked for.
+        steps: the different steps while nothing has failed.
+        rerouted: the steps by that index and the failed ports that matter to them, as far as asked for.
     """
 
     number: int
     router: int
     packet: Packet
-    known: dict[int | tuple[int, frozenset[int]], Steps] = field(default_factory=dict)
+    classes: Numbers | None = None
+    steps: list[Steps] = field(default_factory=list)
+    rerouted: dict[tuple[int, frozenset[int]], Steps] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +96,18 @@ class StateSpace:
         self.topology = plan.topology
         self.hosts = hosts_of(plan.topology, plan.concentration)
         self.states: list[State] = []
-        interner = rule_interner()
-        self._models = [SwitchModel(switch, interner) for switch in plan.switches]
-        self._classes = destination_classes(plan.switches, self.hosts, interner)
+        values = {"eth_dst": [h.mac for h in self.hosts], "ipv4_dst": [h.ip for h in self.hosts]}
+        book = RuleBook(values)
+        numbers = [book.numbers(switch.rules, switch.router) for switch in plan.switches]
+        self._models = list(map(SwitchModel, plan.switches, repeat(book), numbers))
         port_counts = (plan.topology.degrees + plan.topology.host_counts(plan.concentration)).tolist()
-        self._ports = ingress_port_classes(plan.switches, port_counts, interner)
+        self._ports = list(map(ingress_port_classes, plan.switches, port_counts, repeat(book), numbers))
         self._host_number = {host: number for number, host in enumerate(self.hosts)}
+        self._everyone = np.arange(len(self.hosts))
         self._numbers: dict[tuple[int, ...], int] = {}
         self._peers = _peers(plan.topology)
-        # Sources can share states as long as no rule past the ingress looks at who sent.
-        self._source_matters = any(
-            not model.fields_past_ingress().isdisjoint(_SOURCE_FIELDS) for model in self._models
-        )
+        self._known_steps: dict[tuple[int, float, int], tuple[Outcome, Step]] = {}
+        self._source_matters = _source_matters(book, numbers, plan.topology.degrees.tolist())
 
     def initial_state(self, source: Host) -> State:
         """Returns the state of a packet that a host has just sent."""
@@ -130,38 +131,60 @@ class StateSpace:
         Returns:
             (state, failure) -> the possible steps from that state under that failure.
         """
-        number = self._host_number[destination]
-        classes = [host_classes[number] for host_classes in self._classes]
+        host = self._host_number[destination]
 
         def steps(state: State, failure: Failure) -> Steps:
-            class_ = classes[state.router]
-            known = state.known.get(class_)
+            class_ = int(self.classes(state)[host])
+            known = state.steps[class_]
             failed = failure.failed_ports(state.router)
-            if known and (not failed or known.ports.isdisjoint(failed)):
+            if not failed or known.ports.isdisjoint(failed):
                 return known
-            return self._steps(state, class_, destination, failed)
+            return self._rerouted(state, class_, host, failed)
 
         return steps
+
+    def classes(self, state: State) -> Numbers:
+        """Returns `State.classes`, after finding them and the steps of the state."""
+        if state.classes is None:
+            classes = np.empty(len(self.hosts), np.intp)
+            for destinations, steps in self._steps(state, self._everyone, frozenset()):
+                classes[destinations] = len(state.steps)
+                state.steps.append(steps)
+            state.classes = classes
+        return state.classes
+
+    def host_number(self, host: Host) -> int:
+        """Returns the index of a host in `hosts`."""
+        return self._host_number[host]
 
     def delivery_port(self, destination: Host) -> tuple[int, int]:
         """Returns the (router, port) to which a host is attached."""
         return destination.router, self._host_port(destination)
 
-    def _steps(self, state: State, class_: int, destination: Host, failed: frozenset[int]) -> Steps:
+    def _rerouted(self, state: State, class_: int, host: int, failed: frozenset[int]) -> Steps:
         key = (class_, failed)
-        if failed and key in state.known:
-            return state.known[key]
+        if key not in state.rerouted:
+            [(_, steps)] = self._steps(state, self._everyone[host : host + 1], failed)
+            state.rerouted[key] = steps
+        return state.rerouted[key]
+
+    def _steps(
+        self, state: State, destinations: Numbers, failed: frozenset[int]
+    ) -> Iterator[tuple[Numbers, Steps]]:
         model = self._models[state.router]
-        model.consulted.clear()
-        packet = state.packet | {"eth_dst": destination.mac, "ipv4_dst": destination.ip}
-        outcomes = model.process_with_shares(packet, failed)
-        ports = frozenset(model.consulted)
-        steps = Steps(tuple(self._step(state.router, share, outcome) for share, outcome in outcomes), ports)
-        # Steps that depend on none of the failed ports are those without a failure.
-        state.known[class_ if ports.isdisjoint(failed) else key] = steps
-        return steps
+        unseen = () if self._source_matters else SOURCE_FIELDS
+        for treatment in model.treatments(state.packet, destinations, failed, unseen):
+            steps = tuple([self._step(state.router, *outcome) for outcome in treatment.outcomes])
+            yield treatment.destinations, Steps(steps, treatment.ports)
 
     def _step(self, router: int, share: float, outcome: Outcome) -> Step:
+        # Most outcomes are those of buckets that several groups share.
+        key = (router, share, id(outcome))
+        if key not in self._known_steps:
+            self._known_steps[key] = outcome, self._new_step(router, share, outcome)
+        return self._known_steps[key][1]
+
+    def _new_step(self, router: int, share: float, outcome: Outcome) -> Step:
         if len(outcome) != 1:
             kind = "misdelivered" if outcome else "blackhole"
             return Step(share, (kind, f"at {switch_name(router)}"))
@@ -187,12 +210,26 @@ class StateSpace:
             key += (packet["ipv4_src"],)
         number = self._numbers.setdefault(key, len(self.states))
         if number == len(self.states):
-            fields = {name: packet[name] for name in packet.keys() - DESTINATION_FIELDS}
-            self.states.append(State(number, router, fields | {"in_port": in_port}))
+            self.states.append(State(number, router, packet | {"in_port": in_port}))
         return self.states[number]
 
     def _host_port(self, host: Host) -> int:
         return self.topology.host_port(host.router, host.index)
+
+
+def _source_matters(book: RuleBook, numbers: Iterable[Numbers], degrees: Iterable[int]) -> bool:
+    """Returns whether rules look at who sent a packet, other than at the ports of hosts.
+
+    If none does, packets of all sources share states.
+    """
+    facts = book.facts()
+    looking = facts.sees_source & facts.takes_ipv4
+    for own, degree in zip(numbers, degrees, strict=True):
+        for rule in map(book.rules.__getitem__, own[looking[own]].tolist()):
+            ports = [part.value for part in rule.match if part.field == "in_port" and part.mask is None]
+            if rule.table is not Table.INGRESS or not ports or ports[0] <= degree:
+                return True
+    return False
 
 
 def _peers(topology: Topology) -> dict[tuple[int, int], tuple[int, int]]:

@@ -12,15 +12,16 @@ judged again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
 from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
 from routing.verification.forwarding_states import State, StateSpace
+from routing.verification.hop_counts import FAULTY, Hops, hop_counts
 from topology.addressing import Host, interface_name, switch_name
 from topology.failures import NO_FAILURE, Failure
 from topology.shortest_paths import connected_components
@@ -116,18 +117,63 @@ def prove(
             sum(host.router not in failure.failed_routers for host in some) for some in (hosts, destinations)
         )
         proof.pairs = max(proof.pairs, reached * (sources - 1))
-    everyone = np.arange(plan.topology.routers)
     starts = [(source, space.initial_state(source)) for source in hosts]
-    any_failed = any(failure.any_failed for failure, _ in scenarios)
+    hops = hop_counts(space, [state for _, state in starts])
+    sound = _SoundPairs(plan, space, starts, hops)
     for destination in destinations:
-        bounds = plan.hop_bound(plan.topology.distances(everyone, destination.router)).tolist()
-        part = _DestinationProof(space, starts, destination, bounds, plan.repair_hops)
-        if any_failed:
-            part.index_dependencies()
-        for failure, components in scenarios:
-            if destination.router not in failure.failed_routers:
-                part.add_to(proof, failure, components)
+        pending = scenarios
+        if sound.all_toward(destination):
+            pending = [one for one in scenarios if one[0].any_failed]
+            proof.delivered += sound.sources_toward(destination) * (len(scenarios) - len(pending))
+            proof.max_hops = max(proof.max_hops, sound.max_hops(destination))
+        if pending:
+            column = hops[:, space.host_number(destination)]
+            bounds = sound.bounds_toward(destination.router)
+            part = _DestinationProof(space, starts, destination, column, bounds, plan.repair_hops)
+            if any(failure.any_failed for failure, _ in pending):
+                part.index_dependencies()
+            for failure, components in pending:
+                if destination.router not in failure.failed_routers:
+                    part.add_to(proof, failure, components)
     return proof
+
+
+class _SoundPairs:
+    """The pairs whose packets arrive within the promised hops while nothing has failed."""
+
+    def __init__(
+        self, plan: RoutePlan, space: StateSpace, starts: list[tuple[Host, State]], hops: Hops
+    ) -> None:
+        self._plan = plan
+        self._space = space
+        self._numbers = np.array([space.host_number(source) for source, _ in starts], np.intp)
+        self._routers = np.array([source.router for source, _ in starts], np.intp)
+        self._hops: Hops = hops[[state.number for _, state in starts]]
+        self._everyone = np.arange(plan.topology.routers)
+
+    def bounds_toward(self, router: int) -> list[int]:
+        """Returns, for each router, the promised hops to another one."""
+        bounds = self._plan.hop_bound(self._plan.topology.distances(self._everyone, router))
+        return list(bounds.tolist())
+
+    def sources_toward(self, destination: Host) -> int:
+        """Returns the number of sources other than the destination."""
+        return int((self._numbers != self._space.host_number(destination)).sum())
+
+    def max_hops(self, destination: Host) -> int:
+        """Returns the most hops of packets from any other source to a destination."""
+        return int(self._toward(destination).max(initial=0))
+
+    def all_toward(self, destination: Host) -> bool:
+        """Returns whether packets from all other sources arrive within the promised hops."""
+        others = self._numbers != self._space.host_number(destination)
+        bounds = np.array(self.bounds_toward(destination.router))[self._routers[others]]
+        return bool((self._toward(destination) <= bounds).all())
+
+    def _toward(self, destination: Host) -> Hops:
+        number = self._space.host_number(destination)
+        toward: Hops = self._hops[self._numbers != number, number]
+        return toward
 
 
 class _DestinationProof:
@@ -138,6 +184,7 @@ class _DestinationProof:
         space: StateSpace,
         starts: list[tuple[Host, State]],
         destination: Host,
+        hops: Hops,
         bounds: list[int],
         repair_hops: int,
     ) -> None:
@@ -147,6 +194,7 @@ class _DestinationProof:
             space: the states of the plan.
             starts: every source and the initial state of its packets.
             destination: the host that packets go to.
+            hops: for each state, the most hops to come while nothing has failed; FAULTY if there is a fault.
             bounds: for each router, the promised hops from there.
             repair_hops: promised hops beyond those under a failure.
         """
@@ -157,28 +205,45 @@ class _DestinationProof:
         self.steps = space.steps_toward(destination)
         self._bounds = bounds
         self._sources = [(source, state) for source, state in starts if source != destination]
-        judge = _Judge(self, NO_FAILURE, frozenset(), {})
-        self._source_verdicts = [judge.verdict(state) for _, state in self._sources]
-        self._baseline = judge.verdicts
+        self._hops: list[int] = hops.tolist()
+        found = [self._hops[state.number] for _, state in self._sources]
+        self._max_hops = max(found, default=0)
+        self._all_sound = self._max_hops < FAULTY and all(
+            hops <= bounds[source.router] for (source, _), hops in zip(self._sources, found, strict=True)
+        )
         self._predecessors: dict[int, list[int]] = {}
         self._states_by_port: dict[tuple[int, int], list[int]] = {}
         self._sources_by_state: dict[int, list[int]] = {}
-        self._all_sound = all(
-            not verdict.faults and verdict.hops <= bounds[source.router]
-            for (source, _), verdict in zip(self._sources, self._source_verdicts, strict=True)
-        )
-        self._max_hops = max((verdict.hops for verdict in self._source_verdicts), default=0)
+
+    @cached_property
+    def _unfailed(self) -> _Judge:
+        """The judge of states while nothing has failed, for those whose faults `hops` does not tell."""
+        return _Judge(self, NO_FAILURE, frozenset(), lambda _: None)
+
+    def baseline(self, number: int) -> _Verdict | None:
+        """Returns the verdict on a state while nothing has failed; None for one that was not met before."""
+        if number >= len(self._hops):
+            return None
+        hops = self._hops[number]
+        return _sound(hops) if hops < FAULTY else self._unfailed.verdict(self._space.states[number])
 
     def index_dependencies(self) -> None:
         """Indexes the predecessors of states, and the states whose steps depend on each port."""
-        for number in self._baseline:
+        seen = {state.number for _, state in self._sources}
+        pending = list(seen)
+        while pending:
+            number = pending.pop()
             state = self._space.states[number]
             steps, ports = self.steps(state, NO_FAILURE)
             for port in ports:
                 self._states_by_port.setdefault((state.router, port), []).append(number)
             for step in steps:
                 if step.target:
-                    self._predecessors.setdefault(step.target.number, []).append(number)
+                    target = step.target.number
+                    self._predecessors.setdefault(target, []).append(number)
+                    if target not in seen:
+                        seen.add(target)
+                        pending.append(target)
         for index, (_, state) in enumerate(self._sources):
             self._sources_by_state.setdefault(state.number, []).append(index)
 
@@ -198,12 +263,12 @@ class _DestinationProof:
             proof.delivered += len(self._sources)
             proof.max_hops = max(proof.max_hops, self._max_hops)
             return
-        judge = _Judge(self, failure, affected, self._baseline)
+        judge = _Judge(self, failure, affected, self.baseline)
         slack = self._repair_hops if failure.any_failed else 0
-        for index, (source, state) in enumerate(self._sources):
+        for source, state in self._sources:
             if source.router in failure.failed_routers:
                 continue
-            verdict = judge.verdict(state) if index in affected_sources else self._source_verdicts[index]
+            verdict = judge.verdict(state)
             if components[source.router] != components[self._destination.router]:
                 proof.cut_off += 1
                 continue
@@ -230,7 +295,7 @@ class _Judge:
         part: _DestinationProof,
         failure: Failure,
         affected: frozenset[int],
-        baseline: Mapping[int, _Verdict],
+        baseline: Callable[[int], _Verdict | None],
     ) -> None:
         self._steps = part.steps
         self._delivery = part.delivery
@@ -244,7 +309,7 @@ class _Judge:
         number = state.number
         known = self.verdicts.get(number)
         if known is None and number not in self._affected:
-            known = self._baseline.get(number)
+            known = self._baseline(number)
         if known is not None:
             if known is _PENDING:  # the packet came back to a state that it was in
                 return _Verdict(0, frozenset({("loop", f"at {switch_name(state.router)}")}))

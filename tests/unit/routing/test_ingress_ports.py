@@ -1,4 +1,4 @@
-"""Equivalence classes: destinations and ports that a switch treats alike, so that one stands for all."""
+"""Ingress ports that a switch treats alike, so that one stands for all."""
 
 from dataclasses import replace
 
@@ -19,36 +19,26 @@ from routing.plan.model import (
     match,
 )
 from routing.registry import make_plan
-from routing.verification.equivalence_classes import destination_classes, ingress_port_classes
 from routing.verification.errors import PlanError
+from routing.verification.ingress_ports import ingress_port_classes
+from routing.verification.rule_book import RuleBook
 from routing.verification.verifier import prove
-from topology.addressing import hosts_of
 from topology.families.polarfly import PolarFly
 
 GRAPH = PolarFly(5)
-HOSTS = hosts_of(GRAPH, 2)
 PLAN = make_plan(GRAPH, 2, "min")
 
 
-def test_destinations_behind_one_neighbour_are_alike_and_own_hosts_are_not():
-    classes = destination_classes(PLAN.switches, HOSTS)
-    for router in (0, 7, 30):
-        hops = GRAPH.all_next_hops()[router]
-        for one in HOSTS:
-            for other in HOSTS:
-                alike = classes[router][HOSTS.index(one)] == classes[router][HOSTS.index(other)]
-                away = router not in (one.router, other.router)
-                # A neighbour has other ways around its dead link than those behind it.
-                near = (one.router == hops[one.router]) == (other.router == hops[other.router])
-                expected = away and hops[one.router] == hops[other.router] and near
-                assert alike == (expected or one == other)
+def classes_of(switch, ports):
+    book = RuleBook()
+    return ingress_port_classes(switch, ports, book, book.numbers(switch.rules, switch.router))
 
 
-def test_all_fabric_ports_are_alike_and_no_host_port_is():
-    for switch, ports in zip(
-        PLAN.switches, ingress_port_classes(PLAN.switches, GRAPH.degrees + 2), strict=True
-    ):
+@pytest.mark.parametrize("routing", ["min", "ugal-pf"])
+def test_all_fabric_ports_are_alike_and_no_host_port_is(routing):
+    for switch in make_plan(GRAPH, 2, routing).switches:
         degree = int(GRAPH.degrees[switch.router])
+        ports = classes_of(switch, degree + 2)
         assert ports[1 : degree + 1] == [1] * degree
         assert ports[degree + 1 :] == [degree + 1, degree + 2]
 
@@ -56,7 +46,7 @@ def test_all_fabric_ports_are_alike_and_no_host_port_is():
 def ports_of(actions, groups=(), degree=3):
     entries = [Rule(Table.INGRESS, 1, match(in_port=port), goto=Table.MINIMAL) for port in (1, 2, 3)]
     switch = SwitchPlan(0, (*entries, Rule(Table.MINIMAL, 1, (), actions)), groups)
-    return ingress_port_classes([switch], [degree])[0][1:]
+    return classes_of(switch, degree)[1:]
 
 
 def test_a_port_that_a_packet_may_go_back_by_is_like_no_other():
@@ -65,6 +55,15 @@ def test_a_port_that_a_packet_may_go_back_by_is_like_no_other():
     assert ports_of((ToGroup(5),), (group,)) == [1, 2, 1]
     assert ports_of((SetField("in_port", 0), ToGroup(5)), (group,)) == [1, 1, 1]
     assert ports_of((Output(PORT_INGRESS),)) == [1, 2, 3]
+
+
+def test_only_rules_that_a_packet_may_meet_count():
+    elsewhere = Rule(Table.MARKED, 1, (), (Output(2),))
+    entries = [Rule(Table.INGRESS, 1, match(in_port=port), (), Table.MINIMAL) for port in (1, 2, 3)]
+    switch = SwitchPlan(0, (*entries, elsewhere), ())
+    assert classes_of(switch, 3)[1:] == [1, 1, 1]
+    onward = Rule(Table.MINIMAL, 1, (), (), Table.MARKED)
+    assert classes_of(replace(switch, rules=(*switch.rules, onward)), 3)[1:] == [1, 2, 1]
 
 
 @pytest.mark.parametrize("action", [SetField("ipv4_dst", 1), CopyBits("eth_dst", "reg0", 8)])

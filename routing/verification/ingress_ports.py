@@ -1,0 +1,114 @@
+"""Ingress ports that a switch treats alike, so that one of them stands for all in a proof.
+
+The treatment of a packet depends on its ingress port only through the rules that match it, and through output
+to that very port, which is dropped. All fabric ports of a switch of ER_31 are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from routing.plan.model import (
+    PORT_INGRESS,
+    Actions,
+    FieldMatch,
+    Output,
+    SetField,
+    SwitchPlan,
+    Table,
+    ToGroup,
+)
+from routing.verification.rule_book import Effect, Numbers, RuleBook
+
+
+def ingress_port_classes(switch: SwitchPlan, ports: int, book: RuleBook, numbers: Numbers) -> list[int]:
+    """Returns a representative of every port's class, as an ingress port of IPv4 packets, at a switch.
+
+    Args:
+        switch: the switch's plan.
+        ports: the number of the switch's ports.
+        book: the rules of the fabric.
+        numbers: those of the switch.
+
+    Returns:
+        For each port from 0 (which stands for an ingress port that was cleared) to the last one, the lowest
+        port that is treated alike.
+    """
+    facts = book.facts()
+    numbers = numbers[facts.takes_ipv4[numbers]]
+    seen = facts.sees_ingress[numbers]
+    effects: list[set[object]] = [set() for _ in range(ports + 1)]
+    first_rules: list[list[Effect]] = [[] for _ in range(ports + 1)]
+    for number in numbers[seen].tolist():
+        rule = book.rules[number]
+        rest = tuple([part for part in rule.match if part.field != "in_port"])
+        [ingress] = [part for part in rule.match if part.field == "in_port"]
+        for port in _matching(ingress, ports):
+            effects[port].add((rule.table, rule.priority, rest, rule.actions, rule.goto))
+            if rule.table is Table.INGRESS:
+                first_rules[port].append(book.effects[facts.effect[number]])
+    tables = facts.table[numbers]
+    returns = _ReturnPorts(switch, book, {t: facts.effect[numbers[tables == t]] for t in Table})
+    for_all = facts.effect[numbers[(tables == Table.INGRESS) & ~seen]]
+    everywhere = returns.of([book.effects[effect] for effect in np.unique(for_all).tolist()])
+    classes = []
+    for port in range(ports + 1):
+        returning = everywhere | returns.of(first_rules[port])
+        # Output to a packet's own ingress port is dropped, so such a port is in a class of its own.
+        alone = port in returning or PORT_INGRESS in returning
+        classes.append((frozenset(effects[port]), port if alone else -1))
+    first: dict[object, int] = {}
+    return [first.setdefault(class_, port) for port, class_ in enumerate(classes)]
+
+
+def _matching(part: FieldMatch, ports: int) -> Iterable[int]:
+    """Returns the ports that a match of the ingress port takes."""
+    if part.mask is None:
+        return (part.value,) if part.value <= ports else ()
+    return [port for port in range(ports + 1) if port & part.mask == part.value]
+
+
+class _ReturnPorts:
+    """The ports that packets may be output to while their ingress port has not been cleared."""
+
+    def __init__(self, switch: SwitchPlan, book: RuleBook, effects: Mapping[Table, Numbers]) -> None:
+        """Takes a switch's plan, and the numbers of its rules' effects in each table."""
+        self._groups = {group.number: group for group in switch.groups}
+        self._book = book
+        self._effects = effects
+        self._by_table: dict[Table, frozenset[int]] = {}
+        self._by_group: dict[int, frozenset[int]] = {}
+
+    def of(self, effects: Iterable[Effect]) -> frozenset[int]:
+        """Returns the ports of some effects and of all rules that packets may meet after them."""
+        found: set[int] = set()
+        for effect in effects:
+            found |= self._of_actions(effect.actions)
+            if effect.goto is not None:
+                found |= self._of_table(effect.goto)
+        return frozenset(found)
+
+    def _of_table(self, table: Table) -> frozenset[int]:
+        if table not in self._by_table:
+            numbers = np.unique(self._effects[table]).tolist()
+            self._by_table[table] = self.of(self._book.effects[number] for number in numbers)
+        return self._by_table[table]
+
+    def _of_actions(self, actions: Actions) -> set[int]:
+        found: set[int] = set()
+        for action in actions:
+            if isinstance(action, SetField) and action.field == "in_port":
+                break
+            if isinstance(action, Output):
+                found.add(action.port)
+            elif isinstance(action, ToGroup):
+                found |= self._of_group(action.group)
+        return found
+
+    def _of_group(self, number: int) -> frozenset[int]:
+        if number not in self._by_group:
+            actions = self._groups[number].different_actions()
+            self._by_group[number] = frozenset[int]().union(*map(self._of_actions, actions))
+        return self._by_group[number]

@@ -1,0 +1,76 @@
+"""Hops to all hosts at once, against a walk of single packets, on sound plans and on damaged ones."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from routing.plan.model import Bucket, GroupKind, Output, Table, ToGroup
+from routing.registry import make_plan
+from routing.verification.forwarding_states import StateSpace
+from routing.verification.hop_counts import FAULTY, hop_counts
+from topology.failures import NO_FAILURE
+from topology.registry import make_topology
+
+SEEDS = range(12)
+
+
+def walked(state, steps, delivery, visited=()):
+    """The most hops of packets from a state, walked one by one; FAULTY if any choice has a fault."""
+    if state.number in visited:
+        return FAULTY
+    hops = 0
+    for step in steps(state, NO_FAILURE).steps:
+        if step.fault:
+            return FAULTY
+        if step.target is None:
+            beyond = 0 if step.hop == delivery else FAULTY
+        else:
+            beyond = walked(step.target, steps, delivery, (*visited, state.number)) + 1
+        hops = max(hops, beyond)
+    return min(hops, FAULTY)
+
+
+def damaged(plan, seed):
+    """The plan with a fault of some kind at each of a few switches."""
+    draw = random.Random(seed)
+    switches = list(plan.switches)
+    for router in draw.sample(range(len(switches)), 3):
+        switch = switches[router]
+        forwarding = [rule for rule in switch.rules if rule.table is Table.MINIMAL and rule.actions]
+        victim, other = draw.sample(forwarding, 2)
+        rules = set(switch.rules) - {victim}
+        kind = draw.choice(["lost", "astray", "group"])
+        if kind == "astray":
+            rules.add(replace(victim, actions=other.actions))
+        if kind == "group":
+            rules.add(victim)
+            adapted = [group for group in switch.groups if group.kind is GroupKind.SELECT]
+            chosen = draw.choice(adapted or list(switch.groups))
+            wrong = Bucket((ToGroup(switch.groups[0].number),) if adapted else (Output(1),))
+            groups = [replace(g, buckets=(*g.buckets, wrong)) if g is chosen else g for g in switch.groups]
+            switch = replace(switch, groups=tuple(groups))
+        switches[router] = replace(switch, rules=tuple(rules))
+    return replace(plan, switches=tuple(switches))
+
+
+def faulty_pairs(plan):
+    """Compares all counts with a walk, and returns the number of pairs with a fault."""
+    space = StateSpace(plan)
+    starts = [space.initial_state(source) for source in space.hosts]
+    hops = hop_counts(space, starts)
+    faulty = 0
+    for host in space.hosts:
+        steps, delivery = space.steps_toward(host), space.delivery_port(host)
+        for source, state in zip(space.hosts, starts, strict=True):
+            expected = walked(state, steps, delivery)
+            assert hops[state.number, space.host_number(host)] == expected
+            faulty += expected == FAULTY and source != host
+    return faulty
+
+
+@pytest.mark.parametrize("routing", ["min", "ugal-pf", "compact-valiant"])
+def test_they_are_those_of_a_walk(routing):
+    plan = make_plan(make_topology("polarfly", {"q": 3}), 2, routing)
+    assert faulty_pairs(plan) == 0
+    assert sum(faulty_pairs(damaged(plan, seed)) > 0 for seed in SEEDS) > len(SEEDS) / 2
