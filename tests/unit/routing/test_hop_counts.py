@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from routing.plan.model import Bucket, GroupKind, Output, Table, ToGroup
+from routing.plan.model import Bucket, GroupKind, Table, ToGroup
 from routing.registry import make_plan
 from routing.verification.forwarding_states import StateSpace
 from routing.verification.hop_counts import FAULTY, hop_counts
@@ -47,7 +47,7 @@ def damaged(plan, seed):
             rules.add(victim)
             adapted = [group for group in switch.groups if group.kind is GroupKind.SELECT]
             chosen = draw.choice(adapted or list(switch.groups))
-            wrong = Bucket((ToGroup(switch.groups[0].number),) if adapted else (Output(1),))
+            wrong = draw.choice([Bucket(()), Bucket((ToGroup(switch.groups[0].number),))])
             groups = [replace(g, buckets=(*g.buckets, wrong)) if g is chosen else g for g in switch.groups]
             switch = replace(switch, groups=tuple(groups))
         switches[router] = replace(switch, rules=tuple(rules))
