@@ -23,10 +23,12 @@ from routing.plan.model import (
     DecrementTtl,
     Group,
     GroupKind,
+    Match,
     Output,
     RoutePlan,
     Rule,
     SwitchPlan,
+    Table,
     ToGroup,
 )
 from routing.plan.tables import MAX_TAGS, shared_rules, to_router
@@ -47,10 +49,13 @@ class SourceTable:
     Attributes:
         rules: rules of table SOURCE, for untagged IPv4 packets to other routers' hosts.
         groups: the groups that these rules need beyond the protected groups of the router.
+        choices: where each router has a rule of its own, the number of the group that its packets are handed
+            to, in router order; 0 for the router itself. Empty where `rules` are all.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule, ...] = ()
     groups: tuple[Group, ...] = ()
+    choices: tuple[int, ...] = ()
 
 
 # (a router's ports and matches, its protected groups) -> its source table
@@ -97,10 +102,11 @@ def compile_plan(
             f"the number of routers must be at most {MAX_TAGS}, one VLAN tag each, got {topology.routers}"
         )
     check_ttl(topology, hop_bound)
-    designs = list(_design_routers(topology, hosts, source_table))
+    matches = tuple(to_router(topology, router) for router in range(topology.routers))
+    designs = list(_design_routers(topology, matches, hosts, source_table))
     tags = _TagUse.of(designs)
     marks = any(design.reroute.untagged.groups for design in designs)
-    rules = ForwardingRules()
+    rules = ForwardingRules(topology, matches)
     return RoutePlan(
         topology,
         concentration,
@@ -163,9 +169,11 @@ def _hosts_by_router(topology: Topology, concentration: int) -> list[tuple[Host,
 
 
 def _design_routers(
-    topology: Topology, hosts: Sequence[tuple[Host, ...]], source_table: SourceTableMaker
+    topology: Topology,
+    matches: tuple[Match, ...],
+    hosts: Sequence[tuple[Host, ...]],
+    source_table: SourceTableMaker,
 ) -> Iterator[_RouterDesign]:
-    matches = tuple(to_router(topology, router) for router in range(topology.routers))
     make_reroute = reroute_maker(topology)
     for router, own_hosts in enumerate(hosts):
         view = RouterView(topology, router, tuple(topology.minimal_ports(router)), matches)
@@ -236,8 +244,9 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
         (
             *shared_rules(view.topology, router, design.hosts, tag=router in tags.routers, marks=marks),
             *design.source.rules,
+            *rules.toward(Table.SOURCE, design.source.choices),
             *_minimal_rules(design, rules, marks=marks),
-            *(rules.tag(other, tagged_groups[other]) for other in tags.routers if other != router),
+            *rules.toward(Table.TRANSIT, tagged_groups),
         ),
         (
             *_port_groups(view),
@@ -253,10 +262,18 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
 def _minimal_rules(design: _RouterDesign, rules: ForwardingRules, *, marks: bool) -> Iterator[Rule]:
     """Yields the rules of tables MINIMAL and, where packets may be marked, MARKED."""
     view = design.view
+    groups = design.reroute.untagged.group_toward
+    # A marked packet takes the minimal port, dead or alive.
+    marked = [group_number(GroupRole.PORT, port) if port else 0 for port in view.first_ports]
+    if view.topology.next_hop_rules == view.topology.routers - 1:
+        yield from rules.toward(Table.MINIMAL, groups)
+        yield from rules.toward(Table.MARKED, marked) if marks else ()
+        return
     for block in view.topology.destination_blocks(view.router):
-        yield rules.minimal(view, block, design.reroute.untagged.group_toward[block.routers[0]])
+        first = block.routers[0]
+        yield rules.toward_block(Table.MINIMAL, block, groups[first])
         if marks:
-            yield rules.marked(view, block)
+            yield rules.toward_block(Table.MARKED, block, marked[first])
 
 
 def _port_groups(view: RouterView) -> Iterator[Group]:

@@ -7,15 +7,26 @@ UGAL_PF).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from routing.reroute import polarfly
 from routing.reroute.base import RerouteMaker
 from routing.reroute.loop_free_alternates import AlternateSearch
 from topology.base import Topology
 from topology.errors import UsageError
-from topology.families.polarfly_detours import NearDetour, far_detours, near_detours
+from topology.families.polarfly_detours import NearDetour, RouterDetours
+
+
+class DetoursOfRouter(Protocol):
+    """The detours of one router around the link to each of its neighbours."""
+
+    def far(self, next_hop: int, /) -> Sequence[int]:
+        """Returns the neighbours by which packets to any destination behind the next hop may go untagged."""
+
+    def near(self, neighbour: int, /) -> Iterable[tuple[NearDetour, ...]]:
+        """Returns the detours to a neighbour, in a tuple for each first hop."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +36,11 @@ class FamilyDetours:
     They need a fast reroute with groups per port (GroupRole ONWARD_FAR, ONWARD_NEAR and TAGGED).
 
     Attributes:
-        far: (topology, router, neighbour) -> the other neighbours through which packets to any destination
-            behind the neighbour may go, without a tag.
-        near: (topology, router, neighbour) -> the detours to the neighbour itself.
+        of_router: (topology, router) -> the router's detours.
         max_hops: the most hops of a detour, by the distance of the pair from 0 to the diameter.
     """
 
-    far: Callable[[Topology, int, int], Iterable[int]]
-    near: Callable[[Topology, int, int], Iterable[NearDetour]]
+    of_router: Callable[[Topology, int], DetoursOfRouter]
     max_hops: tuple[int, ...]
 
 
@@ -43,7 +51,7 @@ REROUTES: Mapping[str, RerouteMaker] = {
 
 # Family -> its detours.
 DETOURS: Mapping[str, FamilyDetours] = {
-    "polarfly": FamilyDetours(far_detours, near_detours, max_hops=(0, 4, 3)),
+    "polarfly": FamilyDetours(RouterDetours, max_hops=(0, 4, 3)),
 }
 
 

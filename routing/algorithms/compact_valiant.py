@@ -5,10 +5,11 @@ Source: PolarFly (SC22), section V-B.
 
 from __future__ import annotations
 
-from routing.algorithms.detour_groups import DETOURS, CandidatePath, detour_plan
+from collections.abc import Sequence
+
+from routing.algorithms.detour_groups import DETOURS, CandidatePath, NearDetours, detour_plan
 from routing.plan.model import Group, GroupKind, RoutePlan
 from topology.base import Topology
-from topology.families.polarfly_detours import NearDetour
 
 NAME = "compact-valiant"
 
@@ -33,13 +34,10 @@ def compact_valiant_plan(topology: Topology, concentration: int, *, detours: int
     return detour_plan(topology, concentration, NAME, _group, _one_per_first_hop, detours)
 
 
-def _group(number: int, _minimal: CandidatePath, detours: list[CandidatePath]) -> Group:
+def _group(number: int, _minimal: CandidatePath, detours: Sequence[CandidatePath]) -> Group:
     return Group(number, GroupKind.SELECT, tuple(path.bucket for path in detours))
 
 
-def _one_per_first_hop(detours: list[NearDetour]) -> list[NearDetour]:
+def _one_per_first_hop(bundles: NearDetours) -> NearDetours:
     """Returns one detour per first hop; those with several intermediates take different ones in turn."""
-    by_first_hop: dict[int, list[NearDetour]] = {}
-    for detour in detours:
-        by_first_hop.setdefault(detour.first_hop, []).append(detour)
-    return [choices[index % len(choices)] for index, choices in enumerate(by_first_hop.values())]
+    return [(bundle[index % len(bundle)],) for index, bundle in enumerate(bundles)]

@@ -6,9 +6,9 @@ are those of the topology's family (`routing.families.DETOURS`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,7 @@ import numpy.typing as npt
 from routing.compiler import SourceTable, compile_plan, evenly_spaced
 from routing.families import FamilyDetours, detours_of
 from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
-from routing.plan.model import Bucket, Group, RoutePlan, Rule, Table, ToGroup
-from routing.plan.tables import PRIORITY_ROUTER
+from routing.plan.model import Bucket, Group, RoutePlan, ToGroup
 from routing.reroute.base import FastReroute
 from topology.base import Topology
 from topology.families.polarfly_detours import NearDetour
@@ -33,23 +32,25 @@ DETOURS = Parameter(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CandidatePath:
     """A path that a choice group may take.
 
     Attributes:
         bucket: the bucket that takes it.
-        port: the port by which its packets leave while that is up.
+        ports: the one port by which its packets leave while that is up.
     """
 
     bucket: Bucket
-    port: int
+    ports: tuple[int]
 
 
 # (group number, the minimal path, the detours around it) -> the choice group
-GroupMaker = Callable[[int, CandidatePath, list[CandidatePath]], Group]
-# Selects from the detours to an adjacent router.
-NearSelection = Callable[[list[NearDetour]], list[NearDetour]]
+GroupMaker = Callable[[int, CandidatePath, Sequence[CandidatePath]], Group]
+# The detours to an adjacent router, in a tuple for each first hop.
+NearDetours = Iterable[tuple[NearDetour, ...]]
+# Selects from these detours.
+NearSelection = Callable[[NearDetours], NearDetours]
 
 
 def detour_plan(
@@ -94,41 +95,49 @@ def _source_table(
 ) -> SourceTable:
     topology, router = view.topology, view.router
     groups = []
-    most = topology.routers if most_detours is None else most_detours
     port_to = dict(view.neighbour_ports())
+    own = detours.of_router(topology, router)
+    # The paths of detours by one first hop serve many groups, and are made once. A family may keep a bundle
+    # for all neighbours or make it anew, so that bundles are told apart by identity, and kept.
+    paths: dict[int, tuple[tuple[NearDetour, ...], tuple[CandidatePath, ...]]] = {}
     for neighbour, port in view.neighbour_ports():
-        far = [
-            _far_path(port_to[m]) for m in evenly_spaced([*detours.far(topology, router, neighbour)], most)
-        ]
-        selected = select_near(list(detours.near(topology, router, neighbour)))
-        near = [_near_path(detour, port_to[detour.first_hop]) for detour in evenly_spaced(selected, most)]
-        direct = CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_NEAR, port)),)), port)
+        far = [_far_path(port_to[m]) for m in own.far(neighbour)]
+        near: list[CandidatePath] = []
+        for bundle in select_near(own.near(neighbour)):
+            if id(bundle) not in paths:
+                paths[id(bundle)] = bundle, tuple(_near_path(one, port_to[one.first_hop]) for one in bundle)
+            near += paths[id(bundle)][1]
+        if most_detours is not None:
+            far, near = evenly_spaced(far, most_detours), evenly_spaced(near, most_detours)
+        direct = CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_NEAR, port)),)), (port,))
         groups.append(make_group(group_number(GroupRole.CHOICE_FAR, port), _far_path(port), far))
         groups.append(make_group(group_number(GroupRole.CHOICE_NEAR, port), direct, near))
-    return SourceTable(tuple(_choice_rules(view)), tuple(groups))
+    return SourceTable(groups=tuple(groups), choices=_choices(view))
 
 
-def _choice_rules(view: RouterView) -> list[Rule]:
-    """Returns the rules that hand packets to the far or near choice group of their minimal port."""
+def _choices(view: RouterView) -> tuple[int, ...]:
+    """Returns the far or near choice group of the minimal port toward each router."""
     adjacent = {neighbour for neighbour, _ in view.neighbour_ports()}
-
-    def choice(other: int) -> tuple[ToGroup, ...]:
-        role = GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR
-        return (ToGroup(group_number(role, view.first_ports[other])),)
-
-    return [
-        Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], choice(other)) for other in view.others()
-    ]
+    return tuple(
+        group_number(GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR, port)
+        if port
+        else 0
+        for other, port in enumerate(view.first_ports)
+    )
 
 
+@cache
 def _far_path(port: int) -> CandidatePath:
     """Returns the path by a port to destinations that are not adjacent."""
-    return CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_FAR, port)),)), port)
+    return CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_FAR, port)),)), (port,))
+
+
+@cache
+def _tagged_path(intermediate: int, port: int) -> CandidatePath:
+    group = group_number(GroupRole.TAGGED, port)
+    return CandidatePath(Bucket((*push_tag(intermediate), ToGroup(group))), (port,))
 
 
 def _near_path(detour: NearDetour, port: int) -> CandidatePath:
     """Returns the path of a detour to an adjacent router, by the port of its first hop."""
-    if detour.intermediate is None:
-        return _far_path(port)
-    group = group_number(GroupRole.TAGGED, port)
-    return CandidatePath(Bucket((*push_tag(detour.intermediate), ToGroup(group))), port)
+    return _far_path(port) if detour.intermediate is None else _tagged_path(detour.intermediate, port)

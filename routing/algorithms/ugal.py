@@ -31,8 +31,7 @@ from routing.algorithms.bucket_control import (
 )
 from routing.compiler import SourceTable, compile_plan, detour_bucket, evenly_spaced
 from routing.plan.groups import GroupRole, RouterView, group_number
-from routing.plan.model import Bucket, Group, GroupKind, RoutePlan, Rule, Table, ToGroup
-from routing.plan.tables import PRIORITY_ROUTER
+from routing.plan.model import Bucket, Group, GroupKind, RoutePlan, ToGroup
 from routing.reroute.base import FastReroute
 from topology.base import Topology
 from topology.parameters import Parameter
@@ -110,15 +109,14 @@ def _source_table(design: _Design, view: RouterView, reroute: FastReroute) -> So
     for other in view.others():
         key = (int(design.distances[view.router, other]), reroute.untagged.group_toward[other])
         members.setdefault(key, []).append(other)
-    rules, groups = [], []
+    groups = []
+    choices = [0] * view.topology.routers
     for index, destinations in enumerate(members.values()):
         number = group_number(GroupRole.CHOICE_BY_DISTANCE, index)
         groups.append(_group(view, reroute, design, number, destinations))
-        rules += [
-            Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(number),))
-            for other in destinations
-        ]
-    return SourceTable(tuple(rules), tuple(groups))
+        for other in destinations:
+            choices[other] = number
+    return SourceTable(groups=tuple(groups), choices=tuple(choices))
 
 
 def _group(

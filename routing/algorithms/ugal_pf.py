@@ -16,8 +16,10 @@ Source: PolarFly (SC22), section V-B.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 
 from routing.algorithms.bucket_control import (
     BUCKETS,
@@ -105,14 +107,14 @@ def ugal_pf_plan(topology: Topology, concentration: int, *, detours: int | None,
     return detour_plan(topology, concentration, NAME, make_group, lambda near: near, detours)
 
 
-def _group(buckets: int, number: int, minimal: CandidatePath, detours: list[CandidatePath]) -> Group:
+def _group(buckets: int, number: int, minimal: CandidatePath, detours: Sequence[CandidatePath]) -> Group:
     paths = [minimal, *detours]
     return Group(
         number,
         GroupKind.SELECT,
         (minimal.bucket,) * buckets,
-        candidates=tuple(path.bucket for path in paths),
-        ports=tuple((path.port,) for path in paths),
+        candidates=tuple(map(attrgetter("bucket"), paths)),
+        ports=tuple(map(attrgetter("ports"), paths)),
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
-from routing.plan.groups import GroupRole, RouterView, group_number
+import numpy as np
+import numpy.typing as npt
+
 from routing.plan.model import Actions, Match, Rule, SetField, Table, ToGroup, match
 from routing.plan.tables import PRIORITY_BLOCK, PRIORITY_ROUTER, tag_of, to_router
-from topology.base import DestinationBlock
+from topology.base import DestinationBlock, Topology
 
 # Open vSwitch drops output to the port that a packet came in by, and a rerouted packet may have to go back
 # there. No port has the number 0.
@@ -37,6 +40,12 @@ def tag_rule(router: int, group: int) -> Rule:
 
 
 @cache
+def _to_choice(number: int) -> Actions:
+    """Returns the actions of a rule that hands packets to a group which chooses a path."""
+    return (ToGroup(number),)
+
+
+@cache
 def _to_group(number: int) -> Actions:
     """Returns the actions of a forwarding rule: one object per group, which many rules share."""
     return (CLEAR_INGRESS, ToGroup(number))
@@ -45,51 +54,83 @@ def _to_group(number: int) -> Actions:
 class ForwardingRules:
     """The forwarding rules of a fabric's switches; most are equal on many switches, and are one object."""
 
-    def __init__(self) -> None:
-        # By table; then by the first router and the number of routers of the destinations, and the group.
-        self._rules: dict[Table, dict[tuple[int, int, int], Rule]] = {table: {} for table in Table}
-
-    def minimal(self, view: RouterView, block: DestinationBlock, group: int) -> Rule:
-        """Returns the rule of table MINIMAL for a block of destinations.
+    def __init__(self, topology: Topology, matches: Sequence[Match]) -> None:
+        """Prepares to make rules.
 
         Args:
-            view: the router whose rule it is.
+            topology: the fabric's graph.
+            matches: for each router, in router order, the match of packets to its hosts.
+        """
+        self._topology = topology
+        self._matches = matches
+        makers: dict[Table, Callable[[int, int], Rule]] = {
+            Table.SOURCE: self._source_rule,
+            Table.TRANSIT: tag_rule,
+            Table.MINIMAL: partial(self._router_rule, Table.MINIMAL),
+            Table.MARKED: partial(self._router_rule, Table.MARKED),
+        }
+        self._grids = {table: _RuleGrid(topology.routers, make) for table, make in makers.items()}
+        # By table, the first router and the number of routers of the destinations, and the group.
+        self._block_rules: dict[tuple[Table, int, int, int], Rule] = {}
+
+    def toward(self, table: Table, groups: npt.ArrayLike) -> list[Rule]:
+        """Returns the rules of a table toward single routers, by router.
+
+        Args:
+            table: SOURCE, MINIMAL or MARKED, whose rules match the router's hosts, or TRANSIT, whose rules
+                match the router's tag.
+            groups: for each router, in router order, the number of the group that serves its packets; 0 for
+                no rule.
+        """
+        return self._grids[table].rules(np.asarray(groups))
+
+    def toward_block(self, table: Table, block: DestinationBlock, group: int) -> Rule:
+        """Returns the rule of table MINIMAL or MARKED for a block of destinations.
+
+        Args:
+            table: the table.
             block: the destination routers.
-            group: number of the group that protects the minimal paths to them.
+            group: number of the group that serves their packets.
         """
-        return self._to_block(Table.MINIMAL, view, block, group)
+        first, routers = block.routers[0], len(block.routers)
+        key = (table, first, routers, group)
+        if key not in self._block_rules:
+            destination, priority = self._matches[first], PRIORITY_ROUTER
+            if routers > 1:
+                destination, priority = to_router(self._topology, first, block.low_bits), PRIORITY_BLOCK
+            self._block_rules[key] = forwarding_rule(table, destination, group, priority)
+        return self._block_rules[key]
 
-    def marked(self, view: RouterView, block: DestinationBlock) -> Rule:
-        """Returns the rule of table MARKED for a block of destinations: the minimal port, dead or alive.
+    def _source_rule(self, router: int, group: int) -> Rule:
+        return Rule(Table.SOURCE, PRIORITY_ROUTER, self._matches[router], _to_choice(group))
 
-        Args:
-            view: the router whose rule it is.
-            block: the destination routers.
-        """
-        group = group_number(GroupRole.PORT, view.first_ports[block.routers[0]])
-        return self._to_block(Table.MARKED, view, block, group)
+    def _router_rule(self, table: Table, router: int, group: int) -> Rule:
+        return forwarding_rule(table, self._matches[router], group)
 
-    def tag(self, router: int, group: int) -> Rule:
-        """Returns the rule of table TRANSIT for packets whose tag names another router.
 
-        Args:
-            router: the router that the tag names.
-            group: number of the group that serves the tag.
-        """
-        rules = self._rules[Table.TRANSIT]
-        key = (router, 1, group)
-        if key not in rules:
-            rules[key] = tag_rule(router, group)
-        return rules[key]
+class _RuleGrid:
+    """Rules by router and group, each made when it is first asked for."""
 
-    def _to_block(self, table: Table, view: RouterView, block: DestinationBlock, group: int) -> Rule:
-        rules = self._rules[table]
-        first = block.routers[0]
-        key = (first, len(block.routers), group)
-        if key not in rules:
-            destination, priority = view.matches[first], PRIORITY_ROUTER
-            if len(block.routers) > 1:
-                destination = to_router(view.topology, first, block.low_bits)
-                priority = PRIORITY_BLOCK
-            rules[key] = forwarding_rule(table, destination, group, priority)
-        return rules[key]
+    def __init__(self, routers: int, make: Callable[[int, int], Rule]) -> None:
+        self._make = make
+        self._row_of: dict[int, int] = {}  # by group
+        self._rules = np.empty((1, routers), object)
+
+    def rules(self, groups: npt.NDArray[np.int64]) -> list[Rule]:
+        """Returns a rule for each router whose group is not 0."""
+        routers = np.flatnonzero(groups)
+        wanted = groups[routers]
+        different, places = np.unique(wanted, return_inverse=True)
+        rows = np.array([self._row(group) for group in different.tolist()], np.intp)[places]
+        found: list[Rule | None] = self._rules[rows, routers].tolist()
+        for index, rule in enumerate(found):
+            if rule is None:
+                made = found[index] = self._make(int(routers[index]), int(wanted[index]))
+                self._rules[rows[index], routers[index]] = made
+        return [rule for rule in found if rule is not None]
+
+    def _row(self, group: int) -> int:
+        row = self._row_of.setdefault(group, len(self._row_of))
+        if row == len(self._rules):
+            self._rules = np.concatenate([self._rules, np.empty_like(self._rules)])
+        return row

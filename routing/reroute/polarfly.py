@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import islice
 
 from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import Bucket, SetField
 from routing.plan.tables import tag_of
 from routing.reroute.base import MARK, FastReroute, ProtectedGroups, failover_group, port_bucket
-from topology.families.polarfly_detours import near_detours, split_by_adjacency
+from topology.families.polarfly_detours import RouterDetours
 
 # One alternate is enough for any single failure; a second one helps in some cases of two.
 _MAX_ALTERNATES = 2
@@ -41,15 +42,16 @@ def fast_reroute(view: RouterView) -> FastReroute:
     Returns:
         Groups with a number per port: ONWARD_FAR, ONWARD_NEAR and TAGGED.
     """
-    return FastReroute(_untagged(view), partial(_tagged, view))
+    detours = RouterDetours(view.topology, view.router)
+    return FastReroute(_untagged(view, detours), partial(_tagged, view, detours))
 
 
-def _untagged(view: RouterView) -> ProtectedGroups:
+def _untagged(view: RouterView, detours: RouterDetours) -> ProtectedGroups:
     groups = []
     port_to = dict(view.neighbour_ports())
-    for neighbour, port, apart in _neighbours_apart(view):
+    for neighbour, port, apart in _neighbours_apart(view, detours):
         far = tuple(port_bucket(port_to[m], (MARK,)) for m in apart)
-        near = _near_alternates(view, neighbour, port_to)
+        near = _near_alternates(detours, neighbour, port_to)
         groups += [
             failover_group(group_number(GroupRole.ONWARD_FAR, port), port, far),
             failover_group(group_number(GroupRole.ONWARD_NEAR, port), port, near),
@@ -62,10 +64,10 @@ def _untagged(view: RouterView) -> ProtectedGroups:
     return ProtectedGroups(tuple(groups), tuple(group_toward), _MAX_EXTRA_HOPS)
 
 
-def _tagged(view: RouterView) -> ProtectedGroups:
+def _tagged(view: RouterView, detours: RouterDetours) -> ProtectedGroups:
     groups = []
     port_to = dict(view.neighbour_ports())
-    for _, port, apart in _neighbours_apart(view):
+    for _, port, apart in _neighbours_apart(view, detours):
         exchanges = tuple(port_bucket(port_to[m], (SetField("vlan_vid", tag_of(m)),)) for m in apart)
         groups.append(failover_group(group_number(GroupRole.TAGGED, port), port, exchanges))
     group_toward = [group_number(GroupRole.TAGGED, port) for port in view.first_ports]
@@ -73,25 +75,23 @@ def _tagged(view: RouterView) -> ProtectedGroups:
     return ProtectedGroups(tuple(groups), tuple(group_toward), 0)
 
 
-def _neighbours_apart(view: RouterView) -> Iterator[tuple[int, int, list[int]]]:
+def _neighbours_apart(view: RouterView, detours: RouterDetours) -> Iterator[tuple[int, int, list[int]]]:
     """Yields every neighbour, its port, and some other neighbours that are not adjacent to it.
 
     The others follow the neighbour in cyclic order, so that alternates around different links differ.
     """
     for neighbour, port in view.neighbour_ports():
-        _, apart = split_by_adjacency(view.topology, view.router, neighbour)
+        _, apart = detours.split(neighbour)
         first = next((place for place, m in enumerate(apart) if m > neighbour), 0)
         yield neighbour, port, (apart[first:] + apart[:first])[:_MAX_ALTERNATES]
 
 
-def _near_alternates(view: RouterView, neighbour: int, port_to: Mapping[int, int]) -> tuple[Bucket, ...]:
+def _near_alternates(
+    detours: RouterDetours, neighbour: int, port_to: Mapping[int, int]
+) -> tuple[Bucket, ...]:
     """Returns the alternates to a neighbour whose link is dead, with different first hops."""
-    buckets: dict[int, Bucket] = {}
-    for detour in near_detours(view.topology, view.router, neighbour):
-        if detour.first_hop in buckets:
-            continue
-        if len(buckets) == _MAX_ALTERNATES:
-            break
-        tag = () if detour.intermediate is None else push_tag(detour.intermediate)
-        buckets[detour.first_hop] = port_bucket(port_to[detour.first_hop], (MARK, *tag))
-    return tuple(buckets.values())
+    buckets = []
+    for first, *_ in islice(detours.near(neighbour), _MAX_ALTERNATES):
+        tag = () if first.intermediate is None else push_tag(first.intermediate)
+        buckets.append(port_bucket(port_to[first.first_hop], (MARK, *tag)))
+    return tuple(buckets)

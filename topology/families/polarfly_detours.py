@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from topology.base import Topology
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NearDetour:
     """A detour to an adjacent destination.
 
@@ -34,58 +35,87 @@ class NearDetour:
     intermediate: int | None
 
 
-def far_detours(graph: Topology, router: int, next_hop: int) -> list[int]:
-    """Returns the first hops of the three-hop detours to destinations that are not adjacent.
+class RouterDetours:
+    """The detours of one router of a PolarFly, around the link to each of its neighbours."""
 
-    Args:
-        graph: a PolarFly.
-        router: the source of the packets.
-        next_hop: the minimal next hop toward the destinations.
+    def __init__(self, graph: Topology, router: int) -> None:
+        """Takes a router.
 
-    Returns:
-        All neighbours of the router other than the next hop, ascending.
+        Args:
+            graph: a PolarFly.
+            router: the source of the packets.
+        """
+        self._graph = graph
+        self._router = router
+        self._neighbours: list[int] = graph.neighbours(router).tolist()
+        self._through: dict[int, tuple[NearDetour, ...]] = {}
 
-    Source:
-        PolarFly (SC22), section V-B.
-    """
-    return [n for n in graph.neighbours(router).tolist() if n != next_hop]
+    def far(self, next_hop: int) -> list[int]:
+        """Returns the first hops of the three-hop detours to destinations that are not adjacent.
 
+        Args:
+            next_hop: the minimal next hop toward the destinations.
 
-def near_detours(graph: Topology, router: int, neighbour: int) -> Iterator[NearDetour]:
-    """Yields the detours from a router to one of its neighbours.
+        Returns:
+            All neighbours of the router other than the next hop, ascending.
 
-    Args:
-        graph: a PolarFly.
-        router: the source of the packets.
-        neighbour: their destination, adjacent to the router.
+        Source:
+            PolarFly (SC22), section V-B.
+        """
+        return [n for n in self._neighbours if n != next_hop]
 
-    Yields:
-        The detour of two hops through the third vertex of the triangle, if there is one; then those of four
-        hops, ascending by first hop and intermediate.
-    """
-    third, apart = split_by_adjacency(graph, router, neighbour)
-    for m in third:
-        yield NearDetour(m, None)
-    around = {router, *graph.neighbours(router).tolist()}
-    for m in apart:
-        for r in graph.neighbours(m).tolist():
-            if r not in around:
-                yield NearDetour(m, r)
+    def near(self, neighbour: int) -> Iterator[tuple[NearDetour, ...]]:
+        """Yields the detours to a neighbour of the router.
 
+        Args:
+            neighbour: the destination of the packets.
 
-def split_by_adjacency(graph: Topology, router: int, neighbour: int) -> tuple[list[int], list[int]]:
-    """Returns a router's other neighbours in two lists, by their adjacency to one of its neighbours.
+        Yields:
+            A tuple for each first hop: first the detour of two hops through the third vertex of the triangle,
+            if there is one; then those of four hops, ascending by first hop and intermediate. Those by one
+            first hop are one object, whatever the neighbour.
+        """
+        third, apart = self.split(neighbour)
+        for m in third:
+            yield (NearDetour(m, None),)
+        yield from filter(None, map(self.through, apart))
 
-    Args:
-        graph: a PolarFly.
-        router: the index of the router.
-        neighbour: one of its neighbours.
+    def through(self, first_hop: int) -> tuple[NearDetour, ...]:
+        """Returns the four-hop detours that begin with a hop.
 
-    Returns:
-        (adjacent to the neighbour, not adjacent to it), each ascending. The first list holds the third vertex
-        of the triangle over both; it is empty where one of them is a quadric.
-    """
-    others = graph.neighbours(router)
-    others = others[others != neighbour]
-    adjacent = graph.distances(others, neighbour) == 1
-    return others[adjacent].tolist(), others[~adjacent].tolist()
+        Args:
+            first_hop: a neighbour of the router.
+
+        Returns:
+            One for each neighbour of the first hop that is not adjacent to the router, ascending.
+        """
+        if first_hop not in self._through:
+            beyond = [r for r in self._graph.neighbours(first_hop).tolist() if r not in self._around]
+            self._through[first_hop] = tuple(NearDetour(first_hop, r) for r in beyond)
+        return self._through[first_hop]
+
+    def split(self, neighbour: int) -> tuple[list[int], list[int]]:
+        """Returns the router's other neighbours in two lists, by their adjacency to one of its neighbours.
+
+        Args:
+            neighbour: one of the router's neighbours.
+
+        Returns:
+            (adjacent to the neighbour, not adjacent to it), each ascending. The first list holds the third
+            vertex of the triangle over both; it is empty where one of them is a quadric.
+        """
+        third = self._thirds.get(neighbour)
+        apart = [n for n in self._neighbours if n not in (neighbour, third)]
+        return [] if third is None else [third], apart
+
+    @cached_property
+    def _around(self) -> frozenset[int]:
+        return frozenset((self._router, *self._neighbours))
+
+    @cached_property
+    def _thirds(self) -> dict[int, int]:
+        """The third vertex of the triangle over the router and each neighbour that has one."""
+        neighbours = self._graph.neighbours(self._router)
+        adjacent = self._graph.distances(neighbours[:, None], neighbours[None, :]) == 1
+        ends = (neighbours[places].tolist() for places in adjacent.nonzero())
+        return dict(zip(*ends, strict=True))

@@ -14,7 +14,7 @@ from routing.reroute.loop_free_alternates import AlternateSearch
 from routing.verification.verifier import prove
 from topology.errors import UsageError
 from topology.families.polarfly import PolarFly
-from topology.families.polarfly_detours import NearDetour
+from topology.families.polarfly_detours import NearDetour, RouterDetours
 from topology.families.slimfly import SlimFly
 from topology.registry import FAMILIES
 
@@ -69,11 +69,11 @@ def test_a_routing_refuses_a_family_without_detours(name):
 
 
 def test_the_detours_of_a_family_are_used(monkeypatch):
-    own = FamilyDetours(
-        lambda graph, router, neighbour: [n for n in graph.neighbours(router).tolist() if n != neighbour][:1],
-        DETOURS["polarfly"].near,
-        max_hops=(0, 4, 3),
-    )
+    class OneFarDetour(RouterDetours):
+        def far(self, next_hop):
+            return super().far(next_hop)[:1]
+
+    own = FamilyDetours(OneFarDetour, max_hops=(0, 4, 3))
     monkeypatch.setattr(families, "DETOURS", {"polarfly": own})
     plan = make_plan(PolarFly(3), 1, "compact-valiant")
     far = [g for s in plan.switches for g in s.groups if g.number >> 12 == GroupRole.CHOICE_FAR]
@@ -82,10 +82,10 @@ def test_the_detours_of_a_family_are_used(monkeypatch):
 
 
 def test_detours_of_polarfly_are_named():
-    detours = detours_of(PolarFly(3), "ugal-pf")
-    router, neighbour = 0, int(PolarFly(3).neighbours(0)[0])
-    assert neighbour not in detours.far(PolarFly(3), router, neighbour)
-    assert all(isinstance(detour, NearDetour) for detour in detours.near(PolarFly(3), router, neighbour))
+    detours = detours_of(PolarFly(3), "ugal-pf").of_router(PolarFly(3), 0)
+    neighbour = int(PolarFly(3).neighbours(0)[0])
+    assert neighbour not in detours.far(neighbour)
+    assert all(isinstance(detour, NearDetour) for bundle in detours.near(neighbour) for detour in bundle)
 
 
 @pytest.mark.parametrize("name", sorted(set(ROUTINGS) - set(WITH_DETOURS)))

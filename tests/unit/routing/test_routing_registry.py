@@ -1,6 +1,7 @@
 """The routings by name: proofs of all their choices, their detours, and the size of their state."""
 
 import itertools
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from routing.verification.verifier import prove
 from topology.base import Adjacency, Topology
 from topology.errors import UsageError
 from topology.families.polarfly import PolarFly
-from topology.families.polarfly_detours import far_detours, near_detours
+from topology.families.polarfly_detours import RouterDetours
 
 PROVEN = [
     *[("compact-valiant", q) for q in (2, 3, 4, 5, 7)],
@@ -46,7 +47,7 @@ def test_the_neighbours_of_a_far_detour_are_two_hops_from_the_destination(q):
     for source in range(0, graph.routers, 1 + graph.routers // 30):
         hops = graph.next_hops(source, everyone)
         for destination in np.flatnonzero(graph.distances(source, everyone) == 2):
-            detours = far_detours(graph, source, int(hops[destination]))
+            detours = RouterDetours(graph, source).far(int(hops[destination]))
             assert len(detours) == graph.degrees[source] - 1
             onward = graph.next_hops(detours, destination)
             assert (graph.distances(detours, destination) == 2).all()
@@ -59,7 +60,7 @@ def test_near_detours_exist_for_every_adjacent_pair_and_never_come_back(q):
     plain, tagged = [], []
     for link in graph.link_list:
         for source, destination in ((link.a, link.b), (link.b, link.a)):
-            detours = list(near_detours(graph, source, destination))
+            detours = [*chain.from_iterable(RouterDetours(graph, source).near(destination))]
             assert detours
             plain += [(d.first_hop, destination) for d in detours if d.intermediate is None]
             tagged += [
@@ -79,7 +80,7 @@ def test_a_triangle_is_used_wherever_no_end_is_a_quadric(q):
     graph = PolarFly(q)
     for link in graph.link_list:
         quadric = q in (graph.degrees[link.a], graph.degrees[link.b])
-        triangles = [d for d in near_detours(graph, link.a, link.b) if d.intermediate is None]
+        triangles = [d for [d, *_] in RouterDetours(graph, link.a).near(link.b) if d.intermediate is None]
         assert len(triangles) == (0 if quadric else 1)
 
 
