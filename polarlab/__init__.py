@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         rules,
     )
     from routing.plan.model import RoutePlan
-    from routing.verification.verifier import Proof
+    from routing.verification.proof import Proof
     from topology.base import Topology
     from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
     from topology.networkx_graphs import from_networkx

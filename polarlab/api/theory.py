@@ -18,7 +18,7 @@ from routing.plan.model import RoutePlan
 from routing.plan.text import describe
 from routing.registry import ROUTINGS, make_plan, routing
 from routing.replan.replan import surviving_plan
-from routing.verification.verifier import MAX_LISTED_FAULTS, Proof
+from routing.verification.proof import MAX_LISTED_FAULTS, Proof
 from routing.verification.verifier import prove as prove_scenarios
 from topology.addressing import switch_name, switch_router
 from topology.base import Topology

@@ -10,7 +10,7 @@ from controller.service import ListenAddress, parse_listen, parse_params, proven
 from routing.plan.digest import plan_digest
 from routing.registry import make_plan
 from routing.verification.errors import PlanError
-from routing.verification.verifier import Proof
+from routing.verification.proof import Proof
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.families.polarfly import PolarFly
 

@@ -1,0 +1,54 @@
+"""The result of a proof: counts of pairs by their fate, and the faults as sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+MAX_LISTED_FAULTS = 20
+
+
+@dataclass(repr=False)
+class Proof:
+    """The result of proving a plan; pairs are ordered pairs of different hosts.
+
+    Attributes:
+        pairs: number of pairs whose routers work, in the scenario with the most.
+        scenarios: number of failures tried; no failure counts as one.
+        delivered: pairs, summed over scenarios, whose packets arrive whatever the groups choose.
+        cut_off: pairs, summed over scenarios, that the failure leaves without any path, which is not a fault
+            of the plan.
+        max_hops: links between routers on the longest path of any packet.
+        loops: pairs, summed over scenarios, some choice for which leads in a circle.
+        blackholes: the same for choices that drop the packet.
+        misdelivered: the same for choices that reach another host, or the right one with a tag.
+        over_bound: the same for choices with more hops than the plan promises.
+        miscounted: the same for choices after which the TTL does not tell the number of hops.
+        undelivered: (source, destination) routers of pairs with a loop, a blackhole or a misdelivery.
+        faults: the first `MAX_LISTED_FAULTS` faults as sentences.
+    """
+
+    pairs: int = 0
+    scenarios: int = 0
+    delivered: int = 0
+    cut_off: int = 0
+    max_hops: int = 0
+    loops: int = 0
+    blackholes: int = 0
+    misdelivered: int = 0
+    over_bound: int = 0
+    miscounted: int = 0
+    undelivered: set[tuple[int, int]] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all packets arrive within the promised hops, except those of pairs without a path."""
+        return not (self.loops or self.blackholes or self.misdelivered or self.over_bound or self.miscounted)
+
+    def __repr__(self) -> str:
+        """Returns the verdict with the counts that matter, and those of faults where there are any."""
+        always = ("pairs", "scenarios", "delivered", "max_hops")
+        faulty = ("cut_off", "loops", "blackholes", "misdelivered", "over_bound", "miscounted")
+        names = [*always, *(name for name in faulty if getattr(self, name))]
+        counts = ", ".join(f"{name}={getattr(self, name)}" for name in names)
+        return f"Proof({'ok' if self.ok else 'FAILED'}, {counts})"
