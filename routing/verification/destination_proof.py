@@ -66,7 +66,7 @@ class DestinationProof:
         self._predecessors: dict[int, list[int]] = {}
         self._states_by_port: dict[tuple[int, int], list[int]] = {}
         self._sources_by_state: dict[int, list[int]] = {}
-        self._indexed = False
+        self._reached: set[int] = set()  # states that packets are in while nothing has failed
 
     @cached_property
     def _unfailed(self) -> _Judge:
@@ -74,8 +74,12 @@ class DestinationProof:
         return _Judge(self, NO_FAILURE, frozenset(), lambda _: None)
 
     def baseline(self, number: int) -> _Verdict | None:
-        """Returns the verdict on a state while nothing has failed; None for one that was not met before."""
-        if number >= len(self._hops):
+        """Returns the verdict on a state while nothing has failed; None where failures may change it.
+
+        Those may change that of any state which packets reach under failures only: which ports matter to it
+        is not indexed.
+        """
+        if number >= len(self._hops) or (self._reached and number not in self._reached):
             return None
         hops = self._hops[number]
         return _sound(hops) if hops < FAULTY else self._unfailed.verdict(self._space.states[number])
@@ -87,10 +91,10 @@ class DestinationProof:
 
     def _index_dependencies(self) -> None:
         """Indexes the predecessors of states, and the states whose steps depend on each port."""
-        if self._indexed:
+        if self._reached:
             return
-        self._indexed = True
-        seen = {state.number for _, state in self._sources}
+        seen = self._reached
+        seen.update(state.number for _, state in self._sources)
         pending = list(seen)
         while pending:
             number = pending.pop()

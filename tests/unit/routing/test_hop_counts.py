@@ -1,4 +1,4 @@
-"""Hops to all hosts at once, against a walk of single packets, on sound plans and on damaged ones."""
+"""Hops and fates of packets, against a walk of single packets, on sound plans and on damaged ones."""
 
 import random
 from dataclasses import replace
@@ -9,24 +9,31 @@ from routing.plan.model import Bucket, GroupKind, Table, ToGroup
 from routing.registry import make_plan
 from routing.verification.forwarding_states import StateSpace
 from routing.verification.hop_counts import FAULTY, hop_counts
-from topology.failures import NO_FAILURE
+from routing.verification.verifier import prove
+from topology.failures import NO_FAILURE, link_failures, switch_failures
 from topology.registry import make_topology
 
 SEEDS = range(12)
+WITH_FAILURES = [
+    ("polarfly", {"q": 3}, "ugal-pf"),
+    ("polarfly", {"q": 3}, "min"),
+    ("slimfly", {"q": 3}, "min"),
+    ("polarstar", {"q": 2, "supernode": "paley", "degree": 2}, "ugal"),
+]
 
 
-def walked(state, steps, delivery, visited=()):
+def walked(state, steps, delivery, failure=NO_FAILURE, visited=()):
     """The most hops of packets from a state, walked one by one; FAULTY if any choice has a fault."""
     if state.number in visited:
         return FAULTY
     hops = 0
-    for step in steps(state, NO_FAILURE).steps:
+    for step in steps(state, failure).steps:
         if step.fault:
             return FAULTY
         if step.target is None:
             beyond = 0 if step.hop == delivery else FAULTY
         else:
-            beyond = walked(step.target, steps, delivery, (*visited, state.number)) + 1
+            beyond = walked(step.target, steps, delivery, failure, (*visited, state.number)) + 1
         hops = max(hops, beyond)
     return min(hops, FAULTY)
 
@@ -74,3 +81,23 @@ def test_they_are_those_of_a_walk(routing):
     plan = make_plan(make_topology("polarfly", {"q": 3}), 2, routing)
     assert faulty_pairs(plan) == 0
     assert sum(faulty_pairs(damaged(plan, seed)) > 0 for seed in SEEDS) > len(SEEDS) / 2
+
+
+@pytest.mark.parametrize(("family", "params", "routing"), WITH_FAILURES)
+def test_pairs_that_arrive_under_failures_are_those_of_a_walk(family, params, routing):
+    topology = make_topology(family, params)
+    plan = make_plan(topology, 1, routing)
+    for seed in (2, 4):
+        broken = damaged(plan, seed)
+        space = StateSpace(broken)
+        failures = [*link_failures(topology)][:2] + [*switch_failures(topology)][4:8]
+        for failure in failures:
+            working = [host for host in space.hosts if host.router not in failure.failed_routers]
+            arrive = sum(
+                walked(space.initial_state(source), steps, space.delivery_port(host), failure) < FAULTY
+                for host in working
+                for steps in [space.steps_toward(host)]
+                for source in working
+                if source != host
+            )
+            assert prove(broken, [failure]).delivered == arrive
