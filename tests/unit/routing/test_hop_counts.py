@@ -87,7 +87,7 @@ def test_they_are_those_of_a_walk(routing):
 def test_pairs_that_arrive_under_failures_are_those_of_a_walk(family, params, routing):
     topology = make_topology(family, params)
     plan = make_plan(topology, 1, routing)
-    for seed in (2, 4):
+    for seed in (1, 2):
         broken = damaged(plan, seed)
         space = StateSpace(broken)
         failures = [*link_failures(topology)][:2] + [*switch_failures(topology)][4:8]
