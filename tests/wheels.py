@@ -12,7 +12,7 @@ from pathlib import Path
 
 from documents import ROOT
 
-_LEFT_OUT = (".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "*.npz")
+_LEFT_OUT = (".*_cache", ".hypothesis", "__pycache__", "*.egg-info")
 _LEFT_OUT_AT_THE_TOP = (".cache", ".git", ".venv", "build", "dist", "results", "site")
 TIMEOUT_S = 600
 BIN = Path(sys.executable).parent  # of this environment
