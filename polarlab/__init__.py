@@ -128,7 +128,7 @@ _HOMES = {
         *("explain", "patterns", "plan", "predict", "prove", "routings", "rules"),
     ),
     "routing.plan.model": ("RoutePlan",),
-    "routing.verification.verifier": ("Proof",),
+    "routing.verification.proof": ("Proof",),
     "topology.base": ("Topology",),
     "topology.errors": ("MachineError", "NegativeResult", "ParameterError", "PolarLabError", "UsageError"),
     "topology.networkx_graphs": ("from_networkx",),
