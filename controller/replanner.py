@@ -12,6 +12,7 @@ from controller.fabric_state import FabricState
 from routing.plan.model import RoutePlan
 from routing.replan.replan import surviving_plan
 from routing.replan.update_order import UpdateRound, update_rounds
+from routing.verification.verifier import Prover
 from topology.addressing import switch_name
 from topology.errors import NegativeResult
 from topology.failures import Failure
@@ -48,11 +49,12 @@ class Replan:
 class Replanner:
     """The fabric's state, and the plan that the switches hold or are being brought to."""
 
-    def __init__(self, plan: RoutePlan) -> None:
-        """Begins with the plan of a fabric without failures."""
+    def __init__(self, plan: RoutePlan, prover: Prover | None = None) -> None:
+        """Begins with the plan of a fabric without failures, and the prover that has proven it."""
         self.state = FabricState(plan.topology)
         self._original = plan
         self._plan = plan
+        self._prover = prover or Prover()
 
     def replan(
         self, call: Callable[..., Replan] = lambda function, *arguments: function(*arguments)
@@ -65,16 +67,16 @@ class Replanner:
         """
         failure = self.state.failure()
         self.state.mark_planned()
-        replan = call(_replan, self._original, self._plan, failure)
+        replan = call(_replan, self._original, self._plan, failure, self._prover)
         self._plan = replan.plan
         return replan
 
 
-def _replan(original: RoutePlan, before: RoutePlan, failure: Failure) -> Replan:
+def _replan(original: RoutePlan, before: RoutePlan, failure: Failure, prover: Prover) -> Replan:
     started = time.monotonic()
     problem = None
     try:
-        plan = surviving_plan(original, failure)
+        plan = surviving_plan(original, failure, prover=prover)
     except NegativeResult as error:  # to stay with the plan before is better than to stop
         plan, problem = before, str(error)
     rounds = update_rounds(before, plan, failure)

@@ -30,7 +30,7 @@ from controller.reports import Fatal, Listening, Planned, Proven, die, report
 from routing.plan.digest import plan_digest
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
-from routing.verification.verifier import prove
+from routing.verification.verifier import Prover
 from topology.addressing import dpid
 from topology.base import Params
 from topology.errors import NegativeResult, ParameterError, UsageError
@@ -89,7 +89,7 @@ def parse_listen(text: str) -> ListenAddress:
 
 
 def proven_plan(
-    name: str, params: Params, hosts: int, routing: str, *, local_repair: bool = True
+    name: str, params: Params, hosts: int, routing: str, prover: Prover, *, local_repair: bool = True
 ) -> RoutePlan:
     """Returns a plan that passed its proof, after a report of each step.
 
@@ -98,6 +98,7 @@ def proven_plan(
         params: parameters of the topology.
         hosts: hosts per router.
         routing: name of the routing.
+        prover: proves the plan.
         local_repair: whether the plan has fast reroute.
 
     Raises:
@@ -109,7 +110,7 @@ def proven_plan(
     size = plan.size()
     report(Planned(size.flows, size.groups, plan_digest(plan), time.monotonic() - started))
     started = time.monotonic()
-    proof = prove(plan)
+    proof = prover.prove(plan)
     if not proof.ok:
         raise NegativeResult(f"the plan fails its proof and is not installed: {proof.faults[0]}")
     report(Proven(proof.pairs, proof.max_hops, time.monotonic() - started))
@@ -130,7 +131,10 @@ def serve(arguments: argparse.Namespace) -> None:
     _check_certificates(arguments.listen, address, files)
     params = parse_params(arguments.topology, arguments.params)
     repair = not arguments.no_local_repair
-    plan = proven_plan(arguments.topology, params, arguments.hosts, arguments.routing, local_repair=repair)
+    prover = Prover()
+    plan = proven_plan(
+        arguments.topology, params, arguments.hosts, arguments.routing, prover, local_repair=repair
+    )
     loop = None if routing(plan.routing).oblivious else _adaptive_loop(arguments, plan)
 
     # Imported late: the framework takes most of a second, and replaces the standard library's sockets.
@@ -147,7 +151,7 @@ def serve(arguments: argparse.Namespace) -> None:
     except OSError as error:
         raise UsageError(f"the controller cannot listen on {arguments.listen}: {error.strerror}") from error
     report(Listening(arguments.listen))
-    runtime.run(listener, context, app.PlanApp, installer, Replanner(plan), loop)
+    runtime.run(listener, context, app.PlanApp, installer, Replanner(plan, prover), loop)
 
 
 def _check_certificates(listen: str, address: ListenAddress, files: tuple[str | None, ...]) -> None:

@@ -25,7 +25,7 @@ from routing.plan.model import (
 )
 from routing.plan.tables import PRIORITY_UNDETOURED, TO_ANY_HOST, to_router
 from routing.replan.surviving_graph import SurvivingGraph, surviving_graph
-from routing.verification.verifier import prove
+from routing.verification.verifier import Prover
 from topology.addressing import INITIAL_TTL
 from topology.errors import NegativeResult
 from topology.failures import Failure
@@ -33,7 +33,13 @@ from topology.failures import Failure
 Mask = npt.NDArray[np.bool_]
 
 
-def surviving_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int] | None = None) -> RoutePlan:
+def surviving_plan(
+    whole: RoutePlan,
+    failure: Failure,
+    *,
+    toward: Collection[int] | None = None,
+    prover: Prover | None = None,
+) -> RoutePlan:
     """Returns a plan for the surviving graph, proven to deliver all pairs that it connects.
 
     Pairs whose minimal path has changed, or whose detours lead into the failure, use minimal paths only.
@@ -42,6 +48,7 @@ def surviving_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int
         whole: the plan while nothing has failed.
         failure: all links and routers that have failed.
         toward: the routers to which packets are to be delivered and proven to be; None for all.
+        prover: proves the plan; one that has proven other plans of the fabric is faster.
 
     Returns:
         A plan with the groups of `whole`, and `whole` itself if nothing has failed.
@@ -53,10 +60,11 @@ def surviving_plan(whole: RoutePlan, failure: Failure, *, toward: Collection[int
         return whole
     plan, displaced = _with_minimal_paths(whole, surviving_graph(whole.topology, failure))
     plan = _without_detours(plan, np.argwhere(displaced).tolist())
-    proof = prove(plan, [failure], every_host=False, toward=toward)
+    prover = prover or Prover()
+    proof = prover.prove(plan, [failure], every_host=False, toward=toward)
     if proof.undelivered:
         plan = _without_detours(plan, sorted(proof.undelivered))
-        proof = prove(plan, [failure], every_host=False, toward=toward)
+        proof = prover.prove(plan, [failure], every_host=False, toward=toward)
     if proof.undelivered:
         raise NegativeResult(f"the plan without {failure.name} fails its proof: {proof.faults[0]}")
     if proof.max_hops >= INITIAL_TTL:

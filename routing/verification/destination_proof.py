@@ -1,8 +1,7 @@
-"""The proof for packets to one host, of what the counts of hops leave open.
+"""The proof for packets to one host: every state judged by a walk, and again where failures reach it.
 
-These are the faults of a plan that is not sound, and all failures. A failure changes the steps of those
-states only whose switches asked for the state of a failed port: only these and their predecessors are judged
-again.
+A failure changes the steps of those states only whose switches asked for the state of a failed port. So where
+a plan is sound while nothing has failed, only these states and their predecessors are judged again.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from functools import cache, cached_property
 from itertools import chain
 
 from routing.verification.forwarding_states import State, StateSpace
-from routing.verification.hop_counts import FAULTY, Hops
+from routing.verification.hop_counts import Hops
 from routing.verification.proof import MAX_LISTED_FAULTS, Proof
 from routing.verification.scenarios import Scenario
 from topology.addressing import Host, interface_name, switch_name
@@ -36,17 +35,15 @@ class DestinationProof:
         space: StateSpace,
         starts: list[tuple[Host, State]],
         destination: Host,
-        hops: Hops,
         bounds: list[int],
         repair_hops: int,
     ) -> None:
-        """Judges all states while nothing has failed.
+        """Prepares the proof.
 
         Args:
             space: the states of the plan.
             starts: every source and the initial state of its packets.
             destination: the host that packets go to.
-            hops: for each state, the most hops to come while nothing has failed; FAULTY if there is a fault.
             bounds: for each router, the promised hops from there.
             repair_hops: promised hops beyond those under a failure.
         """
@@ -57,45 +54,100 @@ class DestinationProof:
         self.steps = space.steps_toward(destination)
         self._bounds = bounds
         self._sources = [(source, state) for source, state in starts if source != destination]
+
+    def add_all(self, proof: Proof, scenario: Scenario) -> None:
+        """Adds the pairs of all sources to a proof; every state is judged.
+
+        Args:
+            proof: counts the pairs.
+            scenario: the failure.
+        """
+        judge = _Judge(self, scenario.failure, lambda _: None)
+        self._add(proof, scenario, judge, range(len(self._sources)))
+
+    def _add(self, proof: Proof, scenario: Scenario, judge: _Judge, sources: Iterable[int]) -> None:
+        failure, components = scenario.failure, scenario.components
+        slack = self._repair_hops if failure.any_failed else 0
+        for index in sources:
+            source, state = self._sources[index]
+            if source.router in failure.failed_routers:
+                continue
+            if components[source.router] != components[self._destination.router]:
+                proof.cut_off += 1
+                continue
+            bound = self._bounds[source.router] + slack
+            _add_pair(proof, failure, source, self._destination, judge.verdict(state), bound)
+
+
+class FailureProof(DestinationProof):
+    """The proof under failures, where packets of all sources arrive in time while nothing has failed."""
+
+    def __init__(
+        self,
+        space: StateSpace,
+        starts: list[tuple[Host, State]],
+        destination: Host,
+        bounds: list[int],
+        repair_hops: int,
+        hops: Hops,
+    ) -> None:
+        """Indexes the states by the failures that matter to them.
+
+        Args:
+            space: the states of the plan.
+            starts: every source and the initial state of its packets.
+            destination: the host that packets go to.
+            bounds: for each router, the promised hops from there.
+            repair_hops: promised hops beyond those under a failure.
+            hops: for each state, the most hops to come while nothing has failed.
+        """
+        super().__init__(space, starts, destination, bounds, repair_hops)
         self._hops: list[int] = hops.tolist()
-        found = [self._hops[state.number] for _, state in self._sources]
-        self._max_hops = max(found, default=0)
-        self._all_sound = self._max_hops < FAULTY and all(
-            hops <= bounds[source.router] for (source, _), hops in zip(self._sources, found, strict=True)
-        )
         self._predecessors: dict[int, list[int]] = {}
         self._states_by_port: dict[tuple[int, int], list[int]] = {}
         self._sources_by_state: dict[int, list[int]] = {}
         self._reached: set[int] = set()  # states that packets are in while nothing has failed
-
-    @cached_property
-    def _unfailed(self) -> _Judge:
-        """The judge of states while nothing has failed, for those whose faults `hops` does not tell."""
-        return _Judge(self, NO_FAILURE, frozenset(), lambda _: None)
-
-    def baseline(self, number: int) -> _Verdict | None:
-        """Returns the verdict on a state while nothing has failed; None where failures may change it.
-
-        Those may change that of any state which packets reach under failures only: which ports matter to it
-        is not indexed.
-        """
-        if number >= len(self._hops) or (self._reached and number not in self._reached):
-            return None
-        hops = self._hops[number]
-        return _sound(hops) if hops < FAULTY else self._unfailed.verdict(self._space.states[number])
+        self._index_dependencies()
 
     def ports(self) -> Collection[tuple[int, int]]:
         """Returns the (router, port) whose state matters to packets while nothing has failed."""
-        self._index_dependencies()
         return self._states_by_port.keys()
+
+    def add_affected(self, proof: Proof, scenario: Scenario) -> None:
+        """Adds the pairs of all sources to a proof; only those that may meet a dead port are judged.
+
+        Args:
+            proof: counts the pairs.
+            scenario: the failure, which leaves the working routers connected.
+        """
+        failure = scenario.failure
+        met = (self._states_by_port.get(end, ()) for end in failure.failed_ends)
+        affected = self._with_predecessors(chain.from_iterable(met))
+        sources = {index for number in affected for index in self._sources_by_state.get(number, ())}
+        judge = _Judge(self, failure, lambda number: self._unaffected(number, affected))
+        self._add(proof, scenario, judge, sorted(sources))
+        others = len(self._sources) - len(sources)
+        if failure.failed_routers:
+            working = (source.router not in failure.failed_routers for source, _ in self._sources)
+            others = sum(works and index not in sources for index, works in enumerate(working))
+        proof.delivered += others
+        if others:
+            proof.max_hops = max(proof.max_hops, self._most_hops_without(sources, failure.failed_routers))
+
+    def _unaffected(self, number: int, affected: Collection[int]) -> _Verdict | None:
+        """Returns the verdict on a state while nothing has failed; None where a failure may change it.
+
+        It may change that of any state which packets reach under failures only: which ports matter to it is
+        not indexed.
+        """
+        if number in affected or number not in self._reached:
+            return None
+        return _sound(self._hops[number])
 
     def _index_dependencies(self) -> None:
         """Indexes the predecessors of states, and the states whose steps depend on each port."""
-        if self._reached:
-            return
-        seen = self._reached
-        seen.update(state.number for _, state in self._sources)
-        pending = list(seen)
+        self._reached.update(state.number for _, state in self._sources)
+        pending = list(self._reached)
         while pending:
             number = pending.pop()
             state = self._space.states[number]
@@ -106,45 +158,11 @@ class DestinationProof:
                 if step.target:
                     target = step.target.number
                     self._predecessors.setdefault(target, []).append(number)
-                    if target not in seen:
-                        seen.add(target)
+                    if target not in self._reached:
+                        self._reached.add(target)
                         pending.append(target)
         for index, (_, state) in enumerate(self._sources):
             self._sources_by_state.setdefault(state.number, []).append(index)
-
-    def add_to(self, proof: Proof, scenario: Scenario) -> None:
-        """Adds the pairs of all sources to a proof.
-
-        Args:
-            proof: counts the pairs.
-            scenario: the failure.
-        """
-        failure, components = scenario.failure, scenario.components
-        affected: frozenset[int] = frozenset()
-        if failure.any_failed:
-            self._index_dependencies()
-            met = (self._states_by_port.get(end, ()) for end in failure.failed_ends)
-            affected = self._with_predecessors(chain.from_iterable(met))
-        sources: Collection[int] = range(len(self._sources))
-        if self._all_sound and not scenario.split:
-            # Only sources whose packets may meet a dead port need be judged.
-            sources = {index for number in affected for index in self._sources_by_state.get(number, ())}
-            down = sum(source.router in failure.failed_routers for source, _ in self._sources)
-            judged = sum(self._sources[one][0].router not in failure.failed_routers for one in sources)
-            proof.delivered += len(self._sources) - down - judged
-            proof.max_hops = max(proof.max_hops, self._most_hops_without(sources, failure.failed_routers))
-        judge = _Judge(self, failure, affected, self.baseline)
-        slack = self._repair_hops if failure.any_failed else 0
-        for index in sorted(sources):
-            source, state = self._sources[index]
-            if source.router in failure.failed_routers:
-                continue
-            verdict = judge.verdict(state)
-            if components[source.router] != components[self._destination.router]:
-                proof.cut_off += 1
-                continue
-            bound = self._bounds[source.router] + slack
-            _add_pair(proof, failure, source, self._destination, verdict, bound)
 
     def _most_hops_without(self, sources: Collection[int], routers: Collection[int]) -> int:
         """Returns the most hops of packets from other sources than some, and not from some routers."""
@@ -157,9 +175,8 @@ class DestinationProof:
     @cached_property
     def _by_hops(self) -> list[int]:
         """The sources by falling hops."""
-        return sorted(
-            range(len(self._sources)), key=lambda index: -self._hops[self._sources[index][1].number]
-        )
+        hops = [self._hops[state.number] for _, state in self._sources]
+        return sorted(range(len(hops)), key=hops.__getitem__, reverse=True)
 
     def _with_predecessors(self, numbers: Iterable[int]) -> frozenset[int]:
         """Returns some states and all from which packets may come to them."""
@@ -174,48 +191,87 @@ class DestinationProof:
 
 
 class _Judge:
-    """Judges states under one failure, each once; states that it does not affect keep their verdicts."""
+    """Judges states under one failure, each once.
+
+    States that lead to one another are judged together, by Tarjan's algorithm (SIAM J. Comput., 1972):
+    packets may circle among them, and each has the faults of all. So a verdict does not depend on which
+    states were judged before.
+    """
 
     def __init__(
-        self,
-        part: DestinationProof,
-        failure: Failure,
-        affected: frozenset[int],
-        baseline: Callable[[int], _Verdict | None],
+        self, part: DestinationProof, failure: Failure, known: Callable[[int], _Verdict | None]
     ) -> None:
+        """Prepares to judge.
+
+        Args:
+            part: the proof; it knows the states' steps.
+            failure: what has failed.
+            known: the number of a state -> its verdict, or None if it has to be found.
+        """
         self._steps = part.steps
         self._delivery = part.delivery
         self._failure = failure
-        self._affected = affected
-        self._baseline = baseline
-        self.verdicts: dict[int, _Verdict] = {}
+        self._known = known
+        self._verdicts: dict[int, _Verdict] = {}
+        self._order: dict[int, int] = {}  # of states that were met, by number
+        self._open: list[State] = []  # states whose circles are not known yet, in the order they were met
+        self._own: dict[int, _Verdict] = {}  # of open states, without what they share with others
 
     def verdict(self, state: State) -> _Verdict:
         """Returns the fate of packets in a state."""
-        number = state.number
-        known = self.verdicts.get(number)
-        if known is None and number not in self._affected:
-            known = self._baseline(number)
-        if known is not None:
-            if known is _PENDING:  # the packet came back to a state that it was in
-                return _Verdict(0, frozenset({("loop", f"at {switch_name(state.router)}")}))
-            return known
-        self.verdicts[number] = _PENDING
+        found = self._find(state.number)
+        if found is None:
+            self._visit(state)
+            found = self._verdicts[state.number]
+        return found
+
+    def _find(self, number: int) -> _Verdict | None:
+        found = self._verdicts.get(number)
+        return self._known(number) if found is None else found
+
+    def _visit(self, state: State) -> int:
+        """Judges a state and what it leads to; returns the first state met that they lead back to."""
+        first = self._order[state.number] = len(self._order)
+        lowest = first
+        self._open.append(state)
         hops = 0
-        faults: frozenset[tuple[str, str]] = frozenset()
+        circles = False
+        faults: set[tuple[str, str]] = set()
         for step in self._steps(state, self._failure).steps:
             if step.fault:
-                faults |= {step.fault}
-            if step.target:
-                beyond = self.verdict(step.target)
+                faults.add(step.fault)
+            if step.target is None:
+                if step.hop and step.hop != self._delivery:
+                    faults.add(("misdelivered", f"out of {interface_name(*step.hop)}"))
+                continue
+            number = step.target.number
+            beyond = self._find(number)
+            if beyond is None:
+                back = self._order.get(number)
+                lowest = min(lowest, self._visit(step.target) if back is None else back)
+                beyond = self._verdicts.get(number)
+            if beyond is None:
+                circles = True
+            else:
                 hops = max(hops, beyond.hops + 1)
-                if beyond.faults:
-                    faults |= beyond.faults
-            elif step.hop and step.hop != self._delivery:
-                faults |= {("misdelivered", f"out of {interface_name(*step.hop)}")}
-        verdict = _Verdict(hops, faults) if faults else _sound(hops)
-        self.verdicts[number] = verdict
-        return verdict
+                faults |= beyond.faults
+        self._own[state.number] = _Verdict(hops, frozenset(faults)) if faults else _sound(hops)
+        if lowest == first:
+            self._close(state, circles)
+        return lowest
+
+    def _close(self, first: State, circles: bool) -> None:
+        """Gives a state, and those that lead to it and back, their verdicts."""
+        members = [self._open.pop()]
+        while members[-1] is not first:
+            members.append(self._open.pop())
+        owns = [self._own.pop(member.number) for member in members]
+        verdict = owns[0]
+        if circles:
+            place = f"at {switch_name(min(member.router for member in members))}"
+            verdict = _Verdict(0, frozenset({("loop", place)}).union(*(own.faults for own in owns)))
+        for member in members:
+            self._verdicts[member.number] = verdict
 
 
 @cache
@@ -223,14 +279,12 @@ def _sound(hops: int) -> _Verdict:
     return _Verdict(hops)
 
 
-_PENDING = _Verdict(-1)
-
-
 def _add_pair(
     proof: Proof, failure: Failure, source: Host, destination: Host, verdict: _Verdict, bound: int
 ) -> None:
     faults = verdict.faults
-    if verdict.hops > bound:
+    circles = any(kind == "loop" for kind, _ in faults)
+    if verdict.hops > bound and not circles:
         faults |= {("over bound", f"{verdict.hops} hops, promised {bound}")}
     kinds = {kind for kind, _ in faults}
     proof.loops += "loop" in kinds
@@ -242,7 +296,8 @@ def _add_pair(
         proof.undelivered.add((source.router, destination.router))
     else:
         proof.delivered += 1
-    proof.max_hops = max(proof.max_hops, verdict.hops)
+    if not circles:  # the hops of packets in a circle have no bound
+        proof.max_hops = max(proof.max_hops, verdict.hops)
     for kind, place in sorted(faults):
         if len(proof.faults) < MAX_LISTED_FAULTS:
             scenario = f" with {failure.name} down" if failure.any_failed else ""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, RoutePlan, Table
+from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, RoutePlan, SwitchPlan, Table
 from routing.verification.ingress_ports import ingress_port_classes
 from routing.verification.rule_book import SOURCE_FIELDS, Numbers, RuleBook
 from routing.verification.switch_model import Emission, Outcome, Packet, SwitchModel
@@ -57,6 +57,12 @@ class State:
     steps: list[Steps] = field(default_factory=list)
     rerouted: dict[tuple[int, frozenset[int]], Steps] = field(default_factory=dict)
 
+    def forget(self) -> None:
+        """Forgets the steps, after the router's switch has got other rules."""
+        self.classes = None
+        self.steps = []
+        self.rerouted = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -96,18 +102,58 @@ class StateSpace:
         self.topology = plan.topology
         self.hosts = hosts_of(plan.topology, plan.concentration)
         self.states: list[State] = []
+        self._plan = plan
         values = {"eth_dst": [h.mac for h in self.hosts], "ipv4_dst": [h.ip for h in self.hosts]}
-        book = RuleBook(values)
-        numbers = [book.numbers(switch.rules, switch.router) for switch in plan.switches]
-        self._models = list(map(SwitchModel, plan.switches, repeat(book), numbers))
-        port_counts = (plan.topology.degrees + plan.topology.host_counts(plan.concentration)).tolist()
-        self._ports = list(map(ingress_port_classes, plan.switches, port_counts, repeat(book), numbers))
+        self._book = RuleBook(values)
+        self._rules = [self._book.numbers(switch.rules, switch.router) for switch in plan.switches]
+        self._first_rules = len(self._book.rules)
+        self._models = list(map(SwitchModel, plan.switches, repeat(self._book), self._rules))
+        self._port_counts = (plan.topology.degrees + plan.topology.host_counts(plan.concentration)).tolist()
+        self._ports = list(map(self._ingress_classes, plan.switches, self._rules))
         self._host_number = {host: number for number, host in enumerate(self.hosts)}
         self._everyone = np.arange(len(self.hosts))
         self._numbers: dict[tuple[int, ...], int] = {}
         self._peers = _peers(plan.topology)
-        self._known_steps: dict[tuple[int, float, int], tuple[Outcome, Step]] = {}
-        self._source_matters = _source_matters(book, numbers, plan.topology.degrees.tolist())
+        # By router; then by the share and the identity of an outcome, which is kept.
+        self._known_steps: list[dict[tuple[float, int], tuple[Outcome, Step]]] = [{} for _ in plan.switches]
+        self._source_matters = _source_matters(self._book, self._rules, plan.topology.degrees.tolist())
+
+    def take(self, plan: RoutePlan) -> bool:
+        """Installs another plan of the same fabric; what is known of switches that it leaves alone stays.
+
+        Args:
+            plan: the plan; a switch whose plan is the same object is left alone.
+
+        Returns:
+            Whether that could be done. If not, all has to be found anew: the plan is one of another fabric,
+            takes ingress ports or sources for alike that were not, or most rules that are known are gone.
+
+        Raises:
+            PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
+        """
+        if plan.topology is not self.topology or plan.concentration != self._plan.concentration:
+            return False
+        changed = [new for old, new in zip(self._plan.switches, plan.switches, strict=True) if new is not old]
+        rules = {switch.router: self._book.numbers(switch.rules, switch.router) for switch in changed}
+        if len(self._book.rules) > 2 * self._first_rules:
+            return False
+        models = {s.router: SwitchModel(s, self._book, rules[s.router]) for s in changed}
+        if any(self._ingress_classes(s, rules[s.router]) != self._ports[s.router] for s in changed):
+            return False
+        degrees = self.topology.degrees[[*rules]].tolist()
+        if self._source_matters or _source_matters(self._book, rules.values(), degrees):
+            return False
+        self._plan = plan
+        for router, model in models.items():
+            self._models[router], self._rules[router] = model, rules[router]
+            self._known_steps[router] = {}
+        for state in self.states:
+            if state.router in models:
+                state.forget()
+        return True
+
+    def _ingress_classes(self, switch: SwitchPlan, rules: Numbers) -> list[int]:
+        return ingress_port_classes(switch, self._port_counts[switch.router], self._book, rules)
 
     def initial_state(self, source: Host) -> State:
         """Returns the state of a packet that a host has just sent."""
@@ -153,6 +199,24 @@ class StateSpace:
             state.classes = classes
         return state.classes
 
+    def steps_by_class(self, state: State, failure: Failure) -> list[Steps]:
+        """Returns the steps from a state under a failure.
+
+        Args:
+            state: the state.
+            failure: what has failed.
+
+        Returns:
+            For each index in `State.classes`, the steps of packets to these hosts.
+        """
+        classes = self.classes(state)
+        failed = failure.failed_ports(state.router)
+        steps = list(state.steps)
+        for class_, known in enumerate(steps):
+            if failed and not known.ports.isdisjoint(failed):
+                steps[class_] = self._rerouted(state, class_, int(np.argmax(classes == class_)), failed)
+        return steps
+
     def host_number(self, host: Host) -> int:
         """Returns the index of a host in `hosts`."""
         return self._host_number[host]
@@ -179,10 +243,10 @@ class StateSpace:
 
     def _step(self, router: int, share: float, outcome: Outcome) -> Step:
         # Most outcomes are those of buckets that several groups share.
-        key = (router, share, id(outcome))
-        if key not in self._known_steps:
-            self._known_steps[key] = outcome, self._new_step(router, share, outcome)
-        return self._known_steps[key][1]
+        known, key = self._known_steps[router], (share, id(outcome))
+        if key not in known:
+            known[key] = outcome, self._new_step(router, share, outcome)
+        return known[key][1]
 
     def _new_step(self, router: int, share: float, outcome: Outcome) -> Step:
         if len(outcome) != 1:

@@ -1,4 +1,4 @@
-"""The most hops from every state to every host while nothing has failed, for all hosts at once.
+"""The most hops from every state to every host under one failure or none, for all hosts at once.
 
 A state's hops follow from those of the states that its steps lead to. So they are found round by round: first
 the states that deliver, then those one hop before them, and so on. What no round decides is a loop.
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from routing.verification.forwarding_states import State, StateSpace, Steps
 from routing.verification.rule_book import Numbers
+from topology.failures import NO_FAILURE, Failure
 
 Hops = npt.NDArray[np.int16]
 
@@ -21,18 +22,19 @@ FAULTY = 1 << 14  # hops where some choice loses, misdelivers or circles
 _UNDECIDED = -1
 
 
-def hop_counts(space: StateSpace, starts: Sequence[State]) -> Hops:
+def hop_counts(space: StateSpace, starts: Sequence[State], failure: Failure = NO_FAILURE) -> Hops:
     """Returns the most hops to come from each state that packets may reach.
 
     Args:
         space: the states of a plan.
         starts: the states that packets begin in.
+        failure: what has failed.
 
     Returns:
         One row for each state of `space.states`, one column for each host of `space.hosts` (int16); FAULTY or
         more where any choice has a fault.
     """
-    rows = _rows(space, starts)
+    rows = _rows(space, starts, failure)
     hops = np.full((len(space.states), len(space.hosts)), _UNDECIDED, np.int16)
     led_to = {target for row in rows.values() for target in row.led_to()}
     # States that no step leads to are judged last, and once: they have the most choices.
@@ -48,7 +50,7 @@ def hop_counts(space: StateSpace, starts: Sequence[State]) -> Hops:
     return hops
 
 
-def _rows(space: StateSpace, starts: Iterable[State]) -> dict[int, _Row]:
+def _rows(space: StateSpace, starts: Iterable[State], failure: Failure) -> dict[int, _Row]:
     """Returns the rows of all states that steps lead to from some states."""
     rows: dict[int, _Row] = {}
     pending = list(starts)
@@ -57,8 +59,8 @@ def _rows(space: StateSpace, starts: Iterable[State]) -> dict[int, _Row]:
         state = pending.pop()
         if state.number in rows:
             continue
-        classes = space.classes(state)
-        row = rows[state.number] = _Row(state, classes, deliveries)
+        steps = space.steps_by_class(state, failure)
+        row = rows[state.number] = _Row(state.number, space.classes(state), steps, deliveries)
         pending += [space.states[number] for number in row.led_to() if number not in rows]
     return rows
 
@@ -79,9 +81,9 @@ class _Choices:
 class _Row:
     """The steps from one state, in the form in which hops are computed."""
 
-    def __init__(self, state: State, classes: Numbers, deliveries: Numbers) -> None:
-        self._number = state.number
-        ends = [_end(steps) for steps in state.steps]
+    def __init__(self, number: int, classes: Numbers, steps: Sequence[Steps], deliveries: Numbers) -> None:
+        self._number = number
+        ends = list(map(_end, steps))
         # Hosts with one possible step each, whatever the class: their next states.
         single = np.array([targets[0] if len(targets) == 1 and not ended else -1 for targets, ended in ends])
         self._next = single[classes] if len(ends) > 1 else None
@@ -93,7 +95,7 @@ class _Row:
                 continue
             hosts = np.flatnonzero(classes == class_)
             if ended:
-                good = _delivered(state.steps[class_], deliveries[hosts])
+                good = _delivered(steps[class_], deliveries[hosts])
                 self._fixed.append((hosts, np.where(good, 0, FAULTY).astype(np.int16)))
             else:
                 self._choices.append(_Choices(None if len(ends) == 1 else hosts, np.array(targets, np.intp)))

@@ -9,15 +9,15 @@ failures are judged destination by destination (`destination_proof`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
-from routing.verification.destination_proof import DestinationProof
-from routing.verification.forwarding_states import State, StateSpace
+from routing.verification.destination_proof import DestinationProof, FailureProof
+from routing.verification.forwarding_states import StateSpace
 from routing.verification.hop_counts import Hops, hop_counts
 from routing.verification.proof import Proof
 from routing.verification.scenarios import FailedPorts, Scenario
@@ -25,7 +25,6 @@ from topology.addressing import Host
 from topology.failures import NO_FAILURE, Failure
 
 
-@without_garbage_collection()
 def prove(
     plan: RoutePlan,
     failures: Iterable[Failure] = (NO_FAILURE,),
@@ -48,76 +47,130 @@ def prove(
     Raises:
         PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
     """
-    space = StateSpace(plan)
-    hosts = [host for host in space.hosts if every_host or host.index == 0]
-    destinations = [host for host in hosts if toward is None or host.router in toward]
-    scenarios = [Scenario.of(plan, failure) for failure in failures]
-    proof = Proof(scenarios=len(scenarios))
-    for scenario in scenarios:
-        down = scenario.failure.failed_routers
-        sources, reached = (sum(host.router not in down for host in some) for some in (hosts, destinations))
-        proof.pairs = max(proof.pairs, reached * (sources - 1))
-    failed = FailedPorts(scenarios)
-    starts = [(source, space.initial_state(source)) for source in hosts]
-    hops = hop_counts(space, [state for _, state in starts])
-    sound = _SoundPairs(plan, space, starts, hops)
-    for destination in destinations:
-        touched = scenarios
-        part = None
-        if sound.all_toward(destination):
-            if failed.any_failed:
-                part = _destination_proof(plan, space, starts, destination, hops)
-            touched = failed.touched(part.ports() if part else ())
-            untouched = len(scenarios) - len(touched)
-            proof.delivered += sound.sources_toward(destination) * untouched
-            proof.max_hops = max(proof.max_hops, sound.max_hops(destination) if untouched else 0)
-        for scenario in touched:
-            if destination.router not in scenario.failure.failed_routers:
-                part = part or _destination_proof(plan, space, starts, destination, hops)
-                part.add_to(proof, scenario)
-    return proof
+    return Prover().prove(plan, failures, every_host=every_host, toward=toward)
 
 
-class _SoundPairs:
-    """The pairs whose packets arrive within the promised hops while nothing has failed."""
+class Prover:
+    """Proves plans of one fabric, one after the other; what it knows of switches that do not change stays."""
 
-    def __init__(
-        self, plan: RoutePlan, space: StateSpace, starts: list[tuple[Host, State]], hops: Hops
-    ) -> None:
+    def __init__(self) -> None:
+        """Knows no switch yet."""
+        self._space: StateSpace | None = None
+
+    @without_garbage_collection()
+    def prove(
+        self,
+        plan: RoutePlan,
+        failures: Iterable[Failure] = (NO_FAILURE,),
+        *,
+        every_host: bool = True,
+        toward: Collection[int] | None = None,
+    ) -> Proof:
+        """Proves a plan, as `prove` does.
+
+        Args:
+            plan: the plan.
+            failures: the scenarios; under a failure, packets may take `plan.repair_hops` hops more.
+            every_host: whether all hosts of a router are tried, or only its first one.
+            toward: the routers to whose hosts packets are tried; None for all.
+
+        Returns:
+            The proof, equal to that of a prover which knows nothing yet.
+
+        Raises:
+            PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
+        """
+        space, self._space = self._space, None  # of a plan that raises an error nothing is known
+        if space is None or not space.take(plan):
+            space = StateSpace(plan)
+        work = _Work(plan, space, every_host)
+        scenarios = [Scenario.of(plan, failure) for failure in failures]
+        proof = Proof(scenarios=len(scenarios))
+        destinations = [h for h in work.hosts if toward is None or h.router in toward]
+        for scenario in scenarios:
+            down = scenario.failure.failed_routers
+            counts = (sum(h.router not in down for h in some) for some in (work.hosts, destinations))
+            sources, reached = counts
+            proof.pairs = max(proof.pairs, reached * (sources - 1))
+        if len(scenarios) == 1:
+            work.prove_one(proof, scenarios[0], destinations)
+        else:
+            work.prove_several(proof, scenarios, destinations)
+        self._space = space
+        return proof
+
+
+class _Work:
+    """The proof of one plan: its states, and the hosts whose packets are tried."""
+
+    def __init__(self, plan: RoutePlan, space: StateSpace, every_host: bool) -> None:
+        self.hosts = [host for host in space.hosts if every_host or host.index == 0]
         self._plan = plan
         self._space = space
-        self._numbers = np.array([space.host_number(source) for source, _ in starts], np.intp)
-        self._routers = np.array([source.router for source, _ in starts], np.intp)
-        self._hops: Hops = hops[[state.number for _, state in starts]]
+        self._starts = [(source, space.initial_state(source)) for source in self.hosts]
+        self._states = [state for _, state in self._starts]
+        self._rows = np.array([state.number for state in self._states], np.intp)
+        self._routers = np.array([source.router for source in self.hosts], np.intp)
+        self._numbers = np.array([space.host_number(source) for source in self.hosts], np.intp)
+        self._everyone = np.arange(plan.topology.routers)
 
-    def sources_toward(self, destination: Host) -> int:
-        """Returns the number of sources other than the destination."""
-        return int((self._numbers != self._space.host_number(destination)).sum())
+    def prove_one(self, proof: Proof, scenario: Scenario, destinations: Iterable[Host]) -> None:
+        """Proves all pairs in one scenario: those toward a destination at once if they are sound."""
+        failure = scenario.failure
+        hops = hop_counts(self._space, self._states, failure)[self._rows]
+        components = np.array(scenario.components)[self._routers]
+        working = ~np.isin(self._routers, [*failure.failed_routers])
+        slack = self._plan.repair_hops if failure.any_failed else 0
+        for destination in destinations:
+            if destination.router in failure.failed_routers:
+                continue
+            sources = working & (self._numbers != self._space.host_number(destination))
+            connected = sources & (components == scenario.components[destination.router])
+            found = hops[connected, self._space.host_number(destination)]
+            if (found <= self._bounds(destination)[self._routers[connected]] + slack).all():
+                proof.delivered += len(found)
+                proof.cut_off += int(sources.sum()) - len(found)
+                proof.max_hops = max(proof.max_hops, int(found.max(initial=0)))
+            else:
+                self._destination_proof(destination).add_all(proof, scenario)
 
-    def max_hops(self, destination: Host) -> int:
-        """Returns the most hops of packets from any other source to a destination."""
-        return int(self._toward(destination).max(initial=0))
+    def prove_several(
+        self, proof: Proof, scenarios: Sequence[Scenario], destinations: Iterable[Host]
+    ) -> None:
+        """Proves all pairs in several scenarios: those that a failure does not reach once for all of them."""
+        failed = FailedPorts(scenarios)
+        hops = hop_counts(self._space, self._states)
+        for destination in destinations:
+            number = self._space.host_number(destination)
+            others = np.flatnonzero(self._numbers != number)
+            column = hops[:, number]
+            found = column[self._rows[others]]
+            if (found > self._bounds(destination)[self._routers[others]]).any():
+                for scenario in scenarios:
+                    if destination.router not in scenario.failure.failed_routers:
+                        self._destination_proof(destination).add_all(proof, scenario)
+                continue
+            part = self._failure_proof(destination, column)
+            touched = failed.touched(part.ports())
+            if untouched := len(scenarios) - len(touched):
+                proof.delivered += len(others) * untouched
+                proof.max_hops = max(proof.max_hops, int(found.max(initial=0)))
+            for scenario in touched:
+                if destination.router in scenario.failure.failed_routers:
+                    continue
+                if scenario.split:
+                    part.add_all(proof, scenario)
+                else:
+                    part.add_affected(proof, scenario)
 
-    def all_toward(self, destination: Host) -> bool:
-        """Returns whether packets from all other sources arrive within the promised hops."""
-        others = self._numbers != self._space.host_number(destination)
-        bounds = _bounds_toward(self._plan, destination.router)[self._routers[others]]
-        return bool((self._toward(destination) <= bounds).all())
+    def _bounds(self, destination: Host) -> npt.NDArray[np.int16]:
+        """Returns, for each router, the promised hops to a destination while nothing has failed."""
+        return self._plan.hop_bound(self._plan.topology.distances(self._everyone, destination.router))
 
-    def _toward(self, destination: Host) -> Hops:
-        number = self._space.host_number(destination)
-        toward: Hops = self._hops[self._numbers != number, number]
-        return toward
+    def _destination_proof(self, destination: Host) -> DestinationProof:
+        bounds = self._bounds(destination).tolist()
+        return DestinationProof(self._space, self._starts, destination, bounds, self._plan.repair_hops)
 
-
-def _bounds_toward(plan: RoutePlan, router: int) -> npt.NDArray[np.int16]:
-    """Returns, for each router, the promised hops to another one while nothing has failed."""
-    return plan.hop_bound(plan.topology.distances(np.arange(plan.topology.routers), router))
-
-
-def _destination_proof(
-    plan: RoutePlan, space: StateSpace, starts: list[tuple[Host, State]], destination: Host, hops: Hops
-) -> DestinationProof:
-    column = hops[:, space.host_number(destination)]
-    bounds: list[int] = _bounds_toward(plan, destination.router).tolist()
-    return DestinationProof(space, starts, destination, column, bounds, plan.repair_hops)
+    def _failure_proof(self, destination: Host, hops: Hops) -> FailureProof:
+        bounds = self._bounds(destination).tolist()
+        return FailureProof(self._space, self._starts, destination, bounds, self._plan.repair_hops, hops)

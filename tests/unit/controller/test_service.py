@@ -11,6 +11,7 @@ from routing.plan.digest import plan_digest
 from routing.registry import make_plan
 from routing.verification.errors import PlanError
 from routing.verification.proof import Proof
+from routing.verification.verifier import Prover
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.families.polarfly import PolarFly
 
@@ -67,7 +68,7 @@ def test_parameters_of_a_wrong_type_or_topology_are_refused():
 
 
 def test_a_proven_plan_is_reported_step_by_step(capsys):
-    plan = proven_plan("polarfly", {"q": 2}, 1, "min")
+    plan = proven_plan("polarfly", {"q": 2}, 1, "min", Prover())
     assert plan.routing == "min"
     planned, proven = map(json.loads, capsys.readouterr().out.splitlines())
     assert (planned["event"], proven["event"]) == ("planned", "proven")
@@ -77,9 +78,10 @@ def test_a_proven_plan_is_reported_step_by_step(capsys):
 
 
 def test_a_plan_that_fails_its_proof_is_not_handed_out(monkeypatch):
-    monkeypatch.setattr(service, "prove", lambda _plan: Proof(loops=1, faults=["h1_1 to h2_1: loop"]))
+    failed = Proof(loops=1, faults=["h1_1 to h2_1: loop"])
+    monkeypatch.setattr(Prover, "prove", lambda _prover, _plan: failed)
     with pytest.raises(NegativeResult, match=r"fails its proof .* h1_1 to h2_1: loop"):
-        proven_plan("polarfly", {"q": 2}, 1, "min")
+        proven_plan("polarfly", {"q": 2}, 1, "min", Prover())
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
 """Hops and fates of packets, against a walk of single packets, on sound plans and on damaged ones."""
 
-import random
-from dataclasses import replace
-
 import pytest
+from damage import damaged
 
-from routing.plan.model import Bucket, GroupKind, Table, ToGroup
 from routing.registry import make_plan
 from routing.verification.forwarding_states import StateSpace
 from routing.verification.hop_counts import FAULTY, hop_counts
@@ -36,29 +33,6 @@ def walked(state, steps, delivery, failure=NO_FAILURE, visited=()):
             beyond = walked(step.target, steps, delivery, failure, (*visited, state.number)) + 1
         hops = max(hops, beyond)
     return min(hops, FAULTY)
-
-
-def damaged(plan, seed):
-    """The plan with a fault of some kind at each of a few switches."""
-    draw = random.Random(seed)
-    switches = list(plan.switches)
-    for router in draw.sample(range(len(switches)), 3):
-        switch = switches[router]
-        forwarding = [rule for rule in switch.rules if rule.table is Table.MINIMAL and rule.actions]
-        victim, other = draw.sample(forwarding, 2)
-        rules = set(switch.rules) - {victim}
-        kind = draw.choice(["lost", "astray", "group"])
-        if kind == "astray":
-            rules.add(replace(victim, actions=other.actions))
-        if kind == "group":
-            rules.add(victim)
-            adapted = [group for group in switch.groups if group.kind is GroupKind.SELECT]
-            chosen = draw.choice(adapted or list(switch.groups))
-            wrong = draw.choice([Bucket(()), Bucket((ToGroup(switch.groups[0].number),))])
-            groups = [replace(g, buckets=(*g.buckets, wrong)) if g is chosen else g for g in switch.groups]
-            switch = replace(switch, groups=tuple(groups))
-        switches[router] = replace(switch, rules=tuple(rules))
-    return replace(plan, switches=tuple(switches))
 
 
 def faulty_pairs(plan):
