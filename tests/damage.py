@@ -23,7 +23,7 @@ def damaged(plan: RoutePlan, seed: int) -> RoutePlan:
         if kind == "group":
             rules.add(victim)
             adapted = [group for group in switch.groups if group.kind is GroupKind.SELECT]
-            chosen = draw.choice(adapted or list(switch.groups))
+            chosen = draw.choice(adapted or list(switch.groups[1:]))
             wrong = draw.choice([Bucket(()), Bucket((ToGroup(switch.groups[0].number),))])
             groups = [replace(g, buckets=(*g.buckets, wrong)) if g is chosen else g for g in switch.groups]
             switch = replace(switch, groups=tuple(groups))
