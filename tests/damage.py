@@ -29,3 +29,16 @@ def damaged(plan: RoutePlan, seed: int) -> RoutePlan:
             switch = replace(switch, groups=tuple(groups))
         switches[router] = replace(switch, rules=tuple(rules))
     return replace(plan, switches=tuple(switches))
+
+
+def unprotected(plan: RoutePlan, seed: int) -> RoutePlan:
+    """Returns a plan without alternates at a third of the switches: sound while nothing has failed."""
+    draw = random.Random(seed)
+    switches = list(plan.switches)
+    for router in draw.sample(range(len(switches)), len(switches) // 3):
+        groups = [
+            replace(group, buckets=group.buckets[:1]) if group.kind is GroupKind.FAST_FAILOVER else group
+            for group in switches[router].groups
+        ]
+        switches[router] = replace(switches[router], groups=tuple(groups))
+    return replace(plan, switches=tuple(switches))
