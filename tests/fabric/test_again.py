@@ -109,6 +109,7 @@ def test_a_collective(tmp_path):
     assert [size["message_bytes"] for size in told[0]["sizes"]] == [4096]
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_flows(tmp_path):
     words = ["--flow-sizes", "fixed:20000", "--warmup", "0", "--duration", "1", "--drain", "3"]
@@ -143,6 +144,7 @@ def test_a_sweep_in_a_folder_of_its_own(tmp_path):
     assert points[0][0]["offered"][:4] == points[1][0]["offered"][:4]
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_a_failover(tmp_path):
     words = ["polarfly", "--q", "2", "--fail", "random-link", "--seed", "5"]

@@ -175,6 +175,7 @@ def dropped_in_queues(fabric):
     return sum(entry["drops"] for entries in shown for entry in entries if entry["kind"] == "tbf")
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_full_queues_take_nothing_from_the_other_ports_of_their_switch(er3):
     """Two ports of one switch are overloaded for seconds; every lost frame was dropped by a queue."""

@@ -239,6 +239,7 @@ def test_a_fabric_of_a_program_leaves_nothing_behind(code, folder):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_experiments(folder):
     fabric = {"q": 2, "link_rate": "5Mbit", "duration": 1, "warmup": 0}
     events = []

@@ -18,6 +18,7 @@ def test_every_block_of_the_page_runs_and_prints_what_it_shows(tmp_path, monkeyp
         assert shown is None or fnmatch.fnmatchcase(printed, shown.replace("[", "[[]"))
 
 
+@pytest.mark.slow
 def test_the_notebook_on_a_fabric_runs(tmp_path):
     for needed in ("nbclient", "ipykernel", "pandas"):
         pytest.importorskip(needed)

@@ -87,6 +87,7 @@ def test_strict_makes_an_invalid_run_a_negative_result(tmp_path):
     assert "result not valid" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_a_calibrated_rate_is_found_set_and_written_down(tmp_path, monkeypatch):
     """By trials that are shorter, and less choosy, than a user's."""
@@ -129,6 +130,7 @@ def varied(out, *keys, more=SLOW):
     return json.loads(done.stdout), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_links_change_on_the_standing_fabric_and_are_what_was_asked_for(tmp_path):
     """The traffic is too much for some links, which are then as fast as they are, with queues always full."""
@@ -177,6 +179,7 @@ def test_delay_of_links_comes_and_goes_on_the_standing_fabric(tmp_path):
         assert delayed == (point["varied"]["link-delay"] == 40)
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_a_lower_threshold_takes_more_detours(tmp_path):
     """Two hosts load a link of their own to 0.9: its queue is seldom empty, and seldom full."""

@@ -10,7 +10,7 @@ import os
 import select
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
 
 import numpy as np
@@ -178,12 +178,14 @@ class CollectiveWorker:
                 raise _EndedEarly(self._silent_rank(source, destination, now_ns))
 
     def _silent_rank(self, source: int, destination: int, now_ns: int) -> str:
-        """Returns a sentence on the rank that most of the silent connections have in common."""
-        counts = Counter([destination])
-        for pair, connection in self._outgoing.items():
-            if connection.silent_ns(now_ns) > self._job.silence_ns // 2:
-                counts.update(pair)
-        gone, _ = counts.most_common(1)[0]
+        """Returns a sentence on the one of two ranks that is not reached."""
+        heard_ns = {pair: connection.heard_ns for pair, connection in self._outgoing.items()}
+        silent = [
+            pair
+            for pair, connection in self._outgoing.items()
+            if connection.silent_ns(now_ns) > self._job.silence_ns // 2
+        ]
+        gone = rank_not_reached((source, destination), silent, heard_ns)
         other = source if gone == destination else destination
         return (
             f"rank {gone} ({self._name(gone)}) is not reached: between it and rank {other} "
@@ -330,3 +332,22 @@ class CollectiveWorker:
         latency_ns = arrivals.arrived_ns - arrivals.sent_ns
         self._reporter.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
         self._uncounted_received.clear()
+
+
+def rank_not_reached(
+    pair: tuple[int, int], silent: Iterable[tuple[int, int]], heard_ns: Mapping[tuple[int, int], int]
+) -> int:
+    """Returns the one of two ranks with a silent connection between them that is likely not reached.
+
+    Args:
+        pair: the two ranks.
+        silent: (source, destination) of all silent connections.
+        heard_ns: (source, destination) -> when an acknowledgement last came.
+
+    Returns:
+        The rank that more of the silent connections have in common; of two alike, the one of which nothing
+        was heard for longer.
+    """
+    counts = Counter(rank for ranks in silent for rank in ranks)
+    last_ns = {rank: max((ns for ranks, ns in heard_ns.items() if rank in ranks), default=0) for rank in pair}
+    return max(pair, key=lambda rank: (counts[rank], -last_ns[rank]))

@@ -30,6 +30,7 @@ class Outgoing:
     Attributes:
         waiting: segments to be sent, in order; lost ones come first.
         resent: transmissions of segments that had been sent before.
+        heard_ns: time of the last acknowledgement of anything new; 0 before the first.
     """
 
     def __init__(self, most_in_flight: int = MOST_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:
@@ -41,6 +42,7 @@ class Outgoing:
         """
         self.waiting: deque[Segment] = deque()
         self.resent = 0
+        self.heard_ns = 0
         self._silent_since_ns: int | None = None
         self._in_flight: dict[int, tuple[Segment, int]] = {}
         self._lost: dict[int, tuple[Segment, int]] = {}
@@ -115,6 +117,7 @@ class Outgoing:
         if newest_ns > newest_spurious_ns:
             self._lose_before(newest_ns - self._reordering_ns)
         if newest_ns >= 0:
+            self.heard_ns = now_ns
             self._silent_since_ns = None if self.idle else now_ns
 
     def expire(self, now_ns: int) -> bool:

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from traffic.engine.collective_worker import rank_not_reached
 from traffic.engine.transport import Incoming, Outgoing
 from traffic.wire.layout import ACKNOWLEDGED_BITS
 
@@ -159,3 +160,14 @@ def test_a_lost_copy_of_a_segment_that_arrived_is_not_awaited():
         outgoing.expire(now_ms * MS)
     assert outgoing.idle
     assert outgoing.silent_ns(10_000 * MS) == 0
+
+
+def test_the_rank_that_is_not_reached_is_the_one_that_silent_connections_share():
+    heard = {(0, 1): 90, (1, 2): 10, (2, 0): 10, (2, 1): 10}
+    assert rank_not_reached((1, 2), [(1, 2), (2, 1), (2, 0)], heard) == 2
+
+
+@pytest.mark.parametrize("silent", [(1, 2), (2, 1)])
+def test_of_two_ranks_with_one_silent_connection_it_is_the_one_that_others_do_not_hear_either(silent):
+    heard = {(0, 1): 90, (1, 2): 10, (2, 0): 20, (2, 1): 10}
+    assert rank_not_reached(silent, [silent], heard) == 2
