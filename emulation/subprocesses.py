@@ -89,7 +89,7 @@ def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float 
 
 
 def answer(argv: Sequence[str]) -> str:
-    """Runs a program to its end, and returns all that it printed, errors included, whatever its status.
+    """Runs a program to its end, and returns its output with its errors, whatever its status.
 
     Raises:
         MachineError: the program is not installed.

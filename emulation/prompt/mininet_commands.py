@@ -158,7 +158,7 @@ class _Pinger:
         return str(self._host.IP())
 
     def cmd(self, command: str) -> str:
-        """Runs a command in the namespaces of the host, and returns what it prints."""
+        """Runs a command in the namespaces of the host, and returns its output."""
         self._host.check_shell()  # whose process keeps the namespaces
         return answer(in_namespaces_of(self._host.pid, command.split()))
 

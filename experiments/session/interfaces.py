@@ -22,7 +22,7 @@ def interface_flags(name: str) -> int:
     """Returns the flags of an interface of the present network namespace.
 
     Raises:
-        OSError: there is no such interface.
+        OSError: the interface does not exist.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         answer = fcntl.ioctl(asking, _GET_FLAGS, struct.pack("256s", name.encode()))

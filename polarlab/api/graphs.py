@@ -170,7 +170,7 @@ def export(topology: Topology, path: Path | str, format: str = "graphml", hosts:
         hosts: hosts attached to each router that has any, for the formats that have them.
 
     Raises:
-        UsageError: there is no such format, it cannot hold this graph, or the file exists.
+        UsageError: the format is unknown or cannot hold this graph, or the file exists.
         OSError: the file cannot be written.
     """
     from experiments.theory.export import export as write

@@ -68,7 +68,7 @@ class _Shown:
                 run, point or failover, columns by the keys of the summary, as `latency_ms.p99`.
 
         Raises:
-            ParameterError: there is no such table, or the results are damaged.
+            ParameterError: the table is unknown, or the results are damaged.
             MachineError: pandas is not installed.
         """
         if table is None:
@@ -146,7 +146,7 @@ class Run(_Shown, opened.Run):
                 replication, columns by its keys, as `latency_ms.p99`.
 
         Raises:
-            ParameterError: there is no such table, or the results are damaged.
+            ParameterError: the table is unknown, or the results are damaged.
             MachineError: pandas is not installed.
         """
         if table is None or self.summary.repeat is None:

@@ -79,7 +79,7 @@ class SessionVerbs(ABC):
         self.session.start_traffic(pattern, load, seed)
 
     def stop_traffic(self) -> TrafficOutcome:
-        """Stops the background traffic, and returns what it came to.
+        """Stops the background traffic, and returns its outcome.
 
         Raises:
             UsageError: none flows.

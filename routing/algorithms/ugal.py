@@ -97,7 +97,7 @@ def ugal_plan(topology: Topology, concentration: int, *, intermediates: int, buc
 
 @dataclass(frozen=True)
 class _Design:
-    """What the groups of all switches have in common: distances of all routers, and sizes."""
+    """The distances of all routers and the sizes of groups, which all switches share."""
 
     distances: Distances
     intermediates: int

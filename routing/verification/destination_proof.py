@@ -230,7 +230,7 @@ class _Judge:
         return self._known(number) if found is None else found
 
     def _visit(self, state: State) -> int:
-        """Judges a state and what it leads to; returns the first state met that they lead back to."""
+        """Judges a state and its successors; returns the least `_order` of the states they lead back to."""
         first = self._order[state.number] = len(self._order)
         lowest = first
         self._open.append(state)

@@ -105,21 +105,21 @@ class StateSpace:
         self._plan = plan
         values = {"eth_dst": [h.mac for h in self.hosts], "ipv4_dst": [h.ip for h in self.hosts]}
         self._book = RuleBook(values)
-        self._rules = [self._book.numbers(switch.rules, switch.router) for switch in plan.switches]
+        rules = [self._book.numbers(switch.rules, switch.router) for switch in plan.switches]
         self._first_rules = len(self._book.rules)
-        self._models = list(map(SwitchModel, plan.switches, repeat(self._book), self._rules))
+        self._models = list(map(SwitchModel, plan.switches, repeat(self._book), rules))
         self._port_counts = (plan.topology.degrees + plan.topology.host_counts(plan.concentration)).tolist()
-        self._ports = list(map(self._ingress_classes, plan.switches, self._rules))
+        self._ports = list(map(self._ingress_classes, plan.switches, rules))
         self._host_number = {host: number for number, host in enumerate(self.hosts)}
         self._everyone = np.arange(len(self.hosts))
         self._numbers: dict[tuple[int, ...], int] = {}
         self._peers = _peers(plan.topology)
         # By router; then by the share and the identity of an outcome, which is kept.
         self._known_steps: list[dict[tuple[float, int], tuple[Outcome, Step]]] = [{} for _ in plan.switches]
-        self._source_matters = _source_matters(self._book, self._rules, plan.topology.degrees.tolist())
+        self._source_matters = _source_matters(self._book, rules, plan.topology.degrees.tolist())
 
     def take(self, plan: RoutePlan) -> bool:
-        """Installs another plan of the same fabric; what is known of switches that it leaves alone stays.
+        """Installs another plan of the same fabric; the steps at switches that it leaves alone are kept.
 
         Args:
             plan: the plan; a switch whose plan is the same object is left alone.
@@ -145,7 +145,7 @@ class StateSpace:
             return False
         self._plan = plan
         for router, model in models.items():
-            self._models[router], self._rules[router] = model, rules[router]
+            self._models[router] = model
             self._known_steps[router] = {}
         for state in self.states:
             if state.router in models:

@@ -128,7 +128,7 @@ def _end(steps: Steps) -> tuple[list[int], bool]:
 
 
 def _delivered(steps: Steps, deliveries: Numbers) -> npt.NDArray[np.bool_]:
-    """Returns, for each of some hosts, whether the steps deliver to it whatever is chosen."""
+    """Returns, for each of some hosts, whether every possible step delivers packets to that host."""
     if any(step.fault or step.target is not None or step.hop is None for step in steps.steps):
         return np.zeros(len(deliveries), bool)
     good = np.ones(len(deliveries), bool)

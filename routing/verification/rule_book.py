@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 
+from routing.interner import Interner
 from routing.plan.model import (
     ETH_TYPE_IPV4,
     Actions,
@@ -117,8 +119,8 @@ class RuleBook:
         # By table and by the shape of conditions, the numbers of conditions by the values that they ask for.
         self._by_shape: dict[int, dict[_Shape, dict[tuple[int, ...], int]]] = {}
         self._checked: dict[int, Actions] = {}
-        self._bucket_numbers: dict[Bucket, int] = {}
-        self._bucket_number_of: dict[int, tuple[int, Bucket]] = {}  # by identity; the book keeps them
+        bucket_numbers = count()
+        self._buckets: Interner[Bucket, int] = Interner(lambda _: next(bucket_numbers))
         self._facts: Facts | None = None
 
     def numbers(self, rules: Iterable[Rule], router: int) -> Numbers:
@@ -160,17 +162,13 @@ class RuleBook:
                 raise PlanError(f"{switch_name(router)} must not change or copy {names}: {action}")
         self._checked[id(actions)] = actions
 
-    def bucket_number(self, bucket: Bucket) -> int:
-        """Returns a number that equal buckets share, of all switches.
+    def bucket_numbers(self, buckets: Iterable[Bucket]) -> list[int]:
+        """Returns a number for each bucket, which equal buckets of all switches share.
 
         Args:
-            bucket: any bucket.
+            buckets: any buckets.
         """
-        known = self._bucket_number_of.get(id(bucket))
-        if known is None:
-            number = self._bucket_numbers.setdefault(bucket, len(self._bucket_numbers))
-            known = self._bucket_number_of[id(bucket)] = number, bucket
-        return known[0]
+        return self._buckets.intern(buckets)
 
     def facts(self) -> Facts:
         """Returns the facts about the rules read so far."""

@@ -25,7 +25,12 @@ class Scenario(NamedTuple):
 
     @classmethod
     def of(cls, plan: RoutePlan, failure: Failure) -> Scenario:
-        """Returns the scenario in which a plan's fabric has a failure."""
+        """Returns the scenario in which a plan's fabric has a failure.
+
+        Args:
+            plan: the plan; its topology is the whole graph.
+            failure: what has failed.
+        """
         components = connected_components(plan.topology, failure)
         working = {c for router, c in enumerate(components) if router not in failure.failed_routers}
         return cls(failure, components, len(working) > 1)
@@ -36,7 +41,6 @@ class FailedPorts:
 
     def __init__(self, scenarios: Sequence[Scenario]) -> None:
         self._scenarios = scenarios
-        self.any_failed = any(one.failure.any_failed for one in scenarios)
         # Those in which even packets that meet no dead port may fare otherwise.
         self._always = {
             number for number, one in enumerate(scenarios) if one.split or one.failure.failed_routers

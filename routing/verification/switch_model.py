@@ -316,12 +316,12 @@ class SwitchModel:
 
     def _different_choices(self, group: Group) -> list[_Choice]:
         # Most buckets of a group are one object; equal ones that are not are still one choice.
-        number = self._book.bucket_number
+        numbers = self._book.bucket_numbers(group.buckets)
         weights: dict[int, int] = {}
-        for bucket in group.buckets:
-            weights[number(bucket)] = weights.get(number(bucket), 0) + bucket.weight
-        candidates = {number(bucket): bucket for bucket in group.candidates}
-        buckets = {number(bucket): bucket for bucket in group.buckets}
+        for number, bucket in zip(numbers, group.buckets, strict=True):
+            weights[number] = weights.get(number, 0) + bucket.weight
+        buckets = dict(zip(numbers, group.buckets, strict=True))
+        candidates = dict(zip(self._book.bucket_numbers(group.candidates), group.candidates, strict=True))
         return [
             *(_Choice(buckets[one], weight, True, one in candidates) for one, weight in weights.items()),
             *(_Choice(b, 0, False, True) for one, b in candidates.items() if one not in weights),

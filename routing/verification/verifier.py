@@ -115,7 +115,13 @@ class _Work:
         self._everyone = np.arange(plan.topology.routers)
 
     def prove_one(self, proof: Proof, scenario: Scenario, destinations: Iterable[Host]) -> None:
-        """Proves all pairs in one scenario: those toward a destination at once if they are sound."""
+        """Proves all pairs in one scenario: those toward a destination at once if they are sound.
+
+        Args:
+            proof: counts the pairs.
+            scenario: the failure, or none.
+            destinations: the hosts that packets go to.
+        """
         failure = scenario.failure
         hops = hop_counts(self._space, self._states, failure)[self._rows]
         components = np.array(scenario.components)[self._routers]
@@ -137,7 +143,13 @@ class _Work:
     def prove_several(
         self, proof: Proof, scenarios: Sequence[Scenario], destinations: Iterable[Host]
     ) -> None:
-        """Proves all pairs in several scenarios: those that a failure does not reach once for all of them."""
+        """Proves all pairs in several scenarios: those that a failure does not reach once for all of them.
+
+        Args:
+            proof: counts the pairs.
+            scenarios: the failures, and none if that is to be proven, too.
+            destinations: the hosts that packets go to.
+        """
         failed = FailedPorts(scenarios)
         hops = hop_counts(self._space, self._states)
         for destination in destinations:
@@ -146,9 +158,10 @@ class _Work:
             column = hops[:, number]
             found = column[self._rows[others]]
             if (found > self._bounds(destination)[self._routers[others]]).any():
+                walk = self._destination_proof(destination)
                 for scenario in scenarios:
                     if destination.router not in scenario.failure.failed_routers:
-                        self._destination_proof(destination).add_all(proof, scenario)
+                        walk.add_all(proof, scenario)
                 continue
             part = self._failure_proof(destination, column)
             touched = failed.touched(part.ports())

@@ -47,7 +47,7 @@ def schema() -> dict[str, Any]:
 
 
 def _branch(key: str, value: str, then: Mapping[str, Any], *, given: bool = True) -> dict[str, Any]:
-    """Returns what holds where a key has a value; if it need not be given, also where it is absent."""
+    """Returns the schema of files whose key has a value; if not `given`, also of those without the key."""
     condition: dict[str, Any] = {"properties": {key: {"const": value}}}
     return {"if": {**condition, "required": [key]} if given else condition, "then": then}
 

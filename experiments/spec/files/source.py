@@ -24,7 +24,7 @@ class Source:
     Attributes:
         name: its name, as errors have it.
         lines: option -> number of the line that gives it; without those that a command line gives instead.
-        keys: option -> its key, of those that are no options of the same name.
+        keys: option -> its key, where the two have different names.
     """
 
     name: str
