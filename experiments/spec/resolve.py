@@ -31,7 +31,13 @@ from experiments.spec.options import (
     STEADY,
     SWEEP,
 )
-from experiments.spec.programs import ProgramOptions, ProgramTraffic, check_programs, user_programs
+from experiments.spec.programs import (
+    NO_OPTIONS,
+    ProgramOptions,
+    ProgramTraffic,
+    check_programs,
+    user_programs,
+)
 from experiments.spec.sweep import PointOptions, SweepOptions, parse_loads, parse_patterns, parse_routings
 from experiments.spec.traffic import (
     TrafficOptions,
@@ -68,9 +74,9 @@ class Run:
 
     fabric: FabricOptions
     traffic: RunTraffic
-    programs: ProgramOptions
-    repeat: int
-    captures: tuple[CapturePoint, ...]
+    programs: ProgramOptions = NO_OPTIONS
+    repeat: int = 1
+    captures: tuple[CapturePoint, ...] = ()
 
 
 @dataclass(frozen=True)

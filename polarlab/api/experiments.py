@@ -49,11 +49,11 @@ def run(
     request = request_of(RUN, experiment, options, again=again, out=out)
     one = cast(RunSpecification, request.resolve())
     _require_machine()
-    from experiments.run import Output, run_experiment
+    from experiments.run import run_experiment
 
-    output = Output(request.folder(one), one.captures, one.repeat)
-    run_experiment(one.fabric, one.traffic, output, _notify(progress), one.programs)
-    return Run(output.folder)
+    folder = request.folder(one)
+    run_experiment(one, folder, _notify(progress))
+    return Run(folder)
 
 
 def sweep(

@@ -212,7 +212,7 @@ class Fabric(SessionVerbs):
             KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
         """
         from experiments.pair_check import check_all_pairs
-        from experiments.run import Output, run_on_fabric
+        from experiments.run import run_on_fabric
 
         session = self.session
         request = traffic_request(self._request, options)
@@ -225,9 +225,9 @@ class Fabric(SessionVerbs):
         fabric = replace(session.fabric.options, experiment=_kept(run, failed=bool(standing)))
         live = replace(session.fabric, options=fabric, standing=standing)
         check = self._check or _NOT_CHECKED
-        output = Output(request.folder(run), run.captures, run.repeat)
-        run_on_fabric(live, run.traffic, output, self._notify, run.programs, check=check)
-        return Run(output.folder)
+        folder = request.folder(run)
+        run_on_fabric(live, run, folder, self._notify, check=check)
+        return Run(folder)
 
     def _notify(self, event: Event) -> None:
         self.progress(event)

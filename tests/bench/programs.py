@@ -12,7 +12,8 @@ from rows import Row
 from experiments.events.base import ignore
 from experiments.results.open import Run
 from experiments.results.tables import LINK_COLUMNS, LINKS
-from experiments.run import Output, run_experiment
+from experiments.run import run_experiment
+from experiments.spec import resolve as specification
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import Program, ProgramOptions, ProgramTraffic
 from topology.base import Link
@@ -32,13 +33,14 @@ def iperf3_er3() -> list[Row]:
     options = FabricOptions("polarfly", {"q": 3}, topology, 1, LinkSpec(_RATE_BPS, 32), "min", "auto")
     programs = ProgramOptions(_programs(links), timeout_s=300)
     with tempfile.TemporaryDirectory() as folder:
-        output = Output(Path(folder, "run"))
-        summary = run_experiment(options, ProgramTraffic(_FRAME_BYTES, 1), output, ignore, programs)
-        table = Run(output.folder).table(LINKS, tuple(LINK_COLUMNS))
+        out = Path(folder, "run")
+        run = specification.Run(options, ProgramTraffic(_FRAME_BYTES, 1), programs)
+        summary = run_experiment(run, out, ignore)
+        table = Run(out).table(LINKS, tuple(LINK_COLUMNS))
         names, sent = np.array(table["link"]), np.array(table["tx_bytes"], np.int64)
         errors, received = [], []
         for link, client in zip(links, (p for p in summary.programs or () if not p.server), strict=True):
-            told = json.loads((output.folder / client.output).read_text())["end"]["sum_received"]
+            told = json.loads((out / client.output).read_text())["end"]["sum_received"]
             carried = int(sent[names == f"s{link.a + 1}-s{link.b + 1}"].sum())
             errors.append(carried / (told["bytes"] * _FRAME_BYTES / _PAYLOAD_BYTES) - 1)
             received.append(told["bits_per_second"] / 1e6)

@@ -11,7 +11,8 @@ from conftest import TIMEOUT_S, fabric_options, one_line, polarlab, start_polarl
 from emulation.requirements import qdisc_available
 from experiments import calibration
 from experiments.results.open import open_results
-from experiments.run import Output, run_experiment
+from experiments.run import run_experiment
+from experiments.spec.resolve import Run
 from experiments.spec.traffic import TrafficOptions
 
 needs_netem = pytest.mark.skipif(not qdisc_available("netem delay 1ms"), reason="this kernel has no netem")
@@ -97,7 +98,7 @@ def test_a_calibrated_rate_is_found_set_and_written_down(tmp_path, monkeypatch):
     traffic = TrafficOptions("uniform", 0.3, 1000, 64, 0.5, 2.0, seed=1)
     notified = []
     out = tmp_path / "run"
-    summary = run_experiment(options, traffic, Output(out), notified.append)
+    summary = run_experiment(Run(options, traffic), out, notified.append)
     rate_bps = summary.link_rate_bps
     assert rate_bps > 100_000  # seven switches are few, even for half a machine
     assert rate_bps != options.links.rate_bps
