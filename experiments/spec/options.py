@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.spec.option import Given, Option, at
@@ -127,6 +127,9 @@ def _sizes_file(text: str) -> str:
 def _matrix_file(text: str) -> str:
     name, _, file = text.partition(":")
     return file.removeprefix("file=") if name == "matrix" else ""
+
+
+_LISTED = at("experiments.spec.variations.values:listed_values")  # of the option of a run that a list is for
 
 
 def _whole(name: str, text: str, default: int | None, least: int, most: float, **more: Any) -> Option:
@@ -251,12 +254,12 @@ OPTIONS: tuple[Option, ...] = (
     ),
     *_table("sweep", (SWEEP,), (),
         _text("routings", "routing algorithms", "min,ugal-pf", known=at("routing.registry:ROUTINGS"),
-              parse=at("experiments.spec.sweep:parse_routings"), listed=True),
+              parse=partial(_LISTED, "routing"), listed=True),
         _text("patterns", "traffic patterns, of `polarlab patterns`", "uniform,tornado", listed=True,
               known=at("traffic.workload.patterns:PATTERNS"),
-              parse=at("experiments.spec.sweep:parse_patterns")),
+              parse=partial(_LISTED, "pattern")),
         _text("loads", "offered loads, as 0.1,0.5 or FIRST:LAST:STEP", "0.1:0.9:0.2", listed=True,
-              parse=at("experiments.spec.sweep:parse_loads")),
+              parse=partial(_LISTED, "load")),
         _text("vary", "further values to go over, as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1; several "
               "times for several keys. KEY is an option of traffic or links, ROUTING.PARAMETER or "
               "PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP. Topology, hosts, mtu and datapath "

@@ -38,7 +38,7 @@ from experiments.spec.programs import (
     check_programs,
     user_programs,
 )
-from experiments.spec.sweep import PointOptions, SweepOptions, parse_loads, parse_patterns, parse_routings
+from experiments.spec.sweep import PointOptions, SweepOptions
 from experiments.spec.traffic import (
     TrafficOptions,
     asked_faults,
@@ -47,8 +47,8 @@ from experiments.spec.traffic import (
     read_faults,
 )
 from experiments.spec.values import DEFAULT_RESULTS, dated_folder, plain_name
-from experiments.spec.variations.texts import SHORT_FORMS, given_values
-from experiments.spec.variations.values import read_variations
+from experiments.spec.variations.texts import SHORT_FORMS
+from experiments.spec.variations.values import listed_values, read_variations
 from topology.errors import ParameterError, UsageError
 from topology.faults import CONTROLLER, parse_elements
 from topology.links import LinkSpec
@@ -291,15 +291,13 @@ def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
 
 def _sweep(experiment: Experiment, values: Values) -> Sweep:
     """Returns a sweep with the specifications of all its points, checked."""
-    varied = given_values(values.get("vary", ()))
-    lists = {**values, **{name: varied.pop(key) for key, name in SHORT_FORMS.items() if key in varied}}
-    sweep = SweepOptions(
-        parse_routings(lists["routings"]),
-        parse_patterns(lists["patterns"]),
-        parse_loads(lists["loads"]),
-        values["repeat"],
-        read_variations(f"{key}={given}" for key, given in varied.items()),
-    )
+    vary = {variation.key: variation for variation in read_variations(values.get("vary", ()))}
+
+    def listed(key: str) -> tuple[Any, ...]:
+        return vary.pop(key).values if key in vary else listed_values(key, values[SHORT_FORMS[key]])
+
+    routings, patterns, loads = map(listed, SHORT_FORMS)
+    sweep = SweepOptions(routings, patterns, loads, values["repeat"], tuple(vary.values()))
     points = []
     for point in sweep.points():
         own = {**values, "routing": point.routing, "pattern": point.pattern, "load": point.load}

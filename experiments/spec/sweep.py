@@ -10,15 +10,13 @@ from dataclasses import dataclass
 
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import TrafficOptions
-from experiments.spec.values import plain_name, words_of
+from experiments.spec.values import plain_name
 from experiments.spec.variations.keys import parameters_of
 from experiments.spec.variations.values import MAX_POINTS, Variation, number
 from routing.registry import routing
 from topology.errors import ParameterError, UsageError
 from topology.parameters import Value, join_parameters, split_parameters, value_text
-from traffic.workload.patterns import check_load, pattern_name
-
-LEAST_LOAD_STEP = 0.001
+from traffic.workload.patterns import pattern_name
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 
@@ -63,7 +61,7 @@ class SweepOptions:
     Attributes:
         routings, patterns: names of registered routings and patterns, with their parameters; texts that mean
             the same become one name.
-        loads: offered loads, over 0 and at most 1, ascending.
+        loads: offered loads, over 0 and at most 1, ascending, to six digits.
         repeat: replications of each point, with a seed each.
         vary: further options, and parameters of routings and patterns, with their values.
 
@@ -80,6 +78,7 @@ class SweepOptions:
     def __post_init__(self) -> None:
         object.__setattr__(self, "routings", tuple(dict.fromkeys(map(_routing_name, self.routings))))
         object.__setattr__(self, "patterns", tuple(dict.fromkeys(map(pattern_name, self.patterns))))
+        object.__setattr__(self, "loads", tuple(sorted({float(f"{load:g}") for load in self.loads})))
         self._check_owners()
         if self._count > MAX_POINTS:
             raise ParameterError(f"points of a sweep must be at most {MAX_POINTS}, got {self._count}")
@@ -164,37 +163,3 @@ class PointOptions:
     point: Point
     fabric: FabricOptions
     traffic: TrafficOptions
-
-
-def parse_routings(text: str) -> tuple[str, ...]:
-    """Returns the routings of a list with commas; raises UsageError for one that does not exist."""
-    return tuple(dict.fromkeys(routing(name).name for name in words_of("routings", text)))
-
-
-def parse_patterns(text: str) -> tuple[str, ...]:
-    """Returns the patterns of a list with commas; raises UsageError for one that does not exist."""
-    return tuple(dict.fromkeys(map(pattern_name, words_of("patterns", text))))
-
-
-def parse_loads(text: str) -> tuple[float, ...]:
-    """Returns the loads that `0.1,0.5` or `0.1:0.9:0.2` names, ascending, to six digits.
-
-    Raises:
-        ParameterError: the text has another form, or a load is not over 0 and at most 1.
-    """
-    try:
-        if ":" in text:
-            first, last, step = map(float, text.split(":"))
-            if not (0 < first <= last <= 1 and step >= LEAST_LOAD_STEP):
-                raise ValueError(text)
-            count = math.floor((last - first) / step + 1e-9) + 1
-            loads = [first + index * step for index in range(count)]
-        else:
-            loads = [float(word) for word in words_of("loads", text)]
-    except ValueError:
-        raise ParameterError(
-            f"loads must be like 0.1,0.5 or 0.1:0.9:0.2, over 0 and at most 1, got {text!r}"
-        ) from None
-    for load in loads:
-        check_load(load)
-    return tuple(sorted({float(f"{load:g}") for load in loads}))

@@ -30,12 +30,7 @@ def dated_folder(*words: object) -> Path:
     return DEFAULT_RESULTS / plain_name(*words, time.strftime("%Y%m%d-%H%M%S"))
 
 
-def words_of(name: str, text: str) -> tuple[str, ...]:
-    """Returns the different words of a list with commas, in their order, as `all_words_of`."""
-    return tuple(dict.fromkeys(all_words_of(name, text)))
-
-
-def all_words_of(name: str, text: str) -> list[str]:
+def words_of(name: str, text: str) -> list[str]:
     """Returns the words of a list with commas.
 
     A word like `key=value` goes on with the parameters of the name before it, so that

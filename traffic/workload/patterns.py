@@ -342,16 +342,3 @@ def _router_partners(
     partner = partner_of[own]
     index = np.arange(len(own)) - first_host[own]
     return tuple((first_host[partner] + index % counts[partner]).tolist())
-
-
-def check_load(load: float) -> None:
-    """Checks an offered load.
-
-    Args:
-        load: the fraction of the hosts' injection capacity that the hosts offer.
-
-    Raises:
-        ParameterError: the load is not over 0 and at most 1.
-    """
-    if not 0 < load <= 1:
-        raise ParameterError(f"load must be over 0 and at most 1, got {load:g}")

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from experiments.spec.experiment import Experiment
-from experiments.spec.options import FAILOVER, PROGRAMS, REPLAY, SWEEP, UP, option_of, options_of
+from experiments.spec.options import FAILOVER, PROGRAMS, REPLAY, SWEEP, UP, options_of
 from experiments.spec.variations.texts import SHORT_FORMS, given_values
+from experiments.spec.variations.values import listed_values
 from topology.errors import UsageError
 
 PREDICT = "predict"
@@ -74,8 +75,7 @@ def _of_sweep(
         if option not in names:
             continue
         text = varied.get(option) or complete[lists]
-        parse = option_of(lists, SWEEP).parse
-        found: Any = parse(text) if parse else ()
+        found = listed_values(option, text)
         if len(found) == 1:
             taken[option] = found[0]
         else:

@@ -6,7 +6,7 @@ from typing import Any
 
 from experiments.spec import options as declarations
 from experiments.spec.option import Option
-from experiments.spec.options import SWEEP, TOPOLOGY, family_options
+from experiments.spec.options import RUN, SWEEP, TOPOLOGY, family_options, option_of
 from experiments.spec.variations.texts import SHORT_FORMS
 from routing.registry import ROUTINGS
 from topology.errors import UsageError
@@ -17,7 +17,8 @@ from traffic.workload.patterns import PATTERNS
 
 def swept_options() -> dict[str, Option]:
     """Returns the options that a sweep can vary on a fabric that stays up, by name."""
-    return {option.name: option for option in _fabric_and_traffic() if option.varies}
+    listed = [option_of(name, RUN) for name in SHORT_FORMS]
+    return {option.name: option for option in (*listed, *_fabric_and_traffic()) if option.varies}
 
 
 def _own_fabric_options() -> list[str]:
@@ -32,7 +33,7 @@ def _fabric_and_traffic() -> list[Option]:
 
 def known_keys() -> list[str]:
     """Returns all keys, those of parameters included."""
-    return [*SHORT_FORMS, *swept_options(), *_owned_keys()]
+    return [*swept_options(), *_owned_keys()]
 
 
 def declaration(key: str) -> Parameter:
@@ -46,7 +47,7 @@ def declaration(key: str) -> Parameter:
         return _owned(key, owner, name)
     if key in swept_options():
         return swept_options()[key]
-    names = ", ".join((*SHORT_FORMS, *swept_options()))
+    names = ", ".join(swept_options())
     raise UsageError(
         f"key of --vary must be one of {names}, ROUTING.PARAMETER or PATTERN.PARAMETER, got {key!r}"
         f"{hint(key, [*known_keys(), *_own_fabric_options()])}"

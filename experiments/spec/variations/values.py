@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from experiments.spec.options import AUTO_RATE, SWEEP, option_of
-from experiments.spec.values import all_words_of
+from experiments.spec.options import AUTO_RATE
+from experiments.spec.values import words_of
 from experiments.spec.variations.keys import (
     declaration,
     needs_own_fabric,
@@ -65,27 +65,27 @@ def read_variations(texts: Iterable[str]) -> tuple[Variation, ...]:
 
 def check_variation(text: str) -> None:
     """Raises UsageError unless a text asks for a variation."""
-    for key, values in given_values([text]).items():
-        if key in SHORT_FORMS:
-            with _named(key):
-                _check_short_form(key, values)
-        else:
-            read_variations([text])
+    read_variations([text])
 
 
-def _check_short_form(key: str, text: str) -> None:
-    """Raises UsageError unless a text lists different routings, patterns or loads."""
-    option = option_of(SHORT_FORMS[key], SWEEP)
-    option.check(text)
-    if option.parse and not (key == "load" and ":" in text):
-        _check_different([option.parse(word) for word in all_words_of("values", text)])
+def listed_values(key: str, text: str) -> tuple[Value, ...]:
+    """Returns the different values of a list that an option of a sweep is; numbers ascend.
+
+    Args:
+        key: one of SHORT_FORMS, as `load` of `--loads`.
+        text: values with commas, or of a number FIRST:LAST:STEP.
+
+    Raises:
+        UsageError: a value is outside its domain, or there are none or too many.
+    """
+    parameter = replace(declaration(key), name=SHORT_FORMS[key])  # errors name the list
+    return _ordered(parameter, dict.fromkeys(_read(parameter, text)))
 
 
 def _check_different(values: Sequence[object]) -> None:
     """Raises ParameterError if a list has a value twice."""
     value, count = Counter(values).most_common(1)[0]
     if count > 1:
-        (value,) = value if isinstance(value, tuple) else (value,)
         raise ParameterError(f"values must be different, got {value} {count} times")
 
 
@@ -108,10 +108,16 @@ def _values(key: str, text: str) -> tuple[Value, ...]:
         raise ParameterError(
             f"--vary {key}: values must be rates, got {AUTO_RATE!r}; it finds one for a sweep"
         )
+    return _ordered(parameter, values)
+
+
+def _ordered(parameter: Parameter, values: Collection[Value]) -> tuple[Value, ...]:
+    """Returns values with numbers ascending, before words."""
     if parameter.type in (str, bool):
         return tuple(values)
-    words = [value for value in values if isinstance(value, str)]  # as `steady`, beside numbers
-    return (*sorted(value for value in values if not isinstance(value, str)), *words)
+    numbers = [value for value in values if not isinstance(value, str)]
+    words = [value for value in values if isinstance(value, str)]  # as `steady`
+    return (*sorted(numbers), *words)
 
 
 def _read(parameter: Parameter, text: str) -> list[Value]:
@@ -120,7 +126,7 @@ def _read(parameter: Parameter, text: str) -> list[Value]:
         return [parameter.check(value) for value in _range(parameter, text, int)]
     if parameter.type is float and ":" in text:
         return [parameter.check(float(f"{value:.9g}")) for value in _range(parameter, text, float)]
-    return [parameter.read(word) for word in all_words_of("values", text)]
+    return [parameter.read(word) for word in words_of(f"values of {parameter.name}", text)]
 
 
 def _range(parameter: Parameter, text: str, number: type[int] | type[float]) -> list[float]:

@@ -200,13 +200,13 @@ def test_long_names_end_alike_and_are_told_apart():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("min, ugal-pf,min", ("min", "ugal-pf")),
+        ("min, ugal-pf,min", ["min", "ugal-pf", "min"]),
         (
             "min,ugal-pf:threshold=0.5,buckets=8,valiant",
-            ("min", "ugal-pf:threshold=0.5,buckets=8", "valiant"),
+            ["min", "ugal-pf:threshold=0.5,buckets=8", "valiant"],
         ),
-        ("hotspot:8,share=0.5,shift:by=3,uniform", ("hotspot:8,share=0.5", "shift:by=3", "uniform")),
-        ("min,threshold=0.5", ("min", "threshold=0.5")),
+        ("hotspot:8,share=0.5,shift:by=3,uniform", ["hotspot:8,share=0.5", "shift:by=3", "uniform"]),
+        ("min,threshold=0.5", ["min", "threshold=0.5"]),
     ],
 )
 def test_a_list_keeps_the_parameters_of_a_name_together(text, words):

@@ -5,8 +5,9 @@ import pytest
 from experiments.fault_injector import write_schedule
 from experiments.results.run_directory import RunDirectory
 from experiments.spec.collective import CollectiveOptions
-from experiments.spec.sweep import parse_loads
+from experiments.spec.sweep import SweepOptions
 from experiments.spec.traffic import TrafficOptions
+from experiments.spec.variations.values import listed_values
 from polarlab.cli import options
 from polarlab.cli.parser import make_parser, parse
 from topology import registry
@@ -109,7 +110,7 @@ def test_options_of_collectives():
     ],
 )
 def test_loads_of_a_sweep(text, loads):
-    assert parse_loads(text) == loads
+    assert SweepOptions(("min",), ("uniform",), listed_values("load", text)).loads == loads
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_loads_of_a_sweep(text, loads):
 )
 def test_texts_that_are_not_loads(text):
     with pytest.raises(ParameterError):
-        parse_loads(text)
+        listed_values("load", text)
 
 
 def test_faults_at_random_times_are_drawn_from_the_seed_and_both_are_named():

@@ -74,7 +74,7 @@ FAMILY_NAMES = " ".join(sorted(FAMILIES))
         ("run polarfly --q 3 --pattern allreduce --message-bytes much", "message-bytes 64KiB 'much'"),
         ("run polarfly --q 3 --pattern allreduce --iterations 0", "iterations 1 100000 0"),
         ("sweep polarfly --q 3 --routings ,", "routings"),
-        ("sweep polarfly --q 3 --loads 0.5:0.1", "loads 0.1,0.5 0.1:0.9:0.2 '0.5:0.1'"),
+        ("sweep polarfly --q 3 --loads 0.5:0.1", "loads FIRST:LAST:STEP '0.5:0.1'"),
         ("sweep polarfly --q 3 --vary quue=8", "--vary 'quue' queue"),
         ("sweep polarfly --q 3 --vary queue", "--vary KEY=VALUES 'queue'"),
         ("sweep polarfly --q 3 --vary queue=0", "--vary queue 1 100000 0"),

@@ -14,7 +14,6 @@ from traffic.workload.patterns import (
     NAMES,
     PATTERNS,
     Pattern,
-    check_load,
     make_pattern,
     pattern_name,
     split_name,
@@ -226,14 +225,3 @@ def test_uniform_never_sends_to_itself_and_covers_all_others_equally():
 def test_unknown_pattern_is_refused_with_those_that_exist(name):
     with pytest.raises(UsageError, match=f"uniform, got '{name}'.*allreduce"):
         split_name(name)
-
-
-@pytest.mark.parametrize("load", [1e-6, 0.3, 1, 1.0])
-def test_possible_loads(load):
-    check_load(load)
-
-
-@pytest.mark.parametrize("load", [0, 1.5, -1, 1.0001, float("nan"), float("inf")])
-def test_impossible_loads_are_refused(load):
-    with pytest.raises(ParameterError, match=f"over 0 and at most 1, got {load:g}"):
-        check_load(load)
