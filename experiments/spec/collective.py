@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
 from experiments.spec.values import check_range, words_of
-from topology.errors import ParameterError, UsageError
+from topology.errors import ParameterError
 from topology.faults import Fault
 from traffic.wire.layout import ETHERNET_BYTES
 from traffic.wire.segment_codec import SEGMENT_BYTES
@@ -58,8 +60,6 @@ class CollectiveOptions:
 
 def check_collective(collective: CollectiveOptions, fabric: FabricOptions) -> None:
     """Raises UsageError unless the collective can run on the fabric, within the memory for an iteration."""
-    if fabric.calibrate:
-        raise UsageError("--link-rate auto is not for collectives; give a rate")
     name, algorithm = split_collective(collective.pattern)
     ranks = collective.ranks
     check_range("slices", collective.slices, 1, 64 if COLLECTIVES[name].sliced else 1)
@@ -75,18 +75,25 @@ def check_collective(collective: CollectiveOptions, fabric: FabricOptions) -> No
     check_range("frame-bytes", collective.frame_bytes, SEGMENT_BYTES + 32, longest)
 
 
-def default_slices(pattern: str) -> int:
-    """Returns the number of slices of a collective's vectors where none is given."""
-    return 2 if COLLECTIVES[split_collective(pattern)[0]].sliced else 1
+def default_slices(_experiment: object, values: Mapping[str, Any]) -> int:
+    """Returns the number of slices of a collective's vectors where none is given.
+
+    Args:
+        values: option -> value.
+    """
+    return 2 if COLLECTIVES[split_collective(values["pattern"])[0]].sliced else 1
 
 
-def default_message_bytes(pattern: str, ranks: int) -> tuple[int, ...]:
-    """Returns the default message sizes: the nearest to DEFAULT_SIZES that a collective can have."""
-    granule = COLLECTIVES[split_collective(pattern)[0]].granule(
-        max(2, ranks)
-    )  # fewer ranks are refused with the whole
+def default_sizes(_experiment: object, values: Mapping[str, Any]) -> str:
+    """Returns the default message sizes, a list: the nearest to DEFAULT_SIZES that a collective can have.
+
+    Args:
+        values: option -> value.
+    """
+    collective = COLLECTIVES[split_collective(values["pattern"])[0]]
+    granule = collective.granule(max(2, values["ranks"]))  # fewer ranks are refused with the whole
     sizes = (max(1, round(size / granule)) * granule for size in parse_sizes(DEFAULT_SIZES))
-    return tuple(dict.fromkeys(sizes))
+    return ",".join(map(str, dict.fromkeys(sizes)))
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from experiments.spec.options import (
     PROGRAMS,
     REPLAY,
     RUN,
+    SWEEP,
     TOPOLOGY,
     TRAFFIC_KINDS,
     family_options,
@@ -86,6 +87,12 @@ class Experiment:
         for option in declared.values():
             if option.name in values and not self.has(option):
                 raise UsageError(self._foreign(option))
+            if values.get(option.name) in option.words and not self._measures_packets:
+                got = self.kind if self.kind != RUN else TRAFFIC_KINDS[self.traffic_kind].title
+                raise UsageError(
+                    f"--{option.name} {values[option.name]} is for packets of a run or a sweep, got {got}; "
+                    "give another value"
+                )
         for name, key in self._varied.items():
             if name in values:
                 raise UsageError(f"{name} must be given once, got --{name} and --vary {key}")
@@ -215,6 +222,10 @@ class Experiment:
     def traffic_kind(self) -> str:
         """The kind of the traffic: packets, a collective, flows, the replay of a file, or programs alone."""
         return traffic_kind(self.kind, self.values)
+
+    @property
+    def _measures_packets(self) -> bool:
+        return self.kind in (RUN, SWEEP) and self.traffic_kind == PACKETS
 
     @property
     def out(self) -> Path | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
 from topology.errors import MachineError, ParameterError, UsageError
 from topology.faults import Fault
-from traffic.engine.flows.tcp import available_congestion_controls
+from traffic.engine.flows.tcp import available_congestion_controls, default_congestion_control
 from traffic.wire.layout import ETHERNET_BYTES
 from traffic.workload.collectives.registry import is_collective
 from traffic.workload.flows.flow_list import FlowList, draw_flows, read_flows
@@ -45,10 +45,11 @@ class FlowOptions:
     """
 
     pattern: str
-    load: float | None
-    flow_sizes: str | None
-    flow_size_limit: int | None
-    flow_file: str | None
+    load: float | None = None
+    flow_sizes: str | None = None
+    flow_size_limit: int | None = None
+    flow_file: str | None = None
+    _: KW_ONLY
     tcp: str
     warmup_s: float
     duration_s: float
@@ -82,6 +83,11 @@ def _check_congestion_control(name: str) -> None:
     raise UsageError(text)
 
 
+def default_tcp(_experiment: object, _values: object) -> str:
+    """Returns the congestion control that the kernel takes by default."""
+    return default_congestion_control()
+
+
 def flow_frame_bytes(fabric: FabricOptions) -> int:
     """Returns the length of the longest frame of a flow on a fabric, without FCS."""
     return fabric.links.mtu + ETHERNET_BYTES
@@ -97,8 +103,6 @@ def check_flows(flows: FlowOptions, fabric: FabricOptions) -> None:
     _check_congestion_control(flows.tcp)
     if is_collective(flows.pattern):
         raise UsageError(f"pattern of flows must be one of `polarlab patterns`, got {flows.pattern}")
-    if fabric.calibrate:
-        raise UsageError("--link-rate auto is not for flows; give a rate")
     list_flows(flows, fabric)
 
 

@@ -28,6 +28,7 @@ class Option(Parameter):
         table: table of experiment files that holds it; empty if files do not.
         commands: commands that have it.
         kinds: kinds of a run's traffic that it applies to; empty for all.
+        words: words that stand for a value that is found by measuring packets, as `auto`.
         known: (none) -> names for help and completion; a text may be another, too, if `canonical` takes it.
         canonical: text -> the text by which results name it; raises UsageError for a wrong one.
         listed: whether its text is a list with commas; in a file it may be an array.

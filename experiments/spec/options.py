@@ -94,24 +94,6 @@ def _all_hosts(experiment: Experiment, values: Mapping[str, Given]) -> Given:
     return experiment.topology.endpoints(int(str(values["hosts"])))
 
 
-def _message_sizes(_experiment: Experiment, values: Mapping[str, Given]) -> Given:
-    from experiments.spec.collective import default_message_bytes
-
-    return ",".join(map(str, default_message_bytes(str(values["pattern"]), int(str(values["ranks"])))))
-
-
-def _slices(_experiment: Experiment, values: Mapping[str, Given]) -> Given:
-    from experiments.spec.collective import default_slices
-
-    return default_slices(str(values["pattern"]))
-
-
-def _congestion_control(_experiment: Experiment, _values: Mapping[str, Given]) -> Given:
-    from traffic.engine.flows.tcp import default_congestion_control
-
-    return default_congestion_control()
-
-
 def _timeout(_experiment: Experiment, values: Mapping[str, Given]) -> Given | None:
     return 300.0 if values.get("exec") or "exec-file" in values else None
 
@@ -227,7 +209,7 @@ OPTIONS: tuple[Option, ...] = (
         _whole("flow-size-limit", "size to which larger flows are cut", None, 1, MAX_FLOW_BYTES,
                unit="bytes"),
         _text("tcp", "congestion control of the flows, of those that the kernel has", metavar="NAME",
-              derived=_congestion_control, default_text="the kernel's"),
+              derived=at("experiments.spec.flows:default_tcp"), default_text="the kernel's"),
         _number("drain", "time after the last flow's start in which flows may be completed", 10.0, 0, 3600,
                 unit="s", setting="drain_s"),
     ),
@@ -235,13 +217,13 @@ OPTIONS: tuple[Option, ...] = (
         _whole("ranks", "number of ranks", None, 0, math.inf, derived=_all_hosts, default_text="all hosts"),
         _text("placement", "assignment of ranks to hosts; random:SEED has a seed of its own", "linear",
               known=at("traffic.workload.placement:PLACEMENTS")),
-        _text("message-bytes", "message sizes, as 64KiB,1MiB", unit="bytes", derived=_message_sizes,
-              default_text="64KiB,256KiB,1MiB", parse=at("experiments.spec.collective:parse_sizes"),
-              listed=True),
+        _text("message-bytes", "message sizes, as 64KiB,1MiB", unit="bytes", listed=True,
+              derived=at("experiments.spec.collective:default_sizes"), default_text="64KiB,256KiB,1MiB",
+              parse=at("experiments.spec.collective:parse_sizes")),
         _whole("iterations", "measured iterations of each size", 5, 1, 100_000),
         _whole("warmup-iterations", "iterations of each size before the measured ones", 1, 0, 1000),
         _whole("slices", "slices of an allreduce's vector that are worked on side by side", None, 1, 64,
-               derived=_slices, default_text="2"),
+               derived=at("experiments.spec.collective:default_slices"), default_text="2"),
     ),
     *_table("programs", (RUN,), (),
         _text("exec", 'program, as "h1_1 iperf3 -c h5_1"; several start together. One that ends with & is a '

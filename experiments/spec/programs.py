@@ -9,6 +9,7 @@ from typing import Any
 
 from emulation.programs import syntax_error
 from experiments.spec.settings import TrafficSettings
+from experiments.spec.values import read_text
 from topology.addressing import hosts_of, switch_name
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
@@ -151,13 +152,7 @@ def read_programs(path: Path, topology: Topology, concentration: int) -> list[Pr
     Raises:
         ParameterError: the file cannot be read, a line is not a program, or there is none.
     """
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text"
-        raise ParameterError(
-            f"{path} cannot be read ({reason}); --exec-file needs a file of programs"
-        ) from None
+    lines = read_text(path, "--exec-file needs a file of programs").splitlines()
     programs = []
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.lstrip().startswith("#"):

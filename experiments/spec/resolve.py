@@ -124,10 +124,6 @@ def specification(experiment: Experiment) -> Specification:
     fabric = fabric_options(experiment, values)
     if experiment.kind == RUN:
         return _run(experiment, values, fabric)
-    if fabric.calibrate:
-        raise UsageError(
-            f"--link-rate auto needs a run's traffic, which {experiment.kind} does not have; give a rate"
-        )
     if experiment.kind == FAILOVER:
         return Failovers(fabric, _failovers(values, fabric))
     return Session(fabric, parse_captures(values.get("pcap", ()), fabric.topology, fabric.hosts))
@@ -244,8 +240,6 @@ def _run(experiment: Experiment, values: Values, fabric: FabricOptions) -> Run:
 
 
 def _program_traffic(values: Values, fabric: FabricOptions, programs: ProgramOptions) -> ProgramTraffic:
-    if fabric.calibrate:
-        raise UsageError("--link-rate auto needs generated traffic; give a rate, or --pattern or --load")
     check_programs(programs.programs)
     faults = read_faults(values.get("faults"), fabric.topology, values["seed"], programs.timeout_s)
     return ProgramTraffic(flow_frame_bytes(fabric), values["seed"], faults)
@@ -264,8 +258,6 @@ def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
     if file is not None and "flow-sizes" in values:
         raise UsageError("--flow-sizes and --flow-file exclude each other; give one of them")
     if file is None:
-        if values["warmup"] == STEADY:
-            raise ParameterError(f"warmup of flows must be seconds, got {STEADY!r}")
         warmup_s, duration_s = values["warmup"], values["duration"]
     else:
         last_ns = int(read_flows(file, fabric.topology, fabric.hosts).time_ns[-1])
@@ -273,11 +265,7 @@ def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
     end_s = warmup_s + duration_s + values["drain"]
     flows = _made(
         FlowOptions,
-        {
-            **dict.fromkeys(("load", "flow-sizes", "flow-size-limit", "flow-file")),
-            "pattern": REPLAYED,
-            **values,
-        },
+        {"pattern": REPLAYED, **values},
         warmup_s=warmup_s,
         duration_s=duration_s,
         drain_s=values["drain"],

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
+from experiments.spec.values import read_text
 from topology.base import Topology
 from topology.drawn_faults import PREFIX, draw_faults, parse_process
 from topology.errors import ParameterError, UsageError
@@ -130,11 +131,7 @@ def read_schedule(path: Path, topology: Topology, seed: int, end_s: float) -> tu
     Raises:
         ParameterError: the file cannot be read, or a line is not a fault, or comes too late.
     """
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text"
-        raise ParameterError(f"{path} cannot be read ({reason}); --faults needs a fault schedule") from None
+    text = read_text(path, "--faults needs a fault schedule")
     try:
         faults = parse_schedule(text, topology, seed)
     except ParameterError as error:

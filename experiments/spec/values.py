@@ -52,6 +52,23 @@ def words_of(name: str, text: str) -> list[str]:
     return words
 
 
+def read_text(path: Path, need: str) -> str:
+    """Returns the text of a file that an option names.
+
+    Args:
+        path: the file.
+        need: sentence of the error about the file that the option needs.
+
+    Raises:
+        ParameterError: the file cannot be read.
+    """
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text"
+        raise ParameterError(f"{path} cannot be read ({reason}); {need}") from None
+
+
 def check_range(name: str, value: float, least: float, most: float, unit: str = "") -> None:
     """Raises ParameterError unless a value, in a unit where it has one, lies in its range."""
     if not least <= value <= most:  # false for nan, too

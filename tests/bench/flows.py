@@ -42,7 +42,15 @@ def _measured(routing: str) -> Summary:
     spec = LinkSpec(_RATE_BPS, 32, _MTU)
     options = FabricOptions("polarfly", {"q": 5}, PolarFly(5), 1, spec, routing, "auto")
     flows = FlowOptions(
-        "uniform", 0.4, "web-search", None, None, "cubic", 2.0, _DURATION_S, 10.0, _MTU + 14, seed=1
+        "uniform",
+        0.4,
+        "web-search",
+        tcp="cubic",
+        warmup_s=2.0,
+        duration_s=_DURATION_S,
+        drain_s=10.0,
+        frame_bytes=_MTU + 14,
+        seed=1,
     )
     with live_fabric(options, ignore) as fabric:
         return measure(fabric, flows, check_all_pairs(fabric, ignore), ignore).summary

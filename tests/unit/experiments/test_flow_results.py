@@ -113,7 +113,17 @@ def record():
         rules=RuleCounts(100, 20),
         bringup_s={"build": 1.0},
     )
-    flows = FlowOptions("uniform", 0.4, "web-search", None, None, "cubic", 1.0, 3.0, 1.0, 1514, seed=1)
+    flows = FlowOptions(
+        "uniform",
+        0.4,
+        "web-search",
+        tcp="cubic",
+        warmup_s=1.0,
+        duration_s=3.0,
+        drain_s=1.0,
+        frame_bytes=1514,
+        seed=1,
+    )
     measured = outcome(fabric)
     result = TrafficResult(
         measured.sent(), measured.received(), Clock(0, 0), 250_000_000, (10**9, 4 * 10**9), flows=measured
