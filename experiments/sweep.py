@@ -6,7 +6,7 @@ However a sweep ends, its measured points are on the disk, and the same command 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, fields, replace
 from functools import cache
 from pathlib import Path
 
@@ -37,6 +37,7 @@ from experiments.results.sweep_points import (
     row_of,
 )
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.settings import PacketSettings
 from experiments.spec.sweep import PointOptions, SweepOptions
 from experiments.theory.fluid_model import router_demand
 from routing.registry import make_plan, routing
@@ -206,25 +207,17 @@ def _with_settled_rate(
 
 def _settings(first: PointOptions, sweep: SweepOptions) -> SweepSettings:
     """Returns the settings that points of one sweep share, and the points that were asked for."""
-    fabric, traffic = first.fabric, first.traffic
+    fabric, traffic = first.fabric, first.traffic.settings()
     return SweepSettings(
         **vars(fabric.settings()),
+        **{entry.name: getattr(traffic, entry.name) for entry in fields(PacketSettings)},
         datapath=fabric.datapath,
         occupancy=fabric.occupancy,
         local_repair=fabric.local_repair,
-        faults=tuple(fault.line for fault in traffic.faults),
-        frame_bytes=traffic.frame_bytes,
-        flows=traffic.flows,
-        warmup_s=traffic.warmup_s,
-        duration_s=traffic.duration_s,
-        seed=traffic.seed,
         routings=tuple(sweep.routings),
         patterns=tuple(sweep.patterns),
         loads=tuple(sweep.loads),
         repeat=sweep.repeat,
-        arrivals=traffic.arrivals,
-        steady=traffic.steady,
-        faults_asked=traffic.faults_asked,
         vary={variation.key: variation.values for variation in sweep.vary} or None,
     )
 

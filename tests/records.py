@@ -62,7 +62,7 @@ def run_manifest(**changes: Any) -> RunManifest:
 def sweep_manifest(**settings: Any) -> SweepManifest:
     """Returns the manifest of a sweep of ER_5 with the settings of the reference simulation."""
     fabric = {**_FABRIC, "params": {"q": 5}, "hosts": 3}
-    sweep = SweepSettings(**{**fabric, "frame_bytes": 1000, **settings})
+    sweep = SweepSettings(**{**fabric, "frame_bytes": 1000, "flows": 64, **settings})
     return SweepManifest(**fabric, **_MACHINE, routings={}, sweep=sweep)
 
 

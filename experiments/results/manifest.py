@@ -18,7 +18,7 @@ from emulation.requirements import available_memory_bytes, emulation_versions
 from experiments.codec import FORMAT, omitted
 from experiments.results.record import FabricRecord
 from experiments.results.run_directory import MANIFEST, RunDirectory
-from experiments.spec.settings import FabricSettings, TrafficSettings
+from experiments.spec.settings import FabricSettings, PacketSettings, TrafficSettings
 from topology.networkx_graphs import NetworkxTopology
 from topology.parameters import Value
 
@@ -105,14 +105,12 @@ class RoutingOccupancy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepSettings(FabricSettings):
+class SweepSettings(FabricSettings, PacketSettings):
     """Settings that all points of a sweep share, and the points that were asked for.
 
     Attributes:
         datapath, occupancy: datapath and source of occupancies that were asked for.
         local_repair: whether switches have backup paths.
-        faults, faults_asked, frame_bytes, flows, seed: as `traffic` of a run.
-        warmup_s, duration_s, arrivals, steady: as `traffic` of a run.
         routings, patterns, loads: values that the sweep goes over, each with each.
         repeat: replications of each point.
         vary: key of `--vary` -> further values that the sweep goes over; a setting that varies is that of the
@@ -122,19 +120,12 @@ class SweepSettings(FabricSettings):
     datapath: str = "auto"
     occupancy: str = "netlink"
     local_repair: bool = True
-    faults: tuple[str, ...] = ()
     frame_bytes: int
-    flows: int = 64
-    warmup_s: float = 0.0
-    duration_s: float = 0.0
     seed: int = 1
     routings: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     loads: tuple[float, ...] = ()
     repeat: int = 1
-    arrivals: str = "poisson"
-    steady: bool = False
-    faults_asked: str | None = omitted()
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
 
     @property

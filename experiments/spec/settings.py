@@ -35,12 +35,10 @@ class FabricSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrafficSettings:
-    """Settings of the traffic, as asked for; a setting that does not apply is absent.
+class PacketSettings:
+    """Settings of generated packets that runs and sweeps share.
 
     Attributes:
-        pattern: traffic pattern, or collective with its algorithm.
-        load: offered load, 0 to 1 of the injection capacity.
         frame_bytes: length of a frame in bytes, without FCS.
         flows: source ports for each ordered pair of hosts.
         warmup_s: seconds before the measured window, at most, if `steady`.
@@ -49,6 +47,27 @@ class TrafficSettings:
         faults: fault schedule, a line for each fault; of a session what failed and was restored, and when.
         arrivals: arrival process.
         steady: whether the warm-up ends when the throughput is steady.
+        faults_asked: random failures from which the fault schedule was drawn.
+    """
+
+    frame_bytes: int | None = omitted()
+    flows: int | None = omitted()
+    warmup_s: float | None = omitted()
+    duration_s: float | None = omitted()
+    seed: int | None = omitted()
+    faults: tuple[str, ...] | None = omitted()
+    arrivals: str | None = omitted()
+    steady: bool | None = omitted()
+    faults_asked: str | None = omitted()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrafficSettings(PacketSettings):
+    """Settings of the traffic, as asked for; a setting that does not apply is absent.
+
+    Attributes:
+        pattern: traffic pattern, or collective with its algorithm.
+        load: offered load, 0 to 1 of the injection capacity.
         programs: programs of the user, a line for each.
         exec_timeout_s: longest time of a program in seconds.
         ranks: of a collective, the number of ranks.
@@ -65,21 +84,12 @@ class TrafficSettings:
             paths cross.
         kill_controller: of a failover, whether the controller is killed before.
         fail_s, restore_s, end_s: of a failover, times of failure, restoration and end in seconds.
-        faults_asked: random failures from which the fault schedule was drawn.
         fail: elements of a series of failovers, as asked for.
         repeat: failovers of a series.
     """
 
     pattern: str | None = omitted()
     load: float | None = omitted()
-    frame_bytes: int | None = omitted()
-    flows: int | None = omitted()
-    warmup_s: float | None = omitted()
-    duration_s: float | None = omitted()
-    seed: int | None = omitted()
-    faults: tuple[str, ...] | None = omitted()
-    arrivals: str | None = omitted()
-    steady: bool | None = omitted()
     programs: tuple[str, ...] | None = omitted()
     exec_timeout_s: float | None = omitted()
     ranks: int | None = omitted()
@@ -98,6 +108,5 @@ class TrafficSettings:
     fail_s: float | None = omitted()
     restore_s: float | None = omitted()
     end_s: float | None = omitted()
-    faults_asked: str | None = omitted()
     fail: str | None = omitted()
     repeat: int | None = omitted()
