@@ -71,8 +71,7 @@ class Experiment:
 
     def _check(self) -> None:
         """Checks the values, and has them as results name them."""
-        given = {name.rstrip("_").replace("_", "-"): value for name, value in self.values.items()}
-        given = {name: value for name, value in given.items() if value is not None}
+        given = by_option(self.values)
         if self.kind == FAILOVER and given.get(TOPOLOGY, "polarfly") == "polarfly":
             given = {**_FAILOVER_FABRIC, **given}
         if TOPOLOGY not in given:
@@ -147,7 +146,7 @@ class Experiment:
         """
         kind = kind or self.kind
         source = self.source
-        new = {name.rstrip("_").replace("_", "-"): v for name, v in values.items() if v is not None}
+        new = by_option(values)
         family = str(new.get(TOPOLOGY, self.values[TOPOLOGY]))
         known = {option.name: option for option in options_of(kind)}
         if family == self.values[TOPOLOGY]:
@@ -282,6 +281,15 @@ class Experiment:
             got = f"--pattern {pattern}" if self.traffic_kind in (PACKETS, COLLECTIVE) else now.title
             return f"--{option.name} is for {home.title}; give {home.asked}, got {got}"
         return f"--{option.name} is not for {now.title}; {now.remedy}"
+
+
+def by_option(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns option -> value, without options that are None.
+
+    Args:
+        values: option, or Python's name of it (`link_rate`, `from_`) -> value.
+    """
+    return {name.rstrip("_").replace("_", "-"): v for name, v in values.items() if v is not None}
 
 
 def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.results.again import experiment_again
 from experiments.results.open import Failover, Failovers, Run, Sweep
-from experiments.spec.experiment import Experiment
+from experiments.spec.experiment import Experiment, by_option
 from experiments.spec.files.reuse import reused
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
 from experiments.spec.values import dated_folder
@@ -56,10 +56,7 @@ def request_of(
         return _of_topology(kind, subject, options)
     if kind in KINDS and base.kind in KINDS and base.kind != kind:
         raise UsageError(f"experiment must be a {kind}, got a {base.kind}; use polarlab.{base.kind}")
-    if base.kind in KINDS and kind not in KINDS:
-        given = {name.rstrip("_").replace("_", "-"): value for name, value in options.items()}
-        return reused(base, kind, given).experiment
-    return base if base.kind == kind and not options else base.overridden(options, kind)
+    return reused(base, kind, options).experiment
 
 
 def results_again(results: Folder | Run | Sweep | Failover | Failovers) -> Experiment:
@@ -113,8 +110,8 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any]) -> Experimen
         UsageError: an option does not exist, is the fabric's, or is outside its domain.
     """
     own = {option.name for option in options_of(UP, fabric.family)} - {"out", "pcap"}
-    for name in options:
-        if name.rstrip("_").replace("_", "-") in own:
+    for name in by_option(options):
+        if name in own:
             raise UsageError(f"{name} is the fabric's, and cannot be changed while it is up; leave it out")
     given = {name: value for name, value in fabric.values.items() if name in own}
     return Experiment(RUN, {**given, **options}, graph=fabric.graph)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from polarlab.api.command_line.declarations import (
     Experiment,
     Given,
     Option,
+    Reuse,
     at,
     family_options,
     options_of,
@@ -33,7 +35,7 @@ _WITH_JSON = (
     *("topology", "verify", "predict", "explain", "rules", *KINDS),
     *(*_LISTS, *_RESULTS, "doctor", "clean"),
 )
-_FILE = ".toml"
+_FILE, _AGAIN = ".toml", "--again"
 Base = Experiment | UsageError | None
 
 
@@ -137,9 +139,8 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
         for option in options:
             _add(parser, option, command)
         return None
-    optional_name = command in ("topology", FAILOVER) or any(
-        word.split("=")[0] == "--again" for word in words
-    )
+    words = [part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])]
+    optional_name = command in ("topology", FAILOVER) or _AGAIN in words
     for option in filter(lambda option: option.positional, options):
         _add(parser, option, command, optional=optional_name and option.name == TOPOLOGY)
     flags = {name for o in options if o.type is bool for name in (f"--{o.name}", f"--no-{o.name}")}
@@ -221,43 +222,32 @@ def _completer(option: Option) -> Callable[..., list[str]]:
 
 def _places(words: Sequence[str], flags: Iterable[str]) -> list[str]:
     """Returns the words of a command line that are neither options nor their values."""
-    pairs = zip(["", *words], words, strict=False)
+    pairs = pairwise(["", *words])
     return [
         word
         for before, word in pairs
-        if not word.startswith("-") and (not before.startswith("-") or "=" in before or before in flags)
+        if not word.startswith("-") and (not before.startswith("-") or before in flags)
     ]
 
 
 def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experiment | None:
     """Returns the experiment of the file or of the results that a command line names; None of neither."""
     file = next((word for word in _places(words, flags) if word.endswith(_FILE)), None)
-    again = _again_folder(words)
-    if file is None and again is None:
-        return None
+    again = dict(pairwise(words)).get(_AGAIN)
     if again is not None:
         from polarlab.api.requests import results_again
 
-        experiment, use = results_again(again), f"--again {again}"
-    else:
-        assert file is not None
+        experiment, use = results_again(again), f"{_AGAIN} {again}"
+    elif file is not None:
         experiment, use = Experiment.from_toml(file), file
+    else:
+        return None
     if command in KINDS and experiment.kind != command:
         other = "demo failover" if experiment.kind == FAILOVER else experiment.kind
         raise UsageError(
             f"{again or file} must be a {command}, got a {experiment.kind}; use `polarlab {other} {use}`"
         )
     return experiment
-
-
-def _again_folder(words: Sequence[str]) -> str | None:
-    """Returns the value of --again; None without it."""
-    for word, following in zip(words, [*words[1:], None], strict=False):
-        if word == "--again":
-            return following
-        if word.startswith("--again="):
-            return word.partition("=")[2]
-    return None
 
 
 def read_options(arguments: argparse.Namespace, command: str, base: Base) -> None:
@@ -297,17 +287,10 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     if not (base or TOPOLOGY in values or command != "topology"):
         arguments.experiment = None
     else:
-        arguments.experiment = _overridden(base, command, values) if base else Experiment(command, values)
-
-
-def _overridden(base: Experiment, command: str, values: Mapping[str, Given]) -> Experiment:
-    """Returns the experiment of a file or of results, for a command, with other values."""
-    if base.kind == command:
-        return base.overridden(values)
-    request = reused(base, command, values)
-    if request.note:
-        print_line(f"polarlab: {request.note}")
-    return request.experiment
+        request = reused(base, command, values) if base else Reuse(Experiment(command, values), "")
+        if request.note:
+            print_line(f"polarlab: {request.note}")
+        arguments.experiment = request.experiment
 
 
 def _own_value(option: Option, value: Any) -> Any:

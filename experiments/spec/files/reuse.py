@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from experiments.spec.experiment import Experiment
-from experiments.spec.options import FAILOVER, PROGRAMS, REPLAY, SWEEP, UP, options_of
+from experiments.spec.experiment import Experiment, by_option
+from experiments.spec.options import FAILOVER, KINDS, PROGRAMS, REPLAY, SWEEP, UP, options_of
 from experiments.spec.variations.texts import SHORT_FORMS, given_values
 from experiments.spec.variations.values import listed_values
 from topology.errors import UsageError
@@ -36,17 +36,20 @@ class _Several(NamedTuple):
 
 
 def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Reuse:
-    """Returns the request of another command for the fabric of an experiment, or a prediction of its traffic.
+    """Returns the request of a command for an experiment, or for its fabric, or a prediction of its traffic.
 
     Args:
-        experiment: a run, a sweep or failovers.
-        command: name of a command that is not an experiment.
-        given: option -> value of the command, in the place of the experiment's.
+        experiment: the experiment.
+        command: name of the command: that of the experiment, or one that is not an experiment.
+        given: option -> value of the command, in the place of the experiment's, as of an Experiment.
 
     Raises:
         UsageError: the experiment has several values where the command needs one, or no traffic to predict.
     """
+    given = by_option(given)
     taken: dict[str, Any] = {}
+    if experiment.kind not in KINDS or experiment.kind == command:
+        return Reuse(experiment.overridden(given, command) if given else experiment, "")
     text = _missing_traffic(experiment) if command == PREDICT and "pattern" not in given else ""
     if experiment.kind == SWEEP:
         taken, several = _of_sweep(experiment, command, given)

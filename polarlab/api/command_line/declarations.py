@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.spec.experiment import Experiment
-from experiments.spec.files.reuse import reused
+from experiments.spec.files.reuse import Reuse, reused
 from experiments.spec.option import Given, Option, at
 from experiments.spec.options import (
     DEFAULT_LOAD,
@@ -38,6 +38,7 @@ __all__ = [
     "Given",
     "Option",
     "Parameter",
+    "Reuse",
     "at",
     "family_options",
     "hint",
