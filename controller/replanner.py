@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import scipy.sparse.csgraph  # noqa: F401  loaded at the start, not when the first link fails
-
 from controller.fabric_state import FabricState
 from routing.plan.model import RoutePlan
 from routing.replan.replan import surviving_plan
@@ -16,7 +14,7 @@ from routing.verification.verifier import Prover
 from topology.addressing import switch_name
 from topology.errors import NegativeResult
 from topology.failures import Failure
-from topology.shortest_paths import connected_components
+from topology.shortest_paths import connected_components, load_search_library
 
 _MOST_NAMED = 10
 
@@ -55,6 +53,7 @@ class Replanner:
         self._original = plan
         self._plan = plan
         self._prover = prover or Prover()
+        load_search_library(plan.topology.routers)  # now, not when the first link fails
 
     def replan(
         self, call: Callable[..., Replan] = lambda function, *arguments: function(*arguments)

@@ -13,18 +13,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mininet.log import lg
-from mininet.net import Mininet
-
 from emulation import requirements
 from emulation.cleanup import exclusive_run_dir, signals_deferred
-from emulation.impairment import check_impairment
+from emulation.mininet_library import Mininet, lg
 from emulation.mininet_topo import FabricTopo
 from emulation.name_resolution import write_name_files
 from emulation.node_shell import LastingNode
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
-from emulation.shaping import check_shaping, renewal_commands, reshaping_commands, shaping_commands
+from emulation.shaping import (
+    check_impairment,
+    check_shaping,
+    renewal_commands,
+    reshaping_commands,
+    shaping_commands,
+)
 from emulation.subprocesses import (
     MARK_VARIABLE,
     finish,

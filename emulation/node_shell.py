@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import psutil
-from mininet.node import Node
 
+from emulation.mininet_library import Node
 from emulation.prompt.process_state import Waiting, children, is_stopped, switch_count, waiting_place
 from topology.errors import PolarLabError
 

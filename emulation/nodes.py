@@ -14,9 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mininet.link import Intf, Link
-from mininet.node import Host, Switch
-
+from emulation.mininet_library import Host, Intf, Link, Switch
 from emulation.node_shell import LastingNode
 from emulation.open_vswitch import SwitchSettings, VSwitch, start_all
 from emulation.subprocesses import answer, in_namespaces_of

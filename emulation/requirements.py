@@ -40,7 +40,7 @@ HOST_MEMORY_BYTES = 4 << 20
 def mininet_problem() -> str | None:
     """Returns the reason why Mininet cannot be imported, with a remedy; None if it can."""
     try:
-        import mininet.net  # noqa: F401  # to be tried
+        import emulation.mininet_library  # noqa: F401  # to be tried
     except ImportError as error:
         python = f"Python {platform.python_version()}"
         if (error.name or "").partition(".")[0] == "mininet":
@@ -58,7 +58,7 @@ def mininet_version() -> str:
     Raises:
         ImportError: it cannot be imported.
     """
-    from mininet.net import VERSION
+    from emulation.mininet_library import VERSION
 
     return str(VERSION)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from controller.occupancy.queue_handoff import Queues, channel, request_restore, send_queues
-from controller.openflow.frameworks import AUTO, choose
+from controller.openflow.frameworks import AUTO, QUICK_START, choose
 from controller.reports import (
     Adapted,
     Connected,
@@ -139,7 +139,7 @@ class ControllerProcess:
             self._process = _PARENT.submit(
                 start_python,
                 command,
-                marked_environment(),
+                marked_environment(QUICK_START),
                 stdin=subprocess.DEVNULL,
                 stderr=stderr,
                 pass_fds=[theirs.fileno()],

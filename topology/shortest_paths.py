@@ -111,10 +111,14 @@ class SearchedTopology(TabledTopology):
         """int16 array, N x N: the distance of every ordered pair."""
         return all_distances(self._matrix()).astype(np.int16)
 
-    def _matrix(self) -> csr_matrix:
+    def _matrix(self) -> csr_matrix | npt.NDArray[np.bool_]:
+        starts, neighbours = self.adjacency.starts, self.adjacency.neighbours
+        if self.routers <= _FEW_ROUTERS:
+            linked = np.zeros((self.routers, self.routers), bool)
+            linked[np.repeat(np.arange(self.routers), self.degrees), neighbours] = True
+            return linked
         from scipy.sparse import csr_matrix
 
-        starts, neighbours = self.adjacency.starts, self.adjacency.neighbours
         ones = np.ones(len(neighbours), np.int8)
         return csr_matrix((ones, neighbours, starts), shape=(self.routers, self.routers))
 
@@ -164,6 +168,16 @@ def all_distances(adjacency_matrix: csr_matrix | npt.NDArray[np.bool_]) -> npt.N
         sources = np.arange(first, min(first + _SOURCES_AT_ONCE, routers))
         distances[sources] = dijkstra(matrix, unweighted=True, indices=sources)
     return distances
+
+
+def load_search_library(routers: int) -> None:
+    """Loads the library by which `all_distances` searches large graphs, if it will.
+
+    Args:
+        routers: number of routers of the graph.
+    """
+    if routers > _FEW_ROUTERS:
+        import scipy.sparse.csgraph  # noqa: F401
 
 
 def _distances_by_levels(adjacency_matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:

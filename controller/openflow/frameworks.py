@@ -19,6 +19,9 @@ from topology.parameters import hint
 AUTO = "auto"
 # The framework of `auto`, for all commands of a shell and for tests.
 VARIABLE = "POLARLAB_FRAMEWORK"
+# Variables with which a controller starts quicker. Ryu needs a class of distutils: that of Python, where it
+# still has one; setuptools replaces it by its own, and loads all of itself for it.
+QUICK_START = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from controller.openflow.frameworks import load, used
 from controller.reports import Warned, die, report
 from topology.exit_status import Status
 
+# Addresses are numbers here: eventlet need not load its own resolver of names, which takes a while.
+os.environ["EVENTLET_NO_GREENDNS"] = "yes"
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # eventlet announces its own retirement at every import
     import eventlet.wsgi

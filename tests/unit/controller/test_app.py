@@ -93,7 +93,7 @@ def make_fabric(tmp_path_factory, framework):
 
     with pytest.MonkeyPatch.context() as patch:
         # Without the mark by which a fabric's clean-up finds, and kills, the processes of others.
-        patch.setattr(controller_process, "marked_environment", os.environ.copy)
+        patch.setattr(controller_process, "marked_environment", lambda extra: os.environ | extra)
         yield make
         for fabric in made:
             fabric.stop()

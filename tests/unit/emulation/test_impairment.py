@@ -5,8 +5,13 @@ import json
 import pytest
 
 from controller.occupancy.queues import QueueState, _with_losses
-from emulation.impairment import check_impairment, netem_options
-from emulation.shaping import renewal_commands, reshaping_commands, shaping_commands
+from emulation.shaping import (
+    check_impairment,
+    netem_options,
+    renewal_commands,
+    reshaping_commands,
+    shaping_commands,
+)
 from emulation.subprocesses import CommandError
 from experiments.pair_check import _attempts
 from experiments.results.link_loads import LinkLog

@@ -43,7 +43,7 @@ def replanned(failed):
 def script(monkeypatch):
     """Sets a controller that writes lines and ends with a status, or, without one, stays."""
     # Without the mark by which a fabric's clean-up finds, and kills, the processes of others.
-    monkeypatch.setattr(controller_process, "marked_environment", os.environ.copy)
+    monkeypatch.setattr(controller_process, "marked_environment", lambda extra: os.environ | extra)
 
     def set_script(*reports, status=None):
         lines = "".join(line if isinstance(line, str) else format_report(line) for line in reports)

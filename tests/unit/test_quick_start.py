@@ -1,0 +1,48 @@
+"""The start of a fabric's processes: none loads a library that it does not need, which would take long."""
+
+import json
+import os
+import subprocess
+import sys
+
+from controller.openflow.frameworks import QUICK_START
+
+CONTROLLER = "import controller.service; from controller import app; "
+SMALL = "from controller.replanner import Replanner; from routing.registry import make_plan; "
+SMALL += "from topology.registry import make_topology; "
+SMALL += "Replanner(make_plan(make_topology('polarfly', {'q': %d}), 1, 'min')).replan()"
+
+
+def loaded(code: str, **environment: str) -> set[str]:
+    """Returns the top-level modules that code loads in a process of its own."""
+    code += "; import json, sys; print(json.dumps(sorted(sys.modules)))"
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+    )
+    return {name.partition(".")[0] for name in json.loads(process.stdout)}
+
+
+def test_the_controller_of_a_small_fabric():
+    modules = loaded(CONTROLLER + SMALL % 3, **QUICK_START)
+    assert "ryu" in modules or "os_ken" in modules
+    assert not modules & {"scipy", "setuptools", "pkg_resources", "dns"}
+
+
+def test_the_controller_of_a_large_fabric_is_ready_to_search_its_graph():
+    assert "scipy" in loaded(CONTROLLER + SMALL.replace(".replan()", "") % 16)
+
+
+def test_a_run():
+    modules = loaded("import experiments.run")
+    assert "mininet" in modules
+    assert not modules & {"scipy", "setuptools", "pkg_resources", "distutils", "matplotlib", "networkx"}
+
+
+def test_a_graph_of_few_routers_is_searched_without_scipy():
+    code = "from topology.registry import make_topology; make_topology('{}', {{'q': {}}}).distance_table"
+    assert "scipy" not in loaded(code.format("slimfly", 5))
+    assert "scipy" in loaded(code.format("slimfly", 13))
