@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+# Threads of numpy's library of linear algebra, which its import starts: these processes compute little by it,
+# and processors are for the switches.
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -38,7 +41,7 @@ def start_python(
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
-        env=with_project_path(environment),
+        env=with_project_path({**_ONE_THREAD, **environment}),
         start_new_session=True,
         pass_fds=tuple(pass_fds),
     )

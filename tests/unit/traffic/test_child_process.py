@@ -47,3 +47,14 @@ def test_a_child_has_a_session_of_its_own():
 def test_the_project_comes_first_on_the_path():
     environment = with_project_path({"PYTHONPATH": f"{os.pathsep}/users", "LANG": "C"})
     assert environment == {"PYTHONPATH": f"{ROOT}{os.pathsep}/users", "LANG": "C"}
+
+
+def test_numpy_starts_no_threads_in_a_child_unless_the_user_wants_them():
+    code = "import numpy, os; print(len(os.listdir('/proc/self/task')))"
+    unset = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    for environment, threads in (
+        (unset, 1),
+        ({**unset, "OPENBLAS_NUM_THREADS": "2"}, min(2, os.cpu_count())),
+    ):
+        child = start_python(["-c", code], environment)
+        assert child.communicate(timeout=30)[0] == f"{threads}\n"
