@@ -46,7 +46,7 @@ _SIDE_BY_SIDE = 64
 # A rule that drops a port's packets which no other rule matches, as `ovs-ofctl` prints it; in tables 0, 1, 3.
 _INGRESS_DROP = re.compile(r"table=[013], n_packets=(\d+),.* priority=1,in_port=(\d+) actions=drop")
 
-Progress = Callable[[str], None]
+Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,7 @@ class ControllerProcess:
                 f"the controller's plan must be its parent's, with digest {digest[:12]}, got {reported[:12]}"
             )
 
-    def wait_until_installed(self, switches: int, progress: Callable[[int, int], None]) -> Installation:
+    def wait_until_installed(self, switches: int, progress: Callable[[int, int], object]) -> Installation:
         """Returns when all switches hold their plan.
 
         Args:

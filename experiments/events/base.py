@@ -28,7 +28,7 @@ class Ongoing(Event):
         return None
 
 
-Notify = Callable[[Event], None]
+Notify = Callable[[Event], object]
 
 
 def ignore(_event: Event) -> None:

@@ -91,11 +91,6 @@ class Sweep:
         """The fabric of the first point."""
         return self.points[0].fabric
 
-    @property
-    def traffic(self) -> TrafficOptions:
-        """The traffic of the first point."""
-        return self.points[0].traffic
-
 
 @dataclass(frozen=True)
 class Failovers:

@@ -8,12 +8,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from experiments.spec.fabric import FabricOptions
+from experiments.spec.fabric import FabricOptions, routing_name
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.values import plain_name
 from experiments.spec.variations.keys import parameters_of
 from experiments.spec.variations.values import MAX_POINTS, Variation, number
-from routing.registry import routing
 from topology.errors import ParameterError, UsageError
 from topology.parameters import Value, join_parameters, split_parameters, value_text
 from traffic.workload.patterns import pattern_name
@@ -76,7 +75,7 @@ class SweepOptions:
     vary: tuple[Variation, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "routings", tuple(dict.fromkeys(map(_routing_name, self.routings))))
+        object.__setattr__(self, "routings", tuple(dict.fromkeys(map(routing_name, self.routings))))
         object.__setattr__(self, "patterns", tuple(dict.fromkeys(map(pattern_name, self.patterns))))
         object.__setattr__(self, "loads", tuple(sorted({float(f"{load:g}") for load in self.loads})))
         self._check_owners()
@@ -109,7 +108,7 @@ class SweepOptions:
     @property
     def varied_routings(self) -> tuple[str, ...]:
         """The routings with each combination of their varied parameters."""
-        return _with_parameters(self.routings, self.vary, _routing_name)
+        return _with_parameters(self.routings, self.vary, routing_name)
 
     @property
     def varied_patterns(self) -> tuple[str, ...]:
@@ -127,10 +126,6 @@ class SweepOptions:
             for pattern in self.varied_patterns
             for load in self.loads
         ]
-
-
-def _routing_name(text: str) -> str:
-    return routing(text).name
 
 
 def _with_parameters(

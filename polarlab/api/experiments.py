@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, cast
 
 from emulation import requirements
 from emulation.subprocesses import add_administration_folders
-from experiments.events.base import Event, ignore
+from experiments.events.base import Notify, ignore
 from experiments.events.outcomes import PointsMeasured
 from experiments.spec.options import FAILOVER, RUN, SWEEP
 from experiments.spec.resolve import Failovers as FailoversSpecification
@@ -16,8 +15,6 @@ from experiments.spec.resolve import Sweep as SweepSpecification
 from polarlab.api.requests import Folder, Subject, request_of
 from polarlab.api.results import Failover, Failovers, Results, Run, Sweep
 
-Progress = Callable[[Event], object]
-
 
 def run(
     experiment: Subject | None = None,
@@ -25,7 +22,7 @@ def run(
     *,
     again: Results | Folder | None = None,
     out: Folder | None = None,
-    progress: Progress = ignore,
+    progress: Notify = ignore,
     **options: Any,
 ) -> Run:
     """Runs one experiment, and returns its results.
@@ -52,7 +49,7 @@ def run(
     from experiments.run import run_experiment
 
     folder = request.folder(one)
-    run_experiment(one, folder, _notify(progress))
+    run_experiment(one, folder, progress)
     return Run(folder)
 
 
@@ -62,7 +59,7 @@ def sweep(
     *,
     again: Results | Folder | None = None,
     out: Folder | None = None,
-    progress: Progress = ignore,
+    progress: Notify = ignore,
     **options: Any,
 ) -> Sweep:
     """Runs the experiments of a sweep that its folder does not hold yet, and returns the results of all.
@@ -91,7 +88,7 @@ def sweep(
     from experiments.sweep import run_sweep
 
     folder = request.folder(one)
-    measured = run_sweep(one.points, one.sweep, folder, _notify(progress))
+    measured = run_sweep(one.points, one.sweep, folder, progress)
     progress(PointsMeasured(measured, folder))
     return Sweep(folder)
 
@@ -102,7 +99,7 @@ def failover(
     *,
     again: Results | Folder | None = None,
     out: Folder | None = None,
-    progress: Progress = ignore,
+    progress: Notify = ignore,
     **options: Any,
 ) -> Failover | Failovers:
     """Measures failures under probe traffic, and returns the results: of several failovers, Failovers.
@@ -130,11 +127,11 @@ def failover(
     if len(one.failovers.repetitions) > 1:
         from experiments.failover.series import run_failover_series
 
-        run_failover_series(one.fabric, one.failovers, folder, _notify(progress))
+        run_failover_series(one.fabric, one.failovers, folder, progress)
         return Failovers(folder)
     from experiments.failover.demonstration import run_failover
 
-    run_failover(one.fabric, one.failovers.repetitions[0], folder, _notify(progress))
+    run_failover(one.fabric, one.failovers.repetitions[0], folder, progress)
     return Failover(folder)
 
 
@@ -154,10 +151,3 @@ def _require_machine() -> None:
     """Raises MachineError unless fabrics can be launched; modules that need Mininet are imported after it."""
     add_administration_folders()
     requirements.require_emulation()
-
-
-def _notify(progress: Progress) -> Callable[[Event], None]:
-    def notify(event: Event) -> None:
-        progress(event)
-
-    return notify

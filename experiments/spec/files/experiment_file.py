@@ -143,19 +143,14 @@ def experiment_text(experiment: Experiment) -> str:
 def _checked_kind(content: Mapping[str, Any]) -> str:
     version, kind = content.get("version"), content.get("kind")
     if version != VERSION or isinstance(version, bool):
-        raise ParameterError(_wrong_version(version))
+        raise ParameterError(
+            f"version must be the number {VERSION}, as `version = {VERSION}`, got "
+            f"{'none' if version is None else _toml(version)}; another PolarLab may have written the file"
+        )
     if kind not in KINDS:
         got = "none" if kind is None else repr(kind)
         raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {got}{hint(str(kind), KINDS)}")
     return str(kind)
-
-
-def _wrong_version(version: Any) -> str:
-    if version is None:
-        return f"version must be {VERSION}, got none; add the line `version = {VERSION}`"
-    if isinstance(version, int | float) and not isinstance(version, bool):
-        return f"version must be {VERSION}, got {version}; another PolarLab may have written the file"
-    return f"version must be the number {VERSION}, as `version = {VERSION}`, got {_toml(version)}"
 
 
 def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) -> dict[str, Any]:
