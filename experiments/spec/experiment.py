@@ -92,9 +92,21 @@ class Experiment:
                     f"--{option.name} {values[option.name]} is for packets of a run or a sweep, got {got}; "
                     "give another value"
                 )
+        self._check_others(declared)
         for name, key in self._varied.items():
             if name in values:
                 raise UsageError(f"{name} must be given once, got --{name} and --vary {key}")
+
+    def _check_others(self, declared: Mapping[str, Option]) -> None:
+        """Raises UsageError if an option is without one that it needs, or with one that it excludes."""
+        values = self.values
+        given = {name for name in values if values[name] != declared[name].default} | {*self._varied}
+        for option in (declared[name] for name in values if name in given):
+            if option.needs and not given & {*option.needs}:
+                needed = " or ".join(f"--{name}" for name in option.needs)
+                raise UsageError(f"--{option.name} needs {needed}; give it, or leave --{option.name} out")
+            for other in given & {*option.excludes}:
+                raise UsageError(f"--{option.name} and --{other} exclude each other; leave one of them out")
 
     @classmethod
     def of_graph(cls, kind: str, graph: NetworkxTopology, values: Mapping[str, Any]) -> Experiment:

@@ -38,6 +38,8 @@ class Option(Parameter):
         derived: (experiment, values so far) -> its default, where that depends on others; None for none.
         setting: its name in the settings of results; empty if that is its key.
         path: text -> the end of it that names a file to read; None where it names none.
+        needs: options of which it needs one, unless it has its default.
+        excludes: options that it cannot be with, unless one of the two has its default.
         positional: whether it is given by its place on the command line.
     """
 
@@ -53,6 +55,8 @@ class Option(Parameter):
     derived: Callable[[Experiment, Mapping[str, Given]], Given | None] | None = None
     setting: str = ""
     path: Callable[[str], str] | None = None
+    needs: Collection[str] = ()
+    excludes: Collection[str] = ()
     positional: bool = False
 
     @property

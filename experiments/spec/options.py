@@ -199,12 +199,12 @@ OPTIONS: tuple[Option, ...] = (
               f"link:s1-s7`; or random ones by their mean times, drawn from --seed, as {FORM}", file=True,
               path=_schedule_file),
         _whole("repeat", "number of replications, a seed each; results are means with 95 % intervals", 1, 1,
-               MAX_REPEAT, kinds=(PACKETS, FLOWS, REPLAY, PROGRAMS), varies=False),
+               MAX_REPEAT, kinds=(PACKETS, FLOWS, REPLAY, PROGRAMS), varies=False, excludes=("faults",)),
     ),
     *_table("flows", (RUN,), (FLOWS, REPLAY),
         _text("flow-sizes", "distribution of the sizes of TCP flows: web-search, data-mining, fixed:BYTES or "
               "a CSV file", default_text="no flows", known=at("traffic.workload.flows.sizes:PUBLISHED"),
-              file=True, path=_sizes_file, metavar="SIZES"),
+              file=True, path=_sizes_file, metavar="SIZES", excludes=("flow-file",)),
         _text("flow-file", "TCP flows to replay, a CSV file: time_s,source,destination,bytes", file=True),
         _whole("flow-size-limit", "size to which larger flows are cut", None, 1, MAX_FLOW_BYTES,
                unit="bytes"),
@@ -232,7 +232,7 @@ OPTIONS: tuple[Option, ...] = (
         _text("exec-file", "file of programs, a line each; lines that begin with # are comments", file=True),
         _number("exec-timeout", "longest time of a program since the traffic began; then it is ended, and "
                 "the rest kept", None, 0.1, 86_400, unit="s", derived=_timeout, default_text="300",
-                setting="exec_timeout_s"),
+                setting="exec_timeout_s", needs=("exec", "exec-file")),
     ),
     *_table("sweep", (SWEEP,), (),
         _text("routings", "routing algorithms", "min,ugal-pf", known=at("routing.registry:ROUTINGS"),

@@ -42,7 +42,6 @@ from experiments.spec.sweep import PointOptions, SweepOptions
 from experiments.spec.traffic import (
     TrafficOptions,
     asked_faults,
-    check_repeatable,
     check_traffic,
     read_faults,
 )
@@ -217,8 +216,6 @@ def _made(kind: type[Made], values: Values, **others: Any) -> Made:
 def _run(experiment: Experiment, values: Values, fabric: FabricOptions) -> Run:
     kind, topology, hosts = experiment.traffic_kind, fabric.topology, fabric.hosts
     lines, file = values.get("exec", ()), values.get("exec-file")
-    if "exec-timeout" in values and not lines and file is None:
-        raise UsageError("--exec-timeout is for programs; give --exec or --exec-file, or leave it out")
     programs = ProgramOptions(user_programs(lines, file, topology, hosts), values.get("exec-timeout", 300.0))
     traffic: RunTraffic
     if kind == PROGRAMS:
@@ -229,9 +226,8 @@ def _run(experiment: Experiment, values: Values, fabric: FabricOptions) -> Run:
         traffic = _collective(values, fabric)
     else:
         traffic = packet_options(values, fabric)
-    repeat = values.get("repeat", 1)
-    check_repeatable(repeat, traffic.faults)
-    return Run(fabric, traffic, programs, repeat, parse_captures(values.get("pcap", ()), topology, hosts))
+    captures = parse_captures(values.get("pcap", ()), topology, hosts)
+    return Run(fabric, traffic, programs, values.get("repeat", 1), captures)
 
 
 def _program_traffic(values: Values, fabric: FabricOptions, programs: ProgramOptions) -> ProgramTraffic:
@@ -250,8 +246,6 @@ def _collective(values: Values, fabric: FabricOptions) -> CollectiveOptions:
 
 def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
     file = values.get("flow-file")
-    if file is not None and "flow-sizes" in values:
-        raise UsageError("--flow-sizes and --flow-file exclude each other; give one of them")
     if file is None:
         warmup_s, duration_s = values["warmup"], values["duration"]
     else:
@@ -287,7 +281,6 @@ def _sweep(experiment: Experiment, values: Values) -> Sweep:
         own |= dict(point.options)
         fabric = fabric_options(experiment, own)
         points.append(PointOptions(point, fabric, packet_options(own, fabric)))
-        check_repeatable(sweep.repeat, points[-1].traffic.faults)
     return Sweep(sweep, tuple(points))
 
 

@@ -11,7 +11,7 @@ from experiments.spec.settings import TrafficSettings
 from experiments.spec.values import read_text
 from topology.base import Topology
 from topology.drawn_faults import PREFIX, draw_faults, parse_process
-from topology.errors import ParameterError, UsageError
+from topology.errors import ParameterError
 from topology.faults import Fault, parse_schedule
 from traffic.wire.layout import check_frame_bytes
 from traffic.workload.collectives.registry import COLLECTIVES, is_collective, split_collective
@@ -162,9 +162,3 @@ def draw_schedule(text: str, topology: Topology, seed: int, end_s: float) -> tup
             f"--faults must be a FILE where the traffic's end is not known before, got {text!r}"
         )
     return draw_faults(process, topology, seed, end_s)
-
-
-def check_repeatable(repeat: int, faults: tuple[Fault, ...]) -> None:
-    """Raises UsageError if replications are asked for of traffic with faults."""
-    if repeat > 1 and faults:
-        raise UsageError("--repeat is not for runs with --faults; leave one of them out")

@@ -80,8 +80,9 @@ def command_lines(draw):
     words += ["polarfly", "--q", str(draw(st.sampled_from([2, 3]))), *must]
     for option in options_of(kind):
         applies = not option.kinds or traffic in option.kinds
-        alone = option.name == "exec-timeout" and traffic != "programs"
-        if option.name in skipped or not applies or alone or not draw(st.booleans()):
+        given = {word.removeprefix("--").partition("=")[0] for word in words}
+        fits = not given & {*option.excludes} and (not option.needs or given & {*option.needs})
+        if option.name in skipped or not applies or not fits or not draw(st.booleans()):
             continue
         value = draw(values_of(option, kind))
         if option.type is bool:

@@ -39,6 +39,7 @@ MODE = Option(
     table="traffic",
     commands=("run",),
     kinds=("packets",),
+    excludes=("queue",),
 )
 
 
@@ -76,6 +77,10 @@ class TestOneDeclaration:
             ("run polarfly --q 2 --mode pearled", "mode must be one of plain, purled, got 'pearled'"),
             ("run polarfly --q 2 --pattern allreduce --mode plain", "--mode is not for collectives"),
             ("demo failover --link-jitter 1", "--link-jitter"),
+            (
+                "run polarfly --q 2 --mode purled --queue 8",
+                "--mode and --queue exclude each other",
+            ),
             ("run polarfly --q 2 --link-jiter 1", "--link-jiter"),
         ],
     )
