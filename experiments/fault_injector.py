@@ -14,9 +14,9 @@ from experiments.events.base import Notify
 from experiments.events.traffic import FaultsDrawn
 from experiments.live_fabric import LiveFabric
 from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
-from experiments.results.record import RunOptions
 from experiments.results.run_directory import FAULTS, RunDirectory
 from experiments.spec.flows import FlowOptions
+from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from topology.errors import NegativeResult, PolarLabError
 from topology.faults import CONTROLLER, Fault
@@ -34,7 +34,7 @@ class StartedFault:
     began_s: float
 
 
-def write_schedule(directory: RunDirectory, traffic: RunOptions, notify: Notify, name: str = FAULTS) -> None:
+def write_schedule(directory: RunDirectory, traffic: RunTraffic, notify: Notify, name: str = FAULTS) -> None:
     """Writes the fault schedule of a run into its folder, to be carried out again; nothing without faults.
 
     Args:

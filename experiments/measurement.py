@@ -31,11 +31,12 @@ from experiments.results.collective import collective_troubles
 from experiments.results.flows.statistics import flow_troubles
 from experiments.results.model import Adaptation, PairCheck, Summary
 from experiments.results.parts.faults import FaultRecord, InjectedFault
-from experiments.results.record import RunOptions, RunRecord
+from experiments.results.record import RunRecord
 from experiments.results.summary import summarise
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.flows import REPLAY, FlowOptions, list_flows
 from experiments.spec.programs import ProgramTraffic
+from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import deaths_named, run_collective_traffic, run_measured_traffic
 from routing.registry import routing
@@ -82,7 +83,7 @@ def _check_paths(summary: Summary) -> None:
 
 def measure(
     fabric: LiveFabric,
-    options: RunOptions,
+    options: RunTraffic,
     check: PairCheck,
     notify: Notify,
     others_ended: Callable[[], list[str]] = list,
@@ -140,7 +141,7 @@ def measure(
     return Measurement(record, summarise(record))
 
 
-def _fault_record(fabric: LiveFabric, options: RunOptions, record: FaultRecord) -> FaultRecord | None:
+def _fault_record(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
     """Returns the record of faults with standing ones, as of the start; None if there was no fault at all."""
     if not (options.faults or fabric.standing):
         return None
@@ -148,7 +149,7 @@ def _fault_record(fabric: LiveFabric, options: RunOptions, record: FaultRecord) 
     return replace(record, done=before + record.done)
 
 
-def _base_times_ms(fabric: LiveFabric, options: RunOptions) -> dict[int, float]:
+def _base_times_ms(fabric: LiveFabric, options: RunTraffic) -> dict[int, float]:
     """Returns the times of the empty fabric that slowdowns of flows need; none for other traffic."""
     if not isinstance(options, FlowOptions):
         return {}
@@ -175,7 +176,7 @@ class _ControllerWork:
 
 def _traffic(
     fabric: LiveFabric,
-    options: RunOptions,
+    options: RunTraffic,
     notify: Notify,
     faults: FaultSchedule,
     programs: RunningPrograms,
@@ -258,7 +259,7 @@ def _pattern(
 
 def replications(
     fabric: LiveFabric,
-    options: RunOptions,
+    options: RunTraffic,
     repeat: int,
     check: PairCheck,
     notify: Notify,

@@ -18,16 +18,12 @@ from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.host_links import HostLinkRow, host_link_rows
 from experiments.results.parts.programs import ProgramRecord, PromptLine, TrafficOutcome
 from experiments.results.validity import CpuSamples
-from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
-from experiments.spec.flows import FlowOptions
 from experiments.spec.programs import ProgramTraffic
-from experiments.spec.traffic import TrafficOptions
+from experiments.spec.resolve import RunTraffic
 from routing.plan.model import RoutePlan
 from topology.addressing import Host
 from traffic.metrics.measurements import TrafficResult
-
-RunOptions = TrafficOptions | CollectiveOptions | FlowOptions | ProgramTraffic
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ class RunRecord:
     """
 
     fabric: FabricRecord
-    traffic: RunOptions
+    traffic: RunTraffic
     check: PairCheck
     result: TrafficResult
     cpu: CpuSamples

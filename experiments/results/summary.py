@@ -13,12 +13,13 @@ from experiments.results.link_loads import jain
 from experiments.results.manifest import versions
 from experiments.results.model import Latencies, LinkSummary, PacketCounts, Predicted, Summary
 from experiments.results.parts.host_links import host_link_summary
-from experiments.results.record import RunOptions, RunRecord
+from experiments.results.record import RunRecord
 from experiments.results.replications import INTERRUPTED
 from experiments.results.validity import Evidence, judge
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.flows import FlowOptions
 from experiments.spec.programs import ProgramTraffic
+from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
 from routing.registry import routing
@@ -61,7 +62,7 @@ def summarise(record: RunRecord) -> Summary:
     return summary.doubted(*flow_doubts(summary.flows), *_doubts(record))
 
 
-def _asked(options: RunOptions) -> dict[str, Any]:
+def _asked(options: RunTraffic) -> dict[str, Any]:
     """Returns the settings of one kind of traffic only."""
     if isinstance(options, ProgramTraffic):
         return {}
