@@ -125,35 +125,24 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
         The experiment that the words begin with: of a file, or of results that are measured again. If these
         are not an experiment of this command, the error, to be raised when the options are read.
     """
-    groups: dict[str, argparse._ArgumentGroup] = {}
-
-    def group_of(table: str) -> argparse._ActionsContainer:
-        if not table:
-            return parser
-        if table not in groups:
-            groups[table] = parser.add_argument_group(*TABLES[table])
-        return groups[table]
-
     options = options_of_command(command)
-    if not any(option.name == TOPOLOGY for option in options):
-        for option in options:
-            _add(parser, option, command)
-        return None
+    tables = dict.fromkeys(option.table for option in options if option.table)
+    groups = {table: parser.add_argument_group(*TABLES[table]) for table in tables}
     words = [part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])]
+    base: Base = None
+    if TOPOLOGY in groups:
+        flags = {name for o in options if o.type is bool for name in (f"--{o.name}", f"--no-{o.name}")}
+        try:
+            base = _base(command, words, flags)
+        except UsageError as error:
+            base = error
+        named = [word for word in _places(words, flags) if word in FAMILIES]
+        family = base.family if isinstance(base, Experiment) else next(iter(named), None)
+        _add_parameters(groups[TOPOLOGY], family, command)
     optional_name = command in ("topology", FAILOVER) or _AGAIN in words
-    for option in filter(lambda option: option.positional, options):
-        _add(parser, option, command, optional=optional_name and option.name == TOPOLOGY)
-    flags = {name for o in options if o.type is bool for name in (f"--{o.name}", f"--no-{o.name}")}
-    base: Base
-    try:
-        base = _base(command, words, flags)
-    except UsageError as error:
-        base = error
-    named = [word for word in _places(words, flags) if word in FAMILIES]
-    family = base.family if isinstance(base, Experiment) else next(iter(named), None)
-    _add_parameters(group_of(TOPOLOGY), family, command)
-    for option in filter(lambda option: not option.positional, options):
-        _add(group_of(option.table), option, command)
+    for option in options:
+        place = parser if option.positional else groups.get(option.table, parser)
+        _add(place, option, command, optional=optional_name and option.name == TOPOLOGY)
     return base
 
 
@@ -263,34 +252,30 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     """
     for option in filter(lambda option: command in option.commands, OWN):
         setattr(arguments, option.key, _own_value(option, getattr(arguments, option.key, None)))
-    declared = {option.name: option for option in options_of(command)}
-    if TOPOLOGY not in declared:
-        return
     if isinstance(base, UsageError):
         raise base
+    if not any(option.name == TOPOLOGY for option in options_of(command)):
+        return
     given = dict(vars(arguments))
-    name = given.pop(TOPOLOGY, None)
-    if name is not None and base is None:
-        given[TOPOLOGY] = name
-    elif name is not None and getattr(arguments, "again", None):
-        raise UsageError(f"--again has a topology, that of its results; leave {name} out")
+    if base:
+        name = given.pop(TOPOLOGY, None)  # of its file
+        if name is not None and getattr(arguments, "again", None):
+            raise UsageError(f"{_AGAIN} has a topology, that of its results; leave {name} out")
     family = base.family if base else str(given.get(TOPOLOGY, "polarfly" if command == FAILOVER else ""))
-    families = [family] if family in FAMILIES else []
-    declared |= {option.name: option for one in families for option in family_options(one)}
-    foreign = {option.name for one in FAMILIES for option in family_options(one)}
+    foreign = {option.name: None for one in FAMILIES for option in family_options(one)}
+    declared = {option.name: option for option in options_of(command, family if family in FAMILIES else None)}
     values: dict[str, Given] = {}
-    for option_name in {**declared, **dict.fromkeys(foreign)}:
+    for option_name, known in {**foreign, **declared}.items():
         value = given.get(option_name.replace("-", "_"))
         if value is not None:
-            known = declared.get(option_name)
             values[option_name] = known.read(value) if known and isinstance(value, str) else value
-    if not (base or TOPOLOGY in values or command != "topology"):
+    if command == "topology" and not base and TOPOLOGY not in values:
         arguments.experiment = None
-    else:
-        request = reused(base, command, values) if base else Reuse(Experiment(command, values), "")
-        if request.note:
-            print_line(f"polarlab: {request.note}")
-        arguments.experiment = request.experiment
+        return
+    request = reused(base, command, values) if base else Reuse(Experiment(command, values), "")
+    if request.note:
+        print_line(f"polarlab: {request.note}")
+    arguments.experiment = request.experiment
 
 
 def _own_value(option: Option, value: Any) -> Any:
