@@ -21,27 +21,3 @@ from experiments.spec.options import (
 )
 from topology.parameters import Parameter, hint
 from topology.registry import FAMILIES
-
-__all__ = [
-    "DEFAULT_LOAD",
-    "DEFAULT_PATTERN",
-    "FAILOVER",
-    "FAMILIES",
-    "KINDS",
-    "OPTIONS",
-    "RUN",
-    "SWEEP",
-    "TABLES",
-    "TOPOLOGY",
-    "UP",
-    "Experiment",
-    "Given",
-    "Option",
-    "Parameter",
-    "Reuse",
-    "at",
-    "family_options",
-    "hint",
-    "options_of",
-    "reused",
-]

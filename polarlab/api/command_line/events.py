@@ -11,15 +11,3 @@ from experiments.events.outcomes import (
     PromptOpened,
     ResultNegative,
 )
-
-__all__ = [
-    "CommandFailed",
-    "Event",
-    "FiguresDrawn",
-    "Notify",
-    "Ongoing",
-    "PointsInvalid",
-    "PointsMeasured",
-    "PromptOpened",
-    "ResultNegative",
-]

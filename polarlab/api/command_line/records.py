@@ -4,5 +4,3 @@ from __future__ import annotations
 
 from experiments.codec import plain
 from experiments.results.text import readable
-
-__all__ = ["plain", "readable"]

@@ -11,19 +11,3 @@ from experiments.session.background import TrafficStatus
 from experiments.session.fabric_session import ControllerStatus, FabricSession
 from experiments.session.links import LinkLoad
 from topology.faults import Element
-
-__all__ = [
-    "ControllerStatus",
-    "Element",
-    "FabricCLI",
-    "FabricSession",
-    "LastingNode",
-    "LinkLoad",
-    "SessionRecorder",
-    "TrafficOutcome",
-    "TrafficStatus",
-    "private_input",
-    "run_lines",
-    "run_stream",
-    "type_lines",
-]
