@@ -74,26 +74,9 @@ class _Manifest(FabricSettings):
     format: int = FORMAT
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunManifest(_Manifest):
-    """Manifest of a run or a failover demonstration.
-
-    Attributes:
-        routing: name of the routing.
-        traffic: settings of the traffic.
-        occupancy: `netlink` or `port-statistics`, the source of an adaptive routing's occupancies.
-        occupancy_asked: source that was asked for.
-    """
-
-    routing: str
-    traffic: TrafficSettings = field(default_factory=TrafficSettings)
-    occupancy: str | None = None
-    occupancy_asked: str | None = None
-
-
 @dataclass(frozen=True)
 class RoutingOccupancy:
-    """Source of a routing's occupancies in a sweep.
+    """Source of a routing's occupancies.
 
     Attributes:
         occupancy: `netlink` or `port-statistics`; None if the routing does not adapt.
@@ -102,6 +85,19 @@ class RoutingOccupancy:
 
     occupancy: str | None = None
     occupancy_asked: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunManifest(RoutingOccupancy, _Manifest):
+    """Manifest of a run or a failover demonstration.
+
+    Attributes:
+        routing: name of the routing.
+        traffic: settings of the traffic.
+    """
+
+    routing: str
+    traffic: TrafficSettings = field(default_factory=TrafficSettings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,16 +176,14 @@ def run_manifest(
         seed: seed of the random generator.
         one_of_many: whether it is of a single replication, whose experiment is that of its seed alone.
     """
-    sources = _sources(fabric)
     shared = _shared(fabric, seed)
     if one_of_many and shared["experiment"] is not None:
         shared["experiment"] = _of_seed(shared["experiment"], seed)
     return RunManifest(
         **shared,
+        **vars(_sources(fabric)),
         routing=fabric.options.routing,
         traffic=traffic,
-        occupancy=sources.occupancy,
-        occupancy_asked=sources.occupancy_asked,
     )
 
 
