@@ -49,7 +49,8 @@ def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Re
     given = by_option(given)
     taken: dict[str, Any] = {}
     if experiment.kind not in KINDS or experiment.kind == command:
-        return Reuse(experiment.overridden(given, command) if given else experiment, "")
+        same = experiment.kind == command and not given
+        return Reuse(experiment if same else experiment.overridden(given, command), "")
     text = _missing_traffic(experiment) if command == PREDICT and "pattern" not in given else ""
     if experiment.kind == SWEEP:
         taken, several = _of_sweep(experiment, command, given)

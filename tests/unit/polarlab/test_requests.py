@@ -192,3 +192,9 @@ def test_traffic_on_a_fabric_is_on_its_graph(ring):
 def test_the_patterns_of_a_graph_know_its_clusters(ring):
     """They are those of the graph, also where its file would not tell them."""
     assert request_of("run", ring, {"pattern": "adversarial"}).resolve().traffic.pattern == "adversarial"
+
+
+@pytest.mark.parametrize("kind", ["up", "run"])
+def test_a_request_of_another_command_becomes_one_of_its_kind(kind):
+    request = request_of(kind, Experiment("verify", {"topology": "polarfly", "q": 3, "hosts": 2}), {})
+    assert (request.kind, request.values["hosts"]) == (kind, 2)
