@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pair_probes import PATIENCE, close_prober, probe_all_pairs
@@ -22,6 +24,7 @@ from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import run_collective_traffic
+from polarlab import run
 from topology.links import LinkSpec
 from topology.registry import make_topology
 
@@ -54,6 +57,12 @@ def completed(argv: Sequence[str], **options: object) -> subprocess.CompletedPro
 def polarlab(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
     """Runs the command to its end."""
     return completed([POLARLAB, *words], **options)
+
+
+def summary_of_run(out: Path, *graph: object, **options: object) -> dict[str, Any]:
+    """Runs an experiment by `polarlab.run` in this process, quicker than the command; returns its summary."""
+    folder = run(*graph, out=out, **options).folder
+    return json.loads((folder / "summary.json").read_text())
 
 
 def start_polarlab(*words: str) -> subprocess.Popen[str]:

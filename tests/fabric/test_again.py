@@ -99,6 +99,7 @@ def test_a_window_that_was_settled_stays_where_it_was(tmp_path):
     assert manifest(second)["traffic"]["warmup_s"] == begun_s
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_a_collective(tmp_path):
     words = ["--pattern", "allreduce", "--ranks", "4", "--message-bytes", "4KiB", "--iterations", "2"]

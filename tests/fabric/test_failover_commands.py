@@ -7,8 +7,10 @@ import pytest
 from conftest import TIMEOUT_S, measures_a_failover, polarlab, start_polarlab, wait_for_line
 
 from experiments.results.failover import FAILOVER_COLUMNS, FAILOVERS
-from experiments.results.open import Failovers, Run, open_results
+from experiments.results.open import Failovers, open_results
 from experiments.results.tables import read_csv
+from polarlab import plot
+from polarlab import run as polarlab_run
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -32,11 +34,8 @@ def test_a_run_plays_faults_and_tells_of_them(tmp_path):
 
 def test_a_run_draws_faults_from_its_seed_and_writes_their_schedule(tmp_path):
     asked = "mtbf:links=500ms,switches=2s,mttr=300ms"
-    words = ("polarfly", "--q", "2", "--load", "0.1", "--duration", "3", "--warmup", "0.2", "--seed", "4")
-    done = polarlab("run", *words, "--faults", asked, "--out", str(tmp_path / "run"))
-    assert done.returncode == 0, done.stderr
-    run = open_results(tmp_path / "run")
-    assert isinstance(run, Run)
+    traffic = {"load": 0.1, "duration": 3, "warmup": 0.2, "seed": 4}
+    run = polarlab_run("polarfly", q=2, **traffic, faults=asked, out=tmp_path / "run")
     first, *lines = (tmp_path / "run" / "faults.txt").read_text().splitlines()
     assert first == f"# drawn from {asked} with seed 4"
     assert tuple(lines) == run.manifest.traffic.faults
@@ -64,5 +63,4 @@ def test_failovers_are_repeated_on_one_fabric_and_an_interrupted_series_keeps_wh
     assert [one.summary.gap_ms for one in results.replications] == list(series.gap_ms.values)
     assert all(one.summary.restored for one in results.replications)
     assert read_csv(results.folder / FAILOVERS, FAILOVER_COLUMNS)["seed"] == ["7", "8"]
-    plotted = polarlab("plot", str(results.folder), "--json")
-    assert json.loads(plotted.stdout)["figures"][0].endswith("failovers.png")
+    assert "failovers" in plot(results.folder)

@@ -22,9 +22,19 @@ OPTIONS = replace(OPTIONS, links=replace(OPTIONS.links, rate_bps=500_000, queue_
 PERMUTATION = TrafficOptions("random-permutation", 0.6, 1000, 64, 1.0, 4.0, seed=1)
 
 
-@pytest.fixture(scope="module", params=FRAMEWORKS)
+each_framework = pytest.mark.parametrize("framework", FRAMEWORKS, indirect=True)
+# With the first framework, which is that of all other tests, two tests show what others do: of lost links,
+# test_fault_campaign, and of congested ones, test_detours.
+each_other_framework = pytest.mark.parametrize(
+    "framework",
+    [pytest.param(name, marks=pytest.mark.slow) if name == "ryu" else name for name in FRAMEWORKS],
+    indirect=True,
+)
+
+
+@pytest.fixture(scope="module")
 def framework(request):
-    """Each framework that is installed."""
+    """A framework, if it is installed."""
     if not FRAMEWORKS[request.param].installed:
         pytest.skip(f"{request.param} is not installed")
     return request.param
@@ -47,6 +57,7 @@ def other_than(framework):
     return other
 
 
+@each_other_framework
 @pytest.mark.tried_again
 def test_a_lost_link_is_planned_around_and_its_return_noticed(network, framework):
     link = OPTIONS.topology.link_list[3]
@@ -65,6 +76,7 @@ def test_a_lost_link_is_planned_around_and_its_return_noticed(network, framework
         assert fabric.controller.warnings == fabric.controller.refusals == []
 
 
+@each_other_framework
 @pytest.mark.tried_again
 def test_traffic_moves_to_detours_where_links_are_congested_and_back(network, framework):
     with controlled(replace(OPTIONS, routing="ugal-pf", framework=framework), network, QUIET) as fabric:
@@ -78,6 +90,7 @@ def test_traffic_moves_to_detours_where_links_are_congested_and_back(network, fr
     assert framework in summary.versions
 
 
+@each_framework
 @pytest.mark.tried_again
 def test_a_controller_of_the_other_framework_takes_over_without_a_change(network, framework):
     """Both know rules and groups by the same fingerprints; and the switches forward meanwhile."""

@@ -4,7 +4,7 @@ import csv
 import json
 
 import pytest
-from conftest import polarlab
+from conftest import polarlab, summary_of_run
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -19,7 +19,7 @@ FABRIC = (
     "--warmup",
     "1",
     "--duration",
-    "4",
+    "3",
 )
 EAGER, RELUCTANT = "ugal-pf:threshold=0.05", "ugal-pf:threshold=0.95"
 
@@ -49,11 +49,10 @@ def test_a_threshold_is_changed_on_a_standing_fabric_and_decides_when_detours_be
 
 @pytest.mark.tried_again
 def test_hot_spots_receive_their_share_and_the_prediction_holds(tmp_path):
-    out = tmp_path / "run"
-    words = ("--pattern", "hotspot:hosts=2,share=0.4", "--load", "0.2", "--json", "--out", str(out))
-    done = polarlab("run", *FABRIC, *words)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    fabric = {"q": 3, "hosts": 2, "link_rate": "500kbit", "warmup": 1, "duration": 4}
+    told = summary_of_run(
+        tmp_path / "run", "polarfly", **fabric, pattern="hotspot:hosts=2,share=0.4", load=0.2
+    )
     assert told["pattern"] == "hotspot:hosts=2,share=0.4"
     # 24 or 25 of 26 hosts send 0.2 (0.4 / 2 + 0.6 / 25): 1.1 of the hot hosts' links.
     assert told["accepted"] == pytest.approx(told["predicted"]["accepted"], rel=0.1)

@@ -17,7 +17,7 @@ def command(tmp_path_factory):
 def test_the_installed_command_runs_an_experiment(command, tmp_path):
     for name in ("traffic", "controller", "emulation"):
         (tmp_path / f"{name}.py").write_text('raise SystemExit("user\'s file")\n')
-    line = "run polarfly --q 2 --link-rate 1Mbit --load 0.2 --duration 2 --routing ugal-pf --out run --json"
+    line = "run polarfly --q 2 --link-rate 1Mbit --load 0.2 --duration 1 --routing ugal-pf --out run --json"
     shell = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [command, *line.split()],

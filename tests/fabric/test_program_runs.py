@@ -11,6 +11,7 @@ import pytest
 from conftest import one_line, polarlab, start_polarlab, wait_for_line
 
 from emulation.cleanup import marked_processes
+from polarlab import plot, report
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -142,11 +143,10 @@ def test_captures_at_hosts_ports_and_both_ends_of_a_link_are_read_by_scapy(finis
     assert len(seen["s1-eth1"] ^ seen["s5-eth1"]) <= 2  # at the end one may be on its way
 
 
-def test_reports_plots_and_comparisons_take_such_runs(finished):
+def test_reports_and_plots_take_such_runs(finished):
     _, out, _ = finished
-    assert polarlab("report", "run", "--out", "report.html", cwd=out.parent).returncode == 0
-    assert "nosuchprogram" in (out.parent / "report.html").read_text()
-    assert polarlab("plot", "run", cwd=out.parent).returncode == 0
+    assert "nosuchprogram" in report(out, out.parent / "report.html").read_text()
+    assert plot(out).keys() >= {"throughput", "links"}
 
 
 def test_programs_run_beside_generated_traffic_and_faults(tmp_path):
@@ -169,7 +169,7 @@ def test_programs_run_beside_generated_traffic_and_faults(tmp_path):
     assert again.returncode == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_ctrl_c_ends_programs_and_keeps_what_there_is(tmp_path, number):
     out = tmp_path / "run"
     process = start_polarlab(
@@ -200,7 +200,7 @@ def test_a_collector_that_is_killed_leaves_what_it_had_counted(tmp_path):
         *("--out", str(out)),
     )
     wait_for_line(process, "of the injection capacity")
-    time.sleep(4)  # a checkpoint is due once a second
+    time.sleep(2.5)  # a checkpoint is due once a second
     (collector,) = (one for one in marked_processes() if "worker collect" in one.command)
     os.kill(collector.pid, signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
@@ -211,7 +211,7 @@ def test_a_collector_that_is_killed_leaves_what_it_had_counted(tmp_path):
     assert "SIGKILL" in " ".join(summary["fidelity"]["reasons"])
     assert summary["packets"]["received"] > 0
     assert summary["links"]["load_max"] > 0
-    assert 3 < summary["measured_s"] < 30
+    assert 1.5 < summary["measured_s"] < 30
     with (out / "pairs.csv").open() as file:
         assert sum(int(row["received_frames"]) for row in csv.DictReader(file)) > 0
-    assert polarlab("plot", str(out)).returncode == 0
+    assert plot(out).keys() >= {"throughput", "links"}

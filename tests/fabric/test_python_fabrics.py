@@ -223,7 +223,12 @@ assert asyncio.run(work()).summary.packets.received > 0
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("number", "status"),
+    [
+        (signal.SIGINT, -signal.SIGINT),
+        (signal.SIGTERM, 143),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
+    ],
 )
 def test_a_signal_takes_the_fabric_down(number, status, folder):
     process = subprocess.Popen([sys.executable, "-c", UP], stderr=subprocess.PIPE, text=True)

@@ -9,6 +9,8 @@ from python_page import python_blocks, run_block
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 
+# `test_python_fabrics` runs the page's verbs and experiments, and unit tests its other blocks.
+@pytest.mark.slow
 def test_every_block_of_the_page_runs_and_prints_what_it_shows(tmp_path, monkeypatch):
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)

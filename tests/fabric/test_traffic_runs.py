@@ -8,9 +8,10 @@ import re
 import subprocess
 
 import pytest
-from conftest import POLARLAB, polarlab
+from conftest import POLARLAB, polarlab, summary_of_run
 
 ER2 = ["run", "polarfly", "--q", "2", "--link-rate", "500kbit"]
+FABRIC = {"q": 2, "link_rate": "500kbit"}
 
 
 def table(path):
@@ -21,10 +22,8 @@ def table(path):
 @pytest.mark.tried_again
 def test_a_warm_up_ends_when_the_traffic_is_steady(tmp_path, no_leftovers):
     out = tmp_path / "run"
-    words = ["--warmup", "steady", "--duration", "2", "--load", "0.6", "--arrivals", "bernoulli"]
-    done = polarlab(*ER2, *words, "--json", "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    traffic = {"warmup": "steady", "duration": 2, "load": 0.6, "arrivals": "bernoulli"}
+    told = summary_of_run(out, "polarfly", **FABRIC, **traffic)
     assert told["steady"] is True
     assert 4 < told["warmup_s"] < 30
     assert told["measured_s"] == 2
@@ -36,7 +35,9 @@ def test_a_warm_up_ends_when_the_traffic_is_steady(tmp_path, no_leftovers):
 
 def test_repeated_runs_have_a_mean_an_interval_and_a_folder_each(tmp_path, no_leftovers):
     out = tmp_path / "run"
-    done = polarlab(*ER2, "--warmup", "0.5", "--duration", "1", "--repeat", "2", "--json", "--out", str(out))
+    done = polarlab(
+        *ER2, "--warmup", "0.2", "--duration", "0.6", "--repeat", "2", "--json", "--out", str(out)
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     each = [json.loads((out / f"seed-{n}" / "summary.json").read_text()) for n in (1, 2)]
@@ -73,10 +74,8 @@ def test_a_terminal_shows_what_goes_on(no_leftovers, tmp_path):
 @pytest.mark.tried_again
 def test_series_tell_of_links_and_pairs(tmp_path, no_leftovers):
     out = tmp_path / "run"
-    words = ["--pattern", "tornado", "--load", "0.5", "--warmup", "0.5", "--duration", "2", "--json"]
-    done = polarlab(*ER2, *words, "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    traffic = {"pattern": "tornado", "load": 0.5, "warmup": 0.5, "duration": 2}
+    told = summary_of_run(out, "polarfly", **FABRIC, **traffic)
     loads = {(row["link"], row["port"]): float(row["load"]) for row in table(out / "link_loads.csv")}
     assert len(loads) == 2 * 9  # ER_2 has nine links
     assert max(loads.values()) == pytest.approx(told["links"]["load_max"], abs=1e-5)

@@ -15,7 +15,7 @@ from topology.failures import failure_of
 from topology.faults import Element, ElementKind, link_element
 from topology.registry import make_topology
 
-STEPS = 15
+STEPS = 10
 MANY_STEPS = 1000
 FABRICS = [
     ("polarfly", {"q": 3}, "ugal-pf"),
