@@ -26,13 +26,15 @@ demo: setup ## graph, proof, a run, and a sweep of two routings
 
 # SELECT chooses tests: `make test` leaves out those that only repeat what others show, `make test-all` does not.
 test: SELECT := -m "not slow"
+# Some unit tests wait, for shells and for other processes: there is a worker more than processors.
+UNITS = -n "$$(($$(nproc) + 1))"
 # Fabrics wait more than they compute: each worker has a machine of its own, as far as fabrics can tell.
 FABRICS = --dist loadgroup --tx "$$(nproc)*popen//python=tests/fabric/machine.sh $(VENV)/python"
 test: ## all tests, on real switches as well
 test-all: ## the same, and those that repeat them at length
 test test-all:
 	@$(SUDO) vagrant/provision.sh tests
-	@$(SUDO) $(VENV)/python -m pytest -q -n auto $(SELECT) tests/unit
+	@$(SUDO) $(VENV)/python -m pytest -q $(UNITS) $(SELECT) tests/unit
 	@$(SUDO) $(VENV)/python -m pytest -q --durations=15 $(FABRICS) $(SELECT) tests/fabric
 
 # What needs no Mininet works on other versions than Debian's, too.

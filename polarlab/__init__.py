@@ -1,7 +1,7 @@
 """PolarLab: low-diameter networks, emulated with real packets, proven and measured.
 
     >>> import polarlab
-    >>> graph = polarlab.topology("polarfly", q=7)
+    >>> graph = polarlab.topology("polarfly", q=5)
     >>> polarlab.prove(polarlab.plan(graph, "ugal-pf"), "links").ok
     True
 
