@@ -13,7 +13,6 @@ from polarlab.api.command_line.declarations import (
     FAILOVER,
     FAMILIES,
     KINDS,
-    OPTIONS,
     RUN,
     SWEEP,
     TABLES,
@@ -80,31 +79,6 @@ OWN: tuple[Option, ...] = (
     _own("json", _WITH_JSON, "one JSON object on standard output", type=bool),
 )
 # fmt: on
-
-
-def option_records() -> list[dict[str, Any]]:
-    """Returns all options for a reference page: name, table, type, domain, default, help and commands.
-
-    A parameter of a family has the family, every other option an empty text in its place.
-    """
-    declared = [("", option) for option in (*OPTIONS, *OWN)]
-    declared += [(family, option) for family in FAMILIES for option in family_options(family)]
-    names = {FAILOVER: "demo failover"}
-    return [
-        {
-            "family": family,
-            "name": option.name if option.positional else f"--{option.name}",
-            "table": option.table,
-            "type": option.type.__name__,
-            "unit": option.unit,
-            "domain": option.domain,
-            "default": option.default_in_words,
-            "help": option.help,
-            "commands": [names.get(command, command) for command in sorted(option.commands)],
-            "traffic": sorted(option.kinds),
-        }
-        for family, option in declared
-    ]
 
 
 def options_of_command(command: str) -> list[Option]:

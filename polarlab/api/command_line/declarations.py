@@ -10,7 +10,6 @@ from experiments.spec.options import (
     DEFAULT_PATTERN,
     FAILOVER,
     KINDS,
-    OPTIONS,
     RUN,
     SWEEP,
     TABLES,
