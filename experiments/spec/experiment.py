@@ -157,17 +157,14 @@ class Experiment:
             UsageError: as of the constructor.
         """
         kind = kind or self.kind
-        source = self.source
         new = by_option(values)
-        family = str(new.get(TOPOLOGY, self.values[TOPOLOGY]))
-        known = {option.name: option for option in options_of(kind)}
-        if family == self.values[TOPOLOGY]:
-            known |= {option.name: option for option in family_options(family)}
+        family = self.family if new.get(TOPOLOGY, self.family) == self.family else None
+        known = {option.name: option for option in options_of(kind, family)}
         merged = {name: value for name, value in self.values.items() if name in known} | new
         traffic = traffic_kind(kind, merged)
         if _VARY in known and _VARY in new:
-            given = Experiment(kind, {TOPOLOGY: family, _VARY: new[_VARY]})
-            varied = given._varied
+            texts: Any = known[_VARY].accept(new[_VARY])
+            varied = varied_options(texts)
             merged = {name: value for name, value in merged.items() if name in new or name not in varied}
         elif _VARY in merged:
             kept = [text for text in merged[_VARY] if not new.keys() & varied_options([text]).keys()]
@@ -176,7 +173,7 @@ class Experiment:
             if known[name].kinds and traffic not in known[name].kinds:
                 del merged[name]
         graph = None if new.keys() & {TOPOLOGY, GRAPH_OPTION} else self.graph
-        return Experiment(kind, merged, source.without(new) if source else None, graph)
+        return Experiment(kind, merged, self.source and self.source.without(new), graph)
 
     @contextlib.contextmanager
     def _located(self, given: Collection[str], *, whole: bool = True) -> Iterator[None]:
