@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from controller.openflow.frameworks import QUICK_START
 
 CONTROLLER = "import controller.service; from controller import app; "
@@ -37,6 +39,7 @@ def test_the_controller_of_a_large_fabric_is_ready_to_search_its_graph():
 
 
 def test_a_run():
+    pytest.importorskip("emulation.mininet_library")
     modules = loaded("import experiments.run")
     assert "mininet" in modules
     assert not modules & {"scipy", "setuptools", "pkg_resources", "distutils", "matplotlib", "networkx"}
