@@ -6,8 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from experiments.cpu_monitor import CpuMonitor
-from experiments.events.base import Notify
+from experiments.events.base import Event, Notify
 from experiments.events.traffic import (
     CollectiveProgress,
     CollectiveStarted,
@@ -16,6 +15,7 @@ from experiments.events.traffic import (
     FlowProgress,
     FlowsStarted,
     Interrupted,
+    Progress,
     ReplicationStarted,
     TrafficDraining,
     TrafficProgress,
@@ -23,7 +23,6 @@ from experiments.events.traffic import (
 )
 from experiments.fault_injector import FaultSchedule
 from experiments.flows.runs import base_times_ms, run_flow_traffic
-from experiments.link_monitor import LinkMonitor
 from experiments.live_fabric import LiveFabric
 from experiments.programs.running import NO_PROGRAMS, ProgramPlan, RunningPrograms
 from experiments.programs.traffic import run_program_traffic
@@ -38,7 +37,9 @@ from experiments.spec.flows import REPLAY, FlowOptions, list_flows
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
+from experiments.spec.warmup import most_warmup_s
 from experiments.traffic_jobs import deaths_named, run_collective_traffic, run_measured_traffic
+from experiments.validity.monitors import Monitors
 from routing.registry import routing
 from topology.errors import NegativeResult, PolarLabError
 from topology.exit_status import Terminated
@@ -99,15 +100,16 @@ def measure(
         others_ended: returns the names of further processes that should run and do not.
         plan: programs of the user that run beside the traffic.
     """
+    options = _with_limit(fabric, options)
     controller, folder = _ControllerWork(fabric), plan.kept_in(options.seed)
     base_ms = _base_times_ms(fabric, options)
     with (
         FaultSchedule(fabric, options.faults, notify) as faults,
         RunningPrograms(fabric, plan, options.seed, notify) as programs,
     ):
-        with CpuMonitor() as cpu, LinkMonitor(fabric, options.frame_bytes, folder) as links:
+        with Monitors(fabric, options.frame_bytes, folder) as monitors:
             with deaths_named(fabric):
-                result = _traffic(fabric, options, notify, faults, programs)
+                result = _traffic(fabric, options, _told_with(monitors, notify), faults, programs)
             faults.end()
             if len(faults.done) < len(options.faults):
                 notify(FaultsNotReached(len(options.faults) - len(faults.done), len(options.faults)))
@@ -130,8 +132,7 @@ def measure(
         traffic=options,
         check=check,
         result=result,
-        cpu=cpu.samples,
-        links=links.log,
+        **monitors.observed(),
         adaptation=controller.adaptation(notify),
         faults=_fault_record(fabric, options, faults.record(result.clock)),
         troubles=tuple(troubles),
@@ -172,6 +173,22 @@ class _ControllerWork:
         for text in warnings:
             notify(ControllerWarning(text))
         return Adaptation(self._fabric.occupancy, controller.groups_modified - self._modified, warnings)
+
+
+def _with_limit(fabric: LiveFabric, options: RunTraffic) -> RunTraffic:
+    """Returns options with the longest warm-up on links whose rate may have been looked for meanwhile."""
+    if isinstance(options, TrafficOptions) and options.steady:
+        return replace(options, warmup_s=most_warmup_s(fabric.options.links, options.frame_bytes))
+    return options
+
+
+def _told_with(monitors: Monitors, notify: Notify) -> Notify:
+    """Returns what tells events on, progress with how long switches hold frames."""
+
+    def tell(event: Event) -> None:
+        notify(replace(event, held=monitors.held_lately) if isinstance(event, Progress) else event)
+
+    return tell
 
 
 def _traffic(

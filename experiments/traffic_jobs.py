@@ -9,6 +9,7 @@ from emulation.subprocesses import marked_environment
 from experiments.live_fabric import LiveFabric
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.traffic import TrafficOptions
+from experiments.spec.warmup import steady_span_s
 from topology.errors import NegativeResult
 from traffic.engine.collective_worker import ACKNOWLEDGE_EVERY
 from traffic.engine.engine import run_collective, run_traffic
@@ -31,8 +32,6 @@ _MOST_ACKNOWLEDGE_AFTER_NS = 100_000_000
 # way and back so many times their own time.
 _SILENCE_NS, _SILENCE_QUEUES = 5_000_000_000, 12
 _LEAST_INTERVAL_NS = 250_000_000
-# Throughput is compared over spans of this length, and in which a full queue drains so often.
-_LEAST_STEADY_S, _STEADY_QUEUES = 2.0, 3
 
 
 @contextlib.contextmanager
@@ -77,9 +76,8 @@ def run_measured_traffic(
     window_ns: tuple[int, int] | None = (begin_ns, begin_ns + duration_ns)
     steady, end_ns = None, begin_ns + duration_ns
     if options.steady:
-        queues_s = _STEADY_QUEUES * spec.queue_packets / most_packets_per_s
         # Until the first packet arrives, throughput is as steady as can be.
-        span_s = max(_LEAST_STEADY_S, queues_s, path_delay_ns(fabric) / _NS)
+        span_s = max(steady_span_s(spec, options.frame_bytes), path_delay_ns(fabric) / _NS)
         steady, window_ns = SteadyState(span_s, options.warmup_s, duration_ns), None
         end_ns += _NS  # the window begins a moment after that was decided
     pattern = make_pattern(options.pattern, fabric.options.topology, fabric.options.hosts, options.seed)

@@ -66,6 +66,10 @@ class LinkSpec:
         """The longest frame, with a VLAN tag and without FCS."""
         return self.mtu + _FRAME_BYTES_BEYOND_MTU
 
+    def packet_s(self, frame_bytes: int) -> float:
+        """Returns the time in s that a frame of so many bytes takes on a link."""
+        return frame_bytes * 8 / self.rate_bps
+
     def unimpaired(self) -> LinkSpec:
         """Returns the properties of the links to hosts.
 

@@ -6,17 +6,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.events.base import Event, Ongoing
+from experiments.validity.samples import Held
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress(Ongoing):
+    """Report on traffic that flows.
+
+    Attributes:
+        held: the switch that held frames longest in the last second, if that was observed.
+    """
+
+    held: Held | None = None
+
+    @property
+    def _holding(self) -> str:
+        return (
+            ""
+            if self.held is None
+            else f"; {self.held.switch} held frames for {self.held.frame_times:.2f} frame times"
+        )
 
 
 @dataclass(frozen=True)
 class RateTried(Event):
-    """A trial of `--link-rate auto`: the share of the CPU that was idle at a link rate."""
+    """A trial of `--link-rate auto`: the strain of the machine at a link rate, which is 1 at the bounds."""
 
     rate_bps: int
-    idle: float
+    strain: float
 
     def __str__(self) -> str:
-        return f"calibrating: {self.idle:.0%} of the CPU idle at {self.rate_bps / 1e6:g} Mbit/s"
+        rate = f"{self.rate_bps / 1e6:g} Mbit/s"
+        return f"calibrating: at {rate} the worst measure of validity is at {self.strain:.0%} of its bound"
 
 
 @dataclass(frozen=True)
@@ -56,7 +77,7 @@ class TrafficStarted(Event):
 
 
 @dataclass(frozen=True)
-class TrafficProgress(Ongoing):
+class TrafficProgress(Progress):
     """Traffic so far: offered and accepted in the last second, as fractions of the injection capacity.
 
     Attributes:
@@ -86,12 +107,12 @@ class TrafficProgress(Ongoing):
         return (
             f"{self.seconds:.1f} s: last second offered {self.offered:.3f}, accepted {self.accepted:.3f}; "
             f"{self.under_way} packets not arrived, loss {loss} of those overdue, "
-            f"p99 {_milliseconds(self.latency_p99_ms)}"
+            f"p99 {_milliseconds(self.latency_p99_ms)}{self._holding}"
         )
 
 
 @dataclass(frozen=True)
-class TrafficDraining(Ongoing):
+class TrafficDraining(Progress):
     """The measured window has ended, and packets that are still under way are awaited."""
 
     seconds: float
@@ -101,7 +122,7 @@ class TrafficDraining(Ongoing):
     def __str__(self) -> str:
         return (
             f"{self.seconds:.1f} s: sending has ended; waiting for those of about {self.under_way} packets "
-            f"that are not lost, p99 {_milliseconds(self.latency_p99_ms)}"
+            f"that are not lost, p99 {_milliseconds(self.latency_p99_ms)}{self._holding}"
         )
 
 
@@ -118,7 +139,7 @@ class CollectiveStarted(Event):
 
 
 @dataclass(frozen=True)
-class CollectiveProgress(Ongoing):
+class CollectiveProgress(Progress):
     """A collective so far: segments received, and their rate as a fraction of all ranks' link rates."""
 
     seconds: float
@@ -129,7 +150,7 @@ class CollectiveProgress(Ongoing):
     def __str__(self) -> str:
         return (
             f"{self.seconds:.1f} s: {self.segments} segments received, by {self.accepted:.3f} of the ranks' "
-            f"capacity, p99 {_milliseconds(self.latency_p99_ms)}"
+            f"capacity, p99 {_milliseconds(self.latency_p99_ms)}{self._holding}"
         )
 
 
@@ -163,7 +184,7 @@ class FlowsStarted(Event):
 
 
 @dataclass(frozen=True)
-class FlowProgress(Ongoing):
+class FlowProgress(Progress):
     """TCP flows so far: those completed, and their bytes lately as a fraction of the injection capacity."""
 
     seconds: float
@@ -181,7 +202,7 @@ class FlowProgress(Ongoing):
     def __str__(self) -> str:
         return (
             f"{self.seconds:.1f} s: {self.completed} of {self.flows} flows completed, accepted "
-            f"{self.accepted:.3f}, p99 {_milliseconds(self.fct_p99_ms)}"
+            f"{self.accepted:.3f}, p99 {_milliseconds(self.fct_p99_ms)}{self._holding}"
         )
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from emulation.requirements import require_emulation
 from emulation.subprocesses import marked_environment
 from experiments.codec import plain
-from experiments.cpu_monitor import cpu_stolen_s
 from experiments.events.base import Notify
 from experiments.events.outcomes import FailoverStarted, ProbesSent, ResultsNotWritten, ResultsWritten
 from experiments.events.traffic import Interrupted
@@ -33,6 +32,7 @@ from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PRO
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions
 from experiments.traffic_jobs import make_job
+from experiments.validity.cpu_monitor import cpu_stolen_s
 from routing.replan.surviving_graph import crossing_pairs
 from topology.base import Topology
 from topology.errors import NegativeResult

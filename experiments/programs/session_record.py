@@ -8,11 +8,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from threading import Lock
 
-from experiments.cpu_monitor import CpuMonitor
 from experiments.events.base import Notify
 from experiments.events.outcomes import ResultsWritten
 from experiments.fault_injector import replan_record
-from experiments.link_monitor import LinkMonitor
 from experiments.live_fabric import LiveFabric
 from experiments.programs.traffic import result_without_packets
 from experiments.results.manifest import run_manifest, write_manifest
@@ -24,6 +22,7 @@ from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
 from experiments.results.series import write_series
 from experiments.results.summary import summarise
 from experiments.spec.programs import SESSION, ProgramTraffic
+from experiments.validity.monitors import Monitors
 from topology.errors import PolarLabError
 from topology.exit_status import Terminated
 from topology.faults import Element, Fault
@@ -65,9 +64,8 @@ class SessionRecorder:
         write_manifest(directory, self._manifest, fabric)
 
     def __enter__(self) -> SessionRecorder:
-        self._cpu = self._opened.enter_context(CpuMonitor())
-        self._links = self._opened.enter_context(
-            LinkMonitor(self._fabric, self._traffic.frame_bytes, self._directory.path)
+        self._monitors = self._opened.enter_context(
+            Monitors(self._fabric, self._traffic.frame_bytes, self._directory.path)
         )
         return self
 
@@ -127,8 +125,7 @@ class SessionRecorder:
             result=result_without_packets(
                 len(self._fabric.hosts), self._clock, seconds, interrupted=interrupted
             ),
-            cpu=self._cpu.samples,
-            links=self._links.log,
+            **self._monitors.observed(),
             adaptation=Adaptation(self._fabric.occupancy, modified),
             faults=self._fault_record(),
             troubles=tuple(f"{process} ended in the session" for process in self._fabric.ended_processes()),

@@ -91,6 +91,7 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
         ),
         HOST_LINKS: ("link between a switch and a host in one direction", descriptions(HostLinkRow)),
         tables.CPU: ("second", tables.CPU_COLUMNS),
+        tables.HELD: ("second and switch, with Open vSwitch's userspace datapath", tables.HELD_COLUMNS),
         POINTS: ("point of a sweep; an empty cell does not apply", descriptions(PointRow)),
         collective.COLLECTIVE_SERIES: ("iteration of a collective", collective.ITERATION_COLUMNS),
         collective.RANKS: ("rank and iteration of a collective", collective.RANK_COLUMNS),

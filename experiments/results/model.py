@@ -122,7 +122,17 @@ class Fidelity:
     Attributes:
         valid: whether all evidence is good: true if `reasons` is empty.
         reasons: reasons for doubt, a sentence each.
-        cpu_idle: idle share of all cores in the busiest second of the measured window, 0 to 1.
+        held_frame_times_max: mean time for which a switch held frames before it took them up, beyond the
+            links' queues, in times of a frame on a link: of the second and the switch of the measured window
+            where
+                it
+            was longest. None with the kernel's datapath, where it cannot be observed.
+        held_frame_times_mean: the same for all frames, switches and seconds of the window.
+        worst_second: begin of that second, in s since the start of the traffic.
+        worst_switch: name of that switch.
+        cpu_idle: idle share of all cores in the busiest second of the measured window, 0 to 1; not judged.
+        cpu_stolen: share of all cores' time that a virtual machine's host gave to others, in the second of
+            the measured window where it was most, 0 to 1.
         generator_lag_ms_p99: departure of a packet less its scheduled time, 99th percentile in ms.
         link_rate_error: measured rate of a saturated link / `link_rate_bps` - 1, of the link where it differs
             most from 0; None if no link was saturated long enough.
@@ -134,7 +144,12 @@ class Fidelity:
 
     valid: bool
     reasons: tuple[str, ...] = ()
+    held_frame_times_max: float | None = None
+    held_frame_times_mean: float | None = None
+    worst_second: float | None = None
+    worst_switch: str | None = None
     cpu_idle: float | None = None
+    cpu_stolen: float | None = None
     generator_lag_ms_p99: float | None = None
     link_rate_error: float | None = None
     links_saturated: int | None = None

@@ -17,10 +17,10 @@ from experiments.results.model import Adaptation, PairCheck, RuleCounts
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.host_links import HostLinkRow, host_link_rows
 from experiments.results.parts.programs import ProgramRecord, PromptLine, TrafficOutcome
-from experiments.results.validity import CpuSamples
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
+from experiments.validity.samples import CpuSamples, HeldSamples
 from routing.plan.model import RoutePlan
 from topology.addressing import Host
 from traffic.metrics.measurements import TrafficResult
@@ -65,7 +65,8 @@ class RunRecord:
         traffic: specification of the traffic.
         check: check of all pairs of hosts before it.
         result: counts of all packets.
-        cpu: idle share of the CPU, second by second.
+        cpu: idle and stolen share of the CPU, second by second.
+        held: how long switches held frames, second by second; None where it cannot be observed.
         links: readings of the links' queues; None where they could not be read.
         adaptation: work of the controller.
         flow_base_ms: hops -> time of a flow of one byte in the empty fabric, in ms; empty without TCP flows.
@@ -83,6 +84,7 @@ class RunRecord:
     cpu: CpuSamples
     links: LinkLog | None
     adaptation: Adaptation
+    held: HeldSamples | None = None
     faults: FaultRecord | None = None
     troubles: tuple[str, ...] = ()
     flow_base_ms: Mapping[int, float] = field(default_factory=dict)

@@ -173,10 +173,16 @@ def _fidelity(summaries: Sequence[Summary]) -> Fidelity:
         values = (getattr(entry, name) for entry in evidence)
         return choose((value for value in values if value is not None), default=None, **how)
 
+    longest = max(evidence, key=lambda entry: entry.held_frame_times_max or 0.0)
     return Fidelity(
         valid=not reasons,
         reasons=reasons,
+        held_frame_times_max=longest.held_frame_times_max,
+        held_frame_times_mean=worst("held_frame_times_mean", max),
+        worst_second=longest.worst_second,
+        worst_switch=longest.worst_switch,
         cpu_idle=worst("cpu_idle", min),
+        cpu_stolen=worst("cpu_stolen", max),
         generator_lag_ms_p99=worst("generator_lag_ms_p99", max),
         link_rate_error=worst("link_rate_error", max, key=abs),
         links_saturated=worst("links_saturated", max),

@@ -1,4 +1,4 @@
-"""Series of a run as CSV files: throughput, pairs, hops, latencies, link loads, idle share of the CPU."""
+"""Series of a run as CSV files: throughput, pairs, hops, latencies, link loads, the machine's state."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import (
     CPU,
     CPU_COLUMNS,
+    HELD,
+    HELD_COLUMNS,
     HOP_COLUMNS,
     HOPS,
     LATENCY,
@@ -51,9 +53,32 @@ def write_series(directory: RunDirectory, record: RunRecord) -> None:
         write_collective(directory, record.result.outcome, [host.name for host in record.fabric.hosts])
     if record.result.flows:
         write_flows(directory, record)
-    samples = zip(record.cpu.times_s, record.cpu.idle, strict=True)
-    rows = ((round(time_s - record.start_s, 3), round(idle, 4)) for time_s, idle in samples)
+    _write_machine(directory, record)
+
+
+def _write_machine(directory: RunDirectory, record: RunRecord) -> None:
+    """Writes the use of the CPU, and how long each switch held frames, second by second."""
+    samples = zip(record.cpu.times_s, record.cpu.idle, record.cpu.stolen, strict=True)
+    rows = (
+        (round(time_s - record.start_s, 3), round(idle, 4), round(stolen, 4))
+        for time_s, idle, stolen in samples
+    )
     directory.write_csv(CPU, CPU_COLUMNS, rows)
+    if record.held is None:
+        return
+    packet_s = record.fabric.options.links.packet_s(record.traffic.frame_bytes)
+    held = (
+        (
+            round(second.end_s - record.start_s, 3),
+            switch,
+            sample.frames,
+            sample.waiting,
+            round(second.held_s(switch) / packet_s, 4),
+        )
+        for second in record.held.seconds
+        for switch, sample in second.switches.items()
+    )
+    directory.write_csv(HELD, HELD_COLUMNS, held)
 
 
 def _write_distributions(directory: RunDirectory, record: RunRecord) -> None:

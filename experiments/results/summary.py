@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,22 +10,26 @@ import numpy as np
 
 from experiments.results.collective import collective_summary
 from experiments.results.flows.statistics import flow_doubts, flow_fractions, flow_summary
-from experiments.results.link_loads import jain
+from experiments.results.link_loads import directed_links, jain
 from experiments.results.manifest import versions
 from experiments.results.model import Latencies, LinkSummary, PacketCounts, Predicted, Summary
 from experiments.results.parts.host_links import host_link_summary
 from experiments.results.record import RunRecord
 from experiments.results.replications import INTERRUPTED
-from experiments.results.validity import Evidence, judge
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.flows import FlowOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
+from experiments.validity.judgement import Evidence, judge, loss_error
+from experiments.validity.samples import mean_held, worst_held
 from routing.registry import routing
 from traffic.metrics.histogram import LogHistogram
 from traffic.workload.patterns import make_pattern
+
+# A switch that starts again takes up frames once it has its ports; its rules come within this time.
+_COMES_BACK_S = 3.0
 
 NOT_STEADY = "the throughput had not settled when the warm-up had to end"
 
@@ -187,16 +192,50 @@ def _evidence(record: RunRecord) -> Evidence:
         lost_elsewhere = sent - arrived - record.links.dropped_packets - record.links.lost_packets
         if record.links.observable:
             rate_errors = list(record.links.rate_errors(rate_bps, frame_bytes).values())
+    packet_s = record.fabric.options.links.packet_s(frame_bytes)
+    seconds = record.held.between(begin_s, end_s) if record.held else []
     return Evidence(
-        idle=record.cpu.between(begin_s, end_s),
+        packet_ms=packet_s * 1e3,
+        held=worst_held(seconds, packet_s, record.start_s, _spans_of_failure(record)),
+        held_mean=mean_held(seconds, packet_s),
+        holds_observed=record.held is not None,
+        idle=record.cpu.idle_between(begin_s, end_s),
+        stolen=record.cpu.stolen_between(begin_s, end_s),
         lag_ms_p99=record.result.sent.lag.quantile_ms(0.99),
-        packet_ms=frame_bytes * 8 / rate_bps * 1e3,
         rate_errors=rate_errors,
         sent=sent,
         # Queues count the drops of programs' packets, too.
         lost_elsewhere=None if record.ended_early or record.programs else lost_elsewhere,
+        link_loss_error=_link_loss_error(record),
         scheduled=record.generated and record.result.outcome is None,
     )
+
+
+def _link_loss_error(record: RunRecord) -> float | None:
+    """Returns by how much the share of lost frames differs from what was asked for, as `loss_error`."""
+    asked, links = record.fabric.options.links.loss, record.links
+    if not asked or links is None:
+        return None
+    carried = sum(
+        links.history.totals(link.source, link.port)[0]
+        for link in directed_links(record.fabric.options.topology)
+    )
+    passed = carried // record.traffic.frame_bytes + links.dropped_packets
+    return loss_error(asked, links.lost_packets, passed)
+
+
+def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]:
+    """Returns switch -> spans of time in which it had failed or just come back, on time.monotonic's clock."""
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for fault in record.faults.done if record.faults else ():
+        verb, _, name = fault.fault.partition(" ")
+        switch = name.rpartition(":")[2]  # of `switch:s4` and of `hang:s4`
+        time_s = record.start_s + fault.time_s
+        if verb == "fail":
+            spans.setdefault(switch, []).append((time_s, math.inf))
+        elif switch in spans:
+            spans[switch][-1] = (spans[switch][-1][0], time_s + _COMES_BACK_S)
+    return spans
 
 
 def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted:

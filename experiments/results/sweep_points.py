@@ -45,7 +45,8 @@ class PointRow:
         predicted_accepted: `predicted.accepted` of a run: the fluid model's accepted fraction.
         groups_modified: changes of groups by an adaptive routing's controller.
         valid: whether the result can be trusted, `yes` or `no`; `fidelity.reasons` in `points/` says why not.
-        cpu_idle, generator_lag_ms_p99, link_rate_error, lost_outside_queues: as `fidelity` of a run.
+        cpu_idle, generator_lag_ms_p99, link_rate_error, lost_outside_queues, held_frame_times_max,
+            held_frame_times_mean: as `fidelity` of a run.
         seed: seed of the random generator; of replications the first.
         hops_mean: mean number of links between routers that packets took.
         link_load_max, link_load_mean, jain, dropped_packets: as `links` of a run.
@@ -79,6 +80,8 @@ class PointRow:
     link_load_mean: float | None = None
     jain: float | None = None
     dropped_packets: int | None = None
+    held_frame_times_max: float | None = None
+    held_frame_times_mean: float | None = None
     varied: Mapping[str, Value] | None = omitted()
 
     @property
@@ -106,6 +109,7 @@ _POINT_COLUMNS = 3
 LATER_COLUMNS = (
     *("accepted_ci95", "latency_mean_ci95_ms", "hops_mean"),
     *("link_load_max", "link_load_mean", "jain", "dropped_packets"),
+    *("held_frame_times_max", "held_frame_times_mean"),
 )
 
 
@@ -163,6 +167,8 @@ def row_of(point: Point, summary: Summary, keys: Iterable[str] = ()) -> PointRow
         link_load_mean=links.load_mean if links else None,
         jain=links.jain if links else None,
         dropped_packets=links.dropped_packets if links else None,
+        held_frame_times_max=fidelity.held_frame_times_max,
+        held_frame_times_mean=fidelity.held_frame_times_mean,
         varied=_varied(point, keys),
     )
 

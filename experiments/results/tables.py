@@ -61,6 +61,15 @@ CPU = "cpu.csv"
 CPU_COLUMNS: Columns = {
     "time_s": "end of a second of the measurement",
     "idle": "idle share of all cores in that second, 0 to 1",
+    "stolen": "share of all cores' time that a virtual machine's host gave to others, 0 to 1",
+}
+HELD = "held.csv"
+HELD_COLUMNS: Columns = {
+    "time_s": "end of a second of the measurement",
+    "switch": "name of the switch",
+    "frames": "frames that reached the switch's ports in that second",
+    "waiting": "mean number of frames that had reached it and that it had not yet taken up",
+    "held_frame_times": "mean time for which a frame waited so, in times of a frame on a link",
 }
 # Of a failover demonstration. A stream's number is its packets' flow.
 PROBES = "probes.csv"

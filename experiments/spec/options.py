@@ -30,7 +30,6 @@ _FABRIC = frozenset((*KINDS, UP))
 _GRAPH = _FABRIC | {"topology", "verify", "predict", "rules", "explain"}
 
 AUTO_RATE, STEADY = "auto", "steady"
-MOST_WARMUP_S = 60.0  # of `steady`
 DEFAULT_PATTERN, DEFAULT_LOAD, DEFAULT_FLOWS = "uniform", 0.3, 64
 MAX_REPEAT, MAX_SEED = 1000, 2**63 - 1
 TOPOLOGY = "topology"
@@ -190,9 +189,12 @@ OPTIONS: tuple[Option, ...] = (
                kinds=(PACKETS, COLLECTIVE)),
         _number("duration", "measured time", 10.0, 0.1, 86_400, unit="s", kinds=(PACKETS, FLOWS),
                 setting="duration_s"),
-        _number("warmup", f"time before the measurement; `{STEADY}`: until the throughput has settled, "
-                f"{MOST_WARMUP_S:g} s at the latest", 2.0, 0, 3600, unit="s", words=(STEADY,),
-                kinds=(PACKETS, FLOWS), setting="warmup_s"),
+        _number("warmup", f"time before the measurement; `{STEADY}`: until throughput has settled, or had "
+                "ten times as long to do so as it takes at least", None, 0, 3600, unit="s",
+                words=(STEADY,), kinds=(PACKETS, FLOWS), setting="warmup_s",
+                derived=at("experiments.spec.warmup:default_warmup"),
+                default_text=f"{STEADY}; with --faults and for TCP flows the time in which three full queues "
+                "drain, 2 s at least"),
         _text("arrivals", "distribution of a host's packets over time", "poisson",
               choices=at("traffic.workload.arrivals:ARRIVALS"), kinds=(PACKETS,)),
         _text("faults", "schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore "

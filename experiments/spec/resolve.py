@@ -24,7 +24,6 @@ from experiments.spec.options import (
     FLOWS,
     KINDS,
     MAX_SEED,
-    MOST_WARMUP_S,
     PROGRAMS,
     REPLAY,
     RUN,
@@ -48,6 +47,7 @@ from experiments.spec.traffic import (
 from experiments.spec.values import DEFAULT_RESULTS, dated_folder, plain_name
 from experiments.spec.variations.texts import SHORT_FORMS
 from experiments.spec.variations.values import listed_values, read_variations
+from experiments.spec.warmup import most_warmup_s
 from topology.errors import ParameterError, UsageError
 from topology.faults import CONTROLLER, parse_elements
 from topology.links import LinkSpec
@@ -188,7 +188,7 @@ def packet_options(values: Values, fabric: FabricOptions) -> TrafficOptions:
     steady, faults = values["warmup"] == STEADY, values.get("faults")
     if steady and faults:
         raise UsageError("--faults needs a known end of the traffic; give --warmup in seconds")
-    warmup_s = MOST_WARMUP_S if steady else values["warmup"]
+    warmup_s = most_warmup_s(fabric.links, values["frame-bytes"]) if steady else values["warmup"]
     end_s = warmup_s + values["duration"]
     traffic = _made(
         TrafficOptions,

@@ -15,13 +15,13 @@ from rows import Row
 
 from emulation.subprocesses import marked_environment
 from experiments.events.base import ignore
-from experiments.link_monitor import LinkMonitor
 from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.results.collective import collective_summary
 from experiments.results.link_loads import directed_links, link_loads
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import make_job, run_collective_traffic
+from experiments.validity.link_monitor import LinkMonitor
 from topology.families.polarfly import PolarFly
 from topology.links import LinkSpec
 from topology.registry import make_topology

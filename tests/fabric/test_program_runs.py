@@ -185,7 +185,15 @@ def test_ctrl_c_ends_programs_and_keeps_what_there_is(tmp_path, number):
     summary = json.loads((out / "summary.json").read_text())
     assert json.loads(output) == summary
     assert {path.name for path in out.iterdir()} == {
-        *("cpu.csv", "host_links.csv", "link_loads.csv", "links.csv", "manifest.json", "programs"),
+        *(
+            "cpu.csv",
+            "held.csv",
+            "host_links.csv",
+            "link_loads.csv",
+            "links.csv",
+            "manifest.json",
+            "programs",
+        ),
         "summary.json",
     }
     assert summary["interrupted"] is True

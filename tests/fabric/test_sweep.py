@@ -76,8 +76,9 @@ RUN = ("run", "polarfly", "--q", "2", "--link-rate", "500kbit", "--load", "0.3",
 
 
 def test_strict_makes_an_invalid_run_a_negative_result(tmp_path):
-    """Half a second is too short to sample the CPU in it."""
-    done = polarlab(*RUN, "--duration", "0.5", "--warmup", "0", "--strict", "--out", str(tmp_path / "run"))
+    """No machine carries 12,000 frames of the smallest size a second over each of 28 links."""
+    flood = ("--link-rate", "30Mbit", "--load", "0.7", "--frame-bytes", "200", "--warmup", "0")
+    done = polarlab(*RUN, *flood, "--duration", "0.5", "--strict", "--out", str(tmp_path / "run"))
     assert done.returncode == 1
     assert not json.loads(done.stdout)["fidelity"]["valid"]
     assert "result not valid" in done.stderr

@@ -24,9 +24,9 @@ from experiments.results.replications import combine
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
 from experiments.results.series import write_series
 from experiments.results.summary import summarise
-from experiments.results.validity import CpuSamples
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.flows import FlowOptions
+from experiments.validity.samples import CpuSamples
 from routing.registry import make_plan
 from topology.addressing import hosts_of
 from topology.families.polarfly import PolarFly
@@ -133,7 +133,7 @@ def record():
         traffic=flows,
         check=PairCheck(42, 42, 0, 0, 2, seconds=0.5),
         result=result,
-        cpu=CpuSamples([2.5, 3.5], [0.9, 0.9]),
+        cpu=CpuSamples([2.5, 3.5], [0.9, 0.9], [0.0, 0.0]),
         links=None,
         adaptation=Adaptation(None, 0),
         flow_base_ms={1: BASE_MS, 2: BASE_MS},

@@ -17,10 +17,10 @@ from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
 from experiments.results.series import write_series
 from experiments.results.summary import summarise
 from experiments.results.tables import PROBES
-from experiments.results.validity import CpuSamples
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
+from experiments.validity.samples import CpuSamples
 from routing.registry import make_plan
 from topology.addressing import hosts_of
 from topology.errors import ParameterError
@@ -87,7 +87,7 @@ def record() -> RunRecord:
         traffic=TrafficOptions("uniform", 0.48, FRAME_BYTES, 64, 0.0, 1.0, seed=1),
         check=PairCheck(42, 42, 0, 0, 2, seconds=0.5),
         result=traffic_result(fabric.host_distances()),
-        cpu=CpuSamples([1.0], [0.9]),
+        cpu=CpuSamples([1.0], [0.9], [0.0]),
         links=None,
         adaptation=Adaptation(None, 0),
     )
@@ -129,7 +129,7 @@ def test_a_run_of_programs_alone_has_no_figures_of_packets(record, tmp_path):
         record,
         traffic=ProgramTraffic(1514, 1),
         result=nothing,
-        cpu=CpuSamples([1.0, 2.0], [0.9, 0.8]),
+        cpu=CpuSamples([1.0, 2.0], [0.9, 0.8], [0.0, 0.1]),
         programs=(program,),
     )
     summary = summarise(alone)

@@ -4,25 +4,64 @@ import pytest
 
 from controller.occupancy.queues import QueueState
 from experiments.results.link_loads import LinkLog
-from experiments.results.validity import CpuSamples, Evidence, judge
+from experiments.validity.judgement import Evidence, judge, loss_error, strain
+from experiments.validity.samples import (
+    CpuSamples,
+    Held,
+    HeldSamples,
+    HeldSecond,
+    SwitchSample,
+    mean_held,
+    worst_held,
+)
+
+PROMPT = Held(0.1, 3.0, "s4")
 
 
-def verdict_of(idle=(0.9,), lag_ms=0.1, **other):
-    return judge(Evidence(list(idle), lag_ms, 4.0, **other))
+def verdict_of(held=PROMPT, mean=0.02, lag_ms=0.1, **other):
+    return judge(Evidence(4.0, held, mean, lag_ms_p99=lag_ms, **other))
 
 
-def test_an_idle_machine_and_a_punctual_sender_are_valid():
-    verdict = verdict_of([0.9, 0.5])
+def test_prompt_switches_and_a_punctual_sender_are_valid_however_busy_the_machine_is():
+    verdict = verdict_of(idle=[0.9, 0.01])
     assert verdict.valid
     assert verdict.reasons == ()
-    assert (verdict.cpu_idle, verdict.generator_lag_ms_p99) == (0.5, 0.1)
+    assert (verdict.cpu_idle, verdict.generator_lag_ms_p99) == (0.01, 0.1)
+    told = (
+        verdict.held_frame_times_max,
+        verdict.held_frame_times_mean,
+        verdict.worst_second,
+        verdict.worst_switch,
+    )
+    assert told == (0.1, 0.02, 3.0, "s4")
     assert verdict.link_rate_error is verdict.lost_outside_queues is None
 
 
-def test_one_busy_second_is_a_reason():
-    verdict = verdict_of([0.9, 0.2, 0.9])
-    assert not verdict.valid
-    assert verdict.reasons == ("only 20% of the CPU was idle in one second; 35% are needed",)
+def test_a_switch_that_holds_frames_in_one_second_is_a_reason():
+    [reason] = verdict_of(Held(0.62, 7.0, "s9")).reasons
+    assert reason.startswith("s9 held frames for 0.62 of a frame's time on a link in the second from 7 s")
+
+
+def test_switches_that_all_hold_frames_a_little_are_a_reason():
+    [reason] = verdict_of(mean=0.2).reasons
+    assert reason.startswith("switches held frames for 0.20 of a frame's time")
+
+
+def test_what_should_have_been_observed_and_was_not_is_a_reason():
+    assert verdict_of(None, None).reasons == ("how long switches held frames was not observed",)
+    assert verdict_of(None, None, holds_observed=False).valid
+
+
+def test_time_that_the_machine_below_took_is_a_reason():
+    assert verdict_of(stolen=[0.0, 0.1]).valid
+    verdict = verdict_of(stolen=[0.0, 0.31])
+    assert verdict.reasons == ("the machine below took 31% of the processors' time in one second",)
+    assert verdict.cpu_stolen == 0.31
+
+
+def test_strain_is_the_worst_measure_over_its_bound():
+    assert strain(Evidence(4.0, Held(0.25, 0.0, "s1"), 0.01, lag_ms_p99=1.0)) == pytest.approx(0.5)
+    assert strain(Evidence(4.0, PROMPT, 0.01, lag_ms_p99=8.0)) == pytest.approx(2)
 
 
 def test_a_late_sender_is_a_reason():
@@ -51,7 +90,26 @@ def test_packets_that_no_queue_dropped_are_a_reason():
 
 
 def test_all_reasons_are_told():
-    assert len(verdict_of([0.1], 9.0, rate_errors=[-0.2], sent=10, lost_elsewhere=5).reasons) == 4
+    wrong = {"rate_errors": [-0.2], "sent": 10, "lost_elsewhere": 5, "stolen": [0.5], "link_loss_error": 0.03}
+    assert len(verdict_of(Held(2.0, 0.0, "s1"), 0.5, 9.0, **wrong).reasons) == 7
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [(229, False), (200, False), (290, True), (165, True)],
+    ids=["10%", "8.7%", "12.7%", "7.2%"],
+)
+def test_links_that_lose_more_or_less_than_they_should_are_a_reason(lost, told):
+    error = loss_error(0.1, lost, 2287 - lost)
+    reasons = verdict_of(link_loss_error=error).reasons
+    assert bool(reasons) == told
+    if told:
+        assert f"{abs(lost / 2287 - 0.1):.1%} {'more' if lost > 229 else 'less'}" in reasons[0]
+
+
+def test_a_small_error_of_very_many_frames_is_no_reason():
+    assert loss_error(0.1, 101_000, 899_000) is None
+    assert loss_error(0.1, 0, 0) is None
 
 
 def queue(waiting, sent, dropped=0):
@@ -73,7 +131,37 @@ def test_a_rate_is_told_of_links_that_were_saturated_for_a_second_or_more():
 
 
 def test_samples_are_those_wholly_within_the_span():
-    samples = CpuSamples([10.0, 11.0, 12.0, 13.0], [0.1, 0.2, 0.3, 0.4])
-    assert samples.between(10.0, 12.0) == [0.2, 0.3]
-    assert samples.between(10.5, 12.5) == [0.3]
-    assert samples.between(20, 30) == []
+    samples = CpuSamples([10.0, 11.0, 12.0, 13.0], [0.1, 0.2, 0.3, 0.4], [0.0, 0.01, 0.02, 0.03])
+    assert samples.idle_between(10.0, 12.0) == [0.2, 0.3]
+    assert samples.stolen_between(10.5, 12.5) == [0.02]
+    assert samples.idle_between(20, 30) == []
+
+
+def second(begin_s, stood_still_s=0.0, **switches):
+    seen = {name: SwitchSample(*sample) for name, sample in switches.items()}
+    return HeldSecond(begin_s, begin_s + 1, seen, stood_still_s)
+
+
+def test_frames_are_held_for_the_time_in_which_as_many_arrive_as_wait():
+    assert second(0.0, s1=(200, 0.4)).held_s("s1") == pytest.approx(0.002)
+    assert second(0.0, 0.01, s1=(200, 0.4)).held_s("s1") == pytest.approx(0.012)
+    # One look that finds the only frame of a second does not make 20 ms of it.
+    assert second(0.0, s1=(1, 0.02)).held_s("s1") < 0.001
+
+
+def test_the_worst_second_and_switch_are_found_and_the_mean_is_that_of_all_frames():
+    seconds = [second(5.0, s1=(100, 0.1), s2=(100, 0.2)), second(6.0, s1=(100, 0.5), s2=(300, 0.0))]
+    assert worst_held(seconds, 0.01, start_s=4.0) == (pytest.approx(0.5), 2.0, "s1")
+    assert mean_held(seconds, 0.01) == pytest.approx(0.8 / 600 / 0.01)
+    assert worst_held([], 0.01) is mean_held([], 0.01) is None
+
+
+def test_a_switch_that_was_made_to_fail_is_not_judged_meanwhile():
+    seconds = [second(5.0, s1=(100, 9.0), s2=(100, 0.2)), second(6.0, s1=(100, 0.1), s2=(100, 0.1))]
+    worst = worst_held(seconds, 0.01, excepted={"s1": [(4.5, 5.5)]})
+    assert worst == (pytest.approx(0.2), 5.0, "s2")
+
+
+def test_seconds_are_those_that_the_span_touches():
+    samples = HeldSamples([second(5.0), second(6.0), second(7.0)])
+    assert [one.begin_s for one in samples.between(5.5, 7.0)] == [5.0, 6.0]

@@ -1,4 +1,4 @@
-"""CPU monitor: the idle share of all cores, second by second, and stolen processor time."""
+"""CPU monitor: the idle share of all cores and what was stolen from them, second by second."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 
 import psutil
 
-from experiments.results.validity import SAMPLE_S, CpuSamples
+from experiments.validity.samples import CpuSamples
 
 
 class CpuMonitor:
-    """Monitor of the CPU's idle share; a context manager."""
+    """Monitor of the idle and stolen shares of the CPU; a context manager."""
 
     def __init__(self) -> None:
         self.samples = CpuSamples()
@@ -27,19 +27,21 @@ class CpuMonitor:
         self._thread.join()
 
     def _run(self) -> None:
-        idle, total = _cpu_times()
-        while not self._stop.wait(SAMPLE_S):
-            idle_now, total_now = _cpu_times()
+        before = _cpu_times()
+        while not self._stop.wait(self.samples.span_s):
+            now = _cpu_times()
+            idle, stolen, total = (later - earlier for later, earlier in zip(now, before, strict=True))
             self.samples.times_s.append(time.monotonic())
-            self.samples.idle.append((idle_now - idle) / max(0.01, total_now - total))
-            idle, total = idle_now, total_now
+            self.samples.idle.append(idle / max(0.01, total))
+            self.samples.stolen.append(stolen / max(0.01, total))
+            before = now
 
 
-def _cpu_times() -> tuple[float, float]:
-    """Returns (idle, total) seconds of all cores since boot."""
+def _cpu_times() -> tuple[float, float, float]:
+    """Returns (idle, stolen, total) seconds of all cores since boot."""
     times = psutil.cpu_times()
     # A guest's time is counted as user time, too.
-    return times.idle + times.iowait, sum(times) - times.guest - times.guest_nice
+    return times.idle + times.iowait, times.steal, sum(times) - times.guest - times.guest_nice
 
 
 def cpu_stolen_s() -> float:

@@ -1,0 +1,57 @@
+"""Warm-ups: how long throughput is watched before it counts as steady."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from experiments.spec.options import AUTO_RATE, PACKETS, RUN, STEADY, default_frame_bytes
+from topology.links import LinkSpec, parse_rate_bps
+
+if TYPE_CHECKING:
+    from experiments.spec.experiment import Experiment
+    from experiments.spec.option import Given
+
+# Throughput is compared over spans of this length, and in which a full queue drains so often.
+_LEAST_SPAN_S, _QUEUES = 2.0, 3
+# It takes two spans at least to see that throughput is steady; after so many the warm-up ends all the same.
+MOST_SPANS = 20
+
+
+def steady_span_s(links: LinkSpec, frame_bytes: int) -> float:
+    """Returns the length in s of the spans over which throughput is compared, 2 or more.
+
+    Args:
+        links: the links.
+        frame_bytes: length of the frames.
+    """
+    return max(_LEAST_SPAN_S, _QUEUES * links.queue_packets * links.packet_s(frame_bytes))
+
+
+def most_warmup_s(links: LinkSpec, frame_bytes: int) -> float:
+    """Returns the time in s after which a warm-up ends even if throughput is not steady.
+
+    Args:
+        links: the links.
+        frame_bytes: length of the frames.
+    """
+    return MOST_SPANS * steady_span_s(links, frame_bytes)
+
+
+def default_warmup(experiment: Experiment, values: Mapping[str, Given]) -> Given:
+    """Returns the warm-up where none is given.
+
+    Args:
+        experiment: the experiment.
+        values: option -> value, those of the fabric complete.
+
+    Returns:
+        `steady` for packets; seconds where the end of the traffic has to be known before.
+    """
+    packets = experiment.kind != RUN or experiment.traffic_kind == PACKETS
+    if packets and "faults" not in values:
+        return STEADY
+    rate, queue, mtu = str(values["link-rate"]), int(str(values["queue"])), int(str(values["mtu"]))
+    if rate == AUTO_RATE:
+        return _LEAST_SPAN_S
+    return round(steady_span_s(LinkSpec(parse_rate_bps(rate), queue, mtu), default_frame_bytes(mtu)), 1)

@@ -1,0 +1,72 @@
+"""Monitor of how long switches hold frames beyond their queues, while traffic runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+
+from emulation.network import FabricNetwork
+from emulation.subprocesses import marked_environment
+from experiments.validity.samples import Held, HeldSamples, HeldSecond, SwitchSample, worst_held
+from traffic.engine.child_process import start_python
+
+_READER = ("-S", "-m", "experiments.validity.held_reader")
+_END_S = 10.0
+
+
+class HeldMonitor:
+    """Monitor of the frames that a fabric's switches have not taken up; a context manager.
+
+    Attributes:
+        samples: what was seen; None with the kernel's datapath, which holds no frames in sockets.
+    """
+
+    def __init__(self, network: FabricNetwork, packet_s: float) -> None:
+        """Prepares to observe.
+
+        Args:
+            network: the fabric's network, started.
+            packet_s: time of a frame on a link, in s.
+        """
+        self._packet_s = packet_s
+        self._namespaces = {switch.name: switch.pid for switch in network.switches}
+        self._process: subprocess.Popen[str] | None = None
+        self._thread: threading.Thread | None = None
+        user = network.settings.datapath == "user"
+        self.samples: HeldSamples | None = HeldSamples() if user else None
+
+    def __enter__(self) -> HeldMonitor:
+        if self.samples is not None:
+            self._process = start_python(_READER, marked_environment(), stderr=subprocess.DEVNULL)
+            assert self._process.stdin
+            self._process.stdin.write(json.dumps(self._namespaces) + "\n")
+            self._process.stdin.flush()
+            self._thread = threading.Thread(target=self._collect, args=(self.samples,), daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._process and self._thread:
+            assert self._process.stdin
+            self._process.stdin.close()  # it tells the last second, and ends
+            self._thread.join(_END_S)
+            self._process.kill()
+            self._process.wait()
+            if self._process.stdout:
+                self._process.stdout.close()
+
+    @property
+    def latest(self) -> Held | None:
+        """The switch that held frames longest in the last second; None if nothing was seen yet."""
+        if self.samples is None or not self.samples.seconds:
+            return None
+        return worst_held(self.samples.seconds[-1:], self._packet_s)
+
+    def _collect(self, samples: HeldSamples) -> None:
+        assert self._process
+        assert self._process.stdout
+        for line in self._process.stdout:
+            begin_s, end_s, still_s, seen = json.loads(line)
+            switches = {name: SwitchSample(*sample) for name, sample in seen.items()}
+            samples.seconds.append(HeldSecond(begin_s, end_s, switches, still_s))

@@ -1,0 +1,145 @@
+"""Program that looks at the frames which switches have not taken up yet, many times a second.
+
+A frame that reached a switch's port waits in the receive buffer of that port's packet socket until the
+userspace datapath reads it: /proc/PID/net/packet tells the memory of the frames there ("Rmem"). No frame
+should wait there for long: queues are those of the links. The mean of many looks over the rate at which
+frames arrive is the mean time for which a frame waits (Little's law).
+
+It is a process of its own, with the priority of real time, so that neither the fabric's load nor Python's
+lock delay its looks; a look that is late all the same says that the whole machine stood still.
+
+    python -m experiments.validity.held_reader < switches
+
+Standard input has one line, the JSON of switch name -> id of a process in its namespace, and then stays open
+for as long as looks are wanted. Standard output gets a line of JSON for every second: [begin, end, stood
+still, {switch: [frames, waiting]}], times in s on time.monotonic's clock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import select
+import sys
+import time
+from collections.abc import Iterator
+
+_SECOND_S = 1.0
+_LOOKS_PER_S = 50
+_MOST_SHARE = 1 / 40  # of one processor, for all looks
+_LEAST_LOOKS = 10  # for a mean; with very many switches the "second" is longer
+_PRIORITY = 10
+_READ_BYTES = 1 << 16
+
+# Memory of a frame in a packet socket's buffer, as Linux allocates it: a small one has a buffer of fixed
+# size, one up to a page a power of two, a longer one pages behind a small buffer.
+_SMALL_BYTES, _BOOKKEEPING_BYTES, _SOCKET_BUFFER_BYTES, _PAGE_BYTES = 576, 336, 256, 4096
+
+
+def frame_memory_bytes(length: float) -> int:
+    """Returns the memory that a frame takes in the buffer of a packet socket, in bytes.
+
+    Measured with Linux 6.18 for frames of 60 to 9,000 bytes; older kernels take more for the smallest.
+
+    Args:
+        length: of the frame, in bytes.
+    """
+    needed = int(length) + _BOOKKEEPING_BYTES
+    if needed <= _SMALL_BYTES:
+        return _SOCKET_BUFFER_BYTES + _SMALL_BYTES
+    if length <= _PAGE_BYTES:
+        return int(_SOCKET_BUFFER_BYTES + (1 << (needed - 1).bit_length()))
+    return int(_SOCKET_BUFFER_BYTES + _SMALL_BYTES - (-length // _PAGE_BYTES) * _PAGE_BYTES)
+
+
+class SwitchFiles:
+    """The kernel's counters of one switch's ports."""
+
+    def __init__(self, pid: int) -> None:
+        """Opens the files of a process in the switch's namespace; they are readable after its end."""
+        self._sockets = os.open(f"/proc/{pid}/net/packet", os.O_RDONLY)
+        self._interfaces = os.open(f"/proc/{pid}/net/dev", os.O_RDONLY)
+
+    def waiting_bytes(self) -> int:
+        """Returns the memory of the frames that wait in the ports' sockets."""
+        lines = os.pread(self._sockets, _READ_BYTES, 0).split(b"\n")
+        return sum(int(line.split()[6]) for line in lines[1:] if line)
+
+    def arrived(self) -> tuple[int, int]:
+        """Returns the frames and bytes that ever reached the ports."""
+        data = b"".join(iter(_chunks(self._interfaces)))
+        frames = length = 0
+        for line in data.split(b"\n")[2:]:
+            name, _, counters = line.partition(b":")
+            if counters and name.strip() != b"lo":
+                columns = counters.split(None, 2)
+                length += int(columns[0])
+                frames += int(columns[1])
+        return frames, length
+
+
+def _chunks(descriptor: int) -> Iterator[bytes]:
+    """Yields a file of /proc, which gives a few pages at a time."""
+    position = 0
+    while data := os.pread(descriptor, _READ_BYTES, position):
+        yield data
+        position += len(data)
+
+
+class _Second:
+    """Looks at all switches for a second."""
+
+    def __init__(self, switches: dict[str, SwitchFiles]) -> None:
+        self._switches = switches
+        self._before = {name: files.arrived() for name, files in switches.items()}
+        self._waiting = dict.fromkeys(switches, 0)
+        self._begin_s = time.monotonic()
+        self._late_square = 0.0
+        self.looks = 0
+
+    def look(self, late_s: float) -> None:
+        """Looks at all switches, `late_s` seconds after the time at which it should."""
+        self._late_square += late_s * late_s
+        for name, files in self._switches.items():
+            self._waiting[name] += files.waiting_bytes()
+        self.looks += 1
+
+    def line(self) -> str:
+        """Returns what was seen."""
+        end_s = time.monotonic()
+        # A frame whose time falls into a stop of t seconds, as t of all T seconds do, waits for t/2.
+        still_s = self._late_square / 2 / (end_s - self._begin_s)
+        seen = {}
+        for name, files in self._switches.items():
+            frames, length = (
+                now - then for now, then in zip(files.arrived(), self._before[name], strict=True)
+            )
+            memory = frame_memory_bytes(length / frames) if frames > 0 else frame_memory_bytes(0)
+            seen[name] = (max(0, frames), round(self._waiting[name] / max(1, self.looks) / memory, 4))
+        return json.dumps((round(self._begin_s, 4), round(end_s, 4), round(still_s, 6), seen))
+
+
+def _main() -> None:
+    with contextlib.suppress(OSError):  # not everywhere may root do so
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+    switches = {name: SwitchFiles(pid) for name, pid in json.loads(sys.stdin.readline()).items()}
+    pause_s, ends = 1 / _LOOKS_PER_S, False
+    while not ends:
+        second, due_s = _Second(switches), time.monotonic()
+        end_s = due_s + _SECOND_S
+        while not ends and (time.monotonic() < end_s or second.looks < _LEAST_LOOKS):
+            # At even times a link's frames might always, or never, be seen just as they arrive.
+            due_s = max(due_s + random.uniform(0.5, 1.5) * pause_s, time.monotonic())  # noqa: S311
+            ends = bool(select.select([sys.stdin], [], [], due_s - time.monotonic())[0])
+            began_s = time.thread_time()
+            second.look(max(0.0, time.monotonic() - due_s))
+            spent_s = time.thread_time() - began_s
+            pause_s = max(1 / _LOOKS_PER_S, spent_s / _MOST_SHARE)
+        print(second.line(), flush=True)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        _main()

@@ -1,0 +1,175 @@
+"""Judgement of a run: whether its packets were treated as the emulated network promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from experiments.results.model import Fidelity
+from experiments.validity.samples import Held
+
+# Longest mean time for which a switch may hold frames beyond its queues: in its worst second, and over all
+# switches and seconds; in times of a frame on a link. docs/validity.md has the reasons.
+MOST_HELD = 0.5
+MOST_HELD_MEAN = 0.1
+MOST_STOLEN = 0.2
+MOST_RATE_ERROR = 0.05
+# A frame may be lost in a queue; a frame that is lost elsewhere is the machine's failure, not the fabric's.
+MOST_LOST_ELSEWHERE = 0.01
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Evidence of a run's validity, observed while its traffic passed.
+
+    Attributes:
+        packet_ms: time of one frame on a link, in ms.
+        held: the longest time for which a switch held frames in a second of the measured window.
+        held_mean: mean time for which a switch held a frame, in frame times.
+        holds_observed: whether switches hold frames where that can be observed.
+        lag_ms_p99: lateness of the sender, 99th percentile in ms; None if it sent nothing.
+        idle, stolen: idle and stolen share of the CPU in each second of the measured window.
+        rate_errors: real rate of each saturated link over the asked one, less one; None where the queues
+            drain too fast to be observed.
+        sent: frames that hosts sent.
+        lost_elsewhere: frames that neither arrived nor were dropped by a queue; None if not known.
+        link_loss_error: share of frames that links lost, less the share that was asked for; None if no loss
+            was asked for, or chance explains the difference.
+        scheduled: whether packets had times at which to be sent.
+    """
+
+    packet_ms: float
+    held: Held | None = None
+    held_mean: float | None = None
+    holds_observed: bool = True
+    lag_ms_p99: float | None = None
+    idle: Sequence[float] = ()
+    stolen: Sequence[float] = ()
+    rate_errors: Sequence[float] | None = None
+    sent: int = 0
+    lost_elsewhere: int | None = None
+    link_loss_error: float | None = None
+    scheduled: bool = True
+
+    @property
+    def worst_rate_error(self) -> float | None:
+        """The rate error that differs most from 0."""
+        return max(self.rate_errors or (), key=abs, default=None)
+
+    @property
+    def share_lost_elsewhere(self) -> float | None:
+        """Frames that were lost elsewhere, as a fraction of those sent."""
+        if self.lost_elsewhere is None or not self.sent:
+            return None
+        # A switch that retries has its queue count a drop twice: a negative number counts as none.
+        return max(0.0, self.lost_elsewhere / self.sent)
+
+
+class _Measure(NamedTuple):
+    """One measure of a run's validity: its value, the highest that is right, and what is said above that."""
+
+    value: float
+    most: float
+    reason: str
+
+
+def judge(evidence: Evidence) -> Fidelity:
+    """Returns whether a run can be trusted, with the reasons if it cannot.
+
+    Args:
+        evidence: observations of the run.
+    """
+    held = evidence.held
+    reasons = [measure.reason for measure in _measures(evidence) if measure.value > measure.most]
+    if evidence.holds_observed and held is None:
+        reasons.append("how long switches held frames was not observed")
+    if evidence.lag_ms_p99 is None and evidence.scheduled:
+        reasons.append("nothing was sent in the measured window")
+    if evidence.link_loss_error is not None:
+        share, more = abs(evidence.link_loss_error), "more" if evidence.link_loss_error > 0 else "less"
+        reasons.append(f"links lost {share:.1%} {more} of the packets than --link-loss asks for")
+    return Fidelity(
+        valid=not reasons,
+        reasons=tuple(reasons),
+        held_frame_times_max=_rounded(held and held.frame_times, 4),
+        held_frame_times_mean=_rounded(evidence.held_mean, 4),
+        worst_second=held and held.second,
+        worst_switch=held and held.switch,
+        cpu_idle=_rounded(min(evidence.idle, default=None), 3),
+        cpu_stolen=_rounded(max(evidence.stolen, default=None), 3),
+        generator_lag_ms_p99=_rounded(evidence.lag_ms_p99, 3),
+        link_rate_error=_rounded(evidence.worst_rate_error, 4),
+        links_saturated=None if evidence.rate_errors is None else len(evidence.rate_errors),
+        lost_outside_queues=_rounded(evidence.share_lost_elsewhere, 5),
+    )
+
+
+def strain(evidence: Evidence) -> float:
+    """Returns how far a run uses up what the machine can do: the largest measure over the most that is right.
+
+    Args:
+        evidence: observations of the run.
+
+    Returns:
+        0 for a machine that does everything at once; above 1 a run is not valid.
+    """
+    return max((measure.value / measure.most for measure in _measures(evidence)), default=0.0)
+
+
+def _measures(evidence: Evidence) -> Iterator[_Measure]:
+    """Yields the measures that were taken."""
+    held, mean = evidence.held, evidence.held_mean
+    if held is not None:
+        yield _Measure(
+            held.frame_times,
+            MOST_HELD,
+            f"{held.switch} held frames for {held.frame_times:.2f} of a frame's time on a link in the second "
+            f"from {held.second:.0f} s; at most {MOST_HELD:g} is right",
+        )
+    if mean is not None:
+        yield _Measure(
+            mean,
+            MOST_HELD_MEAN,
+            f"switches held frames for {mean:.2f} of a frame's time on a link, on average; at most "
+            f"{MOST_HELD_MEAN:g} is right",
+        )
+    lag_ms, packet_ms = evidence.lag_ms_p99, evidence.packet_ms
+    if lag_ms is not None:
+        late = f"1 % of the packets left over {lag_ms:.2f} ms late; one packet time is {packet_ms:.2f} ms"
+        yield _Measure(lag_ms, packet_ms, late)
+    if evidence.stolen:
+        stolen = max(evidence.stolen)
+        taken = f"the machine below took {stolen:.0%} of the processors' time in one second"
+        yield _Measure(stolen, MOST_STOLEN, taken)
+    error = evidence.worst_rate_error
+    if error is not None:
+        yield _Measure(abs(error), MOST_RATE_ERROR, f"a saturated link passed {1 + error:.1%} of its rate")
+    lost = evidence.share_lost_elsewhere
+    if lost is not None:
+        elsewhere = f"{lost:.1%} of the packets were lost elsewhere than in the links' queues"
+        yield _Measure(lost, MOST_LOST_ELSEWHERE, elsewhere)
+
+
+def loss_error(asked: float, lost: int, passed: int) -> float | None:
+    """Returns by how much the share of lost frames differs from what links should lose.
+
+    Args:
+        asked: share that links should lose, over 0 and below 1.
+        lost: frames that they lost.
+        passed: frames that they did not lose.
+
+    Returns:
+        The share that was lost less the one asked for; None where chance explains it: within four standard
+        deviations of a binomial distribution, or a twentieth of what was asked for.
+    """
+    frames = lost + passed
+    if not frames:
+        return None
+    error = lost / frames - asked
+    deviation = (asked * (1 - asked) / frames) ** 0.5
+    return error if abs(error) > max(4 * deviation, asked / 20) else None
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)

@@ -1,0 +1,153 @@
+"""Observations of the machine while traffic runs, second by second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+# A switch that few frames reached is judged as if so many had: one that is looked at just when a frame waits
+# would seem to hold all of them.
+LEAST_FRAMES = 30
+
+
+@dataclass
+class CpuSamples:
+    """Idle and stolen shares of all cores, second by second.
+
+    Attributes:
+        times_s: end of each second, on time.monotonic's clock.
+        idle: share of idle time in that second, 0 to 1.
+        stolen: share of the time that a virtual machine's host gave to others, 0 to 1.
+        span_s: length of a sample in s.
+    """
+
+    times_s: list[float] = field(default_factory=list)
+    idle: list[float] = field(default_factory=list)
+    stolen: list[float] = field(default_factory=list)
+    span_s: float = 1.0
+
+    def idle_between(self, begin_s: float, end_s: float) -> list[float]:
+        """Returns the idle shares of the samples that lie wholly within a span of time."""
+        return [self.idle[place] for place in self._within(begin_s, end_s)]
+
+    def stolen_between(self, begin_s: float, end_s: float) -> list[float]:
+        """Returns the stolen shares of the samples that lie wholly within a span of time."""
+        return [self.stolen[place] for place in self._within(begin_s, end_s)]
+
+    def _within(self, begin_s: float, end_s: float) -> list[int]:
+        return [
+            place
+            for place, time_s in enumerate(self.times_s)
+            if begin_s <= time_s - self.span_s and time_s <= end_s
+        ]
+
+
+class SwitchSample(NamedTuple):
+    """How long a switch held frames in one second.
+
+    Attributes:
+        frames: frames that reached the switch.
+        waiting: mean number of frames that the switch had not yet read from its ports.
+    """
+
+    frames: int
+    waiting: float
+
+
+@dataclass(frozen=True)
+class HeldSecond:
+    """One second of all switches.
+
+    Attributes:
+        begin_s, end_s: its begin and end on time.monotonic's clock.
+        switches: name of the switch -> its sample.
+        stood_still_s: mean time in s for which a frame was held because the whole machine stood still: looks
+            that came late tell it.
+    """
+
+    begin_s: float
+    end_s: float
+    switches: Mapping[str, SwitchSample]
+    stood_still_s: float = 0.0
+
+    def held_s(self, switch: str) -> float:
+        """Returns the mean time in s for which a switch held a frame before it took it up.
+
+        Frames that wait on average are those that arrive in the mean waiting time (Little's law), whatever
+        the traffic.
+        """
+        sample = self.switches[switch]
+        seconds = self.end_s - self.begin_s
+        least = LEAST_FRAMES * min(1.0, seconds)
+        return sample.waiting * seconds / max(sample.frames, least) + self.stood_still_s
+
+
+class Held(NamedTuple):
+    """The longest mean time for which a switch held frames in one second.
+
+    Attributes:
+        frame_times: that time, in times that a frame takes on a link.
+        second: begin of that second in s since the start of the traffic; of the live line, since any time.
+        switch: name of the switch.
+    """
+
+    frame_times: float
+    second: float
+    switch: str
+
+
+@dataclass
+class HeldSamples:
+    """How long switches held frames, second by second."""
+
+    seconds: list[HeldSecond] = field(default_factory=list)
+
+    def between(self, begin_s: float, end_s: float) -> list[HeldSecond]:
+        """Returns the seconds that a span of time touches."""
+        return [second for second in self.seconds if second.end_s > begin_s and second.begin_s < end_s]
+
+
+def worst_held(
+    seconds: list[HeldSecond],
+    packet_s: float,
+    start_s: float = 0.0,
+    excepted: Mapping[str, list[tuple[float, float]]] | None = None,
+) -> Held | None:
+    """Returns the second and the switch that held frames longest; None without any.
+
+    Args:
+        seconds: the seconds to judge.
+        packet_s: time of a frame on a link, in s.
+        start_s: start of the traffic on the clock of the seconds.
+        excepted: name of a switch -> spans of time (begin, end) on that clock in which it is not judged, as
+            it was made to fail.
+    """
+    excepted = excepted or {}
+    found = [
+        Held(second.held_s(switch) / packet_s, round(second.begin_s - start_s, 1), switch)
+        for second in seconds
+        for switch in second.switches
+        if not any(
+            begin_s < second.end_s and second.begin_s < end_s for begin_s, end_s in excepted.get(switch, ())
+        )
+    ]
+    return max(found, default=None)
+
+
+def mean_held(seconds: list[HeldSecond], packet_s: float) -> float | None:
+    """Returns the mean time for which a frame was held by a switch, in frame times; None without frames.
+
+    Args:
+        seconds: the seconds, every frame of which counts the same.
+        packet_s: time of a frame on a link, in s.
+    """
+    frames = sum(sample.frames for second in seconds for sample in second.switches.values())
+    if not frames:
+        return None
+    held_s = sum(
+        sample.waiting * (second.end_s - second.begin_s) + sample.frames * second.stood_still_s
+        for second in seconds
+        for sample in second.switches.values()
+    )
+    return held_s / frames / packet_s
