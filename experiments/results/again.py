@@ -49,7 +49,9 @@ def experiment_again(folder: Path) -> Experiment:
     if experiment.values.get("link-rate") == AUTO_RATE:
         values["link-rate"] = _rate_text(content["link_rate_bps"])
     if experiment.values.get("warmup") == STEADY:
-        values["warmup"] = _settled_s(folder)
+        begun_s = _settled_s(folder)
+        if begun_s is not None:  # else nothing was measured to its end, and throughput has to settle anew
+            values["warmup"] = begun_s
     if "faults" in experiment.values and (folder / FAULTS).exists():
         values["faults"] = str(folder / FAULTS)
     return _with_graph(experiment.overridden(values), folder)
@@ -82,14 +84,12 @@ def _rate_text(rate_bps: int) -> str:
     return f"{rate_bps / 1000:.15g}kbit"
 
 
-def _settled_s(folder: Path) -> float:
-    """Returns the time at which the measured windows of a folder's summaries had all begun."""
+def _settled_s(folder: Path) -> float | None:
+    """Returns the time at which all measured windows in a folder had begun; None without any."""
     paths = [folder / SUMMARY, *folder.glob(f"*/{SUMMARY}"), *folder.glob("points/*.json")]
     summaries = [json.loads(path.read_text()) for path in paths if path.exists()]
     begun = [summary["warmup_s"] for summary in summaries if "warmup_s" in summary]
-    if not begun:
-        raise ParameterError(f"{folder} must hold a complete result to tell when its window began")
-    return float(max(begun))
+    return max(map(float, begun), default=None)
 
 
 def _from_settings(content: Mapping[str, Any], path: Path) -> Experiment:

@@ -63,9 +63,9 @@ def test_a_settled_rate_and_window_stand_for_auto_and_steady(tmp_path):
     assert experiment_again(folder).resolve().fabric.links.rate_bps == 1_234_567
 
 
-def test_a_steady_run_without_a_result_says_so(tmp_path, capsys):
-    folder = folder_of(tmp_path, "run polarfly --q 2 --warmup steady")
-    assert str(folder) in fails(capsys, ["run", "--again", str(folder)], Status.USAGE)
+def test_where_no_window_was_measured_throughput_has_to_settle_anew(tmp_path):
+    folder = folder_of(tmp_path, "run polarfly --q 2")
+    assert experiment_again(folder).values["warmup"] == "steady"
 
 
 def test_the_schedule_in_the_folder_stands_for_the_file_of_faults(tmp_path):

@@ -52,7 +52,7 @@ def test_documented_defaults():
     assert (fabric.hosts, fabric.routing, fabric.datapath) == (1, "min", "auto")
     assert (fabric.links.rate_bps, fabric.links.queue_packets) == (2_000_000, 32)
     assert (traffic.frame_bytes, traffic.flows, traffic.pattern) == (1000, 64, "uniform")
-    assert (traffic.load, traffic.duration_s, traffic.warmup_s) == (0.3, 10.0, 2.0)
+    assert (traffic.load, traffic.duration_s, traffic.warmup_s) == (0.3, 10.0, 40.0)
 
 
 def test_options_of_traffic():
