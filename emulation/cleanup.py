@@ -1,9 +1,10 @@
 """Clean-up after fabrics: the machine's lock, the run directory, and the end of marked processes.
 
-Every process of a fabric carries a mark in its environment (`emulation.subprocesses`). Marked processes that
-run while nobody holds the lock are those of a crashed fabric; only they and the run directory are ever
-removed. Processes of containers (other namespaces of processes) belong to fabrics with a lock of their own.
-Namespaces and interfaces have no names outside their processes and vanish with them.
+Every process of a fabric carries a mark in its environment, which names the process that started it
+(`emulation.subprocesses`). Where that one has ended, and nobody holds the lock, they are those of a crashed
+fabric; only they and the run directory are ever removed. Processes of containers (other namespaces of
+processes) belong to fabrics with a lock of their own. Namespaces and interfaces have no names outside their
+processes and vanish with them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.subprocesses import MARK_VARIABLE
+from emulation.subprocesses import MARK_VARIABLE, process_mark
 from topology.errors import MachineError
 
 # Signals that end a command: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
@@ -131,11 +132,11 @@ def _running(owner: str) -> str:
 
 
 def _remove_fabric() -> Removed:
-    """Ends every marked process and removes the run directory, while the caller holds the lock."""
+    """Ends the processes that are left over or our own, and removes the run directory; we hold the lock."""
     ended: dict[int, MarkedProcess] = {}
     deadline = time.monotonic() + _END_TIMEOUT_S
     # A marked process may start another while it is being ended, hence the repetition until none is left.
-    while (marked := marked_processes()) and time.monotonic() < deadline:
+    while (marked := _removable_processes()) and time.monotonic() < deadline:
         for process in marked:
             ended[process.pid] = process
             _kill(process.pid)
@@ -159,9 +160,27 @@ def marked_processes() -> list[MarkedProcess]:
     return marked
 
 
+def _removable_processes() -> list[MarkedProcess]:
+    """Returns the marked processes that this process started, or one that has ended."""
+    return [process for process in marked_processes() if _is_removable(process.pid)]
+
+
+def _is_removable(pid: int) -> bool:
+    """Returns whether a process is ours, and was started by this process or by one that has ended.
+
+    One that still runs, as `polarlab doctor`, needs the programs that it has started.
+    """
+    mark = _mark(pid) or ""
+    starter = mark.partition(":")[0]
+    started_by_other = (
+        starter.isdecimal() and int(starter) != os.getpid() and process_mark(int(starter)) == mark
+    )
+    return _is_ours(pid) and not started_by_other
+
+
 def _is_ours(pid: int) -> bool:
     """Returns whether a process is marked and has our namespace of processes."""
-    return _is_marked(pid) and _process_namespace(pid) == _process_namespace(os.getpid())
+    return _mark(pid) is not None and _process_namespace(pid) == _process_namespace(os.getpid())
 
 
 def _process_namespace(pid: int) -> str | None:
@@ -171,20 +190,21 @@ def _process_namespace(pid: int) -> str | None:
         return None
 
 
-def _is_marked(pid: int) -> bool:
-    return any(
-        variable.startswith(MARK_VARIABLE.encode() + b"=") for variable in _read(pid, "environ").split(b"\0")
-    )
+def _mark(pid: int) -> str | None:
+    """Returns the mark of a process; None if it has none."""
+    name = MARK_VARIABLE.encode() + b"="
+    values = [word for word in _read(pid, "environ").split(b"\0") if word.startswith(name)]
+    return values[0].removeprefix(name).decode(errors="replace") if values else None
 
 
 def _kill(pid: int) -> None:
-    """Kills a process if it is marked; its number may have passed to another process meanwhile."""
+    """Kills a process if it may be removed; its number may have passed to another process meanwhile."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
         return
     try:
-        if _is_ours(pid):
+        if _is_removable(pid):
             signal.pidfd_send_signal(handle, signal.SIGKILL)
     except ProcessLookupError:
         pass

@@ -32,6 +32,7 @@ from emulation.subprocesses import (
     MARK_VARIABLE,
     finish,
     in_namespaces_of,
+    process_mark,
     run,
     start,
 )
@@ -335,7 +336,7 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
 @contextlib.contextmanager
 def _marked() -> Iterator[None]:
     """Marks the processes that are started during the block, Mininet's shells included, as this fabric's."""
-    os.environ[MARK_VARIABLE] = str(os.getpid())
+    os.environ[MARK_VARIABLE] = process_mark(os.getpid())
     try:
         yield
     finally:

@@ -6,12 +6,14 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from topology.errors import MachineError, PolarLabError
 
 DEFAULT_TIMEOUT_S = 60.0
 
-# Every process of a fabric inherits this variable, so that clean-up can tell them from all others.
+# Every process of a fabric inherits this variable, so that clean-up can tell them from all others. Its value
+# names the process that started them.
 MARK_VARIABLE = "POLARLAB_FABRIC"
 
 
@@ -29,7 +31,21 @@ class CommandError(PolarLabError):
 
 def marked_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Returns the environment of a fabric's processes: this process's own, the fabric's mark, and `extra`."""
-    return {**os.environ, MARK_VARIABLE: str(os.getpid()), **(extra or {})}
+    return {**os.environ, MARK_VARIABLE: process_mark(os.getpid()), **(extra or {})}
+
+
+def process_mark(pid: int) -> str:
+    """Returns the mark of processes that a process starts: its number and its start, as `4711:123456`.
+
+    Another process may get the number later, but not with this start. Empty if it has ended.
+    """
+    try:
+        stat = Path("/proc", str(pid), "stat").read_bytes()
+    except OSError:
+        return ""
+    # The state is the first field after the command, which may itself have blanks and brackets.
+    state, *fields = stat.rpartition(b")")[2].split()
+    return "" if state in (b"Z", b"X") else f"{pid}:{fields[18].decode()}"
 
 
 def in_namespaces_of(pid: int, argv: Sequence[str]) -> list[str]:

@@ -72,7 +72,11 @@ class BackgroundTraffic:
         self._stopping, self._killed, self._started = threading.Event(), threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        self._started.wait()
+        try:
+            self._started.wait()
+        except BaseException:  # Ctrl-C: nobody else could end it
+            self.kill()
+            raise
         if self._error:
             raise self._error
 

@@ -89,10 +89,13 @@ class FabricSession:
                 with contextlib.suppress(PolarLabError):
                     self._notify(TrafficStopped(self.stop_traffic()))
         finally:
-            outcome = self._traffic.kill() if self._traffic else None
-            if outcome:
-                self._keep(outcome)
-            self._watch.__exit__()
+            # Also after Ctrl-C: a watch that went on would start the shells of the ended fabric again.
+            try:
+                outcome = self._traffic.kill() if self._traffic else None
+                if outcome:
+                    self._keep(outcome)
+            finally:
+                self._watch.__exit__()
 
     # ---- failures ----
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 
 import polarlab
 from polarlab.process import Status
 
+_SHOWN = 4  # processes that are named
+_COMMAND_WIDTH = 60
 SUMMARY = "removal of a crashed fabric's processes and files, and of old error logs (root)"
 EXAMPLES = ("sudo polarlab clean",)
 
@@ -23,10 +26,27 @@ def run(arguments: argparse.Namespace) -> Status:
     if arguments.json:
         print(json.dumps(result))
         return Status.DONE
-    if removed.processes or removed.run_directory:
-        print(f"removed {len(removed.processes)} processes of a fabric that had crashed")
-    if removed.error_logs:
-        print(f"removed {len(removed.error_logs)} logs of internal errors that were older than an hour")
-    if not (removed.processes or removed.run_directory or removed.error_logs):
-        print("nothing to remove")
+    print("\n".join(_lines(removed)) or "nothing to remove")
     return Status.DONE
+
+
+def _lines(removed: polarlab.Cleaned) -> list[str]:
+    """Returns the lines on what was removed, processes by their numbers and commands."""
+    lines = []
+    processes, logs = removed.processes, removed.error_logs
+    if processes:
+        shown = [f"{one.pid} {textwrap.shorten(one.command, _COMMAND_WIDTH)}" for one in processes[:_SHOWN]]
+        more = len(processes) - len(shown)
+        names = ", ".join([*shown, *([f"{more} more"] if more else [])])
+        lines.append(
+            f"removed {_counted(len(processes), 'process', 'es')} of a fabric that had crashed: {names}"
+        )
+    elif removed.run_directory:
+        lines.append("removed the files of a fabric that had crashed")
+    if logs:
+        lines.append(f"removed {_counted(len(logs), 'log', 's')} of internal errors, older than an hour")
+    return lines
+
+
+def _counted(number: int, noun: str, plural: str) -> str:
+    return f"a {noun}" if number == 1 else f"{number} {noun}{plural}"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from emulation import cleanup
 from emulation.cleanup import marked_processes
-from emulation.subprocesses import MARK_VARIABLE
+from emulation.subprocesses import MARK_VARIABLE, process_mark
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes namespaces")
 
@@ -36,5 +37,38 @@ def test_processes_of_a_container_are_not_ours():
         assert inner not in marked
     finally:
         for process in (own, container):
+            process.kill()
+            process.wait()
+
+
+MARK_OF_THIS_TEST = "POLARLAB_CLEANUP_TEST"
+
+
+@pytest.fixture
+def cleaned(tmp_path, monkeypatch):
+    """Clean-up by a mark and a lock of this test alone."""
+    monkeypatch.setattr(cleanup, "MARK_VARIABLE", MARK_OF_THIS_TEST)
+    monkeypatch.setattr(cleanup, "STATE_DIR", tmp_path)
+    monkeypatch.setattr(cleanup, "RUN_DIR", tmp_path / "fabric")
+    monkeypatch.setattr(cleanup, "_LOCK_FILE", tmp_path / "lock")
+    return lambda: {process.pid for process in cleanup.clean().processes}
+
+
+def test_a_process_is_left_over_only_where_that_which_started_it_has_ended(cleaned):
+    starter = subprocess.Popen(["sleep", "60"])
+    mark = process_mark(starter.pid)
+    needed, other = (
+        subprocess.Popen(["sleep", "60"], env={MARK_OF_THIS_TEST: text})
+        for text in (mark, f"{starter.pid}:1")  # of an earlier process of that number
+    )
+    own = subprocess.Popen(["sleep", "60"], env={MARK_OF_THIS_TEST: process_mark(os.getpid())})
+    try:
+        assert cleaned() == {other.pid, own.pid}
+        assert needed.poll() is None
+        starter.kill()
+        os.waitid(os.P_PID, starter.pid, os.WEXITED | os.WNOWAIT)  # nobody has taken note of its end
+        assert cleaned() == {needed.pid}
+    finally:
+        for process in (starter, needed, other, own):
             process.kill()
             process.wait()

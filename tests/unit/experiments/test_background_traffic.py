@@ -1,7 +1,11 @@
 """Background traffic of a session: its state just after its start."""
 
+import threading
 from types import SimpleNamespace
 
+import pytest
+
+from experiments.session import background
 from experiments.session.background import BackgroundTraffic
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import TrafficOptions
@@ -19,3 +23,32 @@ def test_traffic_that_is_about_to_start_has_flowed_for_no_time():
     traffic._fabric, traffic._options = fabric, TrafficOptions("uniform", 0.3, 1000, 16, 0.0, 1.0, seed=1)
     traffic._snapshot = TrafficSnapshot(-0.02, 0.0, 0.0, None, None)
     assert " for 0.0 s" in traffic_line(traffic.status())
+
+
+class Interrupted(threading.Event):
+    """The start of traffic, during which Ctrl-C is pressed."""
+
+    def wait(self, timeout=None):
+        super().wait(timeout)
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_traffic_starts_ends_it(monkeypatch):
+    threads = []
+
+    def flows(_fabric, _options, look, starts, _ends):
+        threads.append(threading.current_thread())
+        starts(None)
+        try:
+            while True:
+                look(TrafficSnapshot(0.0, 0.0, 0.0, None, None))
+        except KeyboardInterrupt:
+            raise background.TrafficInterrupted(None) from None
+
+    fabric = SimpleNamespace(options=FABRIC, hosts=range(7), network=SimpleNamespace(ended_processes=list))
+    monkeypatch.setattr(background, "run_measured_traffic", flows)
+    classes = SimpleNamespace(Event=Interrupted, Thread=threading.Thread)
+    monkeypatch.setattr(background, "threading", classes)
+    with pytest.raises(KeyboardInterrupt):
+        BackgroundTraffic(fabric, "uniform", 0.3, 1, print)
+    assert not threads[0].is_alive()

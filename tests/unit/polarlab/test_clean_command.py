@@ -1,0 +1,33 @@
+"""`polarlab clean`: its lines."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+import polarlab
+from emulation.cleanup import MarkedProcess
+from polarlab.cli.commands import clean
+
+SLEEP = MarkedProcess(4711, "sleep 1000")
+FEW = tuple(MarkedProcess(number, f"sleep {number}") for number in range(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("processes", "run_directory", "logs", "text"),
+    [
+        ((), False, (), "nothing to remove"),
+        ((SLEEP,), False, (), "removed a process of a fabric that had crashed: 4711 sleep 1000"),
+        ((SLEEP, MarkedProcess(1, "x" * 900)), True, (), "crashed: 4711 sleep 1000, 1 [...]"),
+        (FEW, True, (), "removed 4 processes of a fabric that had crashed: 1 sleep 1, 2 sleep 2, "),
+        ((*FEW, SLEEP, SLEEP), True, (), "4 sleep 4, 2 more"),
+        ((), True, (), "removed the files of a fabric that had crashed"),
+        ((), False, (Path("a"),), "removed a log of internal errors, older than an hour"),
+        ((), False, (Path("a"), Path("b")), "removed 2 logs of internal errors, older than an hour"),
+    ],
+)
+def test_the_line_names_what_was_removed(processes, run_directory, logs, text, monkeypatch, capsys):
+    monkeypatch.setattr(polarlab, "clean", lambda: polarlab.Cleaned(processes, run_directory, logs))
+    clean.run(argparse.Namespace(json=False))
+    (line,) = capsys.readouterr().out.splitlines()
+    assert text in line
