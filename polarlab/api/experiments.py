@@ -8,6 +8,7 @@ from emulation import requirements
 from emulation.subprocesses import add_administration_folders
 from experiments.events.base import Notify, ignore
 from experiments.events.outcomes import PointsMeasured
+from experiments.events.pace import paced
 from experiments.spec.options import FAILOVER, RUN, SWEEP
 from experiments.spec.resolve import Failovers as FailoversSpecification
 from experiments.spec.resolve import Run as RunSpecification
@@ -33,7 +34,7 @@ def run(
         again: results that are measured again, or their folder, in the place of `experiment`; other options
             change the experiment.
         out: folder of the results; by default a new one in results/.
-        progress: takes the events; `print` prints them.
+        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
         options: parameters of the family and options of `polarlab run` by their names with underscores, as
             `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they win over those of a file.
 
@@ -49,7 +50,7 @@ def run(
     from experiments.run import run_experiment
 
     folder = request.folder(one)
-    run_experiment(one, folder, progress)
+    run_experiment(one, folder, paced(progress))
     return Run(folder)
 
 
@@ -71,7 +72,7 @@ def sweep(
             change the experiment.
         out: folder of the results, in which a sweep goes on; by default one in results/, by the fabric; of
             one that is measured again, a new one.
-        progress: takes the events; `print` prints them.
+        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
         options: parameters of the family and options of `polarlab sweep` by their names with underscores, as
             `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
             `vary="ugal-pf.threshold=0.3:0.9:0.2"`.
@@ -88,7 +89,7 @@ def sweep(
     from experiments.sweep import run_sweep
 
     folder = request.folder(one)
-    measured = run_sweep(one.points, one.sweep, folder, progress)
+    measured = run_sweep(one.points, one.sweep, folder, paced(progress))
     progress(PointsMeasured(measured, folder))
     return Sweep(folder)
 
@@ -110,7 +111,7 @@ def failover(
         again: results that are measured again, or their folder, in the place of `experiment`; other options
             change the experiment.
         out: folder of the results; by default a new one in results/.
-        progress: takes the events; `print` prints them.
+        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
         options: parameters of the family and options of `polarlab demo failover` by their names with
             underscores, as `q=3, fail="link:s1-s10", repeat=20`.
 
@@ -127,11 +128,11 @@ def failover(
     if len(one.failovers.repetitions) > 1:
         from experiments.failover.series import run_failover_series
 
-        run_failover_series(one.fabric, one.failovers, folder, progress)
+        run_failover_series(one.fabric, one.failovers, folder, paced(progress))
         return Failovers(folder)
     from experiments.failover.demonstration import run_failover
 
-    run_failover(one.fabric, one.failovers.repetitions[0], folder, progress)
+    run_failover(one.fabric, one.failovers.repetitions[0], folder, paced(progress))
     return Failover(folder)
 
 

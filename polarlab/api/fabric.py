@@ -16,6 +16,7 @@ from emulation.capture import capture, require_capture
 from emulation.programs import ProgramSupervisor
 from emulation.subprocesses import add_administration_folders
 from experiments.events.base import Event, ignore
+from experiments.events.pace import EveryEvent, Pace
 from experiments.results.model import PairCheck
 from experiments.results.run_directory import FAULTS, kept_directory
 from experiments.spec.options import UP
@@ -63,7 +64,8 @@ class Fabric(SessionVerbs):
         Args:
             topology: family, as `polarfly`; a graph; or the file of an experiment (.toml), an Experiment,
                 results or their folder, of which the options of the fabric hold.
-            progress: takes the events of the fabric; `print` prints them.
+            progress: takes the events of the fabric, those of what goes on at most every 5 s; `print`
+                prints them.
             options: parameters of the family, and options of `polarlab up` by their names with underscores,
                 as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
 
@@ -75,7 +77,7 @@ class Fabric(SessionVerbs):
         self._wanted = cast(Session, self._request.resolve())
         if self._wanted.captures and self._request.out is None:
             raise UsageError("--pcap needs a directory for its files; give --out")
-        self.progress = progress
+        self.progress, self._pace = progress, Pace()
         self._opened: contextlib.ExitStack | None = None
         add_administration_folders()
         requirements.require_emulation()
@@ -230,7 +232,8 @@ class Fabric(SessionVerbs):
         return Run(folder)
 
     def _notify(self, event: Event) -> None:
-        self.progress(event)
+        if isinstance(self.progress, EveryEvent) or self._pace.due(event):
+            self.progress(event)
 
     def __repr__(self) -> str:
         return f"<Fabric {self.topology!r} {'up' if self.up else 'down'}>"

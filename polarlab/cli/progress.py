@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict
 
-from polarlab.api.command_line.events import Event, Ongoing
+from polarlab.api.command_line.events import ONGOING_EVERY_S, Event, Ongoing, Pace
 from polarlab.cli.error_stream import print_line
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polarlab.api.results import Results
 
 _LONG_S = 2.0  # an activity that takes longer is shown as a bar
-_LINE_EVERY_S = 5.0  # where there is no terminal, it is shown as a line now and then
+_LINE_AFTER_S = ONGOING_EVERY_S  # where there is no terminal, it is a line
 
 
 DRAWING = "drawing figures"
@@ -52,7 +52,8 @@ class ConsoleProgress:
     """
 
     def __init__(self) -> None:
-        self._started_s = self._last_line_s = time.monotonic()
+        self._started_s = time.monotonic()
+        self._pace = Pace()
         self._text = ""
         self._fraction: float | None = None
         self._timer: threading.Timer | None = None
@@ -68,12 +69,13 @@ class ConsoleProgress:
     def __call__(self, event: Event) -> None:
         """Takes an event."""
         if not isinstance(event, Ongoing):
+            self._pace.due(event)
             self._line(str(event))
             if sys.stderr.isatty():
                 self._expect(str(event), None)
         elif sys.stderr.isatty():
             self._expect(str(event), event.fraction)
-        elif time.monotonic() >= self._last_line_s + _LINE_EVERY_S:
+        elif self._pace.due(event):
             self._line(str(event))
 
     def begin(self, activity: str) -> None:
@@ -93,8 +95,7 @@ class ConsoleProgress:
 
     def _line(self, text: str) -> None:
         self.rest()
-        self._last_line_s = time.monotonic()
-        print_line(f"[{self._last_line_s - self._started_s:6.1f} s] {text}")
+        print_line(f"[{time.monotonic() - self._started_s:6.1f} s] {text}")
 
     def _expect(self, text: str, fraction: float | None) -> None:
         """Has an activity shown once it has taken long, or at once where there is a bar already."""
@@ -104,7 +105,7 @@ class ConsoleProgress:
                 self._bar.update(self._bar.task_ids[0], description=text, **_extent(fraction))
             elif self._timer is None:
                 terminal = sys.stderr.isatty()
-                delay_s, shown = (_LONG_S, self._show) if terminal else (_LINE_EVERY_S, self._say)
+                delay_s, shown = (_LONG_S, self._show) if terminal else (_LINE_AFTER_S, self._say)
                 self._timer = threading.Timer(delay_s, shown)
                 self._timer.daemon = True
                 self._timer.start()

@@ -11,3 +11,4 @@ from experiments.events.outcomes import (
     PromptOpened,
     ResultNegative,
 )
+from experiments.events.pace import ONGOING_EVERY_S, EveryEvent, Pace

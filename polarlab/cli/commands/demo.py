@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 import polarlab
+from polarlab.api.command_line.events import EveryEvent
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> Status:
     from polarlab.api.command_line.events import ResultNegative
 
     with ConsoleProgress() as progress:
-        results = polarlab.failover(arguments.experiment, progress=progress)
+        results = polarlab.failover(arguments.experiment, progress=EveryEvent(progress))
         draw_figures(results, progress)
         progress.rest()
         result = results.summary

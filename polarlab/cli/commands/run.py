@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polarlab
 from polarlab import NegativeResult
+from polarlab.api.command_line.events import EveryEvent
 from polarlab.cli.console import print_result, print_table, reader_may_end
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status, Terminated
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> Status:
     out = arguments.experiment.folder(arguments.experiment.resolve())
     try:
         with ConsoleProgress() as progress:
-            results = polarlab.run(arguments.experiment, progress=progress, out=out)
+            results = polarlab.run(arguments.experiment, progress=EveryEvent(progress), out=out)
             draw_figures(results, progress)
     except (KeyboardInterrupt, Terminated, NegativeResult):
         _print_kept(arguments, polarlab.Run(out))

@@ -20,7 +20,7 @@ _COLUMNS = ("routing", "pattern", "load", "offered", "accepted", "latency_mean_m
 
 def run(arguments: argparse.Namespace) -> Status:
     """Runs a sweep and prints its points; returns NEGATIVE under --strict if one is not valid."""
-    from polarlab.api.command_line.events import Event, PointsInvalid, PointsMeasured
+    from polarlab.api.command_line.events import Event, EveryEvent, PointsInvalid, PointsMeasured
     from polarlab.api.command_line.records import plain
 
     chosen = arguments.experiment.resolve()
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> Status:
         progress(event)
 
     with ConsoleProgress() as progress:
-        results = polarlab.sweep(arguments.experiment, out=out, progress=notify)
+        results = polarlab.sweep(arguments.experiment, out=out, progress=EveryEvent(notify))
         figures = draw_figures(results, progress)
         points = [results.points[point] for point in chosen.sweep.points()]
         invalid = sum(not point.valid for point in points)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 import polarlab
+from polarlab.api.command_line.events import EveryEvent
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
 
@@ -22,16 +23,16 @@ EXAMPLES = (
 def run(arguments: argparse.Namespace) -> Status:
     """Launches a fabric and opens its prompt; returns NEGATIVE if a line fails that was not typed."""
     with ConsoleProgress() as progress:
-        fabric = polarlab.Fabric(arguments.experiment, progress=progress)
+        fabric = polarlab.Fabric(arguments.experiment, progress=EveryEvent(progress))
         from polarlab.cli.prompt.announcer import Announcer
         from polarlab.cli.prompt.face import serve
 
         announcer = Announcer(progress)
         with fabric:
             progress.rest()  # the terminal is the prompt's
-            fabric.progress = announcer
+            fabric.progress = EveryEvent(announcer)
             failed = serve(fabric.session, announcer, arguments.exec, fabric.recorder)
-            fabric.progress = progress
+            fabric.progress = EveryEvent(progress)
         if fabric.results:
             draw_figures(fabric.results, progress)
     return Status.NEGATIVE if failed else Status.DONE

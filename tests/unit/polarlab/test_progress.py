@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+from experiments.events import pace
 from experiments.events.bringup import PairCheckPassed, PairsDelivered
 from experiments.events.traffic import CollectiveProgress, TrafficDraining
 from polarlab.cli import progress
@@ -40,7 +41,7 @@ def eventually(stream, part):
 
 
 def test_a_long_activity_is_one_line_without_a_terminal_and_a_quick_one_none(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "_LINE_EVERY_S", 0.1)
+    monkeypatch.setattr(progress, "_LINE_AFTER_S", 0.1)
     with progress.shown_if_long("computing"):
         pass
     time.sleep(0.2)
@@ -64,7 +65,7 @@ def test_progress_without_a_terminal_is_a_line_now_and_then(monkeypatch, capsys)
         for delivered in range(3):
             console(PairsDelivered(delivered, 9))
         assert capsys.readouterr().err == ""
-        monkeypatch.setattr(progress, "_LINE_EVERY_S", 0.0)
+        monkeypatch.setattr(pace, "ONGOING_EVERY_S", 0.0)
         console(PairsDelivered(7, 9))
     assert "7 of 9" in capsys.readouterr().err
 

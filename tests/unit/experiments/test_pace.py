@@ -1,0 +1,22 @@
+"""The pace of events: those of what goes on come now and then, all others at once."""
+
+from experiments.events.bringup import PairCheckPassed, PairsDelivered
+from experiments.events.pace import EveryEvent, Pace, paced
+
+GOING_ON, AT_ONCE = PairsDelivered(1, 9), PairCheckPassed(4)
+
+
+def test_events_of_what_goes_on_are_due_five_seconds_after_the_last_that_was():
+    times = iter([0.0, 4.9, 5.1, 5.2, 6.0, 10.9, 11.0])
+    pace = Pace(lambda: next(times))
+    events = [GOING_ON, GOING_ON, GOING_ON, AT_ONCE, GOING_ON, GOING_ON]
+    assert [pace.due(event) for event in events] == [False, True, False, True, False, True]
+
+
+def test_a_taker_gets_what_is_due_and_one_of_every_event_all():
+    readable, every = [], []
+    for notify in (paced(readable.append), paced(EveryEvent(every.append))):
+        for event in (GOING_ON, AT_ONCE, GOING_ON, AT_ONCE):
+            notify(event)
+    assert readable == [AT_ONCE, AT_ONCE]
+    assert every == [GOING_ON, AT_ONCE, GOING_ON, AT_ONCE]
