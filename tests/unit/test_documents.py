@@ -47,6 +47,15 @@ def test_the_readme_is_short():
     assert README.stat().st_size <= 9000
 
 
+def test_no_two_pages_write_the_same_folder():
+    """Who follows one page after another would find a folder with other results in it, as of another sweep."""
+    pages = {}
+    for document in DOCUMENTS:
+        for folder in re.findall(r"""(?:--out |out=")(results/[\w-]+)""", document.read_text()):
+            pages.setdefault(folder, set()).add(document.name)
+    assert {folder: names for folder, names in pages.items() if len(names) > 1} == {}
+
+
 @pytest.mark.parametrize("words", COMMANDS)
 def test_commands_on_pages_can_be_parsed(words):
     # Files of experiments and folders of results are made by the commands before: tests of fabrics run those.
