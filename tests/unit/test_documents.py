@@ -48,7 +48,7 @@ def test_the_readme_is_short():
 
 
 def test_no_two_pages_write_the_same_folder():
-    """Who follows one page after another would find a folder with other results in it, as of another sweep."""
+    """Who follows one page after another would find a folder with other results, as of another sweep."""
     pages = {}
     for document in DOCUMENTS:
         for folder in re.findall(r"""(?:--out |out=")(results/[\w-]+)""", document.read_text()):
