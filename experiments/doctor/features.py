@@ -21,6 +21,7 @@ from experiments.doctor.installation import (
 from traffic.engine.flows.tcp import available_congestion_controls
 
 _FABRICS = "fabrics"
+_FRAMES, _FRAMES_KIND = "data frames", "docs"
 _SOURCES = "it is made in PolarLab's sources, not in an installed package"
 
 
@@ -85,6 +86,11 @@ class Feature:
         }
 
 
+def pandas_installation() -> str:
+    """Returns the command that installs pandas where this interpreter finds it."""
+    return Feature(_FRAMES, (Lack("pandas", requirement="pandas"),), _FRAMES_KIND).remedies()[0]
+
+
 def examine_features(findings: Sequence[Finding]) -> list[Feature]:
     """Returns the features, examined.
 
@@ -103,7 +109,7 @@ def examine_features(findings: Sequence[Finding]) -> list[Feature]:
         Feature("TCP flows", (*base, *_congestion_control())),
         Feature("iperf at the prompt", (*base, *_programs(iperf3="iperf3"))),
         *(Feature(f"controller on {name}", tuple(_lacking(named, name))) for name in ("ryu", "os-ken")),
-        Feature("data frames", tuple(_distributions("pandas")), "docs"),
+        Feature(_FRAMES, tuple(_distributions("pandas")), _FRAMES_KIND),
         Feature("notebooks", tuple(_extra("notebooks")), "docs"),
         *_of_the_sources(),
     ]

@@ -95,7 +95,7 @@ def _title(comparison: Comparison) -> str:
     if "name" in same:
         shown = f" ({parameters(same['params'])})" if "params" in same else ""
         words.append(f"{same['name']}{shown}")
-    words += [hosts_text(same["hosts"])] if "hosts" in same else []
+    words += [hosts_text(same.get("name", ""), same["hosts"])] if "hosts" in same else []
     words += [f"links of {same['link_rate_bps'] / 1e6:g} Mbit/s"] if "link_rate_bps" in same else []
     words += [str(same["routing"])] if "routing" in same else []
     words += [f"{same['pattern']} traffic"] if same.get("pattern") else []

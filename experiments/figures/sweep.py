@@ -115,7 +115,7 @@ def _title(settings: SweepSettings, rows: Sequence[PointRow], axis: Axis) -> str
         "frame_bytes": f"{settings.frame_bytes}-byte frames",
         "queue_packets": f"{settings.queue_packets}-packet queues",
     }
-    words = [f"{settings.name} ({parameters(settings.params)})", hosts_text(settings.hosts)]
+    words = [f"{settings.name} ({parameters(settings.params)})", hosts_text(settings.name, settings.hosts)]
     words += [text for name, text in fixed.items() if not settings.varies(name)]
     load = f" at a load of {rows[0].load:g}" if axis.key else ""
     return f"{', '.join(words)}{load}; fractions of the hosts' injection capacity{_faults_text(settings)}"

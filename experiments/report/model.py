@@ -107,7 +107,7 @@ def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table |
 
 def fabric_name(manifest: RunManifest | SweepManifest) -> str:
     """Returns topology, parameters and hosts, for a title."""
-    return f"{manifest.name} ({parameters(manifest.params)}), {hosts_text(manifest.hosts)}"
+    return f"{manifest.name} ({parameters(manifest.params)}), {hosts_text(manifest.name, manifest.hosts)}"
 
 
 def manifest_sections(manifest: RunManifest | SweepManifest) -> tuple[Section, ...]:

@@ -77,7 +77,8 @@ class FailoverSummary:
         name: family of the topology, as on the command line.
         params: parameters of the topology.
         routing: name of the routing.
-        hosts: hosts attached to each router.
+        hosts: p, hosts attached to each router that has any; of a graph with hosts of its own (`--from`,
+            networkx), the factor of their numbers.
         local_repair: whether switches have backup paths.
         failed: names of the elements that failed, the controller among them.
         pairs_watched: pairs of hosts that were probed every `probe_interval_ms`.
@@ -239,7 +240,8 @@ class FailoverSeries:
         name: family of the topology, as on the command line.
         params: parameters of the topology.
         routing: name of the routing.
-        hosts: hosts attached to each router.
+        hosts: p, hosts attached to each router that has any; of a graph with hosts of its own (`--from`,
+            networkx), the factor of their numbers.
         local_repair: whether switches have backup paths.
         fail: elements that fail, as asked for; None for the link that most minimal paths cross.
         kill_controller: whether the controller was killed in every failover.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from topology.networkx_graphs import NetworkxTopology
+
 
 def readable(value: Any) -> str:
     """Returns a value as it is printed for people."""
@@ -19,8 +21,15 @@ def readable(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def hosts_text(hosts: int) -> str:
-    """Returns the number of hosts of each router for a heading."""
+def hosts_text(name: str, hosts: int) -> str:
+    """Returns the number of hosts of each router for a heading.
+
+    Args:
+        name: family of the topology.
+        hosts: p; of a graph with hosts of its own, the factor of their numbers.
+    """
+    if name == NetworkxTopology.name:
+        return "the graph's hosts" if hosts == 1 else f"{hosts} times the graph's hosts"
     return "1 host a router" if hosts == 1 else f"{hosts} hosts a router"
 
 

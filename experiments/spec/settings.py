@@ -16,7 +16,8 @@ class FabricSettings:
     Attributes:
         name: family of the topology, as on the command line.
         params: parameters of the topology.
-        hosts: p, hosts attached to each router that has any.
+        hosts: p, hosts attached to each router that has any; of a graph with hosts of its own (`--from`,
+            networkx), the factor of their numbers.
         link_rate_bps: rate of every port in bit/s.
         queue_packets: length of every port's queue in packets.
         mtu: longest packet of every port in bytes, without the Ethernet header.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -63,9 +62,9 @@ def pandas() -> Any:
     try:
         import pandas as pd
     except ImportError:
-        raise MachineError(
-            f"pandas is not installed; `{sys.executable} -m pip install pandas` installs it"
-        ) from None
+        from experiments.doctor.features import pandas_installation
+
+        raise MachineError(f"pandas is not installed; `{pandas_installation()}` installs it") from None
     return pd
 
 

@@ -16,10 +16,11 @@ from experiments.results.failover import FailoverSeries, FailoverSummary
 from experiments.results.model import Summary
 from experiments.results.parts.flows import class_rows
 from experiments.results.run_directory import SUMMARY
-from experiments.results.text import parameters
+from experiments.results.text import hosts_text, parameters, readable
 from polarlab.api.figures import Figures
-from polarlab.api.frames import Row, Table, flat, frame, pandas, read_frame
+from polarlab.api.frames import Row, Table, flat, frame, pandas, read_frame, text_table
 from topology.errors import ParameterError
+from topology.networkx_graphs import NetworkxTopology
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -301,6 +302,16 @@ class Comparison(Table, _Comparison):
         entries = {**self.differing, **self.results}
         return [{"value": name, **dict(zip(self.runs, entries[name], strict=True))} for name in entries]
 
+    def __repr__(self) -> str:
+        """Returns the equal settings in a line, the differing ones, and the results."""
+        equal = ", ".join(f"{name} {readable(value)}" for name, value in self.same.items())
+        differing = [
+            {"value": name, **dict(zip(self.runs, values, strict=True))}
+            for name, values in self.differing.items()
+        ]
+        tables = [differing, self.rows()] if self.points else [self.rows()]
+        return "\n".join([*([f"all: {equal}"] if equal else []), *(text_table(one) for one in tables if one)])
+
     def plot(self) -> Figures:
         """Returns the figure of all results, drawn in memory; a notebook shows it.
 
@@ -347,7 +358,9 @@ def _folder(results: Results | _Folder) -> Path:
 def _fabric(settings: Any) -> str:
     """Returns family, parameters and hosts of results."""
     shown = f" ({parameters(settings.params)})" if settings.params else ""
-    return f"{settings.name}{shown}, {settings.hosts} host{'s' * (settings.hosts > 1)} a router"
+    own = settings.name == NetworkxTopology.name and isinstance(settings, Summary)
+    number = f" ({settings.endpoints})" if own else ""
+    return f"{settings.name}{shown}, {hosts_text(settings.name, settings.hosts)}{number}"
 
 
 def _number(value: Any) -> Any:

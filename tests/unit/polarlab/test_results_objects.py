@@ -2,12 +2,15 @@
 
 import builtins
 import sys
+from dataclasses import replace
 
 import pytest
 import records
 import result_folders
 
 import polarlab
+from experiments.doctor import features, installation
+from experiments.doctor.findings import examine
 
 
 @pytest.fixture
@@ -43,6 +46,15 @@ def test_a_run_shows_what_tells_most(run):
         assert part in repr(run)
     assert "<td>tornado at 0.5</td>" in run._repr_html_()
     assert run.valid
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"), [(1, "the graph's hosts (18)"), (2, "2 times the graph's hosts (36)")]
+)
+def test_of_a_graph_with_hosts_of_its_own_a_run_shows_how_many_they_are(tmp_path, hosts, words):
+    graph = {"name": "graph", "params": {"from": "own.graphml"}, "hosts": hosts, "endpoints": 18 * hosts}
+    found = polarlab.open_results(result_folders.write_run(tmp_path / "run", records.summary(**graph)))
+    assert f"graph (from = own.graphml), {words}" in repr(found)
 
 
 def test_a_result_that_is_not_valid_says_why(tmp_path):
@@ -120,6 +132,8 @@ def test_comparison_of_runs(run, tmp_path):
     found = polarlab.compare(run, folder)
     assert found.results["accepted"] == [0.3, 0.48]
     assert found.runs == ("run", "other")
+    assert repr(found).startswith("all: ")
+    assert "name polarfly" in repr(found).splitlines()[0]
     assert "accepted" in repr(found)
     assert "<td>0.48</td>" in found._repr_html_()
     assert list(found.plot()) == ["comparison"]
@@ -127,8 +141,10 @@ def test_comparison_of_runs(run, tmp_path):
 
 def test_comparison_of_sweeps_has_their_points(sweep, tmp_path):
     folder = result_folders.write_sweep(tmp_path / "other", ("min",), ("tornado",))
-    rows = polarlab.compare(sweep, folder).rows()
-    assert {"point", "value", "sweep", "other"} == set(rows[0])
+    found = polarlab.compare(sweep, folder)
+    assert {"point", "value", "sweep", "other"} == set(found.rows()[0])
+    lines = repr(replace(found, differing={"queue_packets": [8, 32]})).splitlines()
+    assert ["queue_packets", "8", "32"] in map(str.split, lines)
 
 
 def test_results_of_two_kinds_are_not_compared(run, sweep):
@@ -136,7 +152,8 @@ def test_results_of_two_kinds_are_not_compared(run, sweep):
         polarlab.compare(run, sweep)
 
 
-def test_frames_without_pandas_name_the_command_that_installs_it(run, monkeypatch):
+@pytest.mark.parametrize("provisioned", [True, False], ids=["sources", "package"])
+def test_frames_without_pandas_name_the_command_that_installs_it(run, monkeypatch, provisioned):
     real = builtins.__import__
 
     def refuse(name, *others):
@@ -144,12 +161,18 @@ def test_frames_without_pandas_name_the_command_that_installs_it(run, monkeypatc
             raise ImportError(name)
         return real(name, *others)
 
+    monkeypatch.setattr(features, "is_provisioned", lambda: provisioned)
+    monkeypatch.setattr(installation, "is_provisioned", lambda: provisioned)
+    monkeypatch.setattr(features, "is_installed", lambda _name: False)
+    (advised,) = (one for one in features.examine_features(examine()) if one.name == "data frames")
+    (remedy,) = advised.remedies()
+    assert ("provision.sh docs" if provisioned else "-m pip install pandas") in remedy
     monkeypatch.setattr(builtins, "__import__", refuse)
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
-    with pytest.raises(polarlab.MachineError, match="-m pip install pandas` installs it"):
-        run.to_frame()
-    with pytest.raises(polarlab.MachineError, match="pip install pandas"):
-        polarlab.families().to_frame()
+    for frame in (run.to_frame, polarlab.families().to_frame):
+        with pytest.raises(polarlab.MachineError) as refused:
+            frame()
+        assert f"`{remedy}` installs it" in str(refused.value)
 
 
 class TestFrames:
