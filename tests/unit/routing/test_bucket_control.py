@@ -245,7 +245,7 @@ PERMUTATIONS = ("tornado", "random-permutation", "perm1hop", "perm2hop")
 
 @pytest.mark.parametrize("name", ["ugal", "ugal-pf"])
 @pytest.mark.parametrize("pattern", PERMUTATIONS)
-@pytest.mark.parametrize(("load", "least"), [(0.5, 0.46), (1.0, 0.45)])
+@pytest.mark.parametrize(("load", "least"), [pytest.param(0.5, 0.46, marks=pytest.mark.slow), (1.0, 0.45)])
 def test_permutations_get_half_of_the_injection_capacity(name, pattern, load, least):
     """Minimal routing accepts 0.28 to 0.33 of these; the paper's UGAL_PF about half."""
     bins = PacketModel(PolarFly(5), 3, name).run([(99, pattern)], load, 12)
