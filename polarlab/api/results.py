@@ -305,11 +305,11 @@ class Comparison(Table, _Comparison):
     def __repr__(self) -> str:
         """Returns the equal settings in a line, the differing ones, and the results."""
         equal = ", ".join(f"{name} {readable(value)}" for name, value in self.same.items())
-        differing = [
+        differing: list[Row] = [
             {"value": name, **dict(zip(self.runs, values, strict=True))}
             for name, values in self.differing.items()
         ]
-        tables = [differing, self.rows()] if self.points else [self.rows()]
+        tables: list[list[Row]] = [differing, self.rows()] if self.points else [self.rows()]
         return "\n".join([*([f"all: {equal}"] if equal else []), *(text_table(one) for one in tables if one)])
 
     def plot(self) -> Figures:
