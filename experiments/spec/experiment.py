@@ -181,7 +181,19 @@ class Experiment:
         try:
             yield
         except UsageError as error:
-            raise (self.source.located(error, given, whole=whole) if self.source else error) from None
+            if self.source is None:
+                raise
+            raise self.source.located(error, given, self._files(), whole=whole) from None
+
+    def _files(self) -> dict[str, str]:
+        """Returns the options that name a file to read -> that file."""
+        values = {name: value for name, value in self.values.items() if isinstance(value, str)}
+        found = {
+            option.name: option.path(values[option.name]) if option.path else values[option.name]
+            for option in options_of(self.kind, values.get(TOPOLOGY))
+            if option.name in values and option.name != "out" and (option.path or option.file)
+        }
+        return {name: path for name, path in found.items() if path}
 
     def errors_located(self) -> contextlib.AbstractContextManager[None]:
         """Returns a context in which errors about a value of the experiment's file name its key and line."""

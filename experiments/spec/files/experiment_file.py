@@ -11,7 +11,8 @@ from typing import Any
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.source import Source, key_lines
 from experiments.spec.option import Given, Option
-from experiments.spec.options import KINDS, TOPOLOGY, option_of, options_of
+from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, option_of, options_of
+from experiments.spec.variations.texts import SHORT_FORMS
 from topology.errors import ParameterError, UsageError
 from topology.parameters import hint
 from topology.registry import FAMILIES, family
@@ -59,15 +60,17 @@ def experiment_of(
         UsageError: the content does not describe an experiment.
     """
     try:
-        kind = _checked_kind(content)
+        kind = _checked_kind(content, lines or {})
         name = _family_name(kind, content)
+        if name:
+            _check_family(name, lines or {})
         values: dict[str, Any] = {}
         for table, entries in content.items():
             if table not in ("version", "kind"):
                 if table == TOPOLOGY and isinstance(entries, dict):
-                    _check_named(name)
+                    _check_named(name, lines or {})
                 values |= _table_values(kind, table, entries, name, lines or {})
-        _check_named(name)
+        _check_named(name, lines or {})
         paths = {option.name: option for option in _declared(kind, name)}
         values = {name: _at_folder(paths[name], value, folder) for name, value in values.items()}
         given = {option: (paths[option].table, option_key(paths[option])) for option in values}
@@ -91,9 +94,19 @@ def _family_name(kind: str, content: Mapping[str, Any]) -> str:
     return str(option_of(TOPOLOGY, kind).default_for(kind) or "" if name is None else name)
 
 
-def _check_named(family: str) -> None:
+def _check_family(name: str, lines: Lines) -> None:
+    """Raises UsageError, about the key of the file, unless a family of topologies exists."""
+    try:
+        family(name)
+    except UsageError as error:
+        place = _place(lines, TOPOLOGY, _NAME)
+        raise type(error)(place + str(error).removeprefix(f"{TOPOLOGY} ")) from None
+
+
+def _check_named(family: str, lines: Lines) -> None:
     if not family:
-        raise ParameterError(f"[{TOPOLOGY}] must have {_NAME}, one of {', '.join(FAMILIES)}, got none")
+        line = _line(lines, TOPOLOGY)
+        raise ParameterError(f"{line}[{TOPOLOGY}] must have {_NAME}, one of {', '.join(FAMILIES)}, got none")
 
 
 def experiment_content(experiment: Experiment) -> dict[str, Any]:
@@ -140,16 +153,17 @@ def experiment_text(experiment: Experiment) -> str:
     return "\n".join([*lines, ""])
 
 
-def _checked_kind(content: Mapping[str, Any]) -> str:
+def _checked_kind(content: Mapping[str, Any], lines: Lines) -> str:
     version, kind = content.get("version"), content.get("kind")
     if version != VERSION or isinstance(version, bool):
         raise ParameterError(
-            f"version must be the number {VERSION}, as `version = {VERSION}`, got "
+            f"{_place(lines, 'version')}must be the number {VERSION}, as `version = {VERSION}`, got "
             f"{'none' if version is None else _toml(version)}; another PolarLab may have written the file"
         )
     if kind not in KINDS:
         got = "none" if kind is None else repr(kind)
-        raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {got}{hint(str(kind), KINDS)}")
+        place = _place(lines, "kind")
+        raise ParameterError(f"{place}must be one of {', '.join(KINDS)}, got {got}{hint(str(kind), KINDS)}")
     return str(kind)
 
 
@@ -170,7 +184,7 @@ def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) 
             f"[{table}]{hint(table, tables)}"
         )
     if not isinstance(entries, dict):
-        raise ParameterError(f"{table} must be a table, as [{table}], got {entries!r}")
+        raise ParameterError(f"{_place(lines, table)}must be a table, as [{table}], got {entries!r}")
     declared = {option_key(o): o for o in _declared(kind, name) if o.table == table}
     values = {}
     for key, value in entries.items():
@@ -182,6 +196,8 @@ def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) 
             line = lines.get((table, key))
             place = f"line {line}, {key}: " if line else f"[{table}] "
             text = str(error).replace(f"--{key}", key)
+            if isinstance(value, bool):
+                text = text.replace(f"got {value}", f"got {_toml(value)}")
             raise type(error)(place + (text.removeprefix(f"{key} ") if line else text)) from None
     return values
 
@@ -191,9 +207,17 @@ def _line(lines: Lines, table: str, key: str = "") -> str:
     return f"line {lines[table, key]}: " if (table, key) in lines else ""
 
 
+def _place(lines: Lines, table: str, key: str = "") -> str:
+    """Returns the beginning of a message about a key, or a table or key outside of tables: line and name."""
+    name = key or table
+    return f"{_line(lines, table, key)[:-2]}, {name}: " if (table, key) in lines else f"{name} "
+
+
 def _unknown_key(kind: str, table: str, key: str, declared: Mapping[str, Option]) -> str:
     place = next((o.table for o in options_of(kind) if o.name == key and o.table != table), None)
     right = f"; it belongs to [{place}]" if place else hint(key, declared)
+    if kind == SWEEP and key in SHORT_FORMS:
+        right = f"; a sweep has {SHORT_FORMS[key]} in [sweep]"
     return f"keys of [{table}] must be {', '.join(declared)}, got {key!r}{right}"
 
 

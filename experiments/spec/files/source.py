@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from topology.errors import UsageError
 
@@ -36,12 +37,20 @@ class Source:
         lines = {name: line for name, line in self.lines.items() if name not in names}
         return replace(self, lines=lines)
 
-    def located(self, error: UsageError, given: Collection[str] = (), *, whole: bool = True) -> UsageError:
+    def located(
+        self,
+        error: UsageError,
+        given: Collection[str] = (),
+        files: Mapping[str, str] = MappingProxyType({}),
+        *,
+        whole: bool = True,
+    ) -> UsageError:
         """Returns an error that names the file, and the line and key that it is about.
 
         Args:
             error: the error, whose text may name options, as `--load`, or as `ranks` before its "must".
             given: options that the experiment has; an error that is about one of another source stays.
+            files: options that name a file to read -> that file, by which an error may be about them.
             whole: whether an error that is about no option is one of the file.
         """
         text = str(error)
@@ -49,6 +58,7 @@ class Source:
             return error
         subject = re.findall(r"(?<![\w-])[a-z][a-z-]*", text.partition(" must ")[0])
         named = [*(_NOUNS.get(word, word) for word in subject), *_OPTION.findall(text)]
+        named += [name for name, path in files.items() if _names_file(text, path)]
         option = next((name for name in named if name in self.lines), None)
         if option is None:
             elsewhere = any(name in given for name in named)
@@ -58,6 +68,11 @@ class Source:
         key = self.keys.get(option, option)
         text = text.removeprefix(f"{option} ")
         return type(error)(f"{self.name}: line {self.lines[option]}, {key}: {text}")
+
+
+def _names_file(text: str, path: str) -> bool:
+    """Returns whether a text has a path in it, as a word of its own."""
+    return re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", text) is not None
 
 
 def key_lines(text: str) -> dict[tuple[str, str], int]:

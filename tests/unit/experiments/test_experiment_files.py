@@ -294,8 +294,12 @@ def test_input_files_are_relative_to_the_folder_of_the_file(tmp_path, monkeypatc
         (f'{HEAD}{ER2}[traffic]\npattern = "allreduce"\nload = 0.3\n', "line 8, load: collectives"),
         (f"{HEAD}{ER2}[collective]\nranks = 3\n", "line 7, ranks: collectives"),
         (f"{HEAD}{ER2}radix = 3\n", "[topology] 'radix' name q"),
-        (f'{HEAD}[topology]\nname = "polarfli"\nq = 2\n', "'polarfli'"),
-        (f"{HEAD}[topology]\nq = 2\n", "[topology] name polarfly, none"),
+        (f'{HEAD}[topology]\nname = "polarfli"\nq = 2\n', "line 4, name: polarfly 'polarfli'"),
+        (f'{HEAD}[topology]\nname = "graph"\nfrom = "no.graphml"\n', "line 5, from: no.graphml read"),
+        (f'{HEAD}{ER2}[traffic]\npattern = "matrix:no.csv"\n', "line 7, pattern: no.csv read"),
+        (f'{HEAD}{ER2}[flows]\nflow-file = "no.csv"\n', "line 7, flow-file: no.csv read"),
+        (f"{HEAD}{ER2}[traffic]\nload = true\n", "line 7, load: 1 true"),
+        (f"{HEAD}[topology]\nq = 2\n", "line 3: [topology] name polarfly, none"),
         (f'{HEAD}[topology]\nname = "polarfly"\n', "[topology] q prime none"),
         (f"{HEAD}{ER2}[traffic]\nload = 0.3 # 1\n\n'pattern' = 'x'\n", "line 9, pattern: 'x'"),
         (f"{HEAD}traffic.load = 3\n{ER2}", "line 3, load: 3"),
@@ -303,14 +307,14 @@ def test_input_files_are_relative_to_the_folder_of_the_file(tmp_path, monkeypatc
         (f'{HEAD}{ER2}[traffic]\npattern = "allreduce"\n[collective]\nranks = 9\n', "line 9, ranks: 9"),
         (f'{HEAD}{ER2}[output]\npcap = ["h1_1",\n"h9_9"]\n', "line 7, pcap: 'h9_9'"),
         (f"{HEAD}", "topology"),
-        (f"{HEAD}fabric = 3\n", "fabric table"),
+        (f"{HEAD}fabric = 3\n", "line 3, fabric: table"),
         (f"{HEAD}{ER2}[traffic]\nload = 0.3\nload = 0.4\n", "TOML line"),
         (f"{HEAD}{ER2}[traffic\n", "TOML line"),
-        ('version = 2\nkind = "run"\n', "version 1 2"),
+        ('version = 2\nkind = "run"\n', "line 1, version: 1 2"),
         ('kind = "run"\n', "version 1 none"),
-        ('version = "1"\nkind = "run"\n', 'version number `version = 1`, "1"'),
-        ('version = true\nkind = "run"\n', "version number true"),
-        ('version = 1\nkind = "runx"\n', "kind run 'runx'"),
+        ('version = "1"\nkind = "run"\n', 'line 1, version: number `version = 1`, "1"'),
+        ('version = true\nkind = "run"\n', "line 1, version: number true"),
+        ('version = 1\nkind = "runx"\n', "line 2, kind: run 'runx'"),
         ('version = 1\nkind = "sweep"\n' + ER2, "sweep run polarlab"),
     ],
 )
@@ -320,6 +324,13 @@ def test_a_wrong_file_is_told_in_one_line_with_its_name_and_key(capsys, tmp_path
     assert str(path) in line
     missing = [word for word in named.split() if word not in line]
     assert not missing, line
+
+
+@pytest.mark.parametrize("key", ["load", "pattern"])
+def test_a_sweep_names_the_list_that_has_a_key_of_a_run(capsys, tmp_path, key):
+    path = run_of(tmp_path, f'version = 1\nkind = "sweep"\n{ER2}[traffic]\n{key} = 0.3\n')
+    line = fails(capsys, ["sweep", str(path)], Status.USAGE)
+    assert f"got {key!r}; a sweep has {key}s in [sweep]" in line
 
 
 def test_an_error_of_the_command_line_speaks_of_the_option_and_not_of_the_file(capsys, tmp_path):
