@@ -55,6 +55,10 @@ DETOURS: Mapping[str, FamilyDetours] = {
 }
 
 
+# Routings that need the detours of a family -> what does the same on any graph.
+_ANY_GRAPH: Mapping[str, str] = {"ugal-pf": "ugal, which adapts on any graph"}
+
+
 def reroute_maker(topology: Topology) -> RerouteMaker:
     """Returns the function that makes the fast reroute of each router of a topology.
 
@@ -78,5 +82,6 @@ def detours_of(topology: Topology, routing: str) -> FamilyDetours:
     """
     if topology.name not in DETOURS:
         families = " or ".join(sorted(DETOURS))
-        raise UsageError(f"the topology of {routing} must be {families}, got {topology.name}; try valiant")
+        other = _ANY_GRAPH.get(routing.partition(":")[0], "valiant, which works on any graph")
+        raise UsageError(f"the topology of {routing} must be {families}, got {topology.name}; try {other}")
     return DETOURS[topology.name]

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from experiments.spec.options import (
     SWEEP,
     TOPOLOGY,
     TRAFFIC_KINDS,
+    UP,
     family_options,
     option_of,
     options_of,
@@ -335,13 +337,20 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
 
 
 def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) -> str:
-    """Returns the message that a kind of experiments does not have an option."""
+    """Returns the message that a kind of experiments does not have an option, by the names of Python."""
+    given, taker = keyword(name), "Fabric" if kind == UP else kind
     elsewhere = sorted(
         {command for command in KINDS if name in {option.name for option in options_of(command)}}
     )
     if elsewhere:
-        return f"--{name} is not an option of {kind}, but of {', '.join(elsewhere)}"
-    own = [f"--{option.name}" for option in family_options(family)]
+        return f"{given} is not an argument of {taker}, but of {', '.join(elsewhere)}"
+    own = [keyword(option.name) for option in family_options(family)]
     if any(option.name == name for other in FAMILIES for option in family_options(other)):
-        return f"parameters of {family} must be {', '.join(own)}, got --{name}"
-    return f"{kind} has no option --{name}{hint(name, declared)}"
+        return f"parameters of {family} must be {', '.join(own)}, got {given}"
+    return f"{taker} has no argument {given!r}{hint(given, map(keyword, declared))}"
+
+
+def keyword(name: str) -> str:
+    """Returns the name of an option in Python, as `link_rate` of `link-rate`, and `from_` of `from`."""
+    words = name.replace("-", "_")
+    return f"{words}_" if iskeyword(words) else words

@@ -13,7 +13,7 @@ from experiments.spec.options import FAILOVER, RUN, SWEEP
 from experiments.spec.resolve import Failovers as FailoversSpecification
 from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Sweep as SweepSpecification
-from polarlab.api.requests import Folder, Subject, request_of
+from polarlab.api.requests import Folder, Subject, keywords_in_errors, request_of
 from polarlab.api.results import Failover, Failovers, Results, Run, Sweep
 
 
@@ -44,14 +44,15 @@ def run(
         NegativeResult: a proof failed, or packets took other paths than planned; the folder has the results.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
     """
-    request = request_of(RUN, experiment, options, again=again, out=out)
-    one = cast(RunSpecification, request.resolve())
-    _require_machine()
-    from experiments.run import run_experiment
+    with keywords_in_errors(experiment):
+        request = request_of(RUN, experiment, options, again=again, out=out)
+        one = cast(RunSpecification, request.resolve())
+        _require_machine()
+        from experiments.run import run_experiment
 
-    folder = request.folder(one)
-    run_experiment(one, folder, paced(progress))
-    return Run(folder)
+        folder = request.folder(one)
+        run_experiment(one, folder, paced(progress))
+        return Run(folder)
 
 
 def sweep(
@@ -83,15 +84,16 @@ def sweep(
         NegativeResult: a proof failed, or packets took other paths than planned.
         KeyboardInterrupt: Ctrl-C; the folder has the points measured until then.
     """
-    request = request_of(SWEEP, experiment, options, again=again, out=out)
-    one = cast(SweepSpecification, request.resolve())
-    _require_machine()
-    from experiments.sweep import run_sweep
+    with keywords_in_errors(experiment):
+        request = request_of(SWEEP, experiment, options, again=again, out=out)
+        one = cast(SweepSpecification, request.resolve())
+        _require_machine()
+        from experiments.sweep import run_sweep
 
-    folder = request.folder(one)
-    measured = run_sweep(one.points, one.sweep, folder, paced(progress))
-    progress(PointsMeasured(measured, folder))
-    return Sweep(folder)
+        folder = request.folder(one)
+        measured = run_sweep(one.points, one.sweep, folder, paced(progress))
+        progress(PointsMeasured(measured, folder))
+        return Sweep(folder)
 
 
 def failover(
@@ -121,19 +123,20 @@ def failover(
         NegativeResult: a proof failed, or not all pairs reached each other at the start.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
     """
-    request = request_of(FAILOVER, experiment, options, again=again, out=out)
-    one = cast(FailoversSpecification, request.resolve())
-    _require_machine()
-    folder = request.folder(one)
-    if len(one.failovers.repetitions) > 1:
-        from experiments.failover.series import run_failover_series
+    with keywords_in_errors(experiment):
+        request = request_of(FAILOVER, experiment, options, again=again, out=out)
+        one = cast(FailoversSpecification, request.resolve())
+        _require_machine()
+        folder = request.folder(one)
+        if len(one.failovers.repetitions) > 1:
+            from experiments.failover.series import run_failover_series
 
-        run_failover_series(one.fabric, one.failovers, folder, paced(progress))
-        return Failovers(folder)
-    from experiments.failover.demonstration import run_failover
+            run_failover_series(one.fabric, one.failovers, folder, paced(progress))
+            return Failovers(folder)
+        from experiments.failover.demonstration import run_failover
 
-    run_failover(one.fabric, one.failovers.repetitions[0], folder, paced(progress))
-    return Failover(folder)
+        run_failover(one.fabric, one.failovers.repetitions[0], folder, paced(progress))
+        return Failover(folder)
 
 
 def schema() -> dict[str, Any]:

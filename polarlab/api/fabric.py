@@ -23,7 +23,7 @@ from experiments.spec.options import UP
 from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Session
 from polarlab.api.hosts import Host
-from polarlab.api.requests import Subject, request_of, traffic_request
+from polarlab.api.requests import Subject, keywords_in_errors, request_of, traffic_request
 from polarlab.api.results import Run
 from polarlab.api.verbs import SessionVerbs
 from topology.addressing import format_ip, switch_name
@@ -73,10 +73,12 @@ class Fabric(SessionVerbs):
             UsageError: an option does not exist, or is outside its domain.
             MachineError: this process does not run as root, or the machine lacks something else.
         """
-        self._request = request_of(UP, topology, options)
-        self._wanted = cast(Session, self._request.resolve())
-        if self._wanted.captures and self._request.out is None:
-            raise UsageError("--pcap needs a directory for its files; give --out")
+        self._subject = topology
+        with keywords_in_errors(topology):
+            self._request = request_of(UP, topology, options)
+            self._wanted = cast(Session, self._request.resolve())
+            if self._wanted.captures and self._request.out is None:
+                raise UsageError("--pcap needs a directory for its files; give --out")
         self.progress, self._pace = progress, Pace()
         self._opened: contextlib.ExitStack | None = None
         add_administration_folders()
@@ -98,7 +100,8 @@ class Fabric(SessionVerbs):
             raise UsageError("fabric must be closed before it is opened again")
         with contextlib.ExitStack() as opening:
             opening.enter_context(_ended_by_signals())
-            self._session = self._launched(opening)
+            with keywords_in_errors(self._subject):
+                self._session = self._launched(opening)
             self._supervisor = opening.enter_context(ProgramSupervisor())
             self._check: PairCheck | None = None
             self._opened = opening.pop_all()
@@ -213,6 +216,11 @@ class Fabric(SessionVerbs):
             NegativeResult: packets took other paths than planned; the folder has the results.
             KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
         """
+        with keywords_in_errors(None):
+            return self._traffic(options)
+
+    def _traffic(self, options: Mapping[str, Any]) -> Run:
+        """Runs traffic; see `traffic`."""
         from experiments.pair_check import check_all_pairs
         from experiments.run import run_on_fabric
 

@@ -14,7 +14,7 @@ import polarlab
 from experiments.codec import plain
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import kept_content
-from polarlab.api.requests import request_of, results_again, traffic_request
+from polarlab.api.requests import keywords_in_errors, request_of, results_again, traffic_request
 
 FIRST = ROOT / "examples" / "first.toml"
 
@@ -198,3 +198,41 @@ def test_the_patterns_of_a_graph_know_its_clusters(ring):
 def test_a_request_of_another_command_becomes_one_of_its_kind(kind):
     request = request_of(kind, Experiment("verify", {"topology": "polarfly", "q": 3, "hosts": 2}), {})
     assert (request.kind, request.values["hosts"]) == (kind, 2)
+
+
+# ---- errors by the names of Python ----
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "text"),
+    [
+        ("run", {"laod": 0.3}, "run has no argument 'laod'; did you mean 'load'?"),
+        ("run", {"link_rat": "1Mbit"}, "run has no argument 'link_rat'; did you mean 'link_rate'?"),
+        ("up", {"hots": 1}, "Fabric has no argument 'hots'; did you mean 'hosts'?"),
+        ("run", {"loads": 0.3}, "loads is not an argument of run, but of sweep"),
+        ("run", {"from_": "x.edges"}, "parameters of polarfly must be q, got from_"),
+        ("run", {"frame_bytes": 0}, "frame_bytes must be 1 or more bytes, got 0"),
+        ("run", {"pattern": "allreduce", "load": 0.3}, "load is not for collectives; "),
+        (
+            "run",
+            {"exec_timeout": 3},
+            "exec_timeout needs exec or exec_file; give it, or leave",
+        ),
+    ],
+)
+def test_errors_name_arguments_as_python_has_them(kind, options, text):
+    with pytest.raises(polarlab.UsageError) as refused, keywords_in_errors("polarfly"):
+        request_of(kind, "polarfly", {"q": 2, **options})
+    assert str(refused.value).startswith(text)
+    assert "--" not in str(refused.value)
+
+
+def test_a_folder_that_is_not_empty_asks_for_another_argument():
+    with pytest.raises(polarlab.ParameterError, match="; choose another out$"), keywords_in_errors(None):
+        raise polarlab.ParameterError("results/x is not empty; choose another --out")
+
+
+def test_errors_of_a_command_line_keep_its_options():
+    experiment = request_of("run", "polarfly", {"q": 2})
+    with pytest.raises(polarlab.ParameterError, match="--out"), keywords_in_errors(experiment):
+        raise polarlab.ParameterError("results/x is not empty; choose another --out")

@@ -1,5 +1,6 @@
 """Families with a fast reroute or detours of their own, and those without."""
 
+import networkx as nx
 import pytest
 from leaf_spine import LeafSpine
 
@@ -16,6 +17,7 @@ from topology.errors import UsageError
 from topology.families.polarfly import PolarFly
 from topology.families.polarfly_detours import NearDetour, RouterDetours
 from topology.families.slimfly import SlimFly
+from topology.networkx_graphs import from_networkx
 from topology.registry import FAMILIES
 
 WITH_DETOURS = ("compact-valiant", "ugal-pf")
@@ -64,7 +66,7 @@ def test_a_routing_refuses_a_family_without_detours(name):
         make_plan(SlimFly(3), 1, name)
     message = str(refused.value)
     assert "\n" not in message
-    for word in (name, "polarfly", "slimfly", "valiant"):
+    for word in (name, "polarfly", "slimfly", "on any graph"):
         assert word in message
 
 
@@ -91,3 +93,13 @@ def test_detours_of_polarfly_are_named():
 @pytest.mark.parametrize("name", sorted(set(ROUTINGS) - set(WITH_DETOURS)))
 def test_all_other_routings_take_any_family(name):
     assert make_plan(SlimFly(3), 1, name).routing == name
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("ugal-pf", "ugal, which adapts"), ("ugal-pf:threshold=0.5", "ugal, "), ("compact-valiant", "valiant")],
+)
+def test_a_graph_without_detours_of_its_family_is_told_of_a_routing_for_any(name, other):
+    ring = from_networkx(nx.cycle_graph(5))
+    with pytest.raises(UsageError, match=f"must be polarfly, got graph; try {other}.* on any graph"):
+        detours_of(ring, name)
