@@ -228,7 +228,7 @@ def test_errors_name_arguments_as_python_has_them(kind, options, text):
 
 
 def test_a_folder_that_is_not_empty_asks_for_another_argument():
-    with pytest.raises(polarlab.ParameterError, match="; choose another out$"), keywords_in_errors(None):
+    with pytest.raises(polarlab.ParameterError, match=r"; choose another out$"), keywords_in_errors(None):
         raise polarlab.ParameterError("results/x is not empty; choose another --out")
 
 
