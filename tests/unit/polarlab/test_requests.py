@@ -206,7 +206,7 @@ def test_a_request_of_another_command_becomes_one_of_its_kind(kind):
 @pytest.mark.parametrize(
     ("kind", "options", "text"),
     [
-        ("run", {"laod": 0.3}, "run has no argument 'laod'; did you mean 'load'?"),
+        ("run", {"loadd": 0.3}, "run has no argument 'loadd'; did you mean 'load'?"),
         ("run", {"link_rat": "1Mbit"}, "run has no argument 'link_rat'; did you mean 'link_rate'?"),
         ("up", {"hots": 1}, "Fabric has no argument 'hots'; did you mean 'hosts'?"),
         ("run", {"loads": 0.3}, "loads is not an argument of run, but of sweep"),
