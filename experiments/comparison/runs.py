@@ -120,6 +120,7 @@ def _results(summary: Summary) -> dict[str, float | None]:
         "latency_p50_ms": latency.p50,
         "latency_p99_ms": latency.p99,
         "latency_p99_9_ms": latency.p99_9,
+        "queueing_frame_times": summary.queueing_frame_times,
         "hops_mean": summary.hops_mean,
         "reordered": round(summary.out_of_order / received, 6) if received else None,
         "link_load_max": links.load_max if links else None,

@@ -216,6 +216,9 @@ class Summary(FabricSettings):
             `packets` are sums.
         packets: counts of packets.
         latency_ms: one-way latency.
+        queueing_frame_times: mean time that a packet waited in queues, in times of a frame on a link: the
+            mean latency less the delays of its links and less the time for which each switch on its way held
+            frames (`fidelity.held_frame_times_mean`); absent where that was not observed.
         hops: number of links between routers -> packets of the window that took so many.
         hops_as_distances: whether every packet of the whole run took exactly as many links between routers as
             the distance of its two routers in the graph; None where no traffic was generated.
@@ -263,6 +266,7 @@ class Summary(FabricSettings):
     loss: float | None
     packets: PacketCounts
     latency_ms: Latencies
+    queueing_frame_times: float | None = omitted()
     hops: Mapping[int, int]
     hops_as_distances: bool | None
     out_of_order: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ def summarise(record: RunRecord) -> Summary:
         versions=versions(fabric.framework),
         **_where_they_apply(record),
     )
+    summary = replace(summary, queueing_frame_times=_queueing(record, summary))
     return summary.doubted(*flow_doubts(summary.flows), *_doubts(record))
 
 
@@ -121,6 +123,21 @@ def _latencies(histogram: LogHistogram) -> Latencies:
         p99=_rounded(histogram.quantile_ms(0.99)),
         p99_9=_rounded(histogram.quantile_ms(0.999)),
     )
+
+
+def _queueing(record: RunRecord, summary: Summary) -> float | None:
+    """Returns the mean time that a packet waited in queues, in frame times; None where it is not known."""
+    held, hops, latency_ms = (
+        summary.fidelity.held_frame_times_mean,
+        summary.hops_mean,
+        summary.latency_ms.mean,
+    )
+    if held is None or hops is None or latency_ms is None or not isinstance(record.traffic, TrafficOptions):
+        return None
+    links = record.fabric.options.links
+    waited_s = (latency_ms - hops * links.delay_ms) / 1e3
+    switches = hops + 1
+    return _rounded(waited_s / links.packet_s(record.traffic.frame_bytes) - switches * held)
 
 
 def _link_summary(record: RunRecord) -> LinkSummary | None:

@@ -50,6 +50,7 @@ class PointRow:
         seed: seed of the random generator; of replications the first.
         hops_mean: mean number of links between routers that packets took.
         link_load_max, link_load_mean, jain, dropped_packets: as `links` of a run.
+        queueing_frame_times: as in the summary of a run.
         varied: key of `--vary` -> its value at this point, if it has one; in the table a column for each key
             (`seed` has its own already). Absent if the sweep varies nothing else than routings, patterns and
             loads.
@@ -82,6 +83,7 @@ class PointRow:
     dropped_packets: int | None = None
     held_frame_times_max: float | None = None
     held_frame_times_mean: float | None = None
+    queueing_frame_times: float | None = None
     varied: Mapping[str, Value] | None = omitted()
 
     @property
@@ -109,7 +111,7 @@ _POINT_COLUMNS = 3
 LATER_COLUMNS = (
     *("accepted_ci95", "latency_mean_ci95_ms", "hops_mean"),
     *("link_load_max", "link_load_mean", "jain", "dropped_packets"),
-    *("held_frame_times_max", "held_frame_times_mean"),
+    *("held_frame_times_max", "held_frame_times_mean", "queueing_frame_times"),
 )
 
 
@@ -169,6 +171,7 @@ def row_of(point: Point, summary: Summary, keys: Iterable[str] = ()) -> PointRow
         dropped_packets=links.dropped_packets if links else None,
         held_frame_times_max=fidelity.held_frame_times_max,
         held_frame_times_mean=fidelity.held_frame_times_mean,
+        queueing_frame_times=summary.queueing_frame_times,
         varied=_varied(point, keys),
     )
 

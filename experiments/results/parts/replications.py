@@ -33,6 +33,7 @@ class Replications:
         offered, accepted, loss: as in the summary of a run.
         latency_mean_ms, latency_p50_ms: as `latency_ms` of a run.
         latency_p99_ms, latency_p99_9_ms: as `latency_ms` of a run.
+        queueing_frame_times: as in the summary of a run.
         fct_mean_ms: mean of `fct_ms` of all TCP flows of a run.
         slowdown_mean, slowdown_p50, slowdown_p99: as `slowdown` of all TCP flows of a run.
     """
@@ -46,6 +47,7 @@ class Replications:
     latency_p50_ms: Interval | None = omitted()
     latency_p99_ms: Interval | None = omitted()
     latency_p99_9_ms: Interval | None = omitted()
+    queueing_frame_times: Interval | None = omitted()
     fct_mean_ms: Interval | None = omitted()
     slowdown_mean: Interval | None = omitted()
     slowdown_p50: Interval | None = omitted()

@@ -11,6 +11,7 @@ from experiments.results.link_loads import LinkLog
 from experiments.results.manifest import run_manifest
 from experiments.results.model import Adaptation, PairCheck, RuleCounts
 from experiments.results.open import Failover, Run, Sweep, open_results
+from experiments.results.parts.faults import FaultRecord, InjectedFault
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.record import FabricRecord, RunRecord
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
@@ -20,7 +21,7 @@ from experiments.results.tables import PROBES
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
-from experiments.validity.samples import CpuSamples
+from experiments.validity.samples import CpuSamples, HeldSamples, HeldSecond, SwitchSample
 from routing.registry import make_plan
 from topology.addressing import hosts_of
 from topology.errors import ParameterError
@@ -101,6 +102,36 @@ def test_a_summary_follows_from_the_record(record):
     assert summary.predicted.accepted == pytest.approx(0.48)
     assert summary.bringup_s == {"build": 1.0, "verify": 0.5}
     assert summary.adaptation is summary.links is None
+
+
+def held_samples(waiting):
+    """Two halves of a second, in each of which 100 frames reached every switch and so many waited."""
+    switches = {f"s{n}": SwitchSample(100, waiting) for n in range(1, 8)}
+    return HeldSamples([HeldSecond(0.0, 0.5, switches), HeldSecond(0.5, 1.0, switches)])
+
+
+def test_the_worst_second_is_told_and_queueing_is_latency_less_what_switches_held(record):
+    packet_ms = FRAME_BYTES * 8 / record.fabric.options.links.rate_bps * 1e3
+    summary = summarise(replace(record, held=held_samples(0.02)))
+    fidelity = summary.fidelity
+    held = 0.02 * 500 / 100 / packet_ms
+    assert fidelity.held_frame_times_max == pytest.approx(held, abs=1e-4)
+    assert fidelity.held_frame_times_mean == pytest.approx(held, abs=1e-4)
+    assert fidelity.worst_switch in {f"s{n}" for n in range(1, 8)}
+    queueing = summary.latency_ms.mean / packet_ms - (summary.hops_mean + 1) * fidelity.held_frame_times_mean
+    assert summary.queueing_frame_times == pytest.approx(queueing, abs=1e-5)
+    assert summarise(record).queueing_frame_times is None
+
+
+def test_switches_that_were_made_to_fail_are_not_judged_while_they_are_off(record):
+    seconds = [
+        HeldSecond(0.0, 0.5, {"s4": SwitchSample(100, 50.0), "s5": SwitchSample(100, 0.01)}),
+        HeldSecond(0.5, 1.0, {"s4": SwitchSample(100, 0.01), "s5": SwitchSample(100, 0.01)}),
+    ]
+    failed = FaultRecord((InjectedFault(0.1, "fail hang:s4"), InjectedFault(0.4, "restore hang:s4")), ())
+    assert summarise(replace(record, held=HeldSamples(seconds))).fidelity.worst_switch == "s4"
+    judged = summarise(replace(record, held=HeldSamples(seconds), faults=failed)).fidelity
+    assert judged.worst_switch == "s5"
 
 
 def test_a_run_of_any_backend_is_stored_opened_and_drawn(record, tmp_path):
