@@ -21,7 +21,7 @@ from emulation.requirements import (
     qdisc_available,
 )
 from emulation.subprocesses import run
-from experiments.doctor.installation import install_python
+from experiments.doctor.installation import install_python, is_provisioned
 
 # Queueing disciplines, each with the options of `tc` with which it is tried.
 _QDISCS = {
@@ -151,9 +151,17 @@ def _mininet() -> Finding:
 
 def _frameworks() -> list[Finding]:
     """Returns the findings on the controller's frameworks, of which fabrics need one."""
-    found = [_package("ryu"), _package("os-ken")]
+    found = [_ryu(), _package("os-ken")]
     needed = not any(one.present for one in found)
     return [replace(one, needed=needed) for one in found]
+
+
+def _ryu() -> Finding:
+    """Returns the finding on Ryu, which pip cannot build with the setuptools that it takes by itself."""
+    found = _package("ryu")
+    if found.present or is_provisioned():
+        return found
+    return replace(found, remedy=f"{found.remedy}; it builds only with setuptools < 67, on Python 3.11")
 
 
 def _package(name: str) -> Finding:

@@ -19,6 +19,7 @@ from experiments.results.open import Failover, Failovers, Run, Sweep, open_resul
 from experiments.results.run_directory import check_new, write_new
 from experiments.results.tables import damage_named
 from experiments.results.text import readable
+from topology.errors import MachineError
 
 REPORT = "report.html"
 # The page of each kind of results.
@@ -39,6 +40,7 @@ def write_report(folder: Path, path: Path | None = None) -> Path:
 
     Raises:
         UsageError: the folder holds none of these, or damaged results; the file exists.
+        MachineError: the folder may not be written.
         OSError: it cannot be written.
     """
     if path is not None:
@@ -49,7 +51,12 @@ def write_report(folder: Path, path: Path | None = None) -> Path:
         text = _environment().get_template("page.html").render(page=page)
     if path is None:
         path = folder / REPORT
-        path.write_text(text, errors="replace")
+        try:
+            path.write_text(text, errors="replace")
+        except PermissionError as error:  # results of a run, whose folder is root's
+            raise MachineError(
+                f"{path} cannot be written ({error.strerror}); write the page elsewhere by --out, or use sudo"
+            ) from None
     else:
         write_new(path, text.encode(errors="replace"))
     return path

@@ -136,8 +136,8 @@ class Fidelity:
         generator_lag_ms_p99: departure of a packet less its scheduled time, 99th percentile in ms.
         link_rate_error: measured rate of a saturated link / `link_rate_bps` - 1, of the link where it differs
             most from 0; None if no link was saturated long enough.
-        links_saturated: number of directed links that were saturated (their queue was never empty) long
-            enough to tell their rate.
+        links_saturated: number of directed links that were saturated (their queue held more at one reading
+            than the link can send until the next) for long enough to tell their rate, 1 s at least.
         lost_outside_queues: packets that neither arrived nor were dropped by a queue of a switch or a host or
             lost as asked for, of the whole run, as a fraction of those sent.
     """
@@ -223,7 +223,8 @@ class Summary(FabricSettings):
         hops_as_distances: whether every packet of the whole run took exactly as many links between routers as
             the distance of its two routers in the graph; None where no traffic was generated.
         out_of_order: packets of the window that arrived after a later one of their flow (RFC 4737, 3).
-        bringup_s: seconds of each step of the bring-up: build, connect, install, verify.
+        bringup_s: seconds of each step of the bring-up: build, connect, install, verify. Switches connect and
+            are filled while the last ones are built: connect and install are the rest after it, 0 for none.
         rules: rules and groups installed.
         verified: check of all pairs of hosts before traffic.
         links: load of the links between routers; None where queues could not be read.

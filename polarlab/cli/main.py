@@ -69,6 +69,8 @@ def _report(error: BaseException) -> int:
     known = known_status(error)
     if known:
         status, line = known
+        if isinstance(error, PermissionError) and os.geteuid():  # as where results are root's
+            line += "; try sudo"
         # Names that users give may have line ends.
         print_line(f"polarlab: {' '.join(line.splitlines())}")
         return status

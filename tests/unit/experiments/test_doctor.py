@@ -176,6 +176,19 @@ def test_one_framework_is_enough(monkeypatch):
     assert [one.missing for one in findings._frameworks()] == [True, True]
 
 
+@pytest.mark.parametrize("provisioned", [True, False], ids=["sources", "package"])
+def test_the_remedy_for_ryu_names_the_setuptools_that_builds_it(monkeypatch, provisioned):
+    def absent(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(findings.importlib.metadata, "version", absent)
+    for module in (findings, installation):
+        monkeypatch.setattr(module, "is_provisioned", lambda: provisioned)
+    ryu, os_ken = findings._frameworks()
+    assert ("setuptools < 67" in ryu.remedy) is not provisioned  # which `make setup` sees to
+    assert "setuptools" not in os_ken.remedy
+
+
 def test_the_command_lists_the_features_as_a_table_and_as_json(capsys, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     entry.main(["doctor"])

@@ -1,10 +1,12 @@
 """Reports: one page, complete in itself, that a real browser shows and sorts."""
 
+import errno
 import html
 import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 import records
@@ -16,7 +18,7 @@ from experiments.results.run_directory import RunDirectory
 from experiments.results.sweep_points import COLUMNS, POINTS, row_of
 from experiments.spec.sweep import Point
 from polarlab.cli import main as entry
-from topology.errors import ParameterError, UsageError
+from topology.errors import MachineError, ParameterError, UsageError
 from topology.exit_status import Status
 
 BROWSER = shutil.which("chromium")
@@ -53,6 +55,15 @@ def test_what_is_in_the_files_cannot_become_markup(sweep):
     page = write_report(sweep).read_text()
     assert "<slow>" not in page
     assert html.escape("<slow>") in page
+
+
+def test_results_of_root_name_the_way_to_write_the_page_elsewhere(sweep, monkeypatch):
+    def refuse(path, *_arguments, **_options):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    with pytest.raises(MachineError, match=r"report\.html cannot be written \(Perm.*--out, or use sudo"):
+        write_report(sweep)
 
 
 def test_it_goes_where_it_is_told_and_overwrites_nothing_else(sweep, tmp_path):

@@ -65,6 +65,13 @@ def test_an_internal_error_is_one_line_that_names_the_log_with_its_traceback(
     assert "Traceback" in log.read_text()
 
 
+@pytest.mark.parametrize(("user", "remedy"), [(1000, "; try sudo\n"), (0, ")\n")])
+def test_who_is_not_root_is_told_of_sudo(capsys, monkeypatch, user, remedy):
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    command_that_raises(monkeypatch, PermissionError(errno.EACCES, "Permission denied", "f"))
+    assert fails(capsys, "topology", Status.MACHINE).endswith(remedy)
+
+
 def test_an_unknown_error_has_no_known_status():
     assert known_status(ValueError("x")) is None
     assert known_status(OSError(errno.ENOENT, "No such file")) is None
