@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import shlex
+from collections.abc import Iterator
 from typing import Any
 
+from experiments.spec.experiment import Experiment, keyword
+from experiments.spec.options import option_names
 from routing.plan.model import RoutePlan
 from topology.base import Topology
-from topology.errors import ParameterError
+from topology.errors import ParameterError, UsageError
+
+_OPTION = re.compile(r"(?<![\w-])--([a-z](?:[a-z-]*[a-z])?)(?![\w-])")
+_EXAMPLE = "as in: "  # before the words of a command line
 
 
 def checked_topology(value: Any) -> Topology:
@@ -42,6 +51,41 @@ def checked_plan(value: Any) -> RoutePlan:
         return value
     graph = "polarlab.from_networkx(graph)" if _is_of_networkx(value) else "graph"
     raise ParameterError(f"plan must be a plan, got {_shown(value)}; polarlab.plan({graph}) makes one")
+
+
+@contextlib.contextmanager
+def keywords_in_errors(subject: object) -> Iterator[None]:
+    """Has errors of the block name options as arguments of Python, as `link_rate` for `--link-rate`.
+
+    Args:
+        subject: subject of an experiment, as of `request_of`. An Experiment may be that of a command line,
+            whose errors stay as they are.
+    """
+    try:
+        yield
+    except UsageError as error:
+        text = str(error)
+        if isinstance(subject, Experiment) or "polarlab " in text:
+            raise
+        message, as_in, example = text.partition(_EXAMPLE)
+        name, must, rest = _OPTION.sub(lambda found: keyword(found[1]), message).partition(" must ")
+        name = keyword(name) if name in option_names() else name
+        changed = f"{name}{must}{rest}{as_in}{_call(example)}"
+        if changed == text:
+            raise
+        raise type(error)(changed) from None
+
+
+def _call(example: str) -> str:
+    """Returns the words of a command line, as `polarfly --q 7`, as arguments of Python, `"polarfly", q=7`."""
+    name, *words = shlex.split(example) or [""]
+    pairs = zip(words[::2], words[1::2], strict=False)
+    given = [f"{_OPTION.sub(lambda found: keyword(found[1]), option)}={_literal(v)}" for option, v in pairs]
+    return ", ".join([f'"{name}"', *given]) if name else ""
+
+
+def _literal(text: str) -> str:
+    return text if text.isdecimal() else f'"{text}"'
 
 
 def _is_of_networkx(value: Any) -> bool:

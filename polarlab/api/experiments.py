@@ -13,7 +13,8 @@ from experiments.spec.options import FAILOVER, RUN, SWEEP
 from experiments.spec.resolve import Failovers as FailoversSpecification
 from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Sweep as SweepSpecification
-from polarlab.api.requests import Folder, Subject, keywords_in_errors, request_of
+from polarlab.api.arguments import keywords_in_errors
+from polarlab.api.requests import Folder, Subject, request_of
 from polarlab.api.results import Failover, Failovers, Results, Run, Sweep
 
 

@@ -22,8 +22,9 @@ from experiments.results.run_directory import FAULTS, kept_directory
 from experiments.spec.options import UP
 from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Session
+from polarlab.api.arguments import keywords_in_errors
 from polarlab.api.hosts import Host
-from polarlab.api.requests import Subject, keywords_in_errors, request_of, traffic_request
+from polarlab.api.requests import Subject, request_of, traffic_request
 from polarlab.api.results import Run
 from polarlab.api.verbs import SessionVerbs
 from topology.addressing import format_ip, switch_name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polarlab.api.arguments import checked_topology
+from polarlab.api.arguments import checked_topology, keywords_in_errors
 from polarlab.api.listings import Listing, Named, row_with_parameters
 from topology.addressing import check_hosts
 from topology.base import Topology
@@ -45,7 +45,8 @@ def topology(name: str, /, **params: Value) -> Topology:
         >>> nx.diameter(graph.to_networkx())
         2
     """
-    return make_topology(name, {key.rstrip("_"): value for key, value in params.items()})
+    with keywords_in_errors(name):
+        return make_topology(name, {key.rstrip("_"): value for key, value in params.items()})
 
 
 @dataclass(frozen=True, repr=False)

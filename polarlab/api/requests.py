@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from experiments.results.again import experiment_again
 from experiments.results.open import Failover, Failovers, Run, Sweep
-from experiments.spec.experiment import Experiment, by_option, keyword
+from experiments.spec.experiment import Experiment, by_option
 from experiments.spec.files.reuse import reused
-from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, option_names, options_of
+from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
 from experiments.spec.values import dated_folder
 from polarlab.api.arguments import checked_topology
 from topology.base import Topology
@@ -25,7 +23,6 @@ Folder = str | os.PathLike[str]
 Subject = Folder | Topology | Experiment | Run | Sweep | Failover | Failovers
 
 _FILE = ".toml"
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])")
 
 
 def request_of(
@@ -60,28 +57,6 @@ def request_of(
     if kind in KINDS and base.kind in KINDS and base.kind != kind:
         raise UsageError(f"experiment must be a {kind}, got a {base.kind}; use polarlab.{base.kind}")
     return reused(base, kind, options).experiment
-
-
-@contextlib.contextmanager
-def keywords_in_errors(subject: object) -> Iterator[None]:
-    """Has errors of the block name options as arguments of Python, as `link_rate` for `--link-rate`.
-
-    Args:
-        subject: subject of an experiment, as of `request_of`. An Experiment may be that of a command line,
-            whose errors stay as they are.
-    """
-    try:
-        yield
-    except UsageError as error:
-        text = str(error)
-        if isinstance(subject, Experiment) or "polarlab " in text:
-            raise
-        text = _OPTION.sub(lambda found: keyword(found[1]), text)
-        name, must, rest = text.partition(" must ")
-        text = (keyword(name) if name in option_names() else name) + must + rest
-        if text == str(error):
-            raise
-        raise type(error)(text) from None
 
 
 def results_again(results: Folder | Run | Sweep | Failover | Failovers) -> Experiment:

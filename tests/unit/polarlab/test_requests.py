@@ -14,7 +14,8 @@ import polarlab
 from experiments.codec import plain
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import kept_content
-from polarlab.api.requests import keywords_in_errors, request_of, results_again, traffic_request
+from polarlab.api.arguments import keywords_in_errors
+from polarlab.api.requests import request_of, results_again, traffic_request
 
 FIRST = ROOT / "examples" / "first.toml"
 
@@ -225,6 +226,20 @@ def test_errors_name_arguments_as_python_has_them(kind, options, text):
         request_of(kind, "polarfly", {"q": 2, **options})
     assert str(refused.value).startswith(text)
     assert "--" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "text"),
+    [
+        ("polarfly", {}, 'polarfly must be given q, as in: "polarfly", q=7'),
+        ("polarfly", {"p": 3}, 'parameters of polarfly must be q, got p; as in: "polarfly", q=7'),
+        ("graph", {}, 'graph must be given from_, as in: "graph", from_="examples/torus-3x3.edges"'),
+    ],
+)
+def test_errors_of_topologies_show_a_call(name, params, text):
+    with pytest.raises(polarlab.ParameterError) as refused:
+        polarlab.topology(name, **params)
+    assert str(refused.value) == text
 
 
 def test_a_folder_that_is_not_empty_asks_for_another_argument():
