@@ -213,7 +213,7 @@ def test_a_familys_parameter_with_the_name_of_an_option_is_named_by_the_topology
         ({"topology": "polarfly", "q": 2, "fail": "link:s1-s2"}, "of failover"),
         ({"topology": "polarfli", "q": 2}, "did you mean 'polarfly'"),
         ({"q": 2}, "topology must be given"),
-        ({"topology": "slimfly", "q": 3, "radix": 3}, "must be q, got radix"),
+        ({"topology": "slimfly", "q": 3, "radix": 3}, "--q, got --radix"),
     ],
 )
 def test_values_from_python_are_checked(values, named):
