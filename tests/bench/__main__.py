@@ -23,6 +23,7 @@ import packets
 import programs
 import results_file
 import traffic_rows
+import validity
 from rows import Row, RowMaker
 
 from topology.errors import PolarLabError
@@ -47,6 +48,9 @@ MAKERS: dict[str, RowMaker] = {
     "flows-er5": flows.web_search_er5,
     "er7": fabrics.er7_against_mininet,
     "link-rate": fabrics.link_rates,
+    "validity-overloads": validity.overloads,
+    "validity-rate": validity.highest_rate,
+    "validity-accepted": validity.accepted_with_defaults,
     "adaptive-state": adaptation.state_of_ugal_pf,
     "adaptive-er5": adaptation.er5,
     "adaptive-polarstar": adaptation.polarstar,
