@@ -12,7 +12,7 @@ from experiments.validity.samples import Held
 # Longest mean time for which a switch may hold frames beyond its queues: in its worst second, and over all
 # switches and seconds; in times of a frame on a link. docs/validity.md has the reasons.
 MOST_HELD = 0.5
-MOST_HELD_MEAN = 0.15
+MOST_HELD_MEAN = 0.1
 MOST_STOLEN = 0.2
 MOST_RATE_ERROR = 0.05
 # A frame may be lost in a queue; a frame that is lost elsewhere is the machine's failure, not the fabric's.

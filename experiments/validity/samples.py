@@ -125,7 +125,7 @@ def worst_held(
     """
     excepted = excepted or {}
     found = [
-        Held(second.held_s(switch) / packet_s, round(second.begin_s - start_s, 1), switch)
+        Held(second.held_s(switch) / packet_s, round(second.begin_s - start_s, 1) + 0.0, switch)  # no "-0.0"
         for second in seconds
         for switch in second.switches
         if not any(
