@@ -6,10 +6,10 @@ import os
 
 from emulation.requirements import HOST_MEMORY_BYTES, SWITCH_MEMORY_BYTES, available_memory_bytes
 
-# Frames per second and core that userspace switches carry from host to host over two hops while a third of
-# the CPU stays idle, with generator and collector on the same cores: measured on ER_5 with 2 cores. Each
-# packet costs a wake-up at each switch.
-FRAMES_PER_CORE = 800
+# Frames per second and core that userspace switches carry from host to host over two hops while they hold
+# each for about a twentieth of its time on a link, with generator and collector on the same cores: measured
+# on ER_5 with 2 cores. Each packet costs a wake-up at each switch.
+FRAMES_PER_CORE = 2400
 
 
 def largest_fabric_routers(concentration: int) -> int:

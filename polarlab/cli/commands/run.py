@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SUMMARY = "one experiment: traffic over a fabric, measured (root)"
 EXAMPLES = (
     "sudo polarlab run polarfly --q 5 --hosts 2 --link-rate 500kbit --load 0.3 --duration 10",
-    "sudo polarlab run polarfly --q 3 --link-rate auto --pattern tornado --warmup steady",
+    "sudo polarlab run polarfly --q 3 --link-rate auto --pattern tornado --strict",
     "sudo polarlab run polarfly --q 3 --load 0.5 --repeat 5",
     "sudo polarlab run polarfly --q 3 --link-rate 10Mbit --flow-sizes web-search --load 0.4",
     "sudo polarlab run polarfly --q 3 --pattern allreduce:ring --ranks 8 --message-bytes 64KiB,1MiB",
