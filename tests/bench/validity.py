@@ -282,7 +282,7 @@ def highest_rate() -> list[Row]:
             highest >= 1_000_000,
         )
     ]
-    compared = highest or rates[-1]
+    compared = 1_000_000  # the goal
     for traffic, right, found in zip(traffics, means[rates[0]], means[compared], strict=True):
         accepted, queueing = (value / wanted - 1 for value, wanted in zip(found, right, strict=True))
         rows.append(
