@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import random
 import select
@@ -121,11 +122,26 @@ class _Second:
         return json.dumps((round(self._begin_s, 4), round(end_s, 4), round(still_s, 6), seen))
 
 
+class Pace:
+    """The pace of the looks: many a second, unless they take too much of a processor.
+
+    What a look takes is the least that one took: the clock of a thread goes on while its processor is stolen.
+    """
+
+    def __init__(self) -> None:
+        self._least_s = math.inf
+
+    def pause_s(self, spent_s: float) -> float:
+        """Returns the mean time between two looks, behind one that took `spent_s` of processor time."""
+        self._least_s = min(self._least_s, spent_s)
+        return max(1 / _LOOKS_PER_S, self._least_s / _MOST_SHARE)
+
+
 def _main() -> None:
     with contextlib.suppress(OSError):  # not everywhere may root do so
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
     switches = {name: SwitchFiles(pid) for name, pid in json.loads(sys.stdin.readline()).items()}
-    pause_s, ends = 1 / _LOOKS_PER_S, False
+    pace, pause_s, ends = Pace(), 1 / _LOOKS_PER_S, False
     while not ends:
         second, due_s = _Second(switches), time.monotonic()
         end_s = due_s + _SECOND_S
@@ -135,8 +151,7 @@ def _main() -> None:
             ends = bool(select.select([sys.stdin], [], [], due_s - time.monotonic())[0])
             began_s = time.thread_time()
             second.look(max(0.0, time.monotonic() - due_s))
-            spent_s = time.thread_time() - began_s
-            pause_s = max(1 / _LOOKS_PER_S, spent_s / _MOST_SHARE)
+            pause_s = pace.pause_s(time.thread_time() - began_s)
         print(second.line(), flush=True)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from controller.occupancy.queues import QueueState
 from experiments.results.link_loads import LinkLog
+from experiments.validity.held_reader import Pace
 from experiments.validity.judgement import Evidence, judge, loss_error, strain
 from experiments.validity.samples import (
     CpuSamples,
@@ -160,6 +161,13 @@ def test_a_switch_that_was_made_to_fail_is_not_judged_meanwhile():
     seconds = [second(5.0, s1=(100, 9.0), s2=(100, 0.2)), second(6.0, s1=(100, 0.1), s2=(100, 0.1))]
     worst = worst_held(seconds, 0.01, excepted={"s1": [(4.5, 5.5)]})
     assert worst == (pytest.approx(0.2), 5.0, "s2")
+
+
+def test_a_look_while_the_processor_was_stolen_does_not_slow_down_those_to_come():
+    pace = Pace()
+    assert pace.pause_s(0.0004) == 0.02
+    assert pace.pause_s(0.05) == 0.02
+    assert Pace().pause_s(0.05) == pytest.approx(2)  # of very many switches
 
 
 def test_seconds_are_those_that_the_span_touches():
