@@ -148,7 +148,7 @@ def _main() -> None:
         while not ends and (time.monotonic() < end_s or second.looks < _LEAST_LOOKS):
             # At even times a link's frames might always, or never, be seen just as they arrive.
             due_s = max(due_s + random.uniform(0.5, 1.5) * pause_s, time.monotonic())  # noqa: S311
-            ends = bool(select.select([sys.stdin], [], [], due_s - time.monotonic())[0])
+            ends = bool(select.select([sys.stdin], [], [], max(0.0, due_s - time.monotonic()))[0])
             began_s = time.thread_time()
             second.look(max(0.0, time.monotonic() - due_s))
             pause_s = pace.pause_s(time.thread_time() - began_s)
