@@ -105,7 +105,7 @@ def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float 
 
 
 def answer(argv: Sequence[str]) -> str:
-    """Runs a program to its end, and returns its output with its errors, whatever its status.
+    """Runs a program to its end and returns its output and errors, at any exit status.
 
     Raises:
         MachineError: the program is not installed.

@@ -183,7 +183,7 @@ def _with_limit(fabric: LiveFabric, options: RunTraffic) -> RunTraffic:
 
 
 def _told_with(monitors: Monitors, notify: Notify) -> Notify:
-    """Returns what tells events on, progress with how long switches hold frames."""
+    """Returns a taker of events that adds the longest held frames of the last second to progress."""
 
     def tell(event: Event) -> None:
         notify(replace(event, held=monitors.held_lately) if isinstance(event, Progress) else event)

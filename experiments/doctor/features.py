@@ -66,7 +66,7 @@ class Feature:
         return False if any(lack.known for lack in self.lacks) else None
 
     def remedies(self) -> list[str]:
-        """Returns the commands that install what is missing, and advice where no command does."""
+        """Returns the commands that install the missing parts, and advice on parts without a command."""
         packages = list(dict.fromkeys(lack.package for lack in self.lacks if lack.package))
         requirements = [lack.requirement for lack in self.lacks if lack.requirement]
         if (packages or requirements) and is_provisioned():

@@ -127,11 +127,8 @@ def _latencies(histogram: LogHistogram) -> Latencies:
 
 def _queueing(record: RunRecord, summary: Summary) -> float | None:
     """Returns the mean time that a packet waited in queues, in frame times; None where it is not known."""
-    held, hops, latency_ms = (
-        summary.fidelity.held_frame_times_mean,
-        summary.hops_mean,
-        summary.latency_ms.mean,
-    )
+    held, hops = summary.fidelity.held_frame_times_mean, summary.hops_mean
+    latency_ms = summary.latency_ms.mean
     if held is None or hops is None or latency_ms is None or not isinstance(record.traffic, TrafficOptions):
         return None
     links = record.fabric.options.links
@@ -229,7 +226,7 @@ def _evidence(record: RunRecord) -> Evidence:
 
 
 def _link_loss_error(record: RunRecord) -> float | None:
-    """Returns by how much the share of lost frames differs from what was asked for, as `loss_error`."""
+    """Returns the error of the share of frames that links lost, as `loss_error`."""
     asked, links = record.fabric.options.links.loss, record.links
     if not asked or links is None:
         return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Throughput is compared over spans of this length, and in which a full queue drains so often.
 _LEAST_SPAN_S, _QUEUES = 2.0, 3
 # It takes two spans at least to see that throughput is steady; after so many the warm-up ends all the same.
-MOST_SPANS = 20
+_MOST_SPANS = 20
 
 
 def steady_span_s(links: LinkSpec, frame_bytes: int) -> float:
@@ -35,7 +35,7 @@ def most_warmup_s(links: LinkSpec, frame_bytes: int) -> float:
         links: the links.
         frame_bytes: length of the frames.
     """
-    return MOST_SPANS * steady_span_s(links, frame_bytes)
+    return _MOST_SPANS * steady_span_s(links, frame_bytes)
 
 
 def default_warmup(experiment: Experiment, values: Mapping[str, Given]) -> Given:

@@ -70,7 +70,7 @@ class SwitchFiles:
 
     def arrived(self) -> tuple[int, int]:
         """Returns the frames and bytes that ever reached the ports."""
-        data = b"".join(iter(_chunks(self._interfaces)))
+        data = b"".join(_chunks(self._interfaces))
         frames = length = 0
         for line in data.split(b"\n")[2:]:
             name, _, counters = line.partition(b":")
@@ -108,7 +108,7 @@ class _Second:
         self.looks += 1
 
     def line(self) -> str:
-        """Returns what was seen."""
+        """Returns the line of the second, with the frames and the mean backlog of each switch."""
         end_s = time.monotonic()
         # A frame whose time falls into a stop of t seconds, as t of all T seconds do, waits for t/2.
         still_s = self._late_square / 2 / (end_s - self._begin_s)
@@ -117,7 +117,7 @@ class _Second:
             frames, length = (
                 now - then for now, then in zip(files.arrived(), self._before[name], strict=True)
             )
-            memory = frame_memory_bytes(length / frames) if frames > 0 else frame_memory_bytes(0)
+            memory = frame_memory_bytes(length / frames if frames > 0 else 0)
             seen[name] = (max(0, frames), round(self._waiting[name] / max(1, self.looks) / memory, 4))
         return json.dumps((round(self._begin_s, 4), round(end_s, 4), round(still_s, 6), seen))
 

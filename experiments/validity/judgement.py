@@ -67,7 +67,7 @@ class Evidence:
 
 
 class _Measure(NamedTuple):
-    """One measure of a run's validity: its value, the highest that is right, and what is said above that."""
+    """Measure of a run's validity: its value, the highest right one, and the reason for doubt above that."""
 
     value: float
     most: float
@@ -106,7 +106,7 @@ def judge(evidence: Evidence) -> Fidelity:
 
 
 def strain(evidence: Evidence) -> float:
-    """Returns how far a run uses up what the machine can do: the largest measure over the most that is right.
+    """Returns the strain of the machine in a run: the largest ratio of a measure to its bound.
 
     Args:
         evidence: observations of the run.

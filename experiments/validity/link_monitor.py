@@ -39,7 +39,7 @@ class LinkMonitor:
             folder: folder of the results, for the table that is written meanwhile; None for none.
         """
         self._network, spec = fabric.network, fabric.options.links
-        self._drain_s = spec.queue_packets * frame_bytes * 8 / spec.rate_bps
+        self._drain_s = spec.queue_packets * spec.packet_s(frame_bytes)
         self._interval_s = min(max(self._drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
         self._rate_bps = spec.rate_bps
         self._readers: dict[int, QueueReader] = {}

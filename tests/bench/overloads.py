@@ -8,23 +8,30 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from experiments.live_fabric import LiveFabric
 
 
 @contextmanager
+def _running(commands: Sequence[Sequence[str]]) -> Iterator[None]:
+    """Runs programs side by side during the block."""
+    programs = [subprocess.Popen(words, stdout=subprocess.DEVNULL) for words in commands]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+@contextmanager
 def _competing(_fabric: LiveFabric, strength: float) -> Iterator[str]:
     """Other programs that compute: up to 30 of them."""
     number = 1 + round(29 * strength)
-    loops = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(number)]
-    try:
+    with _running([[sys.executable, "-S", "-c", "while True: pass"]] * number):
         yield f"{number} programs"
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 @contextmanager
@@ -77,13 +84,8 @@ def _stolen(_fabric: LiveFabric, strength: float) -> Iterator[str]:
     """Time of all processors that nobody else gets, as if a host had taken it: 5 to 500 ms a second."""
     seconds = 0.005 * 100**strength
     words = [sys.executable, "-S", "-c", _STEAL, str(seconds)]
-    takers = [subprocess.Popen(words) for _ in range(os.cpu_count() or 1)]
-    try:
+    with _running([words] * (os.cpu_count() or 1)):
         yield f"{seconds * 1e3:.0f} ms a second"
-    finally:
-        for taker in takers:
-            taker.kill()
-            taker.wait()
 
 
 @contextmanager
@@ -91,16 +93,8 @@ def _interrupts(_fabric: LiveFabric, strength: float) -> Iterator[str]:
     """Packets of others: a flood through the kernel's own network, in a namespace of its own."""
     number = 1 + round(3 * strength)
     flood = "ip link set lo up; exec ping -q -f -s 1400 127.0.0.1"
-    floods = [
-        subprocess.Popen(["unshare", "--net", "sh", "-c", flood], stdout=subprocess.DEVNULL)
-        for _ in range(number)
-    ]
-    try:
+    with _running([["unshare", "--net", "sh", "-c", flood]] * number):
         yield f"{number} floods"
-    finally:
-        for one in floods:
-            one.kill()
-            one.wait()
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def known_keys() -> list[str]:
 
 
 def declaration(key: str) -> Parameter:
-    """Returns the declaration of what a key names.
+    """Returns the declaration of the option or parameter of a key.
 
     Raises:
         UsageError: the key is not known.
