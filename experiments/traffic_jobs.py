@@ -10,6 +10,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.warmup import steady_span_s
+from routing.registry import routing
 from topology.errors import NegativeResult
 from traffic.engine.collective_worker import ACKNOWLEDGE_EVERY
 from traffic.engine.engine import run_collective, run_traffic
@@ -77,7 +78,9 @@ def run_measured_traffic(
     steady, end_ns = None, begin_ns + duration_ns
     if options.steady:
         # Until the first packet arrives, throughput is as steady as can be.
-        span_s = max(steady_span_s(spec, options.frame_bytes), path_delay_ns(fabric) / _NS)
+        adaptive = not routing(fabric.options.routing).oblivious
+        span_s = steady_span_s(spec, options.frame_bytes, adaptive=adaptive)
+        span_s = max(span_s, path_delay_ns(fabric) / _NS)
         steady, window_ns = SteadyState(span_s, options.warmup_s, duration_ns), None
         end_ns += _NS  # the window begins a moment after that was decided
     pattern = make_pattern(options.pattern, fabric.options.topology, fabric.options.hosts, options.seed)

@@ -14,18 +14,22 @@ if TYPE_CHECKING:
 
 # Throughput is compared over spans of this length, and in which a full queue drains so often.
 _LEAST_SPAN_S, _QUEUES = 2.0, 3
+# An adaptive group rests for up to two such times after a change, and its detours take several changes.
+_QUEUES_ADAPTING = 8
 # It takes two spans at least to see that throughput is steady; after so many the warm-up ends all the same.
 _MOST_SPANS = 20
 
 
-def steady_span_s(links: LinkSpec, frame_bytes: int) -> float:
+def steady_span_s(links: LinkSpec, frame_bytes: int, *, adaptive: bool = False) -> float:
     """Returns the length in s of the spans over which throughput is compared, 2 or more.
 
     Args:
         links: the links.
         frame_bytes: length of the frames.
+        adaptive: whether the routing follows the load, so that throughput settles more slowly.
     """
-    return max(_LEAST_SPAN_S, _QUEUES * links.queue_packets * links.packet_s(frame_bytes))
+    queues = _QUEUES_ADAPTING if adaptive else _QUEUES
+    return max(_LEAST_SPAN_S, queues * links.queue_packets * links.packet_s(frame_bytes))
 
 
 def most_warmup_s(links: LinkSpec, frame_bytes: int) -> float:

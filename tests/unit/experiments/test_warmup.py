@@ -1,0 +1,26 @@
+"""Spans over which the steady warm-up compares throughput."""
+
+import pytest
+
+from experiments.spec.warmup import most_warmup_s, steady_span_s
+from topology.links import LinkSpec
+
+FRAME_BYTES = 1000
+
+
+def queue_s(links):
+    return links.queue_packets * links.packet_s(FRAME_BYTES)
+
+
+@pytest.mark.parametrize("rate_bps", [50_000, 170_000, 250_000])
+def test_detours_get_more_time_to_settle_than_queues_to_fill(rate_bps):
+    links = LinkSpec(rate_bps, 32)
+    assert steady_span_s(links, FRAME_BYTES) == pytest.approx(3 * queue_s(links))
+    assert steady_span_s(links, FRAME_BYTES, adaptive=True) == pytest.approx(8 * queue_s(links))
+
+
+@pytest.mark.parametrize("rate_bps", [50_000, 170_000, 1_000_000, 100_000_000])
+@pytest.mark.parametrize("queue", [1, 32, 1000])
+def test_the_limit_leaves_time_for_several_spans_of_an_adaptive_routing(rate_bps, queue):
+    links = LinkSpec(rate_bps, queue)
+    assert most_warmup_s(links, FRAME_BYTES) >= 7 * steady_span_s(links, FRAME_BYTES, adaptive=True)
