@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from controller.occupancy.source import OccupancySource, ProblemLog
+from controller.openflow.commands import Message, PutGroup
 from routing.algorithms.bucket_control import SwitchAdapter
 from routing.plan.model import Group, RoutePlan
 from routing.registry import routing
@@ -72,6 +74,29 @@ class AdaptiveLoop:
         """Sets the groups of a switch, which is being sent its plan again, to their minimal paths."""
         if datapath_id in self._plans:
             self._adapters[datapath_id] = self._adapter(datapath_id)
+
+    def take_plan(self, plan: RoutePlan) -> None:
+        """Takes another plan of the fabric, whose groups may have other candidates; the detours in use stay.
+
+        Args:
+            plan: the plan to which the switches are being brought.
+        """
+        for switch in plan.switches:
+            if self._plans[dpid(switch.router)] is not switch:
+                self._plans[dpid(switch.router)] = switch
+                self._adapters[dpid(switch.router)].take_plan(switch)
+
+    def adapted(self, datapath_id: int, messages: list[Message]) -> list[Message]:
+        """Returns messages whose adaptive groups keep the detours in use; minimal paths may lack the room."""
+        adapter = self._adapters.get(datapath_id)
+        if adapter is None:
+            return messages
+        return [
+            replace(message, command=replace(command, group=adapter.present(command.group)))
+            if isinstance(command := message.command, PutGroup)
+            else message
+            for message in messages
+        ]
 
     def _adapter(self, datapath_id: int) -> SwitchAdapter:
         """Returns the adaptive groups of a switch at their minimal paths."""

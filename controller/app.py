@@ -21,6 +21,7 @@ from controller.reports import (
     Foreign,
     Incomplete,
     Installed,
+    NotDrained,
     PortSet,
     Ready,
     Refused,
@@ -33,10 +34,14 @@ from controller.reports import (
     report,
 )
 from topology.addressing import dpid, dpid_router, switch_name
+from topology.drains import Drain
 
 ADAPTATION_XID = 0xFFFFFFFE  # the transaction id of the adaptation's messages; the installer's are smaller
 _REPORT_EVERY_S = 1.0
 _TICK_S = 0.005
+# Open vSwitch answers a barrier once its tables have changed, and brings cached flows into line soon after. A
+# round that need not hurry waits for that behind the one before.
+_PAUSE_S = 0.1
 # The missing switches are taken for lost when no switch has made progress for this long. Open vSwitch waits
 # up to 2 s for a busy controller's greeting and up to 2 s before it calls again. A plan made too soon,
 # without a live switch, would cut its hosts off.
@@ -73,8 +78,23 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
 
     OFP_VERSIONS = (codec.OPENFLOW_VERSION,)
 
-    def __init__(self, installer: Installer, replanner: Replanner, loop: AdaptiveLoop | None = None) -> None:
+    def __init__(
+        self,
+        installer: Installer,
+        replanner: Replanner,
+        loop: AdaptiveLoop | None = None,
+        asked_drain: Callable[[], Drain | None] = lambda: None,
+    ) -> None:
+        """Prepares the application; `start` starts it.
+
+        Args:
+            installer: the installation of the plan.
+            replanner: the fabric's state, and the plan of the present.
+            loop: the adaptive loop; None for an oblivious routing.
+            asked_drain: returns the drain that the parent has asked for since the last call, if it has.
+        """
         super().__init__()
+        self._asked_drain = asked_drain
         self._installer = installer
         self._replanner = replanner
         self._loop = loop
@@ -85,6 +105,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._pending: Replan | None = None  # to be reported once all switches hold it
         self._replan_began_s = 0.0
         self._round_sent_s = 0.0
+        self._rests_since_s: float | None = None
 
     def start(self) -> None:
         """Starts the threads: the framework's, the replanning loop, and the adaptive loop if there is one."""
@@ -103,8 +124,13 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
     def _replan_step(self, now_s: float) -> None:
         state = self._replanner.state
         self._set_ports(state.tick(now_s))
+        asked = self._asked_drain()
+        if asked is not None:
+            self._replanner.ask_for(asked)
         if not self._in_charge:
             self._take_charge_when_due(now_s)
+        elif self._installer.resting:
+            self._rest(now_s)
         elif self._installer.updating:
             late = now_s - self._round_sent_s > _LATE_AFTER_S
             if late or not self._installer.awaited:
@@ -112,8 +138,15 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
                     report(Warned(f"{_name(datapath_id)} does not answer"))
                     self._set_ports(state.switch_lost(dpid_router(datapath_id), now_s))
                 self._execute(self._installer.skip_unanswered())
-        elif state.plan_due(now_s):
+        elif self._replanner.plan_due(now_s):
             self._replan(now_s)
+
+    def _rest(self, now_s: float) -> None:
+        """Begins the next round of an update once the pause behind the present one is over."""
+        self._rests_since_s = now_s if self._rests_since_s is None else self._rests_since_s
+        if now_s - self._rests_since_s >= _PAUSE_S or self._replanner.state.plan_due(now_s):
+            self._rests_since_s = None
+            self._execute(self._installer.next_round())
 
     def _replan(self, now_s: float) -> None:
         self._replan_began_s = now_s
@@ -121,7 +154,15 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._pending = self._replanner.replan(runtime.call_in_thread)
         if self._pending.problem:
             report(Warned(self._pending.problem))
-        self._execute(self._installer.begin_update(self._pending.plan, self._pending.rounds))
+        if self._pending.refusal:
+            report(NotDrained(self._pending.refusal))
+        if self._loop:
+            self._loop.take_plan(self._pending.plan)
+        self._execute(
+            self._installer.begin_update(
+                self._pending.plan, self._pending.rounds, pauses=self._pending.unhurried
+            )
+        )
 
     def _take_charge_when_due(self, now_s: float) -> None:
         """Takes charge when all switches are there, or when the others are late.
@@ -141,7 +182,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         names = tuple(_name(datapath_id) for datapath_id in sorted(missing))
         total = self._installer.total
         self._take_charge(Incomplete(total, names) if missing else TakingOver(total))
-        if state.failure().any_failed:
+        if state.failure().any_failed or self._replanner.drain.any_drained:
             self._replan(now_s)  # for the switches that already hold the plan without failures
         self._execute(self._installer.take_charge())
 
@@ -172,7 +213,8 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             self._round_sent_s = time.monotonic()
         for datapath_id, messages in outcome.messages.items():
             if datapath_id in self._datapaths:
-                self._send(self._datapaths[datapath_id], messages)
+                adapted = self._loop.adapted(datapath_id, messages) if self._loop else messages
+                self._send(self._datapaths[datapath_id], adapted)
         if outcome.updated and self._pending:
             replan, self._pending = self._pending, None
             report(
@@ -184,6 +226,8 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
                     cut_off=replan.cut_off,
                     planning_s=replan.seconds,
                     seconds=time.monotonic() - self._replan_began_s,
+                    drained=replan.drain.name,
+                    crossing_pairs=replan.crossing_pairs,
                 )
             )
 

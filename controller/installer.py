@@ -101,6 +101,8 @@ class Installer:
         self._in_charge = False
         self._rounds: list[UpdateRound] = []
         self._awaited: set[int] = set()  # switches whose barriers the round waits for
+        self._paused_rounds = False
+        self._resting = False  # between two rounds, or behind the last
 
     # ---- events of switches ----
 
@@ -151,7 +153,7 @@ class Installer:
             progress.sent.clear()
             # After a refusal the switch holds neither plan.
             queries = {datapath_id: self._query(progress)} if progress.refusals else {}
-            outcome = self._next_round()
+            outcome = self._after_answer()
             return replace(outcome, messages={**queries, **outcome.messages})
         if progress.stage is Stage.ABSENT:  # an answer after `skip_unanswered`
             return Outcome(messages={datapath_id: self._query(progress)})
@@ -182,22 +184,24 @@ class Installer:
         progress.stage = Stage.ABSENT
         if datapath_id in self._awaited:
             self._awaited.discard(datapath_id)
-            return self._next_round()
+            return self._after_answer()
         return Outcome()
 
     # ---- updates ----
 
-    def begin_update(self, plan: RoutePlan, rounds: list[UpdateRound]) -> Outcome:
+    def begin_update(self, plan: RoutePlan, rounds: list[UpdateRound], *, pauses: bool = False) -> Outcome:
         """Begins to bring all ready switches from the plan that they hold to another.
 
         Args:
             plan: the other plan.
             rounds: the changes from one to the other, in order.
+            pauses: whether `resting` switches wait for `next_round` behind each round.
         """
         self.set_plan(plan)
         self._rounds = list(rounds)
         self._awaited.clear()
-        return self._next_round()
+        self._paused_rounds = pauses and bool(rounds)
+        return self.next_round()
 
     def set_plan(self, plan: RoutePlan) -> None:
         """Sets the plan for switches that are not ready yet; ready ones need `begin_update`."""
@@ -213,7 +217,12 @@ class Installer:
     @property
     def updating(self) -> bool:
         """Whether an update is under way."""
-        return bool(self._rounds or self._awaited)
+        return bool(self._rounds or self._awaited or self._resting)
+
+    @property
+    def resting(self) -> bool:
+        """Whether the update waits for `next_round`."""
+        return self._resting
 
     def set_port(self, datapath_id: int, port: int, *, down: bool) -> list[Message]:
         """Returns the messages that set a port down and note that in the switch, or undo both.
@@ -232,7 +241,14 @@ class Installer:
         """Returns cookie -> port, of all notes that a router's switch may hold."""
         return {self._note(port).cookie: port for port in range(1, self._degrees[router] + 1)}
 
-    def _next_round(self) -> Outcome:
+    def _after_answer(self) -> Outcome:
+        """Returns the consequences of an answer, or of its loss, that a round has waited for."""
+        self._resting = self._paused_rounds and not self._awaited
+        return Outcome() if self._resting else self.next_round()
+
+    def next_round(self) -> Outcome:
+        """Begins the next round of an update unless answers of the present one are missing."""
+        self._resting = False
         if self._awaited:
             return Outcome()
         while self._rounds:
@@ -241,7 +257,7 @@ class Installer:
                 progress = self._switches[dpid(router)]
                 if progress.stage is Stage.READY:
                     progress.refusals.clear()
-                    commands = [progress.message(self._put(change, exists=True)) for change in changes]
+                    commands = [progress.message(self._put(progress, change)) for change in changes]
                     messages[dpid(router)] = [*commands, progress.message(Barrier())]
             if messages:
                 self._awaited = set(messages)
@@ -276,9 +292,8 @@ class Installer:
         plan = progress.plan
         commands: list[Command] = []
         for group in plan.groups:
-            held = progress.groups_held.get(group.number)
-            if held != self._fingerprint(group):
-                commands.append(self._put(group, exists=held is not None))
+            if progress.groups_held.get(group.number) != self._fingerprint(group):
+                commands.append(self._put(progress, group))
         wanted = {COOKIE_MARK | self._fingerprint(rule): rule for rule in plan.rules}
         commands += [
             PutRule(rule, cookie) for cookie, rule in wanted.items() if cookie not in progress.rules_held
@@ -289,10 +304,12 @@ class Installer:
         progress.stage, progress.sent_plan = Stage.SENT, plan
         return [progress.message(command) for command in (*commands, Barrier())]
 
-    def _put(self, change: Rule | Group | Removal, *, exists: bool) -> PutRule | PutGroup | DropRules:
+    def _put(self, progress: _Progress, change: Rule | Group | Removal) -> PutRule | PutGroup | DropRules:
         if isinstance(change, Removal):
             return DropRules(COOKIE_MARK | self._fingerprint(change.rule))
         if isinstance(change, Group):
+            exists = change.number in progress.groups_held
+            progress.groups_held[change.number] = self._fingerprint(change)
             return PutGroup(change, exists)
         return PutRule(change, COOKIE_MARK | self._fingerprint(change))
 
@@ -317,7 +334,7 @@ class Installer:
         for datapath_id in self._awaited:
             self._switches[datapath_id].stage = Stage.ABSENT
         self._awaited.clear()
-        return self._next_round()
+        return self.next_round()
 
     @property
     def awaited(self) -> frozenset[int]:

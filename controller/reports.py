@@ -160,6 +160,8 @@ class Replanned(Report):
         cut_off: the first few of those pairs, in words.
         planning_s: time to compile and prove the plan.
         seconds: time from the start of planning until all switches held the plan.
+        drained: the drained elements that the plan leads around, by name; "none" for none.
+        crossing_pairs: ordered pairs of live routers that nothing but drained elements connects.
     """
 
     event: ClassVar[str] = "replanned"
@@ -170,6 +172,16 @@ class Replanned(Report):
     cut_off: tuple[str, ...]
     planning_s: float
     seconds: float
+    drained: str = "none"
+    crossing_pairs: int = 0
+
+
+@dataclass(frozen=True)
+class NotDrained(Report):
+    """The drain that was asked for is refused, and the one before stays."""
+
+    event: ClassVar[str] = "not drained"
+    text: str
 
 
 @dataclass(frozen=True)

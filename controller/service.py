@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,14 +30,17 @@ from controller.occupancy.source import NetlinkOccupancy, OccupancySource
 from controller.openflow import frameworks
 from controller.replanner import Replanner
 from controller.reports import Fatal, Listening, Planned, Proven, die, report
+from controller.requests import requested_drain
 from routing.plan.digest import plan_digest
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from routing.verification.verifier import Prover
 from topology.addressing import dpid
 from topology.base import Params
+from topology.drains import Drain, drain_of
 from topology.errors import NegativeResult, ParameterError, UsageError
 from topology.exit_status import Status, internal_text, known_status
+from topology.faults import parse_drained
 from topology.parameters import Value, hint
 from topology.registry import family, make_topology
 
@@ -139,6 +143,11 @@ def serve(arguments: argparse.Namespace) -> None:
     )
     loop = None if routing(plan.routing).oblivious else _adaptive_loop(arguments, plan)
 
+    replanner = Replanner(plan, prover)
+    if arguments.drained is not None:
+        replanner.ask_for(drain_of(plan.topology, parse_drained(arguments.drained, plan.topology)))
+    asked_drain = _asked_drain(arguments.requests_from, plan)
+
     # Imported late: the framework takes most of a second, and replaces the standard library's sockets.
     from controller import app
     from controller.openflow import codec, runtime
@@ -155,7 +164,23 @@ def serve(arguments: argparse.Namespace) -> None:
     except OSError as error:
         raise UsageError(f"the controller cannot listen on {arguments.listen}: {error.strerror}") from error
     report(Listening(arguments.listen))
-    runtime.run(listener, context, app.PlanApp, installer, Replanner(plan, prover), loop)
+    runtime.run(listener, context, app.PlanApp, installer, replanner, loop, asked_drain)
+
+
+def _asked_drain(descriptor: int | None, plan: RoutePlan) -> Callable[[], Drain | None]:
+    """Returns a function that returns the drain that the parent has asked for since its last call."""
+    if descriptor is None:  # without a parent, nobody can ask
+        return lambda: None
+    connection = socket.socket(fileno=descriptor)
+
+    def asked() -> Drain | None:
+        names = requested_drain(connection)
+        if names is None:
+            return None
+        elements = parse_drained(",".join(names), plan.topology) if names else ()
+        return drain_of(plan.topology, elements)
+
+    return asked
 
 
 def _check_certificates(listen: str, address: ListenAddress, files: tuple[str | None, ...]) -> None:
@@ -244,6 +269,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--no-local-repair", action="store_true", help="leave fast reroute out of the plan")
     parser.add_argument(
         "--queues-from", type=int, metavar="FD", help="descriptor of the local socket that carries the queues"
+    )
+    parser.add_argument(
+        "--requests-from", type=int, metavar="FD", help="descriptor of the local socket that carries requests"
+    )
+    parser.add_argument(
+        "--drained", metavar="ELEMENTS", help="links and switches that are drained from the start, as s3"
     )
     parser.add_argument(
         "--link-rate", type=_positive, metavar="BITS_PER_S", help="rate of the links, to adapt by statistics"

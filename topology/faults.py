@@ -8,6 +8,8 @@ A fault schedule is a text of lines like
     6   fail controller      # killed, without notice
     8   restore controller
     9   restore link:s1-s7
+    10  drain s3             # traffic is led around a switch, which can then be switched off without loss
+    12  undrain s3
 
 with times in seconds since traffic starts. `link:s1-s7.2` is the second of several links between two
 switches, `link:s1-s7` all of them. `switch:s4` is a switch that loses its power: its links fail, too.
@@ -28,8 +30,10 @@ import numpy as np
 from topology.addressing import Host, switch_name, switch_router
 from topology.base import Link, Topology
 from topology.errors import ParameterError
+from topology.parameters import hint
 
 RANDOM_LINK, RANDOM_SWITCH = "random-link", "random-switch"
+FORCE = "--force"
 _DAY_S = 86_400
 _HOST_LINK = re.compile(r"link:(?:s\d+-h\d+_\d+|h\d+_\d+-s\d+)")
 
@@ -99,12 +103,16 @@ class Fault:
     Attributes:
         time_s: seconds since traffic starts, 0 to 86400.
         element: the element.
-        restores: whether the element is restored; otherwise it fails.
+        restores: whether the element is restored, or its drain ends; otherwise it fails, or is drained.
+        maintenance: whether it is drained, or its drain ends; otherwise it fails, or is restored.
+        forced: whether it is drained even if that cuts others off.
     """
 
     time_s: float
     element: Element
     restores: bool = False
+    maintenance: bool = False
+    forced: bool = False
 
     @property
     def line(self) -> str:
@@ -113,7 +121,8 @@ class Fault:
         return f"{time_s} {self}"
 
     def __str__(self) -> str:
-        return f"{'restore' if self.restores else 'fail'} {self.element.name}"
+        verbs = ("drain", "undrain") if self.maintenance else ("fail", "restore")
+        return f"{verbs[self.restores]} {self.element.name}" + (f" {FORCE}" if self.forced else "")
 
 
 def link_element(link: Link) -> Element:
@@ -175,6 +184,35 @@ def parse_elements(
     for word in words:
         of_host = names_host_link(word)
         elements += [_parse_host_link(word, hosts)] if of_host else _parse(word, topology, seed)
+    return tuple(dict.fromkeys(elements))
+
+
+def parse_drained(text: str, topology: Topology) -> tuple[Element, ...]:
+    """Returns the elements to drain that a text names.
+
+    Args:
+        text: `s3`, `switch:s3`, `link:s1-s2` or `link:s1-s2.1`, or several of these with commas between them.
+        topology: the graph of routers.
+
+    Returns:
+        Switches and links in the order of the text, each once.
+
+    Raises:
+        ParameterError: the text has another form, or names a link or switch that the fabric does not have.
+    """
+    elements: list[Element] = []
+    for word in (word.strip() for word in text.split(",")):
+        kind, _, rest = word.rpartition(":")
+        if kind == ElementKind.LINK.value and not names_host_link(word):
+            elements += _parse(word, topology, seed=1)
+        elif kind in ("", ElementKind.SWITCH.value) and re.fullmatch(r"s\d+", rest):
+            elements.append(Element(ElementKind.SWITCH, (switch_router(rest, topology.routers),)))
+        else:
+            names = [*map(switch_name, range(topology.routers)), "switch:s1", "link:s1-s2"]
+            raise ParameterError(
+                f"element to drain must be a switch, as s3, or a link between switches, as link:s1-s2, got "
+                f"{word!r}{hint(word, names)}"
+            )
     return tuple(dict.fromkeys(elements))
 
 
@@ -264,11 +302,16 @@ def parse_schedule(text: str, topology: Topology, seed: int = 1) -> tuple[Fault,
 
 
 def _parse_line(words: list[str], topology: Topology, seed: int) -> list[Fault]:
-    if len(words) != 3 or words[1] not in ("fail", "restore") or not re.fullmatch(r"\d*\.?\d+", words[0]):
-        form = "TIME fail|restore ELEMENT, as `2.5 fail link:s1-s2`"
+    forced = len(words) == 4 and words[1] == "drain" and words[3] == FORCE
+    known = len(words) > 1 and words[1] in ("fail", "restore", "drain", "undrain")
+    if not known or len(words) != 3 + forced or not re.fullmatch(r"\d*\.?\d+", words[0]):
+        form = "TIME fail|restore|drain|undrain ELEMENT, as `2.5 fail link:s1-s2`"
         raise ParameterError(f"fault must be {form}, got {' '.join(words)!r}")
     time_s = float(words[0])
     if time_s > _DAY_S:
         raise ParameterError(f"fault time must be 0 to {_DAY_S} s, got {words[0]}")
-    elements = parse_elements(words[2], topology, seed)
-    return [Fault(time_s, element, words[1] == "restore") for element in elements]
+    if words[1] in ("fail", "restore"):
+        elements = parse_elements(words[2], topology, seed)
+        return [Fault(time_s, element, words[1] == "restore") for element in elements]
+    drained = parse_drained(words[2], topology)
+    return [Fault(time_s, element, words[1] == "undrain", True, forced) for element in drained]

@@ -166,6 +166,17 @@ class AdaptiveGroup:
         candidates = self.group.candidates
         return replace(self.group, buckets=tuple(candidates[index] for index in self.pointing))
 
+    def take_group(self, group: Group) -> None:
+        """Takes the same group with other candidates; buckets of those that are gone become minimal.
+
+        Args:
+            group: the group as in another plan.
+        """
+        indices = {bucket: index for index, bucket in enumerate(group.candidates)}
+        before = self.group.candidates
+        self.pointing = [indices.get(before[index], 0) for index in self.pointing]
+        self.group = group
+
 
 @dataclass
 class PortOccupancies:
@@ -272,6 +283,32 @@ class SwitchAdapter:
         """
         self._ports.add(occupancies)
         return [group.changed_group() for group in self._groups if self._changes(group)]
+
+    def take_plan(self, plan: SwitchPlan) -> None:
+        """Takes another plan of the switch; groups that it has as well keep their detours.
+
+        Args:
+            plan: the plan; its groups with candidates are adaptive.
+        """
+        known = {adaptive.group.number: adaptive for adaptive in self._groups}
+        self._groups = []
+        for group in plan.groups:
+            if group.candidates:
+                adaptive = known.get(group.number)
+                if adaptive is None:
+                    adaptive = AdaptiveGroup(group, [0] * len(group.buckets), self._control.return_step)
+                if adaptive.group is not group:
+                    adaptive.take_group(group)
+                self._groups.append(adaptive)
+
+    def present(self, group: Group) -> Group:
+        """Returns a group with its buckets as they point now.
+
+        Args:
+            group: a group of the plan; one that is not adaptive is returned as it is.
+        """
+        ones = (adaptive for adaptive in self._groups if adaptive.group.number == group.number)
+        return next((adaptive.changed_group() for adaptive in ones), group)
 
     def restore(self) -> list[Group]:
         """Points all buckets at the minimal paths and returns the groups that this changed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from routing.plan.tables import router_of_tag, tag_of
 from topology.base import Topology
 
 _PORT_BITS = 12
+_DIGEST_MASK = (1 << 29) - 1
 
 
 class GroupRole(enum.IntEnum):
@@ -26,6 +28,7 @@ class GroupRole(enum.IntEnum):
     CHOICE_ANY = 6  # a routing's choice of path to all destinations
     CHOICE_BY_DISTANCE = 8  # a routing's choices of path to destinations at one distance, in sequence
     PROTECTED = 1 << 16  # a set of minimal ports with a set of alternates, in sequence
+    SHARED = 1 << 17  # a set of minimal ports while others are drained, by a digest of the set
 
 
 def group_number(role: GroupRole, port: int = 0) -> int:
@@ -40,6 +43,21 @@ def group_number(role: GroupRole, port: int = 0) -> int:
         The OpenFlow group id, unique on the switch.
     """
     return (role << _PORT_BITS) + port
+
+
+def shared_group_number(ports: Iterable[int]) -> int:
+    """Returns the number of the group that divides packets among some ports.
+
+    It depends on nothing but the ports, so that a group of a number has the same buckets in all plans, and
+    is never changed while rules use it.
+
+    Args:
+        ports: the ports, 1 to 4095.
+
+    Returns:
+        The OpenFlow group id, of 2^29 that sets of ports share.
+    """
+    return group_number(GroupRole.SHARED) + (zlib.crc32(repr(sorted(ports)).encode()) & _DIGEST_MASK)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,20 @@
-"""Plans for the surviving graph: some rules of the whole fabric's plan are changed, and no groups."""
+"""Plans for the surviving graph: some rules of the whole fabric's plan are changed.
+
+Groups stay as they are while elements have failed: switches know of dead ports. Of drained elements they do
+not know, as these work. So the plan around them leaves drained detours out of choice groups, and adds groups
+of the minimal ports that are left.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.plan.forwarding import forwarding_rule, tag_rule
-from routing.plan.groups import GroupRole, group_number
+from routing.plan.groups import GroupRole, group_number, shared_group_number
 from routing.plan.model import (
     Actions,
     Group,
@@ -24,9 +29,14 @@ from routing.plan.model import (
     ToGroup,
 )
 from routing.plan.tables import PRIORITY_UNDETOURED, TO_ANY_HOST, to_router
+from routing.replan.drained_detours import without_drained_detours
 from routing.replan.surviving_graph import SurvivingGraph, surviving_graph
+from routing.replan.transit import without_transit
+from routing.reroute.base import port_bucket
+from routing.verification.proof import Proof
 from routing.verification.verifier import Prover
-from topology.addressing import INITIAL_TTL
+from topology.addressing import INITIAL_TTL, switch_name
+from topology.drains import NO_DRAIN, Drain
 from topology.errors import NegativeResult
 from topology.failures import Failure
 
@@ -36,43 +46,94 @@ Mask = npt.NDArray[np.bool_]
 def surviving_plan(
     whole: RoutePlan,
     failure: Failure,
+    drain: Drain = NO_DRAIN,
     *,
     toward: Collection[int] | None = None,
-    prover: Prover | None = None,
+    provers: Provers | None = None,
 ) -> RoutePlan:
     """Returns a plan for the surviving graph, proven to deliver all pairs that it connects.
 
     Pairs whose minimal path has changed, or whose detours lead into the failure, use minimal paths only.
+    Drained elements carry no transit traffic, which is proven as well, except that of pairs that nothing else
+    connects (`SurvivingGraph.crossing`).
 
     Args:
         whole: the plan while nothing has failed.
         failure: all links and routers that have failed.
+        drain: the links and routers to be led around.
         toward: the routers to which packets are to be delivered and proven to be; None for all.
-        prover: proves the plan; one that has proven other plans of the fabric is faster.
+        provers: prove the plan; those that have proven other plans of the fabric are faster.
 
     Returns:
-        A plan with the groups of `whole`, and `whole` itself if nothing has failed.
+        A plan with the groups of `whole`, some of them with fewer choices and some new ones if elements are
+        drained, and `whole` itself if nothing has failed or is drained.
 
     Raises:
         NegativeResult: the plan fails its proof, or a path is longer than packets live.
     """
-    if not failure.any_failed:
+    if not failure.any_failed and not drain.any_drained:
         return whole
-    plan, displaced = _with_minimal_paths(whole, surviving_graph(whole.topology, failure))
-    plan = _without_detours(plan, np.argwhere(displaced).tolist())
-    prover = prover or Prover()
-    proof = prover.prove(plan, [failure], every_host=False, toward=toward)
+    graph = surviving_graph(whole.topology, failure, drain)
+    plan, displaced = _with_minimal_paths(whole, graph)
+    pairs = {(source, destination) for source, destination in np.argwhere(displaced).tolist()}
+    if drain.any_drained:
+        plan, exhausted = without_drained_detours(plan, drain)
+        pairs |= exhausted
+    plan = _without_detours(plan, sorted(pairs))
+    check = _Check(graph, provers or Provers(), toward)
+    proof, transit = check.proof(plan), check.transit(plan)
+    if proof.undelivered or transit:
+        plan = _without_detours(plan, sorted(proof.undelivered | transit))
+        proof, transit = check.proof(plan), check.transit(plan)
     if proof.undelivered:
-        plan = _without_detours(plan, sorted(proof.undelivered))
-        proof = prover.prove(plan, [failure], every_host=False, toward=toward)
-    if proof.undelivered:
-        raise NegativeResult(f"the plan without {failure.name} fails its proof: {proof.faults[0]}")
+        raise NegativeResult(f"the plan without {_name(graph)} fails its proof: {proof.faults[0]}")
+    if transit:
+        pair = " to ".join(map(switch_name, min(transit)))
+        raise NegativeResult(f"the plan sends packets from {pair} over {drain.name}, which is drained")
     if proof.max_hops >= INITIAL_TTL:
         raise NegativeResult(
-            f"paths without {failure.name} must have at most {INITIAL_TTL - 1} hops, the packets' TTL; the "
+            f"paths without {_name(graph)} must have at most {INITIAL_TTL - 1} hops, the packets' TTL; the "
             f"longest has {proof.max_hops}"
         )
     return plan
+
+
+class Provers:
+    """The provers of a fabric's plans: of their delivery, and of drained elements without transit traffic."""
+
+    def __init__(self, delivery: Prover | None = None) -> None:
+        """Takes the prover that has proven the plan of the whole fabric, if there is one."""
+        self.delivery = delivery or Prover()
+        self.transit = Prover()  # of its own: it knows other switches
+
+
+@dataclass(frozen=True)
+class _Check:
+    """The proofs of plans for one surviving graph."""
+
+    graph: SurvivingGraph
+    provers: Provers
+    toward: Collection[int] | None
+
+    def proof(self, plan: RoutePlan) -> Proof:
+        """Returns the proof that a plan delivers."""
+        return self.provers.delivery.prove(plan, [self.graph.failure], every_host=False, toward=self.toward)
+
+    def transit(self, plan: RoutePlan) -> set[tuple[int, int]]:
+        """Returns the pairs whose packets cross drained elements, and need not."""
+        graph = self.graph
+        if not graph.drain.any_drained:
+            return set()
+        narrowed = without_transit(plan, graph.drain)
+        proof = self.provers.transit.prove(narrowed, [graph.failure], every_host=False, toward=self.toward)
+        crossing = graph.crossing
+        return {pair for pair in proof.undelivered if not crossing[pair]}
+
+
+def _name(graph: SurvivingGraph) -> str:
+    """Returns the names of the failed and the drained elements."""
+    names = [graph.failure.name] if graph.failure.any_failed else []
+    return ", ".join([*names, *([graph.drain.name] if graph.drain.any_drained else [])])
 
 
 def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RoutePlan, Mask]:
@@ -88,7 +149,7 @@ def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RouteP
     topology = whole.topology
     everyone = np.arange(topology.routers)
     before = topology.distances(everyone[:, None], everyone)
-    displaced = np.isfinite(graph.distances) & (graph.distances != before)
+    displaced = np.isfinite(graph.distances) & (graph.hops != before)
     marks = any(rule.table is Table.MARKED for rule in whole.switches[0].rules)
     switches = list(whole.switches)
     for switch in whole.switches:
@@ -109,6 +170,7 @@ def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RouteP
         if rules:
             switches[switch.router] = replace(
                 _with_rules(switch, rules),
+                groups=(*switch.groups, *groups.new.values()),
                 untagged_groups=tuple(untagged.tolist()),
                 tagged_groups=tuple(tagged.tolist()),
             )
@@ -130,8 +192,12 @@ class _GroupChoice:
     """The choice of groups of one switch, so that packets follow minimal paths of a surviving graph."""
 
     def __init__(self, switch: SwitchPlan, graph: SurvivingGraph) -> None:
+        self.new: dict[int, Group] = {}  # by number
         self._groups = {group.number: group for group in switch.groups}
-        self._failed_ports = graph.failure.failed_ports(switch.router)
+        # A drained port may fail and return: whether packets avoid it must not depend on that.
+        self._shares = graph.drain.any_drained
+        drained = graph.drain.ports(graph.topology, switch.router)
+        self._failed_ports = graph.failure.failed_ports(switch.router) - drained
         self._minimal = graph.minimal_port_mask(switch.router)
         self._reachable = graph.reachable(switch.router)
 
@@ -154,13 +220,22 @@ class _GroupChoice:
         place = np.minimum(np.searchsorted(known, chosen), len(known) - 1)
         unfit = self._reachable & (chosen > 0) & ~is_minimal[place, np.arange(len(chosen))]
         for other in np.flatnonzero(unfit).tolist():
-            port = int(self._minimal[:, other].argmax()) + 1
-            chosen[other] = max(
+            minimal = (np.flatnonzero(self._minimal[:, other]) + 1).tolist()
+            best = max(
                 (number for index, number in enumerate(known) if is_minimal[index, other]),
                 key=lambda number: (len(ports[number]), -number),
-                default=group_number(GroupRole.PORT, port),
+                default=group_number(GroupRole.PORT, minimal[0]),
             )
+            if self._shares and len(minimal) > max(1, len(ports.get(best, ()))):
+                best = self._shared(minimal)
+            chosen[other] = best
         return chosen
+
+    def _shared(self, ports: list[int]) -> int:
+        """Returns the number of the group that divides packets evenly among ports, which is new."""
+        number = shared_group_number(ports)
+        self.new[number] = Group(number, GroupKind.SELECT, tuple(map(port_bucket, ports)))
+        return number
 
     def _begin_minimal_paths(self, ports: frozenset[int]) -> Mask:
         """Returns for each router whether there are ports, and all of them begin minimal paths to it."""
@@ -187,7 +262,7 @@ class _GroupChoice:
         return ports
 
 
-def _without_detours(plan: RoutePlan, pairs: Iterable[list[int] | tuple[int, int]]) -> RoutePlan:
+def _without_detours(plan: RoutePlan, pairs: Iterable[tuple[int, int]]) -> RoutePlan:
     """Returns a plan in which the packets of some (source, destination) routers take minimal paths only."""
     destinations: dict[int, set[Match]] = {}
     for source, destination in pairs:

@@ -1,4 +1,8 @@
-"""The surviving graph: the links and routers that have not failed, and minimal paths over them."""
+"""The surviving graph: the links and routers that have not failed, and minimal paths over them.
+
+Drained links and routers work, and are avoided: a path over one of them costs more than any path without.
+So paths cross drained elements only where there is no other way, and lead to a drained router itself.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.base import Topology
+from topology.drains import NO_DRAIN, Drain
 from topology.failures import Failure
 from topology.shortest_paths import all_distances
+
+# The cost of a drained link, and of the arrival at a drained router, in hops: more than packets live.
+_DRAINED_COST = 1024
 
 
 @dataclass(frozen=True)
@@ -19,12 +27,31 @@ class SurvivingGraph:
     Attributes:
         topology: the whole graph.
         failure: the failed links and routers.
-        distances: float32, routers x routers: hops over surviving links; infinite where no path survives.
+        distances: float32, routers x routers: hops over surviving links, and more over drained ones and to
+            drained routers; infinite where no path survives.
+        drain: the drained links and routers.
     """
 
     topology: Topology
     failure: Failure
     distances: npt.NDArray[np.float32]
+    drain: Drain = NO_DRAIN
+
+    @property
+    def hops(self) -> npt.NDArray[np.float32]:
+        """float32, routers x routers: the distances; to drained routers in hops, as to others."""
+        if not self.drain.routers:
+            return self.distances
+        hops = self.distances.copy()
+        hops[:, sorted(self.drain.routers)] -= _DRAINED_COST
+        np.fill_diagonal(hops, 0)
+        return hops
+
+    @property
+    def crossing(self) -> npt.NDArray[np.bool_]:
+        """bool, routers x routers: whether all surviving paths of a pair cross drained elements."""
+        hops = self.hops
+        return np.asarray(np.isfinite(hops) & (hops >= _DRAINED_COST))
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
         """Returns the ports that begin minimal paths, as `Topology.minimal_port_mask` for the whole graph.
@@ -37,7 +64,9 @@ class SurvivingGraph:
         """
         alive = np.ones(int(self.topology.degrees[router]), bool)
         alive[[port - 1 for port in self.failure.failed_ports(router)]] = False
-        beyond = self.distances[self.topology.neighbours(router)] + 1
+        beyond = self.distances[self.topology.neighbours(router)] + _link_costs(
+            self.topology, self.drain, router
+        )
         return np.asarray(alive[:, None] & (beyond == self.distances[router]) & np.isfinite(beyond))
 
     def reachable(self, router: int) -> npt.NDArray[np.bool_]:
@@ -53,13 +82,16 @@ class SurvivingGraph:
         return np.asarray(np.isfinite(self.distances[router]) & others)
 
 
-def surviving_graph(topology: Topology, failure: Failure) -> SurvivingGraph:
+def surviving_graph(topology: Topology, failure: Failure, drain: Drain = NO_DRAIN) -> SurvivingGraph:
     """Returns the graph that survives a failure, with all its distances.
 
     Args:
         topology: the whole graph.
         failure: the failed links and routers.
+        drain: the drained links and routers.
     """
+    if drain.any_drained:
+        return SurvivingGraph(topology, failure, _costs_of_paths(topology, failure, drain), drain)
     return SurvivingGraph(topology, failure, all_distances(_surviving_links(topology, failure)))
 
 
@@ -96,3 +128,33 @@ def _surviving_links(topology: Topology, failure: Failure) -> npt.NDArray[np.boo
         if failure.failed_ends.isdisjoint(link.ends):
             alive[link.a, link.b] = alive[link.b, link.a] = True
     return alive
+
+
+def _link_costs(topology: Topology, drain: Drain, router: int) -> npt.NDArray[np.float32]:
+    """Returns the cost of every link of a router in its direction: float32, links x 1."""
+    neighbours = topology.neighbours(router)
+    costs = np.ones((len(neighbours), 1), np.float32)
+    costs[np.isin(neighbours, sorted(drain.routers))] += _DRAINED_COST
+    costs[[port - 1 for end, port in drain.ends if end == router]] += _DRAINED_COST
+    return costs
+
+
+def _costs_of_paths(topology: Topology, failure: Failure, drain: Drain) -> npt.NDArray[np.float32]:
+    """Returns the costs of the cheapest paths: float32, routers x routers; infinite without a path."""
+    distances = np.where(np.eye(topology.routers, dtype=bool), 0, np.inf).astype(np.float32)
+    links = []
+    for router in range(topology.routers):
+        alive = np.ones(int(topology.degrees[router]), bool)
+        alive[[port - 1 for port in failure.failed_ports(router)]] = False
+        if alive.any():
+            costs = _link_costs(topology, drain, router)
+            links.append((router, topology.neighbours(router)[alive], costs[alive]))
+    shorter = True
+    while shorter:
+        shorter = False
+        for router, neighbours, costs in links:
+            found = np.minimum(distances[router], (distances[neighbours] + costs).min(axis=0))
+            if (found < distances[router]).any():
+                distances[router] = found
+                shorter = True
+    return distances

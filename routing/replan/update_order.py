@@ -3,6 +3,9 @@
 For one destination, the new paths form a tree toward it. Rules are changed nearest to the destination first,
 round by round: a packet that meets a changed switch continues over changed switches only, each nearer to the
 destination than the one before; a packet that has met none follows the old tree. So no packet circles.
+
+Groups come first. New ones are not in use yet; those that exist and change are choices of paths at packets'
+sources, each of which delivers whatever the trees are.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy.typing as npt
 from routing.plan.model import Group, Match, RoutePlan, Rule, SwitchPlan, match
 from routing.plan.tables import tag_of, to_router
 from routing.replan.surviving_graph import surviving_graph
+from topology.drains import NO_DRAIN, Drain
 from topology.failures import Failure
 
 
@@ -31,22 +35,26 @@ Change = Rule | Group | Removal
 # Router -> the changes of its switch; a rule or group takes the place of one that has its key.
 UpdateRound = dict[int, list[Change]]
 
-_GROUPS_FIRST = -1
+_GROUPS_FIRST, _LAST = -1, 1 << 30
 
 
-def update_rounds(before: RoutePlan, after: RoutePlan, failure: Failure) -> list[UpdateRound]:
+def update_rounds(
+    before: RoutePlan, after: RoutePlan, failure: Failure, drain: Drain = NO_DRAIN
+) -> list[UpdateRound]:
     """Returns the changes that lead from one plan to another, in rounds.
 
     Args:
         before: the plan that the switches hold.
         after: the plan that they shall hold.
         failure: the failure that `after` is for; its surviving graph gives the distances.
+        drain: the drain that `after` is for.
 
     Returns:
         Rounds in order: groups, then rules for destinations at distance 1, 2, ..., then rules for no single
-        destination. A round may begin once all switches hold the one before.
+        destination. A round may begin once all switches hold the one before. Groups that `after` has not stay
+        in their switches, unused.
     """
-    distances = surviving_graph(after.topology, failure).distances
+    distances = surviving_graph(after.topology, failure, drain).distances
     destinations = _destinations(after)
     rounds: dict[int, UpdateRound] = {}
     for old, new in zip(before.switches, after.switches, strict=True):
@@ -90,5 +98,5 @@ def _round(
     """Returns the number of the round in which a router's rule with some match is changed."""
     destination = destinations.get(rule_match)
     if destination is None or not np.isfinite(distances[router, destination]):
-        return len(distances)  # last: no path depends on it
+        return _LAST  # no path depends on it
     return int(distances[router, destination])

@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
 from routing.registry import make_plan
-from routing.replan.replan import surviving_plan
+from routing.replan.replan import Provers, surviving_plan
 from routing.replan.update_order import update_rounds
 from routing.verification.verifier import Prover, prove
 from topology.failures import NO_FAILURE, link_failures
@@ -255,7 +255,7 @@ def replans() -> list[Row]:
         taken_s = []
         for failure in islice(link_failures(whole.topology), _REPLANS):
             started = time.perf_counter()
-            plan = surviving_plan(whole, failure, prover=prover)
+            plan = surviving_plan(whole, failure, provers=Provers(prover))
             update_rounds(before, plan, failure)
             taken_s.append(time.perf_counter() - started)
             before = plan

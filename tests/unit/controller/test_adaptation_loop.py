@@ -1,8 +1,13 @@
 """The adaptive loop: the switches it asks, its changes, and the end of all detours on request."""
 
 from controller.adaptation_loop import LEAST_STEP_S, MOST_STEP_S, AdaptiveLoop, step_s
+from controller.openflow.commands import Message, PutGroup
 from routing.registry import make_plan
+from routing.replan.replan import surviving_plan
+from topology.drains import drain_of
+from topology.failures import NO_FAILURE
 from topology.families.polarfly import PolarFly
+from topology.faults import parse_drained
 
 PLAN = make_plan(PolarFly(5), 1, "ugal-pf")
 DATAPATH = 21
@@ -64,3 +69,33 @@ def test_the_problems_of_the_source_and_of_the_adaptation_are_gathered():
         loop.add_problem("s3 refuses a group")
     assert loop.new_problems() == ["port 4 of s7 has lost its queue", "s3 refuses a group"]
     assert loop.new_problems() == ["port 4 of s7 has lost its queue"]  # this source repeats itself
+
+
+def test_detours_stay_when_another_plan_leaves_fewer_and_none_is_over_a_drained_switch():
+    graph = PLAN.topology
+    neighbour = int(graph.neighbours(DATAPATH - 1)[2])  # behind port 3
+    drain = drain_of(graph, parse_drained(f"s{neighbour + 1}", graph))
+    drained = surviving_plan(PLAN, NO_FAILURE, drain)
+    loop = AdaptiveLoop(PLAN, FixedSource({DATAPATH: {1: 1.0}}))
+    ready = frozenset({DATAPATH})
+    before = {group.number: group for _ in range(40) for _, groups in loop.step(ready) for group in groups}
+    assert any(3 in ports_of(group) for group in before.values())
+    loop.take_plan(drained)
+    for group in drained.switches[DATAPATH - 1].groups:
+        if group.number in before:
+            (message,) = loop.adapted(DATAPATH, [Message(1, PutGroup(group, exists=True))])
+            present = message.command.group
+            kept = [b for b in before[group.number].buckets if b in group.candidates[1:]]
+            assert sorted(map(repr, present.buckets)) == sorted(
+                map(repr, kept + [group.candidates[0]] * (len(present.buckets) - len(kept)))
+            )
+            assert kept
+    for _ in range(40):
+        for _, groups in loop.step(ready):
+            assert not any(3 in ports_of(group) for group in groups)
+
+
+def ports_of(group):
+    """Returns the ports of the detours that a group's buckets take."""
+    ports = dict(zip(group.candidates, group.ports, strict=True))
+    return {port for bucket in group.buckets if bucket != group.candidates[0] for port in ports[bucket]}

@@ -7,7 +7,7 @@ import pytest
 from controller.installer import Installer, Stage
 from controller.openflow.commands import AskGroups, AskRules, Barrier, DropRules, PutGroup, PutRule
 from routing.algorithms.minimal import minimal_plan
-from routing.plan.model import COOKIE_MARK
+from routing.plan.model import COOKIE_MARK, Group, GroupKind
 from routing.replan.replan import surviving_plan
 from routing.replan.update_order import update_rounds
 from topology.failures import link_failures
@@ -349,3 +349,26 @@ def test_a_switch_that_refuses_part_of_an_update_is_asked_again_and_brought_to_t
     rules = [message.command.rule for message in mending if isinstance(message.command, PutRule)]
     assert rules == list(BROKEN.switches[stubborn - 1].rules)
     assert installed.barrier_passed(stubborn, mending[-1].xid).ready
+
+
+def test_an_update_with_pauses_rests_behind_every_round(installed):
+    passed = installed.begin_update(BROKEN, ROUNDS, pauses=True)
+    for _ in ROUNDS:
+        assert not installed.resting
+        for dpid, sent in passed.messages.items():
+            rested = installed.barrier_passed(dpid, sent[-1].xid)
+            assert (rested.messages, rested.updated) == ({}, False)
+        assert installed.resting
+        assert installed.updating
+        passed = installed.next_round()
+    assert passed.updated
+    assert not installed.updating
+
+
+def test_an_update_adds_new_groups_once_and_modifies_those_that_switches_hold(installed):
+    new, old = Group(1 << 29, GroupKind.SELECT, ()), PLAN.switches[2].groups[0]
+    for exists in (False, True):
+        sent = installed.begin_update(PLAN, [{2: [new, old]}]).messages
+        commands = [message.command for message in sent[3][:-1]]
+        assert commands == [PutGroup(new, exists), PutGroup(old, exists=True)]
+        pass_barriers(installed, sent)

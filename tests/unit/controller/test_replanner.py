@@ -3,10 +3,13 @@
 import subprocess
 import sys
 
+from controller import replanner as module
 from controller.replanner import Replanner
 from routing.registry import make_plan
+from topology.drains import NO_DRAIN, drain_of
+from topology.errors import NegativeResult
 from topology.families.polarfly import PolarFly
-from topology.faults import link_element
+from topology.faults import link_element, parse_drained
 
 GRAPH = PolarFly(3)
 LINK, OTHER = GRAPH.link_list[0], GRAPH.link_list[7]
@@ -42,6 +45,56 @@ def test_a_recovery_during_replanning_is_planned_for_next():
     replanner.replan(slowly)
     assert replanner.state.plan_due(3.0)
     assert not replanner.replan().failure.any_failed
+
+
+DRAIN = drain_of(GRAPH, parse_drained("s3", GRAPH))
+
+
+def test_a_drain_is_planned_for_without_haste_and_so_is_its_end():
+    replanner = Replanner(make_plan(GRAPH, 1, "min"))
+    assert not replanner.plan_due(0.0)
+    replanner.ask_for(DRAIN)
+    assert replanner.plan_due(0.0)
+    planned = replanner.replan()
+    assert (planned.drain, planned.unhurried, planned.refusal, planned.crossing_pairs) == (
+        DRAIN,
+        True,
+        None,
+        0,
+    )
+    assert planned.rules > 0
+    assert not replanner.plan_due(0.0)
+    replanner.ask_for(NO_DRAIN)
+    ended = replanner.replan()
+    assert (ended.drain, ended.unhurried, ended.refusal) == (NO_DRAIN, True, None)
+    assert ended.rules > 0
+
+
+def test_a_failure_beside_a_drain_is_planned_for_in_haste():
+    replanner = Replanner(make_plan(GRAPH, 1, "min"))
+    replanner.ask_for(DRAIN)
+    replanner.replan()
+    cut(replanner, LINK, 1.0)
+    planned = replanner.replan()
+    assert (planned.drain, planned.unhurried, planned.failure.any_failed) == (DRAIN, False, True)
+
+
+def test_a_drain_without_a_plan_is_refused_and_the_failure_is_planned_for_all_the_same(monkeypatch):
+    whole = module.surviving_plan
+
+    def without_drains(plan, failure, drain, **others):
+        if drain.any_drained:
+            raise NegativeResult("no such plan")
+        return whole(plan, failure, drain, **others)
+
+    monkeypatch.setattr(module, "surviving_plan", without_drains)
+    replanner = Replanner(make_plan(GRAPH, 1, "min"))
+    cut(replanner, LINK, 1.0)
+    replanner.ask_for(DRAIN)
+    planned = replanner.replan()
+    assert (planned.refusal, planned.problem, planned.drain) == ("no such plan", None, NO_DRAIN)
+    assert planned.rules > 0
+    assert not replanner.plan_due(9.0)
 
 
 # Ends only if both go on; the framework's runtime patches the sockets of its process, hence one of its own.

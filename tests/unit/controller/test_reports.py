@@ -13,6 +13,7 @@ from controller.reports import (
     Incomplete,
     Installed,
     Listening,
+    NotDrained,
     Planned,
     PortSet,
     Proven,
@@ -43,6 +44,7 @@ REPORTS = [
     PortSet("s3", 2, "down"),
     Replanned("s1-s4", 30, 2, 2, ("s1 to s4",), 0.25, 0.5),
     Warned("s3 does not answer"),
+    NotDrained("the plan sends packets from s1 to s4 over s3, which is drained"),
     Refused("s3 reports OFPET_BAD_REQUEST"),
     Fatal("ValueError: a line\nbreak"),
 ]

@@ -7,7 +7,7 @@ import pytest
 from damage import damaged
 
 from routing.registry import make_plan
-from routing.replan.replan import surviving_plan
+from routing.replan.replan import Provers, surviving_plan
 from routing.verification.errors import PlanError
 from routing.verification.verifier import Prover, prove
 from topology.errors import NegativeResult
@@ -43,7 +43,7 @@ def check(family, params, routing, steps):
     failed = set()
     for step, failure in enumerate(failures(topology, steps, seed=7)):
         try:
-            plan = surviving_plan(whole, failure, prover=prover)
+            plan = surviving_plan(whole, failure, provers=Provers(prover))
         except NegativeResult:
             plan = whole  # with this failure not all pairs arrive
         proof = prover.prove(plan, [failure])

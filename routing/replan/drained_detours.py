@@ -1,0 +1,139 @@
+"""Choice groups while elements are drained: detours over drained elements are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from routing.plan.model import (
+    Bucket,
+    Group,
+    GroupKind,
+    Output,
+    PushVlan,
+    RoutePlan,
+    SetField,
+    SwitchPlan,
+    Table,
+    ToGroup,
+)
+from routing.plan.tables import router_of_tag, to_router
+from topology.drains import Drain
+
+Pairs = set[tuple[int, int]]  # source and destination routers
+
+
+def without_drained_detours(plan: RoutePlan, drain: Drain) -> tuple[RoutePlan, Pairs]:
+    """Returns a plan in which no source chooses a detour that begins over, or leads to, a drained element.
+
+    A group's minimal path stays; where that is drained, the rules for its destinations change instead.
+
+    Args:
+        plan: the plan; its groups are those of the whole fabric.
+        drain: the drained links and switches.
+
+    Returns:
+        The plan, with the same numbers of groups, and the pairs whose groups have no other path left.
+    """
+    switches = list(plan.switches)
+    pairs: Pairs = set()
+    for switch in plan.switches:
+        ports = drain.ports(plan.topology, switch.router)
+        groups, exhausted = _Filter(switch, ports, drain.routers - {switch.router}).groups()
+        if groups:
+            kept = tuple(groups.get(group.number, group) for group in switch.groups)
+            switches[switch.router] = replace(switch, groups=kept)
+        if exhausted:
+            pairs |= _served(plan, switch, exhausted)
+    return replace(plan, switches=tuple(switches)), pairs
+
+
+@dataclass(frozen=True)
+class _Filter:
+    """The choice groups of one switch without some ports and without tags that name some routers."""
+
+    switch: SwitchPlan
+    ports: Collection[int]
+    routers: Collection[int]
+
+    def groups(self) -> tuple[dict[int, Group], set[int]]:
+        """Returns the changed groups by number, and the numbers of those without any path left."""
+        by_number = {group.number: group for group in self.switch.groups}
+        changed: dict[int, Group] = {}
+        exhausted: set[int] = set()
+        for number in sorted(_choice_groups(self.switch)):
+            group = by_number[number]
+            different = {id(b): b for b in group.candidates or group.buckets}  # most buckets are one object
+            bad = {key for key, bucket in different.items() if self._drained(bucket, by_number)}
+            if group.candidates:
+                reduced = _without_candidates(group, bad)
+            else:
+                reduced = replace(group, buckets=tuple(b for b in group.buckets if id(b) not in bad))
+            if not reduced.buckets:
+                exhausted.add(number)
+            elif reduced != group:
+                changed[number] = reduced
+        return changed, exhausted
+
+    def _drained(self, bucket: Bucket, by_number: dict[int, Group]) -> bool:
+        """Returns whether a bucket's path begins over a drained element or leads to a drained router."""
+        if PushVlan() in bucket.actions and any(
+            isinstance(action, SetField)
+            and action.field == "vlan_vid"
+            and router_of_tag(action.value) in self.routers
+            for action in bucket.actions
+        ):
+            return True
+        return not self._first_ports(bucket, by_number).isdisjoint(self.ports)
+
+    def _first_ports(self, bucket: Bucket, by_number: dict[int, Group]) -> set[int]:
+        """Returns the ports of a bucket, and the ports that its groups prefer."""
+        ports: set[int] = set()
+        for action in bucket.actions:
+            if isinstance(action, Output):
+                ports.add(action.port)
+            elif isinstance(action, ToGroup):
+                group = by_number[action.group]
+                preferred = group.buckets if group.kind is GroupKind.SELECT else group.buckets[:1]
+                for inner in preferred:
+                    ports |= self._first_ports(inner, by_number)
+        return ports
+
+
+def _without_candidates(group: Group, bad: Collection[int]) -> Group:
+    """Returns an adaptive group without some candidates; one that can only be minimal does not adapt."""
+    kept = [index for index, one in enumerate(group.candidates) if not index or id(one) not in bad]
+    if len(kept) == len(group.candidates):
+        return group
+    if len(kept) == 1:
+        return replace(group, candidates=(), hops=(), ports=())
+    return replace(
+        group,
+        candidates=tuple(group.candidates[index] for index in kept),
+        hops=tuple(group.hops[index] for index in kept) if group.hops else (),
+        ports=tuple(group.ports[index] for index in kept),
+    )
+
+
+def _choice_groups(switch: SwitchPlan) -> set[int]:
+    """Returns the numbers of the groups to which a switch hands packets of its own hosts."""
+    return {
+        action.group
+        for rule in switch.rules
+        if rule.table is Table.SOURCE
+        for action in rule.actions
+        if isinstance(action, ToGroup)
+    }
+
+
+def _served(plan: RoutePlan, switch: SwitchPlan, groups: Collection[int]) -> Pairs:
+    """Returns the pairs of a switch's router whose packets some choice groups take."""
+    matches = {
+        rule.match
+        for rule in switch.rules
+        if rule.table is Table.SOURCE
+        for action in rule.actions
+        if isinstance(action, ToGroup) and action.group in groups
+    }
+    others = (other for other in range(plan.topology.routers) if other != switch.router)
+    return {(switch.router, other) for other in others if to_router(plan.topology, other) in matches}

@@ -1,0 +1,233 @@
+"""Drains: links and switches that are up and shall carry no transit traffic, for maintenance without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from topology.addressing import switch_name
+from topology.base import Topology
+from topology.errors import ParameterError
+from topology.failures import Failure, failure_of
+from topology.faults import CONTROLLER, FORCE, Element, ElementKind, Fault
+from topology.shortest_paths import connected_components
+
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True)
+class Drain:
+    """The links and switches that are drained together.
+
+    A drained link carries no packets. A drained switch carries packets from and to its own hosts only.
+
+    Attributes:
+        elements: the drained elements, links and switches.
+        ends: (router, port) of both ends of every drained link; those of drained switches are not among them.
+        routers: the routers of the drained switches.
+    """
+
+    elements: tuple[Element, ...] = ()
+    ends: frozenset[tuple[int, int]] = frozenset()
+    routers: frozenset[int] = frozenset()
+
+    @property
+    def any_drained(self) -> bool:
+        """Whether a link or a switch is drained."""
+        return bool(self.elements)
+
+    @property
+    def name(self) -> str:
+        """A name for messages, as `s3, s1-s2`; `none` if nothing is drained."""
+        return ", ".join(element.location for element in self.elements) or "none"
+
+    def ports(self, topology: Topology, router: int) -> frozenset[int]:
+        """Returns the ports of a router that lead over a drained link or to a drained switch.
+
+        Args:
+            topology: the graph of routers.
+            router: the index of the router.
+
+        Returns:
+            Port numbers, from 1.
+        """
+        ports = set(self._ports.get(router, ()))
+        if self.routers:
+            neighbours = topology.neighbours(router).tolist()
+            ports |= {port for port, other in enumerate(neighbours, start=1) if other in self.routers}
+        return frozenset(ports)
+
+    @cached_property
+    def _ports(self) -> dict[int, set[int]]:
+        ports: dict[int, set[int]] = {}
+        for router, port in self.ends:
+            ports.setdefault(router, set()).add(port)
+        return ports
+
+
+NO_DRAIN = Drain()
+
+
+def drain_of(topology: Topology, elements: Iterable[Element]) -> Drain:
+    """Returns the drain of several elements of a fabric together.
+
+    Args:
+        topology: the graph of routers.
+        elements: links between switches, and switches.
+    """
+    ordered = sorted(set(elements), key=lambda element: (element.kind is ElementKind.LINK, element.routers))
+    links = [element for element in ordered if element.kind is ElementKind.LINK]
+    drained = [link for link in topology.link_list if any(element.covers(link) for element in links)]
+    return Drain(
+        tuple(ordered),
+        frozenset(end for link in drained for end in link.ends),
+        frozenset(e.routers[0] for e in ordered if e.kind is ElementKind.SWITCH),
+    )
+
+
+def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -> tuple[tuple[str, ...], ...]:
+    """Returns the parts into which a drain would cut a fabric that is in one part without it.
+
+    Args:
+        topology: the graph of routers.
+        failure: the links and switches that have failed.
+        before: the elements that are drained already.
+        after: all elements that are to be drained.
+
+    Returns:
+        The switches of each part but the largest, by name, and each drained switch whose own hosts would be
+        cut off; none if the drain separates nothing.
+    """
+    out = failure.failed_routers | after.routers
+    now, then = (_components(topology, failure, drain) for drain in (before, after))
+    parts: dict[int, list[int]] = {}
+    for router in range(topology.routers):
+        if router not in out:
+            parts.setdefault(then[router], []).append(router)
+    alone = sorted(_without_way_out(topology, failure, after) - _without_way_out(topology, failure, before))
+    if len(parts) == len({now[router] for routers in parts.values() for router in routers}):
+        return tuple((switch_name(router),) for router in alone)
+    smaller = sorted(parts.values(), key=lambda routers: (-len(routers), routers))[1:]
+    return tuple(tuple(map(switch_name, routers)) for routers in [*smaller, *([router] for router in alone)])
+
+
+def with_drained(
+    topology: Topology, before: Drain, elements: Iterable[Element], failure: Failure, *, force: bool = False
+) -> Drain:
+    """Returns a drain with more elements, if they can be drained.
+
+    Args:
+        topology: the graph of routers.
+        before: the elements that are drained already.
+        elements: those to be drained, too.
+        failure: the links and switches that have failed.
+        force: whether they are drained even if that cuts others off.
+
+    Raises:
+        ParameterError: an element is drained already or has failed, or its drain would cut others off.
+    """
+    elements = tuple(elements)
+    for element in elements:
+        own = drain_of(topology, [element])
+        if own.ends <= before.ends and own.routers <= before.routers:
+            raise ParameterError(
+                f"element to drain must carry traffic; {element.location} is drained already"
+            )
+        if own.routers & failure.failed_routers or (own.ends and own.ends <= failure.failed_ends):
+            raise ParameterError(f"element to drain must be up; {element.location} is down")
+    after = drain_of(topology, (*before.elements, *elements))
+    parts = cut_off(topology, failure, before, after)
+    if parts and not force:
+        names = ", ".join(element.location for element in elements)
+        raise ParameterError(
+            f"drained elements must leave the others connected; {names} would cut off {cut_off_text(parts)}; "
+            f"{FORCE} drains all the same"
+        )
+    return after
+
+
+def without_drained(topology: Topology, before: Drain, elements: Iterable[Element]) -> Drain:
+    """Returns a drain without some of its elements.
+
+    Args:
+        topology: the graph of routers.
+        before: the drained elements.
+        elements: those whose drain ends; all links between two switches stand for each drained one of them.
+
+    Raises:
+        ParameterError: an element is not drained.
+    """
+    ended: set[Element] = set()
+    for element in elements:
+        covered = {
+            one
+            for one in before.elements
+            if (one.kind, one.routers) == (element.kind, element.routers) and element.copy in (0, one.copy)
+        }
+        if not covered:
+            names = f"{before.name} {'are' if len(before.elements) > 1 else 'is'}"
+            drained = names if before.elements else "nothing is"
+            raise ParameterError(f"{element.location} is not drained; {drained}")
+        ended |= covered
+    return drain_of(topology, [element for element in before.elements if element not in ended])
+
+
+def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
+    """Checks the drains of a fault schedule against what fails and is drained before them.
+
+    Args:
+        faults: the faults in order of time.
+        topology: the graph of routers.
+
+    Raises:
+        ParameterError: an element cannot be drained, or is not, at its time; the text has the fault.
+    """
+    drain = NO_DRAIN
+    failed: set[Element] = set()
+    for fault in faults:
+        if not fault.maintenance:
+            (failed.discard if fault.restores else failed.add)(fault.element)
+            continue
+        try:
+            if CONTROLLER in failed:
+                raise ParameterError("controller must run to lead traffic around, and has failed")
+            if fault.restores:
+                drain = without_drained(topology, drain, [fault.element])
+            else:
+                failure = failure_of(topology, failed)
+                drain = with_drained(topology, drain, [fault.element], failure, force=fault.forced)
+        except ParameterError as error:
+            raise ParameterError(f"`{fault.line}`: {error}") from None
+
+
+def cut_off_text(parts: Iterable[tuple[str, ...]]) -> str:
+    """Returns the parts of `cut_off` in words, the first few switches of each by name.
+
+    Args:
+        parts: the switches of each part, by name.
+    """
+    texts = []
+    for part in parts:
+        more = f" and {len(part) - _MOST_NAMED} more" if len(part) > _MOST_NAMED else ""
+        texts.append(", ".join(part[:_MOST_NAMED]) + more)
+    return "; ".join(texts)
+
+
+def _components(topology: Topology, failure: Failure, drain: Drain) -> list[int]:
+    """Returns the number of each router's component without the failed and the drained elements."""
+    ends = {end for link in topology.link_list if {link.a, link.b} & drain.routers for end in link.ends}
+    routers = failure.failed_routers | drain.routers
+    return connected_components(topology, Failure("", failure.failed_ends | drain.ends | ends, routers))
+
+
+def _without_way_out(topology: Topology, failure: Failure, drain: Drain) -> set[int]:
+    """Returns the drained routers without a link to a working router that is not drained."""
+    unusable = failure.failed_ends | drain.ends
+    out = failure.failed_routers | drain.routers
+    reached = set()
+    for link in topology.link_list:
+        if unusable.isdisjoint(link.ends):
+            reached |= {link.a} if link.b not in out else set()
+            reached |= {link.b} if link.a not in out else set()
+    return set(drain.routers - failure.failed_routers - reached)
