@@ -8,12 +8,13 @@ import queue
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from controller import requests
 from controller.occupancy.queue_handoff import Queues, channel, request_restore, send_queues
 from controller.openflow.frameworks import AUTO, QUICK_START, choose
 from controller.reports import (
@@ -23,6 +24,7 @@ from controller.reports import (
     Incomplete,
     Installed,
     Listening,
+    NotDrained,
     Planned,
     PortSet,
     Refused,
@@ -116,12 +118,14 @@ class ControllerProcess:
         self.replans: list[Replanned] = []
         self.ports_set_s: list[float] = []  # on the clock of time.monotonic
         self.ports_down: set[tuple[str, int]] = set()  # switch and port, as the controller set them
+        self.drained: tuple[str, ...] = ()  # names of the elements to be drained, also after another start
         self.stopped = True
         self.start()
 
     def start(self) -> None:
         """Starts the controller, also after `stop`; the reports of the one before are kept."""
         self.planned_failure = "none"  # the name of the failure that the present plan is for
+        self.planned_drain = "none"  # the name of the drain that the present plan is for
         self._in_charge = False
         # Of this start, on the clock of time.monotonic: when it listened, when the last switch had connected
         # before it took charge, and when all switches that were there held its plan.
@@ -132,17 +136,20 @@ class ControllerProcess:
         self.refusals: list[str] = []  # rules and groups that switches refused
         self._latest: dict[type[Report], Report] = {}
         self._channel, theirs = channel()
+        self._requests, requests_from = requests.channel()
         command = [*self._command, "--framework", self.framework]
+        command += ["--requests-from", str(requests_from.fileno())]
+        command += ["--drained", ",".join(self.drained)] if self.drained else []
         if self._adapts:
             command += ["--queues-from", str(theirs.fileno())]
-        with theirs, self._log.open("ab") as stderr:
+        with theirs, requests_from, self._log.open("ab") as stderr:
             self._process = _PARENT.submit(
                 start_python,
                 command,
                 marked_environment(QUICK_START),
                 stdin=subprocess.DEVNULL,
                 stderr=stderr,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), requests_from.fileno()],
             ).result()
         _prefer(self._process.pid)
         self._reports: queue.Queue[Report | None] = queue.Queue()
@@ -163,6 +170,7 @@ class ControllerProcess:
         self._process.wait()
         self._reader.join()
         self._channel.close()
+        self._requests.close()
         with contextlib.suppress(PolarLabError):  # its end is intended
             self.catch_up()
 
@@ -196,6 +204,20 @@ class ControllerProcess:
         with contextlib.suppress(OSError):
             request_restore(self._channel)
         self._wait_for(Restored, timeout_s=_SILENCE_TIMEOUT_S)
+
+    def ask_for_drain(self, elements: Sequence[str]) -> None:
+        """Asks the controller to drain elements, by name, and no others; its reports tell whether it does."""
+        self.catch_up()
+        self.drained = tuple(elements)
+        self._latest.pop(NotDrained, None)
+        with contextlib.suppress(OSError):  # it has ended
+            requests.request_drain(self._requests, elements)
+
+    @property
+    def drain_refusal(self) -> str | None:
+        """The reason for which the drain that was asked for is refused; None if it is not."""
+        refusal = self._latest.get(NotDrained)
+        return refusal.text if isinstance(refusal, NotDrained) else None
 
     @property
     def running(self) -> bool:
@@ -335,7 +357,7 @@ class ControllerProcess:
                 self.groups_modified = self._modified_before + groups_modified
             case Replanned(failed):
                 self.replans.append(report)
-                self.planned_failure = failed
+                self.planned_failure, self.planned_drain = failed, report.drained
             case PortSet(switch, port, direction):
                 self.ports_set_s.append(report.monotonic_s)
                 self.ports_down -= {(switch, port)}

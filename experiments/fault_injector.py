@@ -13,6 +13,7 @@ from emulation.fault_injection import FaultInjector
 from experiments.events.base import Notify
 from experiments.events.traffic import FaultsDrawn
 from experiments.live_fabric import LiveFabric
+from experiments.maintenance import Maintenance
 from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
 from experiments.results.run_directory import FAULTS, RunDirectory
 from experiments.spec.flows import FlowOptions
@@ -28,10 +29,11 @@ _WHOLE_AGAIN_S = 30.0
 
 @dataclass(frozen=True)
 class StartedFault:
-    """Fault that was injected, and its begin in seconds since the start of the traffic."""
+    """Fault that was injected, its begin in seconds since the start of the traffic, and its duration."""
 
     fault: Fault
     began_s: float
+    seconds: float = 0.0
 
 
 def write_schedule(directory: RunDirectory, traffic: RunTraffic, notify: Notify, name: str = FAULTS) -> None:
@@ -76,6 +78,8 @@ class FaultSchedule:
         self._schedule = sorted(schedule, key=lambda fault: fault.time_s)
         self._notify = notify
         self._faults = broken or FaultInjector(fabric.network)
+        self._maintenance = Maintenance(fabric)
+        self._drained_before = {element.name for element in self._maintenance.drained}
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
@@ -112,7 +116,7 @@ class FaultSchedule:
             raise error
 
     def mend(self) -> None:
-        """Restores all faults that still stand and returns when the fabric is as it was.
+        """Restores all faults that still stand, ends the drains, and returns when the fabric is as it was.
 
         Raises:
             NegativeResult: the controller does not get back to its first plan.
@@ -127,6 +131,10 @@ class FaultSchedule:
         if self._fabric.controller.stopped:
             self._fabric.start_controller_again(self._notify)
         self._fabric.controller.wait_until_in_charge()
+        drained = [element.name for element in self._maintenance.drained]
+        drained = [name for name in drained if name not in self._drained_before]
+        if drained:
+            self._maintenance.undrain(",".join(drained))
         time.sleep(0.5)  # by then the controller knows of the restored elements
         if not self._fabric.controller.wait_until_whole(_WHOLE_AGAIN_S):
             failed = self._fabric.controller.planned_failure
@@ -190,12 +198,17 @@ class FaultSchedule:
                     return
                 began_s = time.monotonic() - start_s
                 self._do(fault)
-                self.done.append(StartedFault(fault, began_s))
+                ended_s = time.monotonic() - start_s
+                self.done.append(StartedFault(fault, began_s, ended_s - began_s))
         except Exception as error:  # of a thread, whose errors nobody else would see
             self._error = error
 
     def _do(self, fault: Fault) -> None:
-        if fault.element != CONTROLLER:
+        if fault.maintenance and fault.restores:
+            self._maintenance.undrain(fault.element.name)
+        elif fault.maintenance:
+            self._maintenance.drain(fault.element.name, self._faults.standing, force=fault.forced)
+        elif fault.element != CONTROLLER:
             (self._faults.restore if fault.restores else self._faults.fail)(fault.element)
         elif not fault.restores:
             self._fabric.controller.stop()
@@ -215,6 +228,7 @@ def replan_record(time_s: float, report: Replanned) -> ReplanRecord:
         failed=report.failed,
         rules=report.rules,
         cut_off_pairs=report.cut_off_pairs,
+        drained=report.drained,
         planning_s=round(report.planning_s, 4),
         seconds=round(report.seconds, 4),
     )

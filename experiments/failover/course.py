@@ -97,7 +97,7 @@ class Course:
         events = [(entry.began_s, str(entry.fault)) for entry in self._started]
         if self._heard_s is not None:
             events.append((self._heard_s, "all watched pairs heard again"))
-        events += [(time_s, replan_text(report.failed)) for time_s, report in self._replans]
+        events += [(time_s, replan_text(report.failed, report.drained)) for time_s, report in self._replans]
         if self._controller_restart():
             words = ("the new controller listens", "the last switch has called it", "it is in charge")
             events += [(t, text) for t, text in zip(self._restarted, words, strict=True) if t is not None]

@@ -12,6 +12,7 @@ from experiments.events.base import Notify
 from experiments.events.outcomes import ResultsWritten
 from experiments.fault_injector import replan_record
 from experiments.live_fabric import LiveFabric
+from experiments.maintenance import Maintenance
 from experiments.programs.traffic import result_without_packets
 from experiments.results.manifest import run_manifest, write_manifest
 from experiments.results.model import Adaptation, PairCheck
@@ -56,6 +57,8 @@ class SessionRecorder:
         self._lines: list[PromptLine] = []
         self._faults: list[InjectedFault] = []
         self._standing: set[Element] = set()
+        self._maintenance = Maintenance(fabric)
+        self._drained: set[Element] = set()
         self._looking = Lock()
         self._background: list[TrafficOutcome] = []
         # Nothing is scheduled: what failed is known at the end.
@@ -94,7 +97,7 @@ class SessionRecorder:
             self.look(standing(), began_s)
 
     def look(self, standing: Iterable[Element], time_s: float | None = None) -> None:
-        """Records the elements that have failed, or were restored, since the last look.
+        """Records the elements that have failed, were restored, drained or used again since the last look.
 
         Args:
             standing: the elements that have failed and were not restored.
@@ -105,6 +108,10 @@ class SessionRecorder:
             time_s = round(self._now_s, 4) if time_s is None else time_s
             changes = [Fault(time_s, element, restores=True) for element in before - after]
             changes += [Fault(time_s, element) for element in after - before]
+            drained_before, self._drained = self._drained, set(self._maintenance.drained)
+            ended, begun = drained_before - self._drained, self._drained - drained_before
+            changes += [Fault(time_s, element, restores=True, maintenance=True) for element in ended]
+            changes += [Fault(time_s, element, maintenance=True) for element in begun]
             self._faults += (InjectedFault(time_s, text) for text in sorted(map(str, changes)))
             self._standing = after
 

@@ -13,6 +13,7 @@ from emulation.open_vswitch import VSwitch
 from experiments.events.base import Event, Notify, ignore
 from experiments.events.session import ProcessEnded, TrafficStopped
 from experiments.live_fabric import LiveFabric
+from experiments.maintenance import ALL, DrainOutcome, Maintenance
 from experiments.results.parts.programs import TrafficOutcome
 from experiments.session.background import BackgroundTraffic, TrafficStatus
 from experiments.session.interfaces import interfaces_down
@@ -38,12 +39,14 @@ class ControllerStatus:
         pid: its process; None if it does not run.
         killed: whether the session killed it; if neither this nor `running`, it ended by itself.
         planned_failure: name of the failure that its present plan is for; `none` for the whole fabric.
+        planned_drain: name of the elements that its present plan drains; `none` for none.
     """
 
     running: bool
     pid: int | None
     killed: bool
     planned_failure: str
+    planned_drain: str = "none"
 
 
 class FabricSession:
@@ -75,6 +78,7 @@ class FabricSession:
         self.busy = threading.RLock()
         self._notify, self._keep, self._changed = notify, keep, changed
         self._faults = FaultInjector(fabric.network)
+        self._maintenance = Maintenance(fabric)
         self._watch = Watch(fabric, self._tell_end, self.busy)
         self._traffic: BackgroundTraffic | None = None
         self._draws = 0
@@ -189,6 +193,37 @@ class FabricSession:
             down &= self._interfaces_down()
         return tuple(sorted(down))
 
+    # ---- maintenance ----
+
+    def drain(self, text: str, *, force: bool = False) -> DrainOutcome:
+        """Leads traffic around elements, and returns when the last of it has left them.
+
+        Args:
+            text: switches and links, as `s3`, `link:s1-s2` or several with commas.
+            force: whether they are drained even if that cuts others off.
+
+        Raises:
+            UsageError: an element does not exist, has failed or is drained; its drain would cut others off;
+                or the controller does not run.
+            NegativeResult: the controller has no plan for it.
+        """
+        return self._maintenance.drain(text, self.standing_failures(), force=force)
+
+    def undrain(self, text: str = ALL) -> DrainOutcome:
+        """Has traffic use drained elements again, and returns when all switches hold the plan.
+
+        Args:
+            text: the elements as for `drain`, or `all`.
+
+        Raises:
+            UsageError: an element does not exist or is not drained, or the controller does not run.
+        """
+        return self._maintenance.undrain(text)
+
+    def drained(self) -> tuple[Element, ...]:
+        """Returns the switches and links that are drained."""
+        return self._maintenance.drained
+
     # ---- the controller ----
 
     def kill_controller(self) -> None:
@@ -217,7 +252,8 @@ class FabricSession:
             controller.catch_up()
         running = controller.running
         pid = controller.pid if running else None
-        return ControllerStatus(running, pid, controller.stopped, controller.planned_failure)
+        plan = controller.planned_failure, controller.planned_drain
+        return ControllerStatus(running, pid, controller.stopped, *plan)
 
     # ---- measurements ----
 
@@ -264,7 +300,7 @@ class FabricSession:
             for element in self.standing_failures()
             if element.kind is not ElementKind.CONTROLLER and element.host is None
         ]
-        return report_paths(self.fabric, source, destination, failed)
+        return report_paths(self.fabric, source, destination, failed, self._maintenance.drain_now)
 
     # ---- background traffic ----
 

@@ -17,8 +17,9 @@ from experiments.session.interfaces import RUNNING, UP, interface_flags
 from experiments.theory.explain import ListedPath, check_has_hosts, path_lines, paths_between
 from routing.replan.replan import surviving_plan
 from topology.addressing import INITIAL_TTL, Host, switch_router
+from topology.drains import NO_DRAIN, Drain
 from topology.errors import ParameterError, UsageError
-from topology.failures import failure_of
+from topology.failures import NO_FAILURE, failure_of
 from topology.faults import Element
 from traffic.engine import sockets
 from traffic.engine.receivers import Receivers
@@ -40,6 +41,7 @@ class PathReport:
     Attributes:
         source, destination: names of the hosts.
         failed: names of the failed elements that the paths take into account.
+        drained: names of the drained elements that they go around.
         replanned: whether the controller has planned again for them; else switches reroute by themselves.
         paths: paths that packets take by the plan's rules.
         alternatives: paths that the controller may choose under load.
@@ -50,6 +52,7 @@ class PathReport:
     source: str
     destination: str
     failed: tuple[str, ...]
+    drained: tuple[str, ...]
     replanned: bool
     paths: tuple[ListedPath, ...]
     alternatives: tuple[ListedPath, ...]
@@ -61,6 +64,8 @@ class PathReport:
         if self.failed:
             by = "the controller has planned again" if self.replanned else "switches reroute by themselves"
             lines = [f"{self.source} to {self.destination}, without {', '.join(self.failed)} ({by}):"]
+        if self.drained:
+            lines[0] = f"{lines[0].removesuffix(':')}, around {', '.join(self.drained)} (drained):"
         lines += path_lines(self.paths)
         if self.alternatives:
             lines += ["the controller may send some flows by these paths instead:"]
@@ -78,7 +83,9 @@ def _hops(hops: int) -> str:
     return f"{hops} hop" if hops == 1 else f"{hops} hops"
 
 
-def report_paths(fabric: LiveFabric, source: str, destination: str, failed: Sequence[Element]) -> PathReport:
+def report_paths(
+    fabric: LiveFabric, source: str, destination: str, failed: Sequence[Element], drain: Drain = NO_DRAIN
+) -> PathReport:
     """Returns the paths between two places, of the plan and of probes that are sent now.
 
     Args:
@@ -86,6 +93,7 @@ def report_paths(fabric: LiveFabric, source: str, destination: str, failed: Sequ
         source: name of a host, or of a switch, which stands for its first host.
         destination: the same of another router.
         failed: the elements that have failed.
+        drain: the elements that are drained.
 
     Raises:
         ParameterError: the fabric does not have a place, or both are at one switch.
@@ -96,13 +104,15 @@ def report_paths(fabric: LiveFabric, source: str, destination: str, failed: Sequ
         raise ParameterError(f"places must be at two switches, got {source} and {destination}")
     failure = failure_of(fabric.options.topology, failed)
     replanned = failure.any_failed and fabric.controller.planned_failure != "none"
-    plan = surviving_plan(fabric.plan, failure, toward=[ends[1].router]) if replanned else fabric.plan
+    planned = failure if replanned else NO_FAILURE
+    plan = surviving_plan(fabric.plan, planned, drain, toward=[ends[1].router])
     paths, alternatives = paths_between(plan, *ends, failure)
     probes = probe(fabric, *ends)
     return PathReport(
         ends[0].name,
         ends[1].name,
         tuple(element.name for element in failed),
+        tuple(element.name for element in drain.elements if element not in failed),
         replanned,
         paths,
         alternatives,

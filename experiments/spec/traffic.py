@@ -10,6 +10,7 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
 from experiments.spec.values import read_text
 from topology.base import Topology
+from topology.drains import check_schedule
 from topology.drawn_faults import PREFIX, draw_faults, parse_process
 from topology.errors import ParameterError
 from topology.faults import Fault, parse_schedule
@@ -129,11 +130,13 @@ def read_schedule(path: Path, topology: Topology, seed: int, end_s: float) -> tu
         end_s: end of the traffic; every fault must come before it.
 
     Raises:
-        ParameterError: the file cannot be read, or a line is not a fault, or comes too late.
+        ParameterError: the file cannot be read, a line is not a fault or comes too late, or a drain would cut
+            switches off.
     """
     text = read_text(path, "--faults needs a fault schedule")
     try:
         faults = parse_schedule(text, topology, seed)
+        check_schedule(faults, topology)
     except ParameterError as error:
         raise ParameterError(f"{path}, {error}") from None
     late = next((fault for fault in faults if fault.time_s >= end_s), None)

@@ -13,8 +13,10 @@ from polarlab.api.frames import Rows
 from polarlab.api.theory import SwitchRules, switch_rules
 from routing.plan.model import RoutePlan
 from topology.addressing import switch_router
+from topology.faults import FORCE
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
+    from experiments.maintenance import DrainOutcome
     from experiments.programs.session_record import SessionRecorder
     from experiments.results.parts.programs import TrafficOutcome
     from experiments.session.background import TrafficStatus
@@ -185,6 +187,40 @@ class SessionVerbs(ABC):
     def failures(self) -> tuple[str, ...]:
         """The names of the elements that have failed and were not restored."""
         return tuple(element.name for element in self.session.standing_failures())
+
+    def drain(self, elements: str, *, force: bool = False) -> DrainOutcome:
+        """Leads traffic around elements, and returns when the last of it has left them; print the result.
+
+        They carry no transit traffic then, and can fail and be restored without loss, but for the packets of
+        a drained switch's own hosts.
+
+        Args:
+            elements: switches and links with commas, as `s3` or `link:s1-s2`.
+            force: whether they are drained even if that cuts others off.
+
+        Raises:
+            UsageError: an element does not exist, has failed or is drained; its drain would cut others off;
+                or the controller does not run.
+        """
+        with self._noted(f"drain {elements}" + (f" {FORCE}" if force else "")):
+            return self.session.drain(elements, force=force)
+
+    def undrain(self, elements: str = "all") -> DrainOutcome:
+        """Has traffic use drained elements again, and returns when it may; print the result.
+
+        Args:
+            elements: elements as for `drain`, or `all`.
+
+        Raises:
+            UsageError: an element does not exist or is not drained, or the controller does not run.
+        """
+        with self._noted(f"undrain {elements}"):
+            return self.session.undrain(elements)
+
+    @property
+    def drained(self) -> tuple[str, ...]:
+        """The names of the elements that are drained."""
+        return tuple(element.name for element in self.session.drained())
 
     def kill_controller(self) -> None:
         """Kills the controller; the switches keep their rules."""

@@ -380,3 +380,15 @@ def test_the_lines_of_the_page_on_the_prompt_print_what_it_shows(tmp_path):
     assert done.stdout.startswith(shown)
     assert "without link:s3-s8" in done.stdout
     assert "1 received" in done.stdout
+
+
+def test_the_prompt_drains_lists_and_uses_again(prompt):
+    assert prompt.printed("drain").strip() == "nothing is drained"
+    assert prompt.printed("drain s3").startswith("s3 is drained: no transit traffic; ")
+    assert prompt.printed("drain").strip() == prompt.printed("fail").strip() == "drained: switch:s3"
+    assert "around s3 (drained)" in prompt.printed("controller status")
+    assert "around switch:s3 (drained):" in prompt.printed("path s1 s5")
+    failed, _ = prompt.run("drain s3")
+    assert "drained already" in str(failed)
+    assert prompt.printed("undrain all").startswith("s3 is in use again; ")
+    assert "nothing has failed" in prompt.printed("fail")

@@ -29,6 +29,7 @@ class ReplanRecord:
         cut_off_pairs: ordered pairs of routers without any path.
         planning_s: duration of the computation in s.
         seconds: duration from its begin until it was in place, in s.
+        drained: names of the drained elements that it leads around, or `none`.
     """
 
     time_s: float
@@ -37,6 +38,7 @@ class ReplanRecord:
     cut_off_pairs: int
     planning_s: float
     seconds: float
+    drained: str = "none"
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,20 @@ class FaultRecord:
     def events(self) -> list[tuple[float, str]]:
         """Seconds since the start of the traffic, and description, of faults and plans in order of time."""
         events = [(entry.time_s, entry.fault) for entry in self.done]
-        events += [(entry.time_s, replan_text(entry.failed)) for entry in self.replanned]
+        events += [(entry.time_s, replan_text(entry.failed, entry.drained)) for entry in self.replanned]
         return sorted(events)
 
 
-def replan_text(failed: str) -> str:
+def replan_text(failed: str, drained: str = "none") -> str:
     """Returns the description of a plan that is in place.
 
     Args:
         failed: names of the failed elements that it goes around, or `none`.
+        drained: names of the drained elements that it goes around, or `none`.
     """
+    around = f"around {drained}, drained," if drained != "none" else ""
     if failed == "none":
-        return "the controller's first plan is back"
-    return f"the controller's plan without {failed} is in place"
+        return (
+            f"the controller's plan {around} is in place" if around else "the controller's first plan is back"
+        )
+    return f"the controller's plan without {failed} {around} is in place".replace("  ", " ")

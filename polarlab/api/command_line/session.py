@@ -10,4 +10,4 @@ from experiments.results.parts.programs import TrafficOutcome
 from experiments.session.background import TrafficStatus
 from experiments.session.fabric_session import ControllerStatus, FabricSession
 from experiments.session.links import LinkLoad
-from topology.faults import Element
+from topology.faults import FORCE, Element

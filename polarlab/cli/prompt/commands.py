@@ -9,7 +9,14 @@ from typing import IO, Any
 
 from polarlab import UsageError
 from polarlab.api.command_line.declarations import DEFAULT_LOAD, DEFAULT_PATTERN
-from polarlab.api.command_line.session import Element, FabricCLI, FabricSession, LastingNode, SessionRecorder
+from polarlab.api.command_line.session import (
+    FORCE,
+    Element,
+    FabricCLI,
+    FabricSession,
+    LastingNode,
+    SessionRecorder,
+)
 from polarlab.cli.console import print_table
 from polarlab.cli.prompt import text
 from polarlab.cli.prompt.announcer import Announcer
@@ -18,6 +25,8 @@ _OWN = (
     "fail",
     "restore",
     "hang",
+    "drain",
+    "undrain",
     "controller",
     "drops",
     "loads",
@@ -112,12 +121,16 @@ class SessionPrompt(FabricCLI):
         Elements are named as in fault schedules: link:s3-s8 (a cable is pulled), switch:s4 (a switch loses
         power), hang:s4 (its program dies, its links stay up), random:2 (two links), controller; the link of
         a host is link:s3-h3_1.
-        `fail` alone lists what has failed, and interfaces that a command of a node has set down.
+        `fail` alone lists what has failed or is drained, and interfaces that a command of a node has set
+        down.
         """
         if not line.strip():
             standing, down = self._session.standing_failures(), self._session.interfaces_down()
-            if standing or not down:
+            drained = self._session.drained()
+            if standing or not (down or drained):
                 print(text.element_line("failed", standing, "nothing has failed"))
+            if drained:
+                print(text.element_line("drained", drained, ""))
             for interface in down:
                 node = interface.partition("-")[0]
                 print(f"{interface} is down; `{node} ip link set {interface} up` sets it up")
@@ -143,6 +156,29 @@ class SessionPrompt(FabricCLI):
         """Kills a switch's program while its links stay up: hang SWITCH; `restore hang:SWITCH` ends it."""
         before = self._session.standing_failures()
         self._tell_changes("failed", [self._session.hang(line.strip())], before)
+
+    def do_drain(self, line: str) -> None:
+        """Leads traffic around switches or links, without loss: drain ELEMENT[,ELEMENT...] [--force].
+
+        Elements are s3 or link:s3-s8. A drained switch carries traffic of its own hosts only, and can be
+        switched off and on again; `undrain` has all traffic use it again. A drain that would cut others off
+        needs --force. `drain` alone lists what is drained.
+        """
+        words = line.replace(",", " ").split()
+        names = [word for word in words if word != FORCE]
+        if not names:
+            print(text.element_line("drained", self._session.drained(), "nothing is drained"))
+            return
+        outcome = self._session.drain(",".join(names), force=FORCE in words)
+        for part in outcome.cut_off:
+            print(f"nothing but drained elements connects {', '.join(part)}")
+        print(outcome)
+
+    def do_undrain(self, line: str) -> None:
+        """Has traffic use drained switches or links again: undrain ELEMENT[,ELEMENT...] | all."""
+        if not line.strip():
+            raise UsageError("undrain needs an element, as s3, or all")
+        print(self._session.undrain(_joined(line)))
 
     def _tell_changes(self, verb: str, elements: Iterable[Element], before: Sequence[Element]) -> None:
         """Prints the elements that a verb was given: those it has changed, and those that were so before."""

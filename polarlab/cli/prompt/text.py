@@ -37,6 +37,8 @@ def controller_line(status: ControllerStatus) -> str:
         plan = "for the whole fabric"
         if status.planned_failure != "none":
             plan = f"for the failure of {status.planned_failure}"
+        if status.planned_drain != "none":
+            plan += f", around {status.planned_drain} (drained)"
         return f"the controller runs (process {status.pid}); its plan is {plan}"
     reason = "was killed" if status.killed else "has ended by itself"
     return f"the controller {reason}; switches keep their rules, `controller start` starts it"
