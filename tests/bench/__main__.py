@@ -22,6 +22,7 @@ import mathematics
 import packets
 import programs
 import results_file
+import silence
 import traffic_rows
 import validity
 from rows import Row, RowMaker
@@ -56,6 +57,7 @@ MAKERS: dict[str, RowMaker] = {
     "adaptive-polarstar": adaptation.polarstar,
     "adaptive-loop": adaptation.control_loop,
     "failover-silence": failover.silence,
+    "failover-parts": silence.breakdown,
     "failover-repeat": failover.repeated,
     "failover-replan": failover.replanning,
     "failover-soak": failover.soak,

@@ -43,11 +43,11 @@ from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 TRIALS = 20
 _QUIET = ignore
-_CUT = FailoverOptions(fail_s=0.7, restore_s=1.7, end_s=2.5)
+CUT = FailoverOptions(fail_s=0.7, restore_s=1.7, end_s=2.5)
 
 
 @contextmanager
-def _fabric(q: int, *, local_repair: bool = True) -> Iterator[LiveFabric]:
+def fabric_to_cut(q: int, *, local_repair: bool = True) -> Iterator[LiveFabric]:
     topology = PolarFly(q)
     options = FabricOptions("polarfly", {"q": q}, topology, 1, LinkSpec(20_000_000, 32), "min", "auto")
     with live_fabric(replace(options, local_repair=local_repair), _QUIET) as fabric:
@@ -59,20 +59,20 @@ def _cuts(fabric: LiveFabric) -> list[Observation]:
     """Cuts and restores one link after another, each another one."""
     links = random.Random(1).sample(fabric.options.topology.link_list, TRIALS)
     return [
-        observe_failure(fabric, replace(_CUT, elements=(link_element(link),)), _QUIET, check=False)
+        observe_failure(fabric, replace(CUT, elements=(link_element(link),)), _QUIET, check=False)
         for link in links
     ]
 
 
 def silence() -> list[Row]:
     """The longest silence of a flow whose link is cut, with and without repair in the switches."""
-    with _fabric(5) as fabric:
+    with fabric_to_cut(5) as fabric:
         repaired = _cuts(fabric)
         killed = [
-            observe_failure(fabric, replace(_CUT, kill_controller=True, end_s=4.5), _QUIET, check=False)
+            observe_failure(fabric, replace(CUT, kill_controller=True, end_s=4.5), _QUIET, check=False)
             for _ in range(TRIALS)
         ]
-    with _fabric(5, local_repair=False) as fabric:
+    with fabric_to_cut(5, local_repair=False) as fabric:
         controlled = _cuts(fabric)
     lost = sum(observed.summary.lost_at_restore for observed in repaired)
     probes = sum(observed.summary.phases.restored.sent for observed in repaired)
@@ -150,7 +150,7 @@ def repeated() -> list[Row]:
 
 def replanning() -> list[Row]:
     """From a link's failure to the controller's new plan in all switches of ER_7."""
-    with _fabric(7) as fabric:
+    with fabric_to_cut(7) as fabric:
         taken_ms = replanning_ms(fabric, TRIALS)
     median = statistics.median(taken_ms)
     return [
@@ -188,7 +188,7 @@ _MOST_BROKEN = 3
 def soak() -> list[Row]:
     """Ten minutes of random failures on ER_3, a seeded one every two seconds."""
     before = len(marked_processes())
-    with _fabric(3) as fabric:
+    with fabric_to_cut(3) as fabric:
         time.sleep(5)
         marked, memory = len(marked_processes()), resident_kib(fabric.controller.pid)
         sent, lost, done = _soak(fabric)
