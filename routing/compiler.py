@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -259,25 +260,31 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
     )
 
 
-def _minimal_rules(design: _RouterDesign, rules: ForwardingRules, *, marks: bool) -> Iterator[Rule]:
-    """Yields the rules of tables MINIMAL and, where packets may be marked, MARKED."""
+def _minimal_rules(design: _RouterDesign, rules: ForwardingRules, *, marks: bool) -> list[Rule]:
+    """Returns the rules of tables MINIMAL and, where packets may be marked, MARKED."""
     view = design.view
     groups = design.reroute.untagged.group_toward
     # A marked packet takes the minimal port, dead or alive.
-    marked = [group_number(GroupRole.PORT, port) if port else 0 for port in view.first_ports]
+    ports = np.array(view.first_ports)
+    marked = np.where(ports, ports + group_number(GroupRole.PORT), 0)
     if view.topology.next_hop_rules == view.topology.routers - 1:
-        yield from rules.toward(Table.MINIMAL, groups)
-        yield from rules.toward(Table.MARKED, marked) if marks else ()
-        return
+        of_marked = rules.toward(Table.MARKED, marked) if marks else []
+        return rules.toward(Table.MINIMAL, groups) + of_marked
+    found = []
     for block in view.topology.destination_blocks(view.router):
         first = block.routers[0]
-        yield rules.toward_block(Table.MINIMAL, block, groups[first])
+        found.append(rules.toward_block(Table.MINIMAL, block, groups[first]))
         if marks:
-            yield rules.toward_block(Table.MARKED, block, marked[first])
+            found.append(rules.toward_block(Table.MARKED, block, int(marked[first])))
+    return found
 
 
 def _port_groups(view: RouterView) -> Iterator[Group]:
     """Yields one group per fabric port: output to it, dead or alive."""
-    for port in range(1, int(view.topology.degrees[view.router]) + 1):
-        bucket = Bucket((DecrementTtl(), Output(port)))
-        yield Group(group_number(GroupRole.PORT, port), GroupKind.INDIRECT, (bucket,))
+    yield from map(_port_group, range(1, int(view.topology.degrees[view.router]) + 1))
+
+
+@cache
+def _port_group(port: int) -> Group:
+    bucket = Bucket((DecrementTtl(), Output(port)))
+    return Group(group_number(GroupRole.PORT, port), GroupKind.INDIRECT, (bucket,))

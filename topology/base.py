@@ -337,11 +337,14 @@ class Topology(ABC):
             N tuples of ports from 1, ascending; entry d holds the ports toward router d.
         """
         mask = self.minimal_port_mask(router)
-        # A few sets of ports serve many routers.
-        codes = [code.tobytes() for code in np.packbits(mask, axis=0).T]
-        first = {code: other for other, code in enumerate(codes)}
-        ports = {code: tuple((np.flatnonzero(mask[:, d]) + 1).tolist()) for code, d in first.items()}
-        return [ports[code] for code in codes]
+        # Most destinations have one port, and all that share it share a tuple.
+        only = [(port,) for port in range(1, len(mask) + 1)]
+        if not only:
+            return [()] * self.routers
+        ports: list[tuple[int, ...]] = [only[index] for index in mask.argmax(axis=0).tolist()]
+        for other in np.flatnonzero(np.count_nonzero(mask, axis=0) != 1).tolist():
+            ports[other] = tuple((np.flatnonzero(mask[:, other]) + 1).tolist())
+        return ports
 
     def host_port(self, router: int, host: int) -> int:
         """Returns the port of a router to which a host is attached.

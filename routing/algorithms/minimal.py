@@ -13,6 +13,7 @@ from routing.reroute.base import FastReroute
 from topology.base import Topology
 
 NAME = "min"
+_TO_MINIMAL = Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, goto=Table.MINIMAL)
 
 
 def minimal_plan(topology: Topology, concentration: int) -> RoutePlan:
@@ -30,7 +31,7 @@ def minimal_plan(topology: Topology, concentration: int) -> RoutePlan:
 
 
 def _source_table(_view: RouterView, _reroute: FastReroute) -> SourceTable:
-    return SourceTable((Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, goto=Table.MINIMAL),))
+    return SourceTable((_TO_MINIMAL,))
 
 
 def _distance(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:

@@ -115,6 +115,7 @@ class _RuleGrid:
         self._make = make
         self._row_of: dict[int, int] = {}  # by group
         self._rules = np.empty((1, routers), object)
+        self._made = np.zeros((1, routers), bool)
 
     def rules(self, groups: npt.NDArray[np.int64]) -> list[Rule]:
         """Returns a rule for each router whose group is not 0."""
@@ -122,15 +123,16 @@ class _RuleGrid:
         wanted = groups[routers]
         different, places = np.unique(wanted, return_inverse=True)
         rows = np.array([self._row(group) for group in different.tolist()], np.intp)[places]
-        found: list[Rule | None] = self._rules[rows, routers].tolist()
-        for index, rule in enumerate(found):
-            if rule is None:
-                made = found[index] = self._make(int(routers[index]), int(wanted[index]))
-                self._rules[rows[index], routers[index]] = made
-        return [rule for rule in found if rule is not None]
+        for index in np.flatnonzero(~self._made[rows, routers]).tolist():
+            router = int(routers[index])
+            self._rules[rows[index], router] = self._make(router, int(wanted[index]))
+        self._made[rows, routers] = True
+        found: list[Rule] = self._rules[rows, routers].tolist()
+        return found
 
     def _row(self, group: int) -> int:
         row = self._row_of.setdefault(group, len(self._row_of))
         if row == len(self._rules):
             self._rules = np.concatenate([self._rules, np.empty_like(self._rules)])
+            self._made = np.concatenate([self._made, np.zeros_like(self._made)])
         return row

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from routing.plan.model import Actions, Group, Match, PushVlan, SetField
 from routing.plan.tables import router_of_tag, tag_of
@@ -80,7 +81,7 @@ class RouterView:
     @cached_property
     def first_ports(self) -> tuple[int, ...]:
         """The first of the minimal ports toward each router, in router order; 0 for the router itself."""
-        return tuple(ports[0] if ports else 0 for ports in self.minimal_ports)
+        return tuple([ports[0] if ports else 0 for ports in self.minimal_ports])
 
     def others(self) -> list[int]:
         """Returns all routers but this one, ascending."""
@@ -110,11 +111,16 @@ def pushed_tags(groups: Iterable[Group]) -> Iterator[int]:
     Yields:
         Router indices, repeated where several buckets push the same tag.
     """
-    for group in groups:
-        for bucket in (*group.buckets, *group.candidates):
-            if PushVlan() in bucket.actions:
-                yield from (
-                    router_of_tag(action.value)
-                    for action in bucket.actions
-                    if isinstance(action, SetField) and action.field == "vlan_vid"
-                )
+    without: set[int] = set()  # identities of actions, which the groups keep
+    for bucket in chain.from_iterable((*group.buckets, *group.candidates) for group in groups):
+        actions = bucket.actions
+        if id(actions) in without:
+            continue
+        if PushVlan() in actions:
+            yield from (
+                router_of_tag(action.value)
+                for action in actions
+                if isinstance(action, SetField) and action.field == "vlan_vid"
+            )
+        else:
+            without.add(id(actions))

@@ -16,6 +16,7 @@ count them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from routing.plan.model import (
     ETH_TYPE_ARP,
@@ -49,6 +50,13 @@ ARP_REQUEST, ARP_REPLY = 1, 2
 MAX_TAGS = 4094  # VLAN ids 1 to 4094, one per router
 NETWORK_MASK = 0xFF000000
 TO_ANY_HOST = match(eth_type=ETH_TYPE_IPV4, ipv4_dst=(NETWORK, NETWORK_MASK))
+_UNTAGGED = Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=NO_VLAN), goto=Table.MINIMAL)
+_MARKED = Rule(
+    Table.MINIMAL,
+    PRIORITY_MARKED,
+    match(eth_type=ETH_TYPE_IPV4, ip_dscp=REROUTED_DSCP),
+    goto=Table.MARKED,
+)
 # The upper two bytes of every host's MAC address.
 _ANY_HOST = (MAC_PREFIX << 32, 0xFFFF << 32)
 
@@ -67,7 +75,7 @@ def shared_rules(
     """
     yield from _ingress(topology, router, hosts)
     yield _arp_responder()
-    yield Rule(Table.TRANSIT, PRIORITY_ROUTER, match(vlan_vid=NO_VLAN), goto=Table.MINIMAL)
+    yield _UNTAGGED
     if tag:
         own_tag = match(vlan_vid=tag_of(router))
         yield Rule(Table.TRANSIT, PRIORITY_HOST, own_tag, (PopVlan(),), goto=Table.MINIMAL)
@@ -76,8 +84,7 @@ def shared_rules(
         for table in (Table.SOURCE, Table.MINIMAL):
             yield Rule(table, PRIORITY_HOST, to_host(host), (Output(port),))
     if marks:
-        marked = match(eth_type=ETH_TYPE_IPV4, ip_dscp=REROUTED_DSCP)
-        yield Rule(Table.MINIMAL, PRIORITY_MARKED, marked, goto=Table.MARKED)
+        yield _MARKED
 
 
 def to_host(host: Host) -> Match:
@@ -141,10 +148,17 @@ def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterat
         yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, gratuitous)
         for table in (Table.INGRESS, Table.SOURCE, Table.MINIMAL):
             yield Rule(table, PRIORITY_DROP, match(in_port=port))
-    for port in range(1, int(topology.degrees[router]) + 1):
-        yield Rule(Table.INGRESS, PRIORITY_HOST, match(in_port=port), goto=Table.TRANSIT)
+    yield from map(_from_fabric, range(1, int(topology.degrees[router]) + 1))
 
 
+# Rules that are equal on many switches are one object, which a proof reads once.
+@cache
+def _from_fabric(port: int) -> Rule:
+    """Returns the rule of packets that come in by a fabric port."""
+    return Rule(Table.INGRESS, PRIORITY_HOST, match(in_port=port), goto=Table.TRANSIT)
+
+
+@cache
 def _arp_responder() -> Rule:
     """Returns the rule that turns an ARP request for any address of the fabric into its reply.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
-from routing.plan.groups import GroupRole, group_number, push_tag
-from routing.plan.model import Actions, Bucket, Group, GroupKind, SetField, ToGroup
-from routing.plan.tables import tag_of
-from routing.reroute.base import MARK, port_bucket
+from routing.plan.groups import GroupRole, group_number
+from routing.plan.model import Bucket, Group, GroupKind, ToGroup
+from routing.reroute.base import alternate_bucket
 
 
 class Alternate(NamedTuple):
@@ -25,6 +25,10 @@ class Alternate(NamedTuple):
 
 Alternates = tuple[Alternate, ...]
 
+# A bucket, told apart by numbers, which are hashed faster: the number of the group that it hands over to; or
+# its port, whether packets are marked, and the router whose tag they get.
+_BucketKey = int | tuple[int, bool, int | None]
+
 
 class AlternateGroups:
     """The groups of one router, numbered in the order in which they are first asked for."""
@@ -37,7 +41,7 @@ class AlternateGroups:
         """
         self._port_to = port_to
         self._protected: dict[tuple[tuple[int, ...], Alternates, bool], int] = {}
-        self._numbers: dict[tuple[GroupKind, tuple[Bucket, ...]], int] = {}
+        self._numbers: dict[tuple[bool, tuple[_BucketKey, ...]], int] = {}
         self.groups: list[Group] = []
 
     def shared(self, ports: tuple[int, ...]) -> int:
@@ -48,7 +52,7 @@ class AlternateGroups:
         Args:
             ports: the minimal ports.
         """
-        return self._number(GroupKind.SELECT, tuple(map(port_bucket, ports)))
+        return self._number(GroupKind.SELECT, _minimal(ports))
 
     def protected(self, ports: tuple[int, ...], alternates: Alternates, *, mark: bool) -> int:
         """Returns the number of the group that outputs to ports or, while all are dead, takes alternates.
@@ -60,31 +64,34 @@ class AlternateGroups:
         """
         key = (ports, alternates, mark)
         if key not in self._protected:
-            buckets = tuple(self._bucket(alternate, mark=mark) for alternate in alternates)
+            buckets = tuple([(self._port_to[n], mark, tag) for n, tag in alternates])
             self._protected[key] = self._failover(ports, buckets)
         return self._protected[key]
 
-    def _failover(self, ports: tuple[int, ...], alternates: tuple[Bucket, ...]) -> int:
+    def _failover(self, ports: tuple[int, ...], alternates: tuple[_BucketKey, ...]) -> int:
         rotations = [(*ports[first:], *ports[:first]) for first in range(len(ports))]
         numbers = [
-            self._number(GroupKind.FAST_FAILOVER, (*map(port_bucket, rotation), *alternates))
-            for rotation in rotations
+            self._number(GroupKind.FAST_FAILOVER, _minimal(rotation) + alternates) for rotation in rotations
         ]
-        if len(numbers) == 1:
-            return numbers[0]
-        return self._number(GroupKind.SELECT, tuple(Bucket((ToGroup(number),)) for number in numbers))
+        return numbers[0] if len(numbers) == 1 else self._number(GroupKind.SELECT, tuple(numbers))
 
-    def _number(self, kind: GroupKind, buckets: tuple[Bucket, ...]) -> int:
-        key = (kind, buckets)
+    def _number(self, kind: GroupKind, keys: tuple[_BucketKey, ...]) -> int:
+        key = (kind is GroupKind.SELECT, keys)
         if key not in self._numbers:
             self._numbers[key] = group_number(GroupRole.PROTECTED, len(self.groups))
-            self.groups.append(Group(self._numbers[key], kind, buckets))
+            self.groups.append(Group(self._numbers[key], kind, tuple(map(_bucket, keys))))
         return self._numbers[key]
 
-    def _bucket(self, alternate: Alternate, *, mark: bool) -> Bucket:
-        changes: Actions = ()
-        if mark:
-            changes = (MARK,) if alternate.tag is None else (MARK, *push_tag(alternate.tag))
-        elif alternate.tag is not None:
-            changes = (SetField("vlan_vid", tag_of(alternate.tag)),)
-        return port_bucket(self._port_to[alternate.neighbour], changes)
+
+def _minimal(ports: tuple[int, ...]) -> tuple[_BucketKey, ...]:
+    return tuple([(port, False, None) for port in ports])
+
+
+@cache
+def _group_bucket(number: int) -> Bucket:
+    return Bucket((ToGroup(number),))
+
+
+def _bucket(key: _BucketKey) -> Bucket:
+    """Returns the bucket of a key, which all routers share."""
+    return _group_bucket(key) if isinstance(key, int) else alternate_bucket(*key)

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
-from routing.plan.groups import GroupRole, RouterView, group_number
+from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import (
     REROUTED_DSCP,
     Actions,
@@ -27,6 +27,7 @@ from routing.plan.model import (
     SwitchPlan,
     ToGroup,
 )
+from routing.plan.tables import tag_of
 from topology.faults import Element
 
 MARK = SetField("ip_dscp", REROUTED_DSCP)
@@ -80,16 +81,24 @@ def failover_group(number: int, port: int, alternates: tuple[Bucket, ...]) -> Gr
         port: the minimal port.
         alternates: the buckets to take instead, in order of preference.
     """
-    return Group(number, GroupKind.FAST_FAILOVER, (port_bucket(port), *alternates))
+    return Group(number, GroupKind.FAST_FAILOVER, (alternate_bucket(port), *alternates))
 
 
-def port_bucket(port: int, changes: Actions = ()) -> Bucket:
-    """Returns the bucket that outputs to a fabric port, and is alive while the port is.
+@cache
+def alternate_bucket(port: int, mark: bool = False, tag: int | None = None) -> Bucket:
+    """Returns the bucket that outputs to a fabric port as an alternate; it is made once for all routers.
 
     Args:
         port: the port.
-        changes: actions that are applied to the packet before.
+        mark: whether packets are marked as rerouted.
+        tag: the router whose tag packets get: marked ones a new tag, others in place of theirs; None if they
+            keep their tag, or have none.
     """
+    changes: Actions = ()
+    if mark:
+        changes = (MARK,) if tag is None else (MARK, *push_tag(tag))
+    elif tag is not None:
+        changes = (SetField("vlan_vid", tag_of(tag)),)
     return Bucket((*changes, DecrementTtl(), Output(port)), watch_port=port)
 
 

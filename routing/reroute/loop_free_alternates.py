@@ -20,16 +20,24 @@ Destinations with the same minimal ports and the same alternates share a group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial
+from collections.abc import Callable
+from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.plan.groups import RouterView
+from routing.reroute.alternate_choice import UNSAFE, Choice, choose_alternates
 from routing.reroute.alternate_groups import Alternate, AlternateGroups, Alternates
 from routing.reroute.base import FastReroute, ProtectedGroups
+from routing.reroute.destination_rows import (
+    Blocks,
+    NextHopBlocks,
+    destination_blocks,
+    single_routers,
+)
 from topology.base import Topology
 from topology.failures import failure_of
 from topology.faults import Element, ElementKind
@@ -40,11 +48,12 @@ _MAX_ALTERNATES = 2
 # The exchange of a tag for that of a neighbour adds at most so many hops.
 _EXCHANGE_HOPS = 2
 
-# More hops than any path has.
-_UNREACHABLE = np.iinfo(np.int16).max
+# More than twice the hops of any path; the sum of two fits into 16 bits.
+_UNREACHABLE = np.int16(np.iinfo(np.int16).max // 2)
 
 Mask = npt.NDArray[np.bool_]
-Routers = npt.NDArray[np.integer]
+Hops = npt.NDArray[np.int16]
+Numbers = npt.NDArray[np.intp]
 
 
 class AlternateSearch:
@@ -56,10 +65,12 @@ class AlternateSearch:
         Args:
             topology: any connected topology.
         """
-        everyone = np.arange(topology.routers)
         self.topology = topology
+        self.everyone = np.arange(topology.routers, dtype=np.int16)
         self.next_hops = topology.all_next_hops()
-        self.distances = topology.distances(everyone[:, None], everyone)
+        self.next_hops_toward = np.ascontiguousarray(self.next_hops.T)  # [destination, source]
+        self.distances = topology.distances(self.everyone[:, None], self.everyone).astype(np.int16)
+        self.diameter = int(self.distances.max())
         self.used_tags = np.zeros(topology.routers, bool)
 
     def fast_reroute(self, view: RouterView) -> FastReroute:
@@ -72,41 +83,53 @@ class AlternateSearch:
         untagged = search.untagged()
         return FastReroute(untagged, search.tagged, tuple(search.unprotected))
 
-    def paths(self, origins: Routers, targets: Routers) -> list[Routers]:
-        """Returns the routers on one minimal path per pair.
+    def paths_from(self, origins: Numbers) -> list[npt.NDArray[np.int16]]:
+        """Returns the routers on one minimal path from each of some routers to each router.
 
         Args:
             origins: first routers of the paths.
-            targets: last routers of the paths; the shapes broadcast.
 
         Returns:
-            One array per hop count from 0, each of the broadcast shape: the router that the path has then
-            reached. A path that has arrived stays at its target.
+            Arrays that broadcast to origins x routers: the first routers of the paths, the last ones, and
+            those that the paths have reached after each hop between.
         """
-        at, target = np.broadcast_arrays(origins, targets)
-        hops = [at]
-        while (at != target).any():
-            at = self.next_hops[at, target]
-            hops.append(at)
-        return hops
+        at = self.next_hops[origins]
+        paths = [origins.astype(np.int16)[:, None], self.everyone[None, :]]
+        for hop in range(1, self.diameter):
+            at = at if hop == 1 else self.next_hops[at, self.everyone]
+            paths.append(at)
+        return paths
+
+    def paths_to(self, targets: Numbers) -> list[npt.NDArray[np.int16]]:
+        """Returns the routers on one minimal path from each router to each of some routers.
+
+        Args:
+            targets: last routers of the paths.
+
+        Returns:
+            Arrays that broadcast to targets x routers, as of `paths_from`.
+        """
+        at = self.next_hops_toward[targets]
+        paths = [self.everyone[None, :], targets.astype(np.int16)[:, None]]
+        for hop in range(1, self.diameter):
+            at = at if hop == 1 else self.next_hops_toward[targets[:, None], at]
+            paths.append(at)
+        return paths
 
 
-def _avoid(paths: list[Routers], unwanted: int) -> Mask:
+def _avoid(paths: list[npt.NDArray[np.int16]], unwanted: int | npt.NDArray[np.int16]) -> Mask:
     """Returns for each path whether it does not visit a router."""
-    avoids = np.ones(paths[0].shape, bool)
+    avoids = np.ones(np.broadcast_shapes(*(routers.shape for routers in paths)), bool)
     for routers in paths:
         avoids &= routers != unwanted
     return avoids
 
 
-class _Block(NamedTuple):
-    """Destination routers that share a rule, and the ports by which minimal paths to them begin."""
+class _Assignment(NamedTuple):
+    """Blocks, by their numbers, and their alternates."""
 
-    routers: list[int]
-    ports: tuple[int, ...]
-
-
-_Assignments = list[tuple[_Block, Alternates]]
+    blocks: Numbers
+    alternates: Alternates
 
 
 class _RouterSearch:
@@ -117,190 +140,238 @@ class _RouterSearch:
         self._search = search
         self._view = view
         self._router = view.router
-        self._everyone = np.arange(search.topology.routers)
-        self._behind = search.topology.neighbours(view.router).tolist()
-        self._neighbours = np.array(list(dict.fromkeys(self._behind)))
-        self._groups = AlternateGroups({n: port for port, n in reversed([*enumerate(self._behind, start=1)])})
+        behind = search.topology.neighbours(view.router).tolist()
+        self._neighbours = np.array(list(dict.fromkeys(behind)), np.intp)
+        row_of = {neighbour: row for row, neighbour in enumerate(self._neighbours.tolist())}
+        self._row_by_port = [row_of[neighbour] for neighbour in behind]
+        self._groups = AlternateGroups({n: port for port, n in reversed([*enumerate(behind, start=1)])})
         # neighbours x routers: the distance from each neighbour, and the hops that a path through it adds to
         # the minimal one.
-        self._distances = search.distances[self._neighbours].astype(np.int16)  # has room for _UNREACHABLE
+        self._distances = search.distances[self._neighbours]
         self._extra_hops = 1 + self._distances - search.distances[self._router]
         self._max_extra_hops = 0
+        # For each neighbour, the rows of all other ones in cyclic order behind it, neighbours by rows. So the
+        # alternates around different dead links begin with different neighbours.
+        count = len(self._neighbours)
+        self._rows_behind = (np.arange(count)[:, None] + np.arange(1, count)) % count
 
     def untagged(self) -> ProtectedGroups:
         """Returns the groups of untagged packets; collects `unprotected`."""
-        ports = self._view.minimal_ports
-        blocks = [
-            _Block(list(block.routers), ports[block.routers[0]])
-            for block in self._search.topology.destination_blocks(self._router)
-        ]
-        paths = self._search.paths(self._neighbours[:, None], self._everyone)
-        assign = partial(self._assign_untagged, paths, _avoid(paths, self._router))
-        return self._protect(blocks, assign, mark=True)
+        blocks = destination_blocks(self._view)
+        paths = self._search.paths_from(self._neighbours)
+        not_back = _avoid(paths, self._router)
+
+        def not_lost(lost: npt.NDArray[np.int16]) -> Mask:
+            # A dead switch cannot be reached, so toward the neighbour itself only the link matters.
+            safe: Mask = not_back & (_avoid(paths, lost) | (self._search.everyone == lost))
+            return safe
+
+        def remaining(lost: int, rest: Numbers) -> list[_Assignment]:
+            return self._assign_untagged(blocks, not_back, lost, rest)
+
+        return self._protect(blocks, not_lost, remaining, mark=True)
 
     def tagged(self) -> ProtectedGroups:
         """Returns the groups of tagged packets."""
-        ports = self._view.minimal_ports
-        blocks = [_Block([router], ports[router]) for router in self._view.others()]
-        return self._protect(blocks, self._assign_tagged, mark=False)
+        return self._protect(single_routers(self._view), self._tag_kept, self._exchange, mark=False)
 
     def _protect(
         self,
-        blocks: list[_Block],
-        assign: Callable[[int, list[_Block]], _Assignments],
+        blocks: Blocks,
+        safe: Callable[[npt.NDArray[np.int16]], Mask],
+        remaining: Callable[[int, Numbers], list[_Assignment]],
         *,
         mark: bool,
     ) -> ProtectedGroups:
-        """Returns the groups toward blocks, given the alternates around each lost neighbour."""
+        """Returns the groups toward blocks.
+
+        Args:
+            blocks: all destinations.
+            safe: the lost next hop toward each router -> neighbours x routers: whether the neighbour delivers
+                around it.
+            remaining: the row of a lost neighbour, blocks for which no neighbour is safe -> all of these
+                blocks with their alternates.
+            mark: whether the alternates mark packets.
+        """
         first = len(self._groups.groups)
-        group_toward = [0] * len(self._everyone)
+        numbers = np.zeros(len(blocks), np.int64)
         self._max_extra_hops = 0
-        for lost, behind in self._by_next_hop(blocks):
-            assigned = _unprotected(behind) if lost is None else assign(lost, behind)
-            for block, alternates in assigned:
-                if lost is None:
-                    number = self._groups.shared(block.ports)
-                else:
-                    number = self._groups.protected(block.ports, alternates, mark=mark)
-                for router in block.routers:
-                    group_toward[router] = number
+        behind = blocks.by_next_hop(self._row_by_port)
+        loop_free = self._loop_free(blocks, behind, safe)
+        for next_hop, own in behind:
+            if next_hop < 0:
+                for block in own.tolist():
+                    numbers[block] = self._groups.shared(blocks.ports(block))
+                continue
+            assigned = loop_free.get(next_hop, [])
+            if len(rest := _without(own, assigned)):
+                assigned = [*assigned, *remaining(next_hop, rest)]
+            for some, alternates in assigned:
+                for ports, of_ports in blocks.by_ports(some):
+                    numbers[of_ports] = self._groups.protected(ports, alternates, mark=mark)
+        group_toward = np.zeros(self._search.topology.routers, np.int64)
+        group_toward[blocks.members] = blocks.by_member(numbers)
         groups = tuple(self._groups.groups[first:])
-        return ProtectedGroups(groups, tuple(group_toward), self._max_extra_hops)
+        return ProtectedGroups(groups, tuple(group_toward.tolist()), self._max_extra_hops)
 
-    def _by_next_hop(self, blocks: Iterable[_Block]) -> Iterator[tuple[int | None, list[_Block]]]:
-        """Yields blocks by their only next hop; those with several next hops by None."""
-        behind: dict[int | None, list[_Block]] = {}
-        for block in blocks:
-            next_hops = {self._behind[port - 1] for port in block.ports}
-            behind.setdefault(next_hops.pop() if len(next_hops) == 1 else None, []).append(block)
-        yield from behind.items()
-
-    def _assign_untagged(
-        self, paths: list[Routers], not_back: Mask, lost: int, blocks: list[_Block]
-    ) -> _Assignments:
-        """Returns the alternates of untagged packets around a neighbour; notes where there are none.
+    def _loop_free(
+        self,
+        blocks: Blocks,
+        behind: list[NextHopBlocks],
+        safe: Callable[[npt.NDArray[np.int16]], Mask],
+    ) -> dict[int, list[_Assignment]]:
+        """Returns untagged alternates by the lost next hop, for blocks that have any.
 
         Args:
-            paths: from all neighbours to all routers.
-            not_back: for each of these paths, whether it does not lead back through this router.
-            lost: the neighbour.
-            blocks: those behind it.
+            blocks: all destinations.
+            behind: those that want alternates, by their next hop.
+            safe: as of `_protect`.
         """
-        rows = self._rows_behind(lost)
-        # A dead switch cannot be reached, so toward the neighbour itself only the link matters.
-        not_lost = not_back & (_avoid(paths, lost) | (self._everyone == lost))
-        link = Element(ElementKind.LINK, (min(self._router, lost), max(self._router, lost)))
-        assigned: _Assignments = []
-        rest = blocks
-        for safe, dead, element in (
-            (not_lost, lost, Element(ElementKind.SWITCH, (lost,))),
-            (not_back, None, link),
-        ):
-            if not rest:
-                break
-            assigned += self._loop_free(rest, rows, safe[rows])
-            rest = _without(rest, assigned)
-            assigned += self._remote(rest, rows, dead)
-            rest = _without(rest, assigned)
-            self._note_unprotected(element, rest)
-        return [*assigned, *_unprotected(rest)]
-
-    def _assign_tagged(self, lost: int, blocks: list[_Block]) -> _Assignments:
-        """Returns the alternates of tagged packets around a neighbour."""
-        rows = self._rows_behind(lost)
-        safe = self._not_back & self._all_paths_avoid(lost)
-        assigned = self._loop_free(blocks, rows, safe[rows])
-        rest = _without(blocks, assigned)
-        exchange = tuple(Alternate(n, n) for n in self._neighbours[rows][:_MAX_ALTERNATES].tolist())
-        if rest and exchange:
-            self._max_extra_hops = max(self._max_extra_hops, _EXCHANGE_HOPS)
-        return [*assigned, *((block, exchange) for block in rest)]
-
-    def _note_unprotected(self, element: Element, blocks: list[_Block]) -> None:
-        """Notes blocks without an alternate around a dead element, unless it cuts them off altogether."""
-        if element.kind is ElementKind.LINK:  # of parallel links, the others serve
-            blocks = [block for block in blocks if len(block.ports) == 1]
-        if blocks:
-            component = connected_components(
-                self._search.topology, failure_of(self._search.topology, [element])
-            )
-            own = component[self._router]
-            self.unprotected += [
-                (d, element) for block in blocks for d in block.routers if component[d] == own
-            ]
-
-    def _rows_behind(self, lost: int) -> npt.NDArray[np.int64]:
-        """Returns the rows of all neighbours but a lost one, in cyclic order behind it.
-
-        So the alternates around different dead links begin with different neighbours.
-        """
-        row = int(np.flatnonzero(self._neighbours == lost)[0])
-        return (row + np.arange(1, len(self._neighbours))) % len(self._neighbours)
-
-    def _loop_free(self, blocks: list[_Block], rows: npt.NDArray[np.int64], safe: Mask) -> _Assignments:
-        """Returns untagged alternates of the fewest hops, with few different ones in all.
-
-        Args:
-            blocks: destinations that want alternates.
-            rows: rows of the neighbours that may serve.
-            safe: for each of these rows and each router, whether the path from the neighbour is safe.
-        """
-        if not blocks or not len(rows):
-            return []
-        members = np.concatenate([block.routers for block in blocks])
-        starts = np.cumsum([0, *(len(block.routers) for block in blocks[:-1])])
-        works = np.logical_and.reduceat(safe[:, members], starts, axis=1)
-        hops = np.maximum.reduceat(self._extra_hops[rows][:, members], starts, axis=1)
-        hops = np.where(works, hops, _UNREACHABLE)
-        best = works & (hops == hops.min(axis=0))
-        rest = works.any(axis=0)
-        assigned: _Assignments = []
-        while rest.any():
-            first = int(best[:, rest].sum(axis=1).argmax())
-            chosen = best[first] & rest
-            rest &= ~chosen
-            others = np.flatnonzero(works[:, chosen].all(axis=1)).tolist()
-            taken = [first, *(row for row in others if row != first)][:_MAX_ALTERNATES]
-            alternates = tuple(Alternate(int(self._neighbours[rows[row]])) for row in taken)
-            assigned += [(blocks[index], alternates) for index in np.flatnonzero(chosen).tolist()]
-            self._max_extra_hops = max(self._max_extra_hops, int(hops[taken][:, chosen].max()))
+        behind = [one for one in behind if one.next_hop >= 0]
+        if not behind or len(self._neighbours) < 2:
+            return {}
+        own = np.concatenate([one.blocks for one in behind])
+        next_hops = np.array([one.next_hop for one in behind])
+        index = np.repeat(np.arange(len(behind)), [len(one.blocks) for one in behind])
+        lost = np.full(len(blocks), -1, np.int64)
+        lost[own] = self._neighbours[next_hops][index]
+        lost_by_router = np.full(self._search.topology.routers, -1, np.int16)
+        lost_by_router[blocks.members] = blocks.by_member(lost)
+        hops = np.where(safe(lost_by_router), self._extra_hops, np.int16(UNSAFE))
+        rows = self._rows_behind[next_hops].T
+        choices = choose_alternates(blocks.largest(hops, rows[:, index], own), index, rows, _MAX_ALTERNATES)
+        assigned: dict[int, list[_Assignment]] = {}
+        for choice in choices:
+            one = self._assignment(choice, own)
+            assigned.setdefault(int(next_hops[choice.next_hop]), []).append(one)
         return assigned
 
-    def _remote(self, blocks: list[_Block], rows: npt.NDArray[np.int64], dead: int | None) -> _Assignments:
+    def _assignment(self, choice: Choice, blocks: Numbers) -> _Assignment:
+        self._max_extra_hops = max(self._max_extra_hops, choice.extra_hops)
+        alternates = tuple([Alternate(neighbour) for neighbour in self._neighbours[choice.rows].tolist()])
+        return _Assignment(blocks[choice.columns], alternates)
+
+    def _assign_untagged(self, blocks: Blocks, not_back: Mask, row: int, rest: Numbers) -> list[_Assignment]:
+        """Returns the alternates of untagged packets to blocks for which no neighbour avoids a lost one.
+
+        Notes where there are none.
+
+        Args:
+            blocks: all destinations.
+            not_back: neighbours x routers, whether the path does not lead back through this router.
+            row: the lost neighbour's row.
+            rest: the blocks, all behind that neighbour.
+        """
+        lost = int(self._neighbours[row])
+        assigned = self._remote(blocks, rest, row, lost)
+        rest = _without(rest, assigned)
+        self._note_unprotected(Element(ElementKind.SWITCH, (lost,)), blocks, rest)
+        if len(rest):
+            only_link = self._loop_free(blocks, [NextHopBlocks(row, rest)], lambda _: not_back).get(row, [])
+            rest = _without(rest, only_link)
+            remote = self._remote(blocks, rest, row, None)
+            rest = _without(rest, remote)
+            ends = (min(self._router, lost), max(self._router, lost))
+            self._note_unprotected(Element(ElementKind.LINK, ends), blocks, rest)
+            assigned += [*only_link, *remote, _Assignment(rest, ())]
+        return assigned
+
+    def _tag_kept(self, lost: npt.NDArray[np.int16]) -> Mask:
+        """Returns where a tagged packet may go on with its tag: neighbours x routers that the tag names."""
+        rows = np.searchsorted(self._neighbours, np.maximum(lost, 0))
+        to_lost = self._distances[:, self._neighbours][:, np.minimum(rows, len(self._neighbours) - 1)]
+        through = to_lost + self._search.distances[lost, self._search.everyone]
+        return np.asarray(self._not_back & (through > self._distances))
+
+    def _exchange(self, row: int, rest: Numbers) -> list[_Assignment]:
+        """Returns the exchanges of the tag of packets which no neighbour serves as they are."""
+        neighbours = self._neighbours[self._rows_behind[row][:_MAX_ALTERNATES]].tolist()
+        if neighbours:
+            self._max_extra_hops = max(self._max_extra_hops, _EXCHANGE_HOPS)
+        return [_Assignment(rest, tuple([Alternate(n, n) for n in neighbours]))]
+
+    def _note_unprotected(self, element: Element, blocks: Blocks, rest: Numbers) -> None:
+        """Notes blocks without an alternate around a dead element, unless it cuts them off altogether."""
+        numbers = rest.tolist()
+        if element.kind is ElementKind.LINK:  # of parallel links, the others serve
+            numbers = [block for block in numbers if len(blocks.ports(block)) == 1]
+        if numbers:
+            topology = self._search.topology
+            component = connected_components(topology, failure_of(topology, [element]))
+            own = component[self._router]
+            routers = [router for block in numbers for router in blocks.routers(block).tolist()]
+            self.unprotected += [(router, element) for router in routers if component[router] == own]
+
+    def _remote(self, blocks: Blocks, rest: Numbers, row: int, dead: int | None) -> list[_Assignment]:
         """Returns one tagged alternate for each of the blocks that have any.
 
         Args:
-            blocks: destinations that want alternates.
-            rows: rows of the neighbours that may serve.
+            blocks: all destinations.
+            rest: those that want alternates.
+            row: the row of the neighbour behind which they are; all other ones may serve.
             dead: a router that the alternates must avoid as well; None for none.
         """
-        if not blocks or not len(rows):
-            return []
-        search = self._search
-        to_tag = self._not_back[rows]
-        to_tag_and_not_dead = to_tag if dead is None else to_tag & self._all_paths_avoid(dead)[rows]
-        assigned: _Assignments = []
-        for block in blocks:
-            targets = np.array(block.routers)
-            paths = search.paths(self._everyone[:, None], targets)
-            works = _avoid(paths, self._router).all(axis=1)
-            if dead is None or dead in block.routers:
-                works = to_tag & works
-            else:
-                works = to_tag_and_not_dead & works & _avoid(paths, dead).all(axis=1)
-            if works.any():
-                onward = search.distances[:, targets].max(axis=1)
-                cost = np.where(works, self._distances[rows] + onward, _UNREACHABLE)
-                # Every tag takes a rule in all switches: of equal ones, one that is in use already.
-                row, tag = divmod(
-                    int((2 * cost.astype(np.int32) - search.used_tags).argmin()), len(self._everyone)
-                )
-                search.used_tags[tag] = True
-                assigned.append((block, (Alternate(int(self._neighbours[rows[row]]), tag),)))
-                hops = 1 + self._distances[rows[row], tag] + search.distances[tag, targets]
-                extra_hops = int((hops - search.distances[self._router, targets]).max())
+        assigned: list[_Assignment] = []
+        for block in rest.tolist() if len(self._neighbours) > 1 else []:
+            targets = blocks.routers(block)
+            avoided = None if dead in targets else dead
+            # Every tag takes a rule in all switches: of equal ones, one that is in use already.
+            onward = self._hops_onward(targets, avoided) - self._search.used_tags
+            best = self._least(self._hops_to_tags(avoided) + onward, row)
+            if best is not None:
+                neighbour_row, tag = best
+                self._search.used_tags[tag] = True
+                alternate = Alternate(int(self._neighbours[neighbour_row]), tag)
+                assigned.append(_Assignment(np.array([block]), (alternate,)))
+                distances = self._search.distances
+                hops = 1 + self._distances[neighbour_row, tag] + distances[tag, targets]
+                extra_hops = int((hops - distances[self._router, targets]).max())
                 self._max_extra_hops = max(self._max_extra_hops, extra_hops)
         return assigned
+
+    def _least(self, cost: Hops, lost: int) -> tuple[int, int] | None:
+        """Returns the row and column of the first least entry in the rows behind a lost one, if reachable."""
+        best: tuple[int, int, int] | None = None
+        for first, end in ((lost + 1, len(cost)), (0, lost)):
+            if first < end:
+                row, column = divmod(int(cost[first:end].argmin()), cost.shape[1])
+                least = int(cost[first + row, column])
+                if least < _UNREACHABLE - 1 and (best is None or least < best[0]):
+                    best = least, first + row, column
+        return None if best is None else best[1:]
+
+    def _hops_to_tags(self, avoided: int | None) -> Hops:
+        """Returns twice the hops from neighbours to routers; unreachable where a path leads back here."""
+        if avoided is None:
+            return self._hops_to_all_tags
+        return np.where(self._all_paths_avoid(avoided), self._hops_to_all_tags, _UNREACHABLE)
+
+    @cached_property
+    def _hops_to_all_tags(self) -> Hops:
+        return np.where(self._not_back, 2 * self._distances, _UNREACHABLE)
+
+    def _hops_onward(self, targets: Numbers, avoided: int | None) -> Hops:
+        """Returns twice the most hops from routers to targets; unreachable where a path leads back here."""
+        if avoided is None and len(targets) == 1 and targets[0] in self._onward_rows:
+            row: Hops = self._onward[self._onward_rows[int(targets[0])]]
+            return row
+        paths = self._search.paths_to(targets)
+        works = _avoid(paths, self._router)
+        if avoided is not None:
+            works &= _avoid(paths, avoided)
+        hops = 2 * self._search.distances[targets]
+        return np.asarray(np.where(works, hops, _UNREACHABLE).max(axis=0))
+
+    @cached_property
+    def _onward_rows(self) -> dict[int, int]:
+        """The rows of neighbours in `_onward`."""
+        return {neighbour: row for row, neighbour in enumerate(self._neighbours.tolist())}
+
+    @cached_property
+    def _onward(self) -> Hops:
+        """Neighbours x routers: `_hops_onward` to each neighbour."""
+        works = _avoid(self._search.paths_to(self._neighbours), self._router)
+        return np.where(works, 2 * self._distances, _UNREACHABLE)
 
     @cached_property
     def _not_back(self) -> Mask:
@@ -313,12 +384,9 @@ class _RouterSearch:
         return np.asarray(through > self._distances)
 
 
-def _unprotected(blocks: list[_Block]) -> _Assignments:
-    """Returns blocks with no alternates."""
-    return [(block, ()) for block in blocks]
-
-
-def _without(blocks: list[_Block], assigned: _Assignments) -> list[_Block]:
+def _without(blocks: Numbers, assigned: list[_Assignment]) -> Numbers:
     """Returns the blocks that have no alternates yet."""
-    done = {id(block) for block, _ in assigned}
-    return [block for block in blocks if id(block) not in done]
+    done = set(chain.from_iterable(one.blocks.tolist() for one in assigned))
+    if not done or len(done) == len(blocks):
+        return blocks[len(done) :]
+    return np.array([block for block in blocks.tolist() if block not in done], np.intp)

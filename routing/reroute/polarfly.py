@@ -21,10 +21,12 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
 
-from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
-from routing.plan.model import Bucket, SetField
-from routing.plan.tables import tag_of
-from routing.reroute.base import MARK, FastReroute, ProtectedGroups, failover_group, port_bucket
+import numpy as np
+import numpy.typing as npt
+
+from routing.plan.groups import GroupRole, RouterView, group_number
+from routing.plan.model import Bucket
+from routing.reroute.base import FastReroute, ProtectedGroups, alternate_bucket, failover_group
 from topology.families.polarfly_detours import RouterDetours
 
 # One alternate is enough for any single failure; a second one helps in some cases of two.
@@ -50,29 +52,36 @@ def _untagged(view: RouterView, detours: RouterDetours) -> ProtectedGroups:
     groups = []
     port_to = dict(view.neighbour_ports())
     for neighbour, port, apart in _neighbours_apart(view, detours):
-        far = tuple(port_bucket(port_to[m], (MARK,)) for m in apart)
+        far = tuple([alternate_bucket(port_to[m], mark=True) for m in apart])
         near = _near_alternates(detours, neighbour, port_to)
         groups += [
             failover_group(group_number(GroupRole.ONWARD_FAR, port), port, far),
             failover_group(group_number(GroupRole.ONWARD_NEAR, port), port, near),
         ]
-    group_toward = [
-        group_number(GroupRole.ONWARD_NEAR if port == port_to.get(other) else GroupRole.ONWARD_FAR, port)
-        for other, port in enumerate(view.first_ports)
-    ]
-    group_toward[view.router] = 0
-    return ProtectedGroups(tuple(groups), tuple(group_toward), _MAX_EXTRA_HOPS)
+    roles = np.full(view.topology.routers, group_number(GroupRole.ONWARD_FAR))
+    roles[view.topology.neighbours(view.router)] = group_number(GroupRole.ONWARD_NEAR)
+    return ProtectedGroups(tuple(groups), _by_port(view, roles), _MAX_EXTRA_HOPS)
 
 
 def _tagged(view: RouterView, detours: RouterDetours) -> ProtectedGroups:
     groups = []
     port_to = dict(view.neighbour_ports())
     for _, port, apart in _neighbours_apart(view, detours):
-        exchanges = tuple(port_bucket(port_to[m], (SetField("vlan_vid", tag_of(m)),)) for m in apart)
+        exchanges = tuple([alternate_bucket(port_to[m], tag=m) for m in apart])
         groups.append(failover_group(group_number(GroupRole.TAGGED, port), port, exchanges))
-    group_toward = [group_number(GroupRole.TAGGED, port) for port in view.first_ports]
-    group_toward[view.router] = 0
-    return ProtectedGroups(tuple(groups), tuple(group_toward), 0)
+    return ProtectedGroups(tuple(groups), _by_port(view, group_number(GroupRole.TAGGED)), 0)
+
+
+def _by_port(view: RouterView, roles: npt.ArrayLike) -> tuple[int, ...]:
+    """Returns the number of the group toward each router, by the first minimal port; 0 for the router itself.
+
+    Args:
+        view: the router's ports and matches.
+        roles: the number of the group of port 0 in the same role, for each router or for all.
+    """
+    numbers = np.array(view.first_ports) + roles
+    numbers[view.router] = 0
+    return tuple(numbers.tolist())
 
 
 def _neighbours_apart(view: RouterView, detours: RouterDetours) -> Iterator[tuple[int, int, list[int]]]:
@@ -92,6 +101,5 @@ def _near_alternates(
     """Returns the alternates to a neighbour whose link is dead, with different first hops."""
     buckets = []
     for first, *_ in islice(detours.near(neighbour), _MAX_ALTERNATES):
-        tag = () if first.intermediate is None else push_tag(first.intermediate)
-        buckets.append(port_bucket(port_to[first.first_hop], (MARK, *tag)))
+        buckets.append(alternate_bucket(port_to[first.first_hop], mark=True, tag=first.intermediate))
     return tuple(buckets)

@@ -49,6 +49,7 @@ class RouterDetours:
         self._router = router
         self._neighbours: list[int] = graph.neighbours(router).tolist()
         self._through: dict[int, tuple[NearDetour, ...]] = {}
+        self._splits: dict[int, tuple[list[int], list[int]]] = {}
 
     def far(self, next_hop: int) -> list[int]:
         """Returns the first hops of the three-hop detours to destinations that are not adjacent.
@@ -104,9 +105,11 @@ class RouterDetours:
             (adjacent to the neighbour, not adjacent to it), each ascending. The first list holds the third
             vertex of the triangle over both; it is empty where one of them is a quadric.
         """
-        third = self._thirds.get(neighbour)
-        apart = [n for n in self._neighbours if n not in (neighbour, third)]
-        return [] if third is None else [third], apart
+        if neighbour not in self._splits:
+            third = self._thirds.get(neighbour)
+            apart = [n for n in self._neighbours if n not in (neighbour, third)]
+            self._splits[neighbour] = [] if third is None else [third], apart
+        return self._splits[neighbour]
 
     @cached_property
     def _around(self) -> frozenset[int]:

@@ -1,0 +1,90 @@
+"""Choice of loop-free alternates for many destinations of one router at once: few different ones in all."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.intp]
+
+# More hops than any path has: of a neighbour that is not safe.
+UNSAFE = np.iinfo(np.int16).max
+
+
+class Choice(NamedTuple):
+    """The alternates of some destinations behind one next hop.
+
+    Attributes:
+        next_hop: the index of the next hop, as in the arguments of `choose_alternates`.
+        columns: the destinations, ascending.
+        rows: the rows of the neighbours that serve as alternates, in order of preference.
+        extra_hops: the most hops that an alternate adds.
+    """
+
+    next_hop: int
+    columns: Numbers
+    rows: list[int]
+    extra_hops: int
+
+
+def choose_alternates(
+    extra_hops: npt.NDArray[np.int16], next_hops: Numbers, rows: Numbers, most: int
+) -> list[Choice]:
+    """Returns alternates of the fewest hops, with few different ones in all.
+
+    Again and again, the neighbour that is the best one of the most destinations behind a next hop serves
+    them, with other neighbours that are safe for all of them.
+
+    Args:
+        extra_hops: the hops that each alternate adds: one row for each neighbour that may serve, in the order
+            of preference behind the next hop, one column for each destination; UNSAFE where it does not
+            deliver.
+        next_hops: for each destination, the index of its next hop, ascending.
+        rows: the row number of each neighbour that may serve: neighbours by next hops.
+        most: the most alternates of a destination.
+
+    Returns:
+        The choices by next hop, and for each of these in the order in which they were made; none for
+        destinations for which no neighbour is safe.
+    """
+    columns = np.flatnonzero(extra_hops.min(axis=0, initial=UNSAFE) < UNSAFE)
+    rounds: list[Choice] = []
+    while len(columns):
+        left = extra_hops if len(columns) == extra_hops.shape[1] else extra_hops[:, columns]
+        behind = next_hops[columns]
+        starts = np.flatnonzero(np.diff(behind, prepend=-1))
+        segments = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(columns)))
+        best = left == left.min(axis=0)
+        first = np.add.reduceat(best, starts, axis=1, dtype=np.int32).argmax(axis=0)
+        chosen = best[first[segments], np.arange(len(columns))]
+        taken = _taken(left, chosen, starts, first)[:most]
+        for segment, places in _split(segments, chosen):
+            serve = [row for row in taken[:, segment].tolist() if row < len(left)]
+            next_hop = int(behind[places[0]])
+            hops = int(left[serve][:, places].max())
+            rounds.append(Choice(next_hop, columns[places], rows[serve, next_hop].tolist(), hops))
+        columns = columns[~chosen]
+    return sorted(rounds, key=lambda choice: choice.next_hop)
+
+
+def _taken(
+    extra_hops: npt.NDArray[np.int16], chosen: npt.NDArray[np.bool_], starts: Numbers, first: Numbers
+) -> Numbers:
+    """Returns, for each segment, the rows that are safe for all chosen destinations, a first one before."""
+    safe = np.logical_and.reduceat((extra_hops < UNSAFE) | ~chosen, starts, axis=1)
+    order = np.where(safe, np.arange(len(safe))[:, np.newaxis], len(safe))
+    order[first, np.arange(len(starts))] = -1
+    order.sort(axis=0)
+    order[0] = first
+    return order
+
+
+def _split(segments: Numbers, chosen: npt.NDArray[np.bool_]) -> list[tuple[int, Numbers]]:
+    """Returns the places of chosen columns by their segments."""
+    places = np.flatnonzero(chosen)
+    own = segments[places]
+    bounds = [0, *(np.flatnonzero(own[1:] != own[:-1]) + 1).tolist(), len(own)]
+    pairs = zip(own[bounds[:-1]].tolist(), bounds[:-1], bounds[1:], strict=True)
+    return [(segment, places[start:end]) for segment, start, end in pairs]
