@@ -47,8 +47,27 @@ class Interner(Generic[Value, Representative]):
         Returns:
             As many representatives, in the order of `values`.
         """
+        values = tuple(values)
         known = self._by_identity
-        return [known[id(value)] if id(value) in known else self._add(value) for value in values]
+        found = list(map(known.get, map(id, values)))
+        # A representative may be None itself; it is then looked up once more.
+        return [
+            self._represent(value) if representative is None else representative
+            for value, representative in zip(values, found, strict=True)
+        ]
+
+    def one(self, value: Value) -> Representative:
+        """Returns the representative of a value.
+
+        Args:
+            value: any value; it is kept as long as the interner is.
+        """
+        found = self._by_identity.get(id(value))
+        return self._represent(value) if found is None else found
+
+    def _represent(self, value: Value) -> Representative:
+        known = self._by_identity
+        return known[id(value)] if id(value) in known else self._add(value)
 
     def _add(self, value: Value) -> Representative:
         key = value if self._key is None else self._key(value)

@@ -17,8 +17,9 @@ import numpy as np
 
 from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, RoutePlan, SwitchPlan, Table
 from routing.verification.ingress_ports import ingress_port_classes
+from routing.verification.packet_actions import Emission, Outcome, Packet, Shared
 from routing.verification.rule_book import SOURCE_FIELDS, Numbers, RuleBook
-from routing.verification.switch_model import Emission, Outcome, Packet, SwitchModel
+from routing.verification.switch_model import SwitchModel, Treatment
 from topology.addressing import INITIAL_TTL, Host, hosts_of, interface_name, switch_name
 from topology.base import Topology
 from topology.failures import Failure
@@ -81,6 +82,19 @@ class Step:
     target: State | None = None
 
 
+@dataclass(slots=True)
+class _KnownSteps:
+    """The steps at one router as far as known, by the identities of outcomes, which are kept with them.
+
+    Attributes:
+        by_outcomes: by the identity of a list of outcomes, and the ports that mattered.
+        by_outcome: by the identity of one outcome with its share.
+    """
+
+    by_outcomes: dict[tuple[int, frozenset[int]], tuple[Shared, Steps]] = field(default_factory=dict)
+    by_outcome: dict[int, tuple[tuple[float, Outcome], Step]] = field(default_factory=dict)
+
+
 class StateSpace:
     """The states and steps of one plan.
 
@@ -114,8 +128,7 @@ class StateSpace:
         self._everyone = np.arange(len(self.hosts))
         self._numbers: dict[tuple[int, ...], int] = {}
         self._peers = _peers(plan.topology)
-        # By router; then by the share and the identity of an outcome, which is kept.
-        self._known_steps: list[dict[tuple[float, int], tuple[Outcome, Step]]] = [{} for _ in plan.switches]
+        self._known_steps = [_KnownSteps() for _ in plan.switches]  # by router
         self._source_matters = _source_matters(self._book, rules, plan.topology.degrees.tolist())
 
     def take(self, plan: RoutePlan) -> bool:
@@ -146,7 +159,7 @@ class StateSpace:
         self._plan = plan
         for router, model in models.items():
             self._models[router] = model
-            self._known_steps[router] = {}
+            self._known_steps[router] = _KnownSteps()
         for state in self.states:
             if state.router in models:
                 state.forget()
@@ -238,15 +251,23 @@ class StateSpace:
         model = self._models[state.router]
         unseen = () if self._source_matters else SOURCE_FIELDS
         for treatment in model.treatments(state.packet, destinations, failed, unseen):
-            steps = tuple([self._step(state.router, *outcome) for outcome in treatment.outcomes])
-            yield treatment.destinations, Steps(steps, treatment.ports)
+            yield treatment.destinations, self._steps_of(state.router, treatment)
 
-    def _step(self, router: int, share: float, outcome: Outcome) -> Step:
-        # Most outcomes are those of buckets that several groups share.
-        known, key = self._known_steps[router], (share, id(outcome))
+    def _steps_of(self, router: int, treatment: Treatment) -> Steps:
+        # Packets from several ports are often handed to the same groups.
+        known, key = self._known_steps[router].by_outcomes, (id(treatment.outcomes), treatment.ports)
         if key not in known:
-            known[key] = outcome, self._new_step(router, share, outcome)
+            steps = tuple([self._step(router, outcome) for outcome in treatment.outcomes])
+            known[key] = treatment.outcomes, Steps(steps, treatment.ports)
         return known[key][1]
+
+    def _step(self, router: int, outcome: tuple[float, Outcome]) -> Step:
+        # Most outcomes are those of buckets that several groups share.
+        known = self._known_steps[router].by_outcome
+        found = known.get(id(outcome))
+        if found is None:
+            found = known[id(outcome)] = outcome, self._new_step(router, *outcome)
+        return found[1]
 
     def _new_step(self, router: int, share: float, outcome: Outcome) -> Step:
         if len(outcome) != 1:
@@ -256,13 +277,13 @@ class StateSpace:
 
     def _follow(self, router: int, share: float, emission: Emission) -> Step:
         port, packet = emission.port, emission.packet
-        where = f"out of {interface_name(router, port)}"
         peer = self._peers.get((router, port))
         hops = 1 if peer else 0
-        fault = None if packet["ip_ttl"] == INITIAL_TTL - hops else ("miscounted", where)
+        kind = None if packet["ip_ttl"] == INITIAL_TTL - hops else "miscounted"
+        if peer is None and packet["vlan_vid"] != NO_VLAN:
+            kind = "misdelivered"
+        fault = (kind, f"out of {interface_name(router, port)}") if kind else None
         if peer is None:
-            if packet["vlan_vid"] != NO_VLAN:
-                fault = ("misdelivered", where)
             return Step(share, fault, (router, port))
         beyond = self._state(peer[0], {**packet, "in_port": peer[1], "ip_ttl": INITIAL_TTL})
         return Step(share, fault, (router, port), beyond)

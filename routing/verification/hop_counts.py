@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +37,7 @@ def hop_counts(space: StateSpace, starts: Sequence[State], failure: Failure = NO
     """
     rows = _rows(space, starts, failure)
     hops = np.full((len(space.states), len(space.hosts)), _UNDECIDED, np.int16)
-    led_to = {target for row in rows.values() for target in row.led_to()}
+    led_to = {target for row in rows.values() for target in row.led_to}
     # States that no step leads to are judged last, and once: they have the most choices.
     pending = [number for number in rows if number in led_to]
     decided = -1
@@ -61,21 +62,39 @@ def _rows(space: StateSpace, starts: Iterable[State], failure: Failure) -> dict[
             continue
         steps = space.steps_by_class(state, failure)
         row = rows[state.number] = _Row(state.number, space.classes(state), steps, deliveries)
-        pending += [space.states[number] for number in row.led_to() if number not in rows]
+        pending += [space.states[number] for number in row.led_to if number not in rows]
     return rows
 
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """The states that packets to some hosts may be in next.
+    """The states that packets to some hosts may be in next, as many for each of these hosts.
 
     Attributes:
         hosts: the hosts; None for all.
-        targets: the states.
+        rows: for each of the hosts, its row of `targets`.
+        targets: the states, in rows that many hosts share.
     """
 
     hosts: Numbers | None
+    rows: Numbers
     targets: Numbers
+
+    def fill(self, row: Hops, hops: Hops) -> None:
+        """Computes the hops to these hosts.
+
+        Args:
+            row: the hops from the state that the choices are for, which change.
+            hops: those from all states.
+        """
+        if self.hosts is None:
+            block = hops[self.targets[0]]
+            row[:] = _one_more(block.max(axis=0), block.min(axis=0))
+        elif self.targets.shape[1] == 1:
+            row[self.hosts] = _one_more(hops[self.targets[self.rows, 0], self.hosts])
+        else:
+            block = hops[self.targets[self.rows].T, self.hosts]
+            row[self.hosts] = _one_more(block.max(axis=0), block.min(axis=0))
 
 
 class _Row:
@@ -83,42 +102,45 @@ class _Row:
 
     def __init__(self, number: int, classes: Numbers, steps: Sequence[Steps], deliveries: Numbers) -> None:
         self._number = number
-        ends = list(map(_end, steps))
-        # Hosts with one possible step each, whatever the class: their next states.
-        single = np.array([targets[0] if len(targets) == 1 and not ended else -1 for targets, ended in ends])
-        self._next = single[classes] if len(ends) > 1 else None
-        self._hosts = np.flatnonzero(self._next >= 0) if self._next is not None else None
-        self._choices: list[_Choices] = []
         self._fixed: list[tuple[Numbers, Hops]] = []
-        for class_, (targets, ended) in enumerate(ends):
-            if single[class_] >= 0 and self._next is not None:
-                continue
-            hosts = np.flatnonzero(classes == class_)
+        ends = list(map(_end, steps))
+        # The numbers of the states that steps lead to.
+        self.led_to = set(chain.from_iterable(targets for targets, ended in ends if not ended))
+        for class_, (_, ended) in enumerate(ends):
             if ended:
+                hosts = np.flatnonzero(classes == class_)
                 good = _delivered(steps[class_], deliveries[hosts])
                 self._fixed.append((hosts, np.where(good, 0, FAULTY).astype(np.int16)))
-            else:
-                self._choices.append(_Choices(None if len(ends) == 1 else hosts, np.array(targets, np.intp)))
-
-    def led_to(self) -> set[int]:
-        """Returns the numbers of the states that steps lead to."""
-        found = set(np.unique(self._next).tolist()) - {-1} if self._next is not None else set[int]()
-        return found.union(*(choices.targets.tolist() for choices in self._choices))
+        counts = np.array([0 if ended else len(targets) for targets, ended in ends])
+        self._choices = [
+            _choices(classes, counts, count, [targets for targets, _ in ends])
+            for count in set(counts.tolist()) - {0}
+        ]
 
     def fill(self, hops: Hops) -> None:
         """Computes the state's row from those of the states that its steps lead to."""
         row = hops[self._number]
         for hosts, fixed in self._fixed:
             row[hosts] = fixed
-        if self._next is not None and self._hosts is not None and len(self._hosts):
-            row[self._hosts] = _one_more(hops[self._next[self._hosts], self._hosts])
         for choices in self._choices:
-            if choices.hosts is None:
-                block = hops[choices.targets]
-                row[:] = _one_more(block.max(axis=0), block.min(axis=0))
-            else:
-                block = hops[choices.targets[:, np.newaxis], choices.hosts]
-                row[choices.hosts] = _one_more(block.max(axis=0), block.min(axis=0))
+            choices.fill(row, hops)
+
+
+def _choices(classes: Numbers, counts: Numbers, count: int, targets: list[list[int]]) -> _Choices:
+    """Returns the choices for all hosts that have some number of them.
+
+    Args:
+        classes: for each host, its class.
+        counts: for each class, its number of choices.
+        count: the number of choices of the classes that are wanted.
+        targets: for each class, the states that packets may be in next.
+    """
+    own = np.flatnonzero(counts == count)
+    row_by_class = np.zeros(len(counts), np.intp)
+    row_by_class[own] = np.arange(len(own))
+    table = np.array([targets[class_] for class_ in own.tolist()], np.intp)
+    hosts = None if len(counts) == 1 else np.flatnonzero(counts[classes] == count)
+    return _Choices(hosts, row_by_class[classes if hosts is None else classes[hosts]], table)
 
 
 def _end(steps: Steps) -> tuple[list[int], bool]:

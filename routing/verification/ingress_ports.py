@@ -6,20 +6,12 @@ to that very port, which is dropped. All fabric ports of a switch of ER_31 are a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
-from routing.plan.model import (
-    PORT_INGRESS,
-    Actions,
-    FieldMatch,
-    Output,
-    SetField,
-    SwitchPlan,
-    Table,
-    ToGroup,
-)
+from routing.plan.model import PORT_INGRESS, FieldMatch, SwitchPlan, Table
+from routing.verification.action_facts import ActionFacts
 from routing.verification.rule_book import Effect, Numbers, RuleBook
 
 
@@ -46,7 +38,7 @@ def ingress_port_classes(switch: SwitchPlan, ports: int, book: RuleBook, numbers
         rest = tuple([part for part in rule.match if part.field != "in_port"])
         [ingress] = [part for part in rule.match if part.field == "in_port"]
         for port in _matching(ingress, ports):
-            effects[port].add((rule.table, rule.priority, rest, rule.actions, rule.goto))
+            effects[port].add((rule.priority, rest, int(facts.effect[number]), rule.table))
             if rule.table is Table.INGRESS:
                 first_rules[port].append(book.effects[facts.effect[number]])
     tables = facts.table[numbers]
@@ -81,34 +73,30 @@ class _ReturnPorts:
         self._by_table: dict[Table, frozenset[int]] = {}
         self._by_group: dict[int, frozenset[int]] = {}
 
-    def of(self, effects: Iterable[Effect]) -> frozenset[int]:
+    def of(self, effects: Collection[Effect]) -> frozenset[int]:
         """Returns the ports of some effects and of all rules that packets may meet after them."""
-        found: set[int] = set()
-        for effect in effects:
-            found |= self._of_actions(effect.actions)
-            if effect.goto is not None:
-                found |= self._of_table(effect.goto)
+        found = self._of_actions([effect.facts for effect in effects])
+        for table in {effect.goto for effect in effects}:
+            if table is not None:
+                found |= self._of_table(table)
         return frozenset(found)
 
     def _of_table(self, table: Table) -> frozenset[int]:
         if table not in self._by_table:
             numbers = np.unique(self._effects[table]).tolist()
-            self._by_table[table] = self.of(self._book.effects[number] for number in numbers)
+            self._by_table[table] = self.of([self._book.effects[number] for number in numbers])
         return self._by_table[table]
 
-    def _of_actions(self, actions: Actions) -> set[int]:
+    def _of_actions(self, all_facts: Iterable[ActionFacts]) -> set[int]:
         found: set[int] = set()
-        for action in actions:
-            if isinstance(action, SetField) and action.field == "in_port":
-                break
-            if isinstance(action, Output):
-                found.add(action.port)
-            elif isinstance(action, ToGroup):
-                found |= self._of_group(action.group)
-        return found
+        groups: set[int] = set()
+        for facts in all_facts:
+            found |= facts.returns
+            groups.update(facts.returning_groups)
+        return found.union(*map(self._of_group, groups))
 
     def _of_group(self, number: int) -> frozenset[int]:
         if number not in self._by_group:
-            actions = self._groups[number].different_actions()
-            self._by_group[number] = frozenset[int]().union(*map(self._of_actions, actions))
+            facts = self._book.action_facts(self._groups[number].different_actions())
+            self._by_group[number] = frozenset(self._of_actions(facts))
         return self._by_group[number]

@@ -10,24 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.interner import Interner
-from routing.plan.model import (
-    ETH_TYPE_IPV4,
-    Actions,
-    Bucket,
-    CopyBits,
-    FieldMatch,
-    LoadBits,
-    Match,
-    Rule,
-    SetField,
-    Table,
-    ToGroup,
-)
+from routing.plan.model import ETH_TYPE_IPV4, Actions, Bucket, Match, Rule, Table
+from routing.verification.action_facts import ActionFacts
 from routing.verification.errors import PlanError
 from topology.addressing import switch_name
 
@@ -39,19 +30,42 @@ SOURCE_FIELDS = frozenset({"eth_src", "ipv4_src"})
 _Shape = tuple[tuple[str, int | None], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """The treatment of a packet that a rule takes; rules with other matches may have the same.
 
     Attributes:
-        actions: as of `Rule`.
+        facts: about the rule's actions.
         goto: as of `Rule`.
-        groups: the numbers of the groups that the actions name.
+        rewriting: a number that effects with equal rewrites before the first output or group share.
     """
 
-    actions: Actions
+    facts: ActionFacts
     goto: Table | None
-    groups: tuple[int, ...]
+    rewriting: int
+
+
+class _MatchFacts(NamedTuple):
+    """Facts about a match; equal matches, with their fields in any order, have the same.
+
+    Attributes:
+        number: the match's number.
+        condition: the number of the match without the destination.
+        shape: the fields of that condition with their masks.
+        values: what it asks of them.
+        takes_ipv4: whether it may take IPv4 packets.
+        sees_ingress: whether it looks at the ingress port.
+        sees_source: whether it looks at who sent the packet.
+        covered: the destinations that it covers; None if it makes no difference between them.
+    """
+
+    number: int
+    condition: int
+    shape: _Shape
+    values: tuple[int, ...]
+    takes_ipv4: bool
+    sees_ingress: bool
+    sees_source: bool
+    covered: Numbers | None
 
 
 @dataclass(frozen=True)
@@ -111,15 +125,21 @@ class RuleBook:
         self.destinations = len(next(iter(self._values.values()))) if values else 1
         self._destinations_by_value: dict[tuple[str, int | None], dict[int, Numbers]] = {}
         self._number_of: dict[int, int] = {}  # by the rule's identity; the book keeps all rules
-        self._columns: list[tuple[int, int, int, int, int, bool, bool, bool, bool, int]] = []
-        self._covered: list[Numbers] = []
-        self._identities: dict[tuple[object, ...], int] = {}
-        self._effect_numbers: dict[tuple[Actions, Table | None], int] = {}
-        self._conditions: dict[tuple[FieldMatch, ...], int] = {}
+        # For each rule: table, priority, effect and match.
+        self._columns: list[tuple[int, int, int, int]] = []
+        self._matches: list[_MatchFacts] = []  # by number
+        self._match_facts: Interner[Match, _MatchFacts] = Interner(self._new_match, _in_any_order)
+        self._conditions: dict[tuple[_Shape, tuple[int, ...]], int] = {}
         # By table and by the shape of conditions, the numbers of conditions by the values that they ask for.
         self._by_shape: dict[int, dict[_Shape, dict[tuple[int, ...], int]]] = {}
-        self._checked: dict[int, Actions] = {}
-        bucket_numbers = count()
+        self._conditions_by_table: set[tuple[int, int]] = set()  # those in `_by_shape`
+        self._effect_numbers: dict[tuple[int, Table | None], int] = {}
+        action_numbers, rewriting_numbers, bucket_numbers = count(), count(), count()
+        self._actions: Interner[Actions, ActionFacts] = Interner(
+            lambda actions: ActionFacts.of(actions, next(action_numbers), self._guarded)
+        )
+        self._rewritings: Interner[Actions, int] = Interner(lambda _: next(rewriting_numbers))
+        self._plain_buckets: dict[int, Bucket] = {}  # by identity
         self._buckets: Interner[Bucket, int] = Interner(lambda _: next(bucket_numbers))
         self._facts: Facts | None = None
 
@@ -135,16 +155,14 @@ class RuleBook:
         """
         rules = tuple(rules)
         found = list(map(self._number_of.get, map(id, rules)))
-        return np.array(
-            [
-                self._add(rule, router) if number is None else number
-                for rule, number in zip(rules, found, strict=True)
-            ],
-            np.intp,
-        )
+        for index in [index for index, number in enumerate(found) if number is None]:
+            found[index] = self._add(rules[index], router)
+        return np.array(found, np.intp)
 
-    def check(self, actions: Actions, router: int) -> None:
-        """Checks that actions leave the destinations of packets alone, and do not copy the ingress port.
+    def checked(self, actions: Actions, router: int) -> ActionFacts:
+        """Returns the facts about actions that leave the destinations of packets alone.
+
+        Nor may they copy the ingress port: then it would matter beyond the rules that look at it.
 
         Args:
             actions: actions of a rule or a bucket.
@@ -153,14 +171,36 @@ class RuleBook:
         Raises:
             PlanError: an action does so.
         """
-        if id(actions) in self._checked:
-            return
-        for action in actions:
-            fields = _fields_changed_or_copied(action)
-            if not fields.isdisjoint(self._guarded):
-                names = ", ".join(sorted(fields.intersection(self._guarded)))
-                raise PlanError(f"{switch_name(router)} must not change or copy {names}: {action}")
-        self._checked[id(actions)] = actions
+        facts = self._actions.one(actions)
+        if facts.forbidden is not None:
+            action, fields = facts.forbidden
+            names = ", ".join(sorted(fields))
+            raise PlanError(f"{switch_name(router)} must not change or copy {names}: {action}")
+        return facts
+
+    def action_facts(self, actions: Iterable[Actions]) -> list[ActionFacts]:
+        """Returns the facts about several lists of actions.
+
+        Args:
+            actions: actions of rules or buckets.
+        """
+        return self._actions.intern(actions)
+
+    def are_plain(self, buckets: Iterable[Bucket]) -> bool:
+        """Returns whether buckets are known to lead to no group and to do nothing that is forbidden.
+
+        Args:
+            buckets: any buckets.
+        """
+        return all(map(self._plain_buckets.__contains__, map(id, buckets)))
+
+    def note_plain(self, buckets: Iterable[Bucket]) -> None:
+        """Notes that buckets lead to no group, and do nothing that is forbidden.
+
+        Args:
+            buckets: the buckets; they are kept as long as the book is.
+        """
+        self._plain_buckets.update((id(bucket), bucket) for bucket in buckets)
 
     def bucket_numbers(self, buckets: Iterable[Bucket]) -> list[int]:
         """Returns a number for each bucket, which equal buckets of all switches share.
@@ -173,22 +213,26 @@ class RuleBook:
     def facts(self) -> Facts:
         """Returns the facts about the rules read so far."""
         if self._facts is None:
-            columns = list(zip(*self._columns, strict=True)) or [()] * 10
-            table, priority, identity, effect, condition, ipv4, ingress, source, all_, counts = columns
-            counted = np.array(counts, np.intp)
+            columns = np.array(self._columns, np.intp).reshape(-1, 4).T
+            table, priority, effect, match = columns
+            matches = self._matches
+            covers_all = np.array([one.covered is None for one in matches], bool)
+            covered = [_NONE if one.covered is None else one.covered for one in matches]
+            counts = np.fromiter(map(len, covered), np.intp, len(covered))
+            ranks = priority - priority.min(initial=0)
             self._facts = Facts(
-                np.array(table, np.int8),
-                np.array(priority, np.intp),
-                np.array(identity, np.intp),
-                np.array(effect, np.intp),
-                np.array(condition, np.intp),
-                np.array(ipv4, bool),
-                np.array(ingress, bool),
-                np.array(source, bool),
-                np.array(all_, bool),
-                counted,
-                np.cumsum(counted) - counted,
-                np.concatenate([*self._covered, np.empty(0, np.intp)]),
+                table.astype(np.int8),
+                priority,
+                (match * (ranks.max(initial=0) + 1) + ranks) * len(Table) + table,
+                effect,
+                np.array([one.condition for one in matches], np.intp)[match],
+                np.array([one.takes_ipv4 for one in matches], bool)[match],
+                np.array([one.sees_ingress for one in matches], bool)[match],
+                np.array([one.sees_source for one in matches], bool)[match],
+                covers_all[match],
+                counts[match],
+                (np.cumsum(counts) - counts)[match],
+                np.concatenate([*covered, _NONE]),
             )
         return self._facts
 
@@ -243,57 +287,43 @@ class RuleBook:
         known = self._number_of.get(id(rule))
         if known is not None:
             return known
-        if rule.goto is not None and rule.goto <= rule.table:
-            raise PlanError(f"a rule's goto must be a later table than its own, got {rule.goto}: {rule}")
-        takes_ipv4 = all(part.field != "eth_type" or part.value == ETH_TYPE_IPV4 for part in rule.match)
-        if takes_ipv4:
-            self.check(rule.actions, router)
-        covered = self._covered_by(rule.match)
-        if covered is not None:
-            self._covered.append(covered)
-        self._columns.append(
-            (
-                rule.table,
-                rule.priority,
-                self._identity_number(rule),
-                self._effect_number(rule),
-                self._condition_number(rule),
-                takes_ipv4,
-                any(part.field == "in_port" for part in rule.match),
-                any(part.field in SOURCE_FIELDS for part in rule.match),
-                covered is None,
-                0 if covered is None else len(covered),
-            )
-        )
+        table, goto = rule.table, rule.goto
+        if goto is not None and goto <= table:
+            raise PlanError(f"a rule's goto must be a later table than its own, got {goto}: {rule}")
+        match = self._match_facts.one(rule.match)
+        actions = self.checked(rule.actions, router) if match.takes_ipv4 else self._actions.one(rule.actions)
+        key = (actions.number, goto)
+        effect = self._effect_numbers.setdefault(key, len(self.effects))
+        if effect == len(self.effects):
+            self.effects.append(Effect(actions, goto, self._rewritings.one(actions.rewrites)))
+        if (table, match.condition) not in self._conditions_by_table:
+            self._conditions_by_table.add((table, match.condition))
+            by_values = self._by_shape.setdefault(table, {}).setdefault(match.shape, {})
+            by_values[match.values] = match.condition
+        self._columns.append((table, rule.priority, effect, match.number))
         self._facts = None
         self.rules.append(rule)
-        self._number_of[id(rule)] = len(self.rules) - 1
-        return len(self.rules) - 1
-
-    def _identity_number(self, rule: Rule) -> int:
-        match = rule.match
-        if len(match) > 1:
-            match = tuple(sorted(match, key=lambda part: part.field))
-        parts = tuple([(part.field, part.value, part.mask) for part in match])
-        return self._identities.setdefault((rule.table, rule.priority, parts), len(self._identities))
-
-    def _effect_number(self, rule: Rule) -> int:
-        key = (rule.actions, rule.goto)
-        number = self._effect_numbers.setdefault(key, len(self.effects))
-        if number == len(self.effects):
-            groups = tuple(action.group for action in rule.actions if isinstance(action, ToGroup))
-            self.effects.append(Effect(rule.actions, rule.goto, groups))
+        number = self._number_of[id(rule)] = len(self.rules) - 1
         return number
 
-    def _condition_number(self, rule: Rule) -> int:
-        parts = tuple([part for part in rule.match if part.field not in self._values])
-        if len(parts) > 1:
-            parts = tuple(sorted(parts, key=lambda part: part.field))
-        number = self._conditions.setdefault(parts, len(self._conditions))
+    def _new_match(self, match: Match) -> _MatchFacts:
+        parts = sorted(
+            (part for part in match if part.field not in self._values), key=lambda part: part.field
+        )
         shape = tuple([(part.field, part.mask) for part in parts])
-        by_values = self._by_shape.setdefault(rule.table, {}).setdefault(shape, {})
-        by_values[tuple([part.value for part in parts])] = number
-        return number
+        values = tuple([part.value for part in parts])
+        facts = _MatchFacts(
+            len(self._matches),
+            self._conditions.setdefault((shape, values), len(self._conditions)),
+            shape,
+            values,
+            all(part.field != "eth_type" or part.value == ETH_TYPE_IPV4 for part in match),
+            any(part.field == "in_port" for part in match),
+            any(part.field in SOURCE_FIELDS for part in match),
+            self._covered_by(match),
+        )
+        self._matches.append(facts)
+        return facts
 
     def _covered_by(self, match: Match) -> Numbers | None:
         """Returns the destinations that a match covers; None if it makes no difference between them."""
@@ -320,9 +350,6 @@ class RuleBook:
 _NONE = np.empty(0, np.intp)
 
 
-def _fields_changed_or_copied(action: object) -> set[str]:
-    if isinstance(action, CopyBits):
-        return {action.source, action.target}
-    if isinstance(action, SetField) and action.field != "in_port":
-        return {action.field}
-    return {action.target} if isinstance(action, LoadBits) else set()
+def _in_any_order(match: Match) -> tuple[tuple[str, int, int | None], ...]:
+    """Returns the fields of a match in an order that does not depend on theirs."""
+    return tuple(sorted([(part.field, part.value, part.mask) for part in match], key=itemgetter(0)))

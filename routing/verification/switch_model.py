@@ -8,48 +8,27 @@ any switch. Like Open vSwitch, a model drops output to the port that a packet ca
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from routing.plan.model import (
-    PORT_INGRESS,
-    VLAN_PRESENT,
-    Action,
-    Actions,
-    Bucket,
-    CopyBits,
-    DecrementTtl,
-    Group,
-    GroupKind,
-    LoadBits,
-    Output,
-    PopVlan,
-    PushVlan,
-    Rule,
-    SetField,
-    SwitchPlan,
-    Table,
-    ToGroup,
-)
+from routing.plan.model import Actions, Bucket, Group, GroupKind, Output, Rule, SwitchPlan, Table, ToGroup
 from routing.verification.errors import PlanError
+from routing.verification.group_choices import Choices, different_choices
+from routing.verification.packet_actions import (
+    NOTHING,
+    Outcome,
+    Packet,
+    Shared,
+    both,
+    rewrite,
+    rewritten,
+    send,
+)
 from routing.verification.rule_book import Numbers, RuleBook
 from topology.addressing import switch_name
-
-Packet = dict[str, int]  # OXM field name -> value; fields that the packet does not have are absent
-
-
-@dataclass(frozen=True, slots=True)
-class Emission:
-    """A packet that leaves the switch by a port."""
-
-    port: int
-    packet: Packet
-
-
-Outcome = tuple[Emission, ...]  # everything that one arrival makes a switch send; () if it is dropped
 
 
 class Treatment(NamedTuple):
@@ -95,44 +74,45 @@ class SwitchModel:
         self._numbers = self._book.numbers(plan.rules, plan.router) if numbers is None else numbers
         self._check_rules()
         self._tables = self._rules_by_table()
-        self._choices: dict[int, list[_Choice]] = {}  # by the group's number
+        self._choices: dict[int, Choices] = {}  # by the group's number
         self._best: dict[tuple[int, tuple[int, ...]], Numbers] = {}
-        # What groups, by number and packet, and buckets, by packet and the identity of their actions, do.
-        self._group_branches: dict[tuple[object, ...], _Branches] = {}
-        self._bucket_branches: dict[tuple[object, ...], dict[int, _Branches]] = {}
+        self._arrivals: dict[tuple[object, ...], _Arrival] = {}  # by the packet and the failed ports
 
     def _check_groups(self, groups: Iterable[Group]) -> None:
         sound: set[int] = set()  # numbers of groups that were followed to their outputs
-        checked: set[int] = set()  # identities of actions
         for group in groups:
-            self._check_chain(group, (), sound, checked)
+            self._check_chain(group, (), sound)
 
-    def _check_chain(self, group: Group, before: tuple[int, ...], sound: set[int], checked: set[int]) -> None:
+    def _check_chain(self, group: Group, before: tuple[int, ...], sound: set[int]) -> None:
         if group.number in sound:
             return
         if group.number in before:
             raise PlanError(f"groups refer to one another in a circle: {(*before, group.number)}")
-        for actions in group.different_actions():
-            if id(actions) in checked:
-                continue
-            self._book.check(actions, self._router)
-            for action in actions:
-                if isinstance(action, ToGroup):
-                    if action.group not in self._groups:
-                        raise PlanError(f"a bucket names group {action.group}, which does not exist: {group}")
-                    self._check_chain(self._groups[action.group], (*before, group.number), sound, checked)
-            checked.add(id(actions))
+        if not group.candidates and self._book.are_plain(group.buckets):
+            sound.add(group.number)
+            return
+        named: dict[int, None] = {}
+        for facts in self._book.action_facts(group.different_actions()):
+            if facts.forbidden is not None:
+                self._book.checked(facts.actions, self._router)
+            named.update(dict.fromkeys(facts.groups))
+        for number in named:
+            if number not in self._groups:
+                raise PlanError(f"a bucket names group {number}, which does not exist: {group}")
+            self._check_chain(self._groups[number], (*before, group.number), sound)
+        if not named:
+            self._book.note_plain(group.buckets)
         sound.add(group.number)
 
     def _check_rules(self) -> None:
         facts, book = self._book.facts(), self._book
-        identities, firsts = np.unique(facts.identity[self._numbers], return_index=True)
-        if len(identities) < len(self._numbers):
-            again = np.delete(self._numbers, firsts)[0]
+        identities = facts.identity[self._numbers]
+        if len(np.unique(identities)) < len(identities):
+            again = np.delete(self._numbers, np.unique(identities, return_index=True)[1])[0]
             raise PlanError(f"two rules of a table have the same match and priority: {book.rules[again]}")
         effects = facts.effect[self._numbers]
         for effect in np.unique(effects).tolist():
-            for group in book.effects[effect].groups:
+            for group in book.effects[effect].facts.groups:
                 if group not in self._groups:
                     rule = book.rules[self._numbers[effects == effect][0]]
                     raise PlanError(f"a rule names group {group}, which does not exist: {rule}")
@@ -216,20 +196,31 @@ class SwitchModel:
         best = self._best_rules(table, packet)[destinations]
         effects = np.full(len(best), _MISS)
         effects[best >= 0] = self._book.facts().effect[best[best >= 0]]
+        arrivals: dict[int, _Arrival] = {}  # by the number of the rewrites
         for effect_number, taken in _parts(effects, destinations):
             if effect_number == _MISS:
-                yield Treatment(taken, _NOTHING, _NO_PORTS)
+                yield Treatment(taken, NOTHING, _NO_PORTS)
                 continue
-            effect = self._book.effects[effect_number]
-            changed = dict(packet)
-            sent, ports = self._apply(effect.actions, changed, failed_ports)
-            if effect.goto is None:
+            facts, goto, rewriting = self._book.effects[effect_number]
+            if goto is None and facts.last_group is not None:
+                # Most rules of a switch rewrite alike, and then hand over to one group.
+                arrival = arrivals.get(rewriting)
+                if arrival is None:
+                    arrival = self._arrival(rewritten(facts.rewrites, packet), failed_ports)
+                    arrivals[rewriting] = arrival
+                sent, ports = self._group(facts.last_group, arrival)
                 yield Treatment(taken, sent, ports)
                 continue
-            for field in unseen:
-                changed.pop(field, None)
-            for rest in self._run(effect.goto, changed, taken, failed_ports, ()):
-                yield Treatment(rest.destinations, _both(sent, rest.outcomes), ports | rest.ports)
+            changed = dict(packet)
+            sent, ports = self._apply(facts.actions, changed, failed_ports)
+            if goto is None:
+                yield Treatment(taken, sent, ports)
+                continue
+            for name in unseen:
+                changed.pop(name, None)
+            for rest in self._run(goto, changed, taken, failed_ports, ()):
+                all_ports = ports | rest.ports if ports else rest.ports
+                yield Treatment(rest.destinations, both(sent, rest.outcomes), all_ports)
 
     def _best_rules(self, table: Table, packet: Mapping[str, int]) -> Numbers:
         """Returns, for each destination, the number of the rule that takes the packet, or -1."""
@@ -245,48 +236,75 @@ class SwitchModel:
         Returns:
             The possible outcomes of their outputs, and the ports whose state mattered.
         """
-        outcomes = _NOTHING
+        outcomes = NOTHING
         ports = _NO_PORTS
         for action in actions:
             if isinstance(action, Output):
                 ports |= {action.port}
-                sent = _send(action.port, packet, failed_ports)
-                outcomes = _both(outcomes, [(1.0, sent)])
+                sent = send(action.port, packet, failed_ports)
+                outcomes = both(outcomes, [(1.0, sent)])
             elif isinstance(action, ToGroup):
-                branches, consulted = self._group(self._groups[action.group], packet, failed_ports)
-                outcomes = _both(outcomes, branches)
+                branches, consulted = self._group(action.group, self._arrival(packet, failed_ports))
+                outcomes = both(outcomes, branches)
                 ports |= consulted
             else:
-                _rewrite(action, packet)
+                rewrite(action, packet)
         return outcomes, ports
 
-    def _group(self, group: Group, packet: Packet, failed_ports: frozenset[int]) -> _Branches:
-        """Applies a group to copies of a packet; equal packets are treated once."""
-        state = (tuple(packet), tuple(packet.values()), failed_ports)
-        key = (group.number, *state)
-        known = self._group_branches.get(key)
+    def _arrival(self, packet: Packet, failed_ports: frozenset[int]) -> _Arrival:
+        """Returns what is known of the packets that equal a packet, under a failure of some ports."""
+        key = (tuple(packet), tuple(packet.values()), failed_ports)
+        known = self._arrivals.get(key)
         if known is None:
-            known = self._group_branches[key] = self._choose(group, packet, failed_ports, state)
+            known = self._arrivals[key] = _Arrival(dict(packet), failed_ports)
         return known
 
-    def _choose(
-        self, group: Group, packet: Packet, failed_ports: frozenset[int], state: tuple[object, ...]
-    ) -> _Branches:
-        possible, ports = self._possible_buckets(group, failed_ports)
+    def _group(self, number: int, arrival: _Arrival) -> _Branches:
+        """Applies a group to a copy of a packet; equal packets are treated once."""
+        known = arrival.by_group.get(number)
+        if known is None:
+            known = arrival.by_group[number] = self._choose(self._groups[number], arrival)
+        return known
+
+    def _choose(self, group: Group, arrival: _Arrival) -> _Branches:
+        if group.kind is not GroupKind.SELECT and not group.candidates:
+            return self._first_alive(group, arrival)
+        possible, ports = self._possible_buckets(group, arrival.failed_ports)
         if not possible:
-            return _NOTHING, frozenset(ports)
+            return NOTHING, frozenset(ports)
         total = max(sum(weight for _, weight in possible), 1)
         outcomes: Shared = []
-        # Buckets of several groups may be one object.
-        known = self._bucket_branches.setdefault(state, {})
         for bucket, weight in possible:
-            if (branches := known.get(id(bucket.actions))) is None:
-                # A bucket works on a copy: its rewrites are not seen by the actions after the group.
-                branches = self._apply(bucket.actions, dict(packet), failed_ports)
-                known[id(bucket.actions)] = branches
-            outcomes += [(share * weight / total, outcome) for share, outcome in branches[0]]
-            ports |= branches[1]
+            branches = self._bucket(bucket, arrival)
+            if weight:
+                outcomes += [(share * weight / total, outcome) for share, outcome in branches.outcomes]
+            else:
+                outcomes += branches.adapted
+            ports |= branches.ports
         return outcomes, frozenset(ports)
+
+    def _first_alive(self, group: Group, arrival: _Arrival) -> _Branches:
+        """Returns the outcomes of a group that applies the first bucket that lives."""
+        ports: list[int] = []  # those that mattered
+        for bucket in group.buckets:
+            if bucket.watch_port is not None:
+                ports.append(bucket.watch_port)
+                if bucket.watch_port in arrival.failed_ports:
+                    continue
+            branches = self._bucket(bucket, arrival)
+            consulted = branches.ports
+            return branches.outcomes, consulted if consulted.issuperset(ports) else consulted.union(ports)
+        return NOTHING, frozenset(ports)
+
+    def _bucket(self, bucket: Bucket, arrival: _Arrival) -> _BucketBranches:
+        """Applies a bucket to a copy of a packet: actions after the group do not see its rewrites."""
+        actions = bucket.actions
+        known = arrival.by_actions.get(id(actions))
+        if known is None:
+            sent, ports = self._apply(actions, dict(arrival.packet), arrival.failed_ports)
+            adapted = [(0.0, outcome) for _, outcome in sent]
+            known = arrival.by_actions[id(actions)] = _BucketBranches(sent, adapted, ports)
+        return known
 
     def _possible_buckets(
         self, group: Group, failed_ports: frozenset[int]
@@ -297,100 +315,70 @@ class SwitchModel:
         bring back to life, has the weight 0.
         """
         if group.number not in self._choices:
-            self._choices[group.number] = self._different_choices(group)
+            self._choices[group.number] = different_choices(group, self._book)
+        choices = self._choices[group.number]
         possible = []
         ports: set[int] = set()
         decided = False
-        for choice in self._choices[group.number]:
-            bucket, weight = choice.bucket, 0
-            if choice.present and not decided:
+        for bucket, present_weight, candidate in choices.present:
+            weight = 0
+            if not decided:
                 if bucket.watch_port is not None:
                     ports.add(bucket.watch_port)
                 if bucket.watch_port is None or bucket.watch_port not in failed_ports:
                     # Only select groups have weights; the others apply the first bucket that lives.
                     decided = group.kind is not GroupKind.SELECT
-                    weight = 1 if decided else choice.weight
-            if weight or choice.candidate:
+                    weight = 1 if decided else present_weight
+            if weight or candidate:
                 possible.append((bucket, weight))
-        return possible, ports
-
-    def _different_choices(self, group: Group) -> list[_Choice]:
-        # Most buckets of a group are one object; equal ones that are not are still one choice.
-        numbers = self._book.bucket_numbers(group.buckets)
-        weights: dict[int, int] = {}
-        for number, bucket in zip(numbers, group.buckets, strict=True):
-            weights[number] = weights.get(number, 0) + bucket.weight
-        buckets = dict(zip(numbers, group.buckets, strict=True))
-        candidates = dict(zip(self._book.bucket_numbers(group.candidates), group.candidates, strict=True))
-        return [
-            *(_Choice(buckets[one], weight, True, one in candidates) for one, weight in weights.items()),
-            *(_Choice(b, 0, False, True) for one, b in candidates.items() if one not in weights),
-        ]
+        return [*possible, *choices.others], ports
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """One of the different buckets that a group has or may get.
+@dataclass(frozen=True, eq=False, slots=True)
+class _Arrival:
+    """A packet at groups of a switch under a failure of some ports, and its treatment as far as known.
 
     Attributes:
-        bucket: the bucket.
-        weight: the sum of the weights of all such buckets of the group.
-        present: whether the group has such a bucket.
-        candidate: whether an adaptation may give it one.
+        packet: its fields.
+        failed_ports: the ports that are down.
+        by_group: the treatment by groups, by their numbers.
+        by_actions: that by buckets, by the identity of their actions, which the plan keeps.
     """
 
-    bucket: Bucket
-    weight: int
-    present: bool
-    candidate: bool
+    packet: Packet
+    failed_ports: frozenset[int]
+    by_group: dict[int, _Branches] = field(default_factory=dict)
+    by_actions: dict[int, _BucketBranches] = field(default_factory=dict)
 
 
-Shared = list[tuple[float, Outcome]]
 _Branches = tuple[Shared, frozenset[int]]
-_NOTHING: Shared = [(1.0, ())]
+
+
+class _BucketBranches(NamedTuple):
+    """The possible outcomes of a bucket.
+
+    Attributes:
+        outcomes: with their shares of the bucket's packets.
+        adapted: with the share 0, for a bucket that only an adaptation may choose.
+        ports: the ports whose state mattered.
+    """
+
+    outcomes: Shared
+    adapted: Shared
+    ports: frozenset[int]
+
+
 _NO_PORTS: frozenset[int] = frozenset()
 _MISS = -1  # in place of an effect
 
 
 def _parts(keys: Numbers, items: Numbers) -> list[tuple[int, Numbers]]:
     """Returns items by their keys: each key with its items, in their order."""
+    if not len(keys):
+        return []
     order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    bounds = np.flatnonzero(np.diff(keys)) + 1
-    firsts = np.concatenate([[0], bounds]) if len(keys) else bounds
-    return list(zip(keys[firsts].tolist(), np.split(items[order], bounds), strict=True)) if len(keys) else []
-
-
-def _both(first: Shared, second: Shared) -> Shared:
-    """Returns the outcomes of two steps that follow each other."""
-    if first is _NOTHING:
-        return second
-    return [(p * q, a + b) for (p, a), (q, b) in product(first, second)]
-
-
-def _send(port: int, packet: Packet, failed_ports: frozenset[int]) -> Outcome:
-    in_port = packet["in_port"]
-    target = in_port if port == PORT_INGRESS else port
-    if target in failed_ports or port == in_port:
-        return ()
-    return (Emission(target, dict(packet)),)
-
-
-def _rewrite(action: Action, packet: Packet) -> None:
-    match action:
-        case SetField(field, value):
-            packet[field] = value
-        case CopyBits(source, target, bits):
-            low = (1 << bits) - 1
-            packet[target] = packet.get(target, 0) & ~low | packet[source] & low
-        case LoadBits(target, offset, bits, value):
-            window = ((1 << bits) - 1) << offset
-            packet[target] = packet.get(target, 0) & ~window | value << offset
-        case PushVlan():
-            packet["vlan_vid"] = VLAN_PRESENT
-        case PopVlan():
-            packet["vlan_vid"] = 0
-        case DecrementTtl():
-            packet["ip_ttl"] -= 1
-        case _:
-            raise PlanError(f"a rule or bucket has an unknown action: {action}")
+    keys, items = keys[order], items[order]
+    bounds = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
+    return [
+        (key, items[a:b]) for key, (a, b) in zip(keys[bounds[:-1]].tolist(), pairwise(bounds), strict=True)
+    ]

@@ -29,6 +29,22 @@ def test_the_representative_is_made_once_from_the_first_of_the_equal_values():
     assert len(seen) == 1
 
 
+def test_one_value_has_the_representative_that_it_has_among_several():
+    interner = numbering()
+    assert interner.one(match(x=1)) == 0
+    assert interner.intern([match(x=2), match(x=1)]) == [1, 0]
+    assert interner.one(match(x=2)) == 1
+
+
+def test_a_representative_may_be_none():
+    made = []
+    interner = Interner(made.append)
+    values = [match(x=1), match(x=2)]
+    assert interner.intern(values) == interner.intern(values) == [None, None]
+    assert interner.one(values[0]) is None
+    assert made == values
+
+
 def test_no_value_is_taken_for_one_that_is_gone():
     # CPython gives the memory, and so the identity, of an object that is gone to the next of its size.
     assert len({id((number, "x")) for number in range(1000)}) < 1000

@@ -22,7 +22,8 @@ from routing.plan.model import (
     match,
 )
 from routing.verification.errors import PlanError
-from routing.verification.switch_model import Emission, SwitchModel
+from routing.verification.packet_actions import Emission
+from routing.verification.switch_model import SwitchModel
 
 ALL_UP = frozenset()
 
