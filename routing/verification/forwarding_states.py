@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, RoutePlan, SwitchPlan, Ta
 from routing.verification.ingress_ports import ingress_port_classes
 from routing.verification.packet_actions import Emission, Outcome, Packet, Shared
 from routing.verification.rule_book import SOURCE_FIELDS, Numbers, RuleBook
-from routing.verification.switch_model import SwitchModel, Treatment
+from routing.verification.switch_model import KnownOutcomes, SwitchModel, Treatment
 from topology.addressing import INITIAL_TTL, Host, hosts_of, interface_name, switch_name
 from topology.base import Topology
 from topology.failures import Failure
@@ -88,11 +87,13 @@ class _KnownSteps:
 
     Attributes:
         by_outcomes: by the identity of a list of outcomes, and the ports that mattered.
-        by_outcome: by the identity of one outcome with its share.
+        by_pair: by the identity of an outcome with its share.
+        by_outcome: by the share and the identity of the outcome.
     """
 
     by_outcomes: dict[tuple[int, frozenset[int]], tuple[Shared, Steps]] = field(default_factory=dict)
-    by_outcome: dict[int, tuple[tuple[float, Outcome], Step]] = field(default_factory=dict)
+    by_pair: dict[int, tuple[tuple[float, Outcome], Step]] = field(default_factory=dict)
+    by_outcome: dict[tuple[float, int], tuple[Outcome, Step]] = field(default_factory=dict)
 
 
 class StateSpace:
@@ -121,7 +122,8 @@ class StateSpace:
         self._book = RuleBook(values)
         rules = [self._book.numbers(switch.rules, switch.router) for switch in plan.switches]
         self._first_rules = len(self._book.rules)
-        self._models = list(map(SwitchModel, plan.switches, repeat(self._book), rules))
+        self._known_outcomes: KnownOutcomes = {}
+        self._models = list(map(self._model, plan.switches, rules))
         self._port_counts = (plan.topology.degrees + plan.topology.host_counts(plan.concentration)).tolist()
         self._ports = list(map(self._ingress_classes, plan.switches, rules))
         self._host_number = {host: number for number, host in enumerate(self.hosts)}
@@ -150,7 +152,7 @@ class StateSpace:
         rules = {switch.router: self._book.numbers(switch.rules, switch.router) for switch in changed}
         if len(self._book.rules) > 2 * self._first_rules:
             return False
-        models = {s.router: SwitchModel(s, self._book, rules[s.router]) for s in changed}
+        models = {s.router: self._model(s, rules[s.router]) for s in changed}
         if any(self._ingress_classes(s, rules[s.router]) != self._ports[s.router] for s in changed):
             return False
         degrees = self.topology.degrees[[*rules]].tolist()
@@ -164,6 +166,9 @@ class StateSpace:
             if state.router in models:
                 state.forget()
         return True
+
+    def _model(self, switch: SwitchPlan, rules: Numbers) -> SwitchModel:
+        return SwitchModel(switch, self._book, rules, self._known_outcomes)
 
     def _ingress_classes(self, switch: SwitchPlan, rules: Numbers) -> list[int]:
         return ingress_port_classes(switch, self._port_counts[switch.router], self._book, rules)
@@ -263,10 +268,13 @@ class StateSpace:
 
     def _step(self, router: int, outcome: tuple[float, Outcome]) -> Step:
         # Most outcomes are those of buckets that several groups share.
-        known = self._known_steps[router].by_outcome
-        found = known.get(id(outcome))
+        known = self._known_steps[router]
+        found = known.by_pair.get(id(outcome))
         if found is None:
-            found = known[id(outcome)] = outcome, self._new_step(router, *outcome)
+            key = (outcome[0], id(outcome[1]))
+            if key not in known.by_outcome:
+                known.by_outcome[key] = outcome[1], self._new_step(router, *outcome)
+            found = known.by_pair[id(outcome)] = outcome, known.by_outcome[key][1]
         return found[1]
 
     def _new_step(self, router: int, share: float, outcome: Outcome) -> Step:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from routing.plan.model import Bucket, Group
+from routing.plan.model import Bucket, Group, GroupKind
 from routing.verification.rule_book import RuleBook
 
 
@@ -15,10 +15,37 @@ class Choices(NamedTuple):
         present: buckets that the group has: the bucket, the sum of the weights of all that equal it, and
             whether an adaptation may give the group more of them.
         others: buckets that only an adaptation may give to it, with their weight, which is 0.
+        one_only: whether the group applies the first bucket that lives, instead of one by a hash.
     """
 
     present: list[tuple[Bucket, int, bool]]
     others: list[tuple[Bucket, int]]
+    one_only: bool
+
+    def possible(self, failed_ports: frozenset[int]) -> tuple[list[tuple[Bucket, int]], set[int]]:
+        """Returns the buckets that the group may apply, with their weights, and the ports that mattered.
+
+        They are those of now, and those after an adaptation: a bucket that only an adaptation may put in, or
+        bring back to life, has the weight 0.
+
+        Args:
+            failed_ports: the ports that are down.
+        """
+        possible = []
+        ports: set[int] = set()
+        decided = False
+        for bucket, present_weight, candidate in self.present:
+            weight = 0
+            if not decided:
+                if bucket.watch_port is not None:
+                    ports.add(bucket.watch_port)
+                if bucket.watch_port is None or bucket.watch_port not in failed_ports:
+                    # Only select groups have weights.
+                    decided = self.one_only
+                    weight = 1 if decided else present_weight
+            if weight or candidate:
+                possible.append((bucket, weight))
+        return [*possible, *self.others], ports
 
 
 def different_choices(group: Group, book: RuleBook) -> Choices:
@@ -28,8 +55,11 @@ def different_choices(group: Group, book: RuleBook) -> Choices:
         group: any group.
         book: tells equal buckets from others.
     """
+    one_only = group.kind is not GroupKind.SELECT
     # Most buckets of a group are one object; equal ones that are not are still one choice.
     numbers = book.bucket_numbers(group.buckets)
+    if not group.candidates and len(set(numbers)) == len(numbers):
+        return Choices([(bucket, bucket.weight, False) for bucket in group.buckets], [], one_only)
     weights: dict[int, int] = {}
     for number, bucket in zip(numbers, group.buckets, strict=True):
         weights[number] = weights.get(number, 0) + bucket.weight
@@ -38,4 +68,5 @@ def different_choices(group: Group, book: RuleBook) -> Choices:
     return Choices(
         [(buckets[one], weight, one in candidates) for one, weight in weights.items()],
         [(bucket, 0) for one, bucket in candidates.items() if one not in weights],
+        one_only,
     )

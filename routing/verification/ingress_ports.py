@@ -7,6 +7,7 @@ to that very port, which is dropped. All fabric ports of a switch of ER_31 are a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from operator import attrgetter
 
 import numpy as np
 
@@ -88,11 +89,9 @@ class _ReturnPorts:
         return self._by_table[table]
 
     def _of_actions(self, all_facts: Iterable[ActionFacts]) -> set[int]:
-        found: set[int] = set()
-        groups: set[int] = set()
-        for facts in all_facts:
-            found |= facts.returns
-            groups.update(facts.returning_groups)
+        all_facts = list(all_facts)
+        found = set[int]().union(*map(attrgetter("returns"), all_facts))
+        groups = set[int]().union(*map(attrgetter("returning_groups"), all_facts))
         return found.union(*map(self._of_group, groups))
 
     def _of_group(self, number: int) -> frozenset[int]:

@@ -46,11 +46,19 @@ class Treatment(NamedTuple):
     ports: frozenset[int]
 
 
+# What buckets that lead to no group do: by the packet, then by the numbers of the facts about their actions.
+KnownOutcomes = dict[tuple[object, ...], dict[int, "BucketOutcomes"]]
+
+
 class SwitchModel:
     """One switch with a plan installed."""
 
     def __init__(
-        self, plan: SwitchPlan, book: RuleBook | None = None, numbers: Numbers | None = None
+        self,
+        plan: SwitchPlan,
+        book: RuleBook | None = None,
+        numbers: Numbers | None = None,
+        known: KnownOutcomes | None = None,
     ) -> None:
         """Installs a plan.
 
@@ -59,6 +67,7 @@ class SwitchModel:
             book: shared by the models of a fabric's switches, which have most rules in common; by default one
                 without destinations, so that packets have all their fields.
             numbers: of the plan's rules in the book, in any order.
+            known: shared by the models of a fabric's switches as well.
 
         Raises:
             PlanError: a switch cannot hold the plan: two rules of one table have the same match and
@@ -66,6 +75,7 @@ class SwitchModel:
                 that does not exist, or groups refer to one another in a circle.
         """
         self._book = RuleBook() if book is None else book
+        self._known = {} if known is None else known
         self._router = plan.router
         self._groups = {group.number: group for group in plan.groups}
         if len(self._groups) < len(plan.groups):
@@ -95,7 +105,8 @@ class SwitchModel:
         for facts in self._book.action_facts(group.different_actions()):
             if facts.forbidden is not None:
                 self._book.checked(facts.actions, self._router)
-            named.update(dict.fromkeys(facts.groups))
+            for number in facts.groups:
+                named[number] = None
         for number in named:
             if number not in self._groups:
                 raise PlanError(f"a bucket names group {number}, which does not exist: {group}")
@@ -218,9 +229,12 @@ class SwitchModel:
                 continue
             for name in unseen:
                 changed.pop(name, None)
-            for rest in self._run(goto, changed, taken, failed_ports, ()):
-                all_ports = ports | rest.ports if ports else rest.ports
-                yield Treatment(rest.destinations, both(sent, rest.outcomes), all_ports)
+            later = self._run(goto, changed, taken, failed_ports, ())
+            if sent is NOTHING and not ports:
+                yield from later
+            else:
+                for rest in later:
+                    yield Treatment(rest.destinations, both(sent, rest.outcomes), ports | rest.ports)
 
     def _best_rules(self, table: Table, packet: Mapping[str, int]) -> Numbers:
         """Returns, for each destination, the number of the rule that takes the packet, or -1."""
@@ -256,7 +270,8 @@ class SwitchModel:
         key = (tuple(packet), tuple(packet.values()), failed_ports)
         known = self._arrivals.get(key)
         if known is None:
-            known = self._arrivals[key] = _Arrival(dict(packet), failed_ports)
+            shared = {} if failed_ports else self._known.setdefault(key, {})
+            known = self._arrivals[key] = _Arrival(dict(packet), failed_ports, shared)
         return known
 
     def _group(self, number: int, arrival: _Arrival) -> _Branches:
@@ -269,13 +284,16 @@ class SwitchModel:
     def _choose(self, group: Group, arrival: _Arrival) -> _Branches:
         if group.kind is not GroupKind.SELECT and not group.candidates:
             return self._first_alive(group, arrival)
-        possible, ports = self._possible_buckets(group, arrival.failed_ports)
+        if group.number not in self._choices:
+            self._choices[group.number] = different_choices(group, self._book)
+        possible, ports = self._choices[group.number].possible(arrival.failed_ports)
         if not possible:
             return NOTHING, frozenset(ports)
         total = max(sum(weight for _, weight in possible), 1)
         outcomes: Shared = []
+        known = arrival.by_actions
         for bucket, weight in possible:
-            branches = self._bucket(bucket, arrival)
+            branches = known.get(id(bucket.actions)) or self._bucket(bucket, arrival)
             if weight:
                 outcomes += [(share * weight / total, outcome) for share, outcome in branches.outcomes]
             else:
@@ -296,42 +314,21 @@ class SwitchModel:
             return branches.outcomes, consulted if consulted.issuperset(ports) else consulted.union(ports)
         return NOTHING, frozenset(ports)
 
-    def _bucket(self, bucket: Bucket, arrival: _Arrival) -> _BucketBranches:
+    def _bucket(self, bucket: Bucket, arrival: _Arrival) -> BucketOutcomes:
         """Applies a bucket to a copy of a packet: actions after the group do not see its rewrites."""
         actions = bucket.actions
         known = arrival.by_actions.get(id(actions))
         if known is None:
-            sent, ports = self._apply(actions, dict(arrival.packet), arrival.failed_ports)
-            adapted = [(0.0, outcome) for _, outcome in sent]
-            known = arrival.by_actions[id(actions)] = _BucketBranches(sent, adapted, ports)
+            facts = self._book.checked(actions, self._router)
+            # Groups of one number are others on another switch.
+            shared = {} if facts.groups else arrival.shared
+            known = shared.get(facts.number)
+            if known is None:
+                sent, ports = self._apply(actions, dict(arrival.packet), arrival.failed_ports)
+                adapted = [(0.0, outcome) for _, outcome in sent]
+                known = shared[facts.number] = BucketOutcomes(sent, adapted, ports)
+            arrival.by_actions[id(actions)] = known
         return known
-
-    def _possible_buckets(
-        self, group: Group, failed_ports: frozenset[int]
-    ) -> tuple[list[tuple[Bucket, int]], set[int]]:
-        """Returns the buckets that the group may apply, with their weights, and the ports that mattered.
-
-        They are those of now, and those after an adaptation: a bucket that only an adaptation may put in, or
-        bring back to life, has the weight 0.
-        """
-        if group.number not in self._choices:
-            self._choices[group.number] = different_choices(group, self._book)
-        choices = self._choices[group.number]
-        possible = []
-        ports: set[int] = set()
-        decided = False
-        for bucket, present_weight, candidate in choices.present:
-            weight = 0
-            if not decided:
-                if bucket.watch_port is not None:
-                    ports.add(bucket.watch_port)
-                if bucket.watch_port is None or bucket.watch_port not in failed_ports:
-                    # Only select groups have weights; the others apply the first bucket that lives.
-                    decided = group.kind is not GroupKind.SELECT
-                    weight = 1 if decided else present_weight
-            if weight or candidate:
-                possible.append((bucket, weight))
-        return [*possible, *choices.others], ports
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -341,20 +338,23 @@ class _Arrival:
     Attributes:
         packet: its fields.
         failed_ports: the ports that are down.
+        shared: the treatment by buckets that lead to no group, by the numbers of the facts about their
+            actions, on all switches.
         by_group: the treatment by groups, by their numbers.
         by_actions: that by buckets, by the identity of their actions, which the plan keeps.
     """
 
     packet: Packet
     failed_ports: frozenset[int]
+    shared: dict[int, BucketOutcomes]
     by_group: dict[int, _Branches] = field(default_factory=dict)
-    by_actions: dict[int, _BucketBranches] = field(default_factory=dict)
+    by_actions: dict[int, BucketOutcomes] = field(default_factory=dict)
 
 
 _Branches = tuple[Shared, frozenset[int]]
 
 
-class _BucketBranches(NamedTuple):
+class BucketOutcomes(NamedTuple):
     """The possible outcomes of a bucket.
 
     Attributes:
