@@ -32,7 +32,7 @@ from routing.plan.groups import RouterView
 from routing.reroute.alternate_choice import UNSAFE, Choice, choose_alternates
 from routing.reroute.alternate_groups import Alternate, AlternateGroups, Alternates
 from routing.reroute.base import FastReroute, ProtectedGroups
-from routing.reroute.destination_rows import (
+from routing.reroute.destination_blocks import (
     Blocks,
     NextHopBlocks,
     destination_blocks,

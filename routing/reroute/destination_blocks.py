@@ -1,4 +1,4 @@
-"""Destinations of one router in blocks that share a rule, as arrays, and their division by next hop."""
+"""Blocks of destinations that share a rule of one router, as arrays, and their division by next hop."""
 
 from __future__ import annotations
 
