@@ -23,6 +23,7 @@ from routing.plan.model import (
 )
 from routing.verification.errors import PlanError
 from routing.verification.packet_actions import Emission
+from routing.verification.rule_book import RuleBook
 from routing.verification.switch_model import SwitchModel
 
 ALL_UP = frozenset()
@@ -283,3 +284,47 @@ def test_two_such_rules_are_refused_whatever_the_order_of_their_fields():
 
 def test_the_same_match_may_come_again_in_another_table_or_with_another_priority():
     switch(rule(x=1), rule(x=1, priority=2), rule(x=1, table=Table.SOURCE))
+
+
+# ---- what the models of a fabric's switches share ----
+
+
+def fabric(*groups_of_switches: tuple[Group, ...]) -> list[SwitchModel]:
+    """Models of switches that hand all packets to their group 1, and share what they know."""
+    book, known = RuleBook(), {}
+    to_group = rule(ToGroup(1))
+    return [
+        SwitchModel(SwitchPlan(router, (to_group,), groups), book, None, known)
+        for router, groups in enumerate(groups_of_switches)
+    ]
+
+
+def test_a_bucket_that_names_a_group_means_that_of_its_own_switch():
+    chain = Group(1, GroupKind.INDIRECT, (Bucket((PushVlan(), ToGroup(2))),))
+    ends = [Group(2, GroupKind.INDIRECT, (Bucket((Output(port),)),)) for port in (3, 4)]
+    first, second = fabric((chain, ends[0]), (chain, ends[1]))
+    for _ in range(2):
+        assert ports(first) == [(3,)]
+        assert ports(second) == [(4,)]
+
+
+def test_equal_buckets_of_several_switches_do_the_same_to_equal_packets_only():
+    groups = [(Group(1, GroupKind.FAST_FAILOVER, (Bucket((Output(3),), 3), Bucket((Output(4),), 4))),)] * 2
+    first, second = fabric(*groups)
+    assert ports(first) == ports(second) == [(3,)]
+    assert ports(first, {3}) == [(4,)]
+    assert ports(second) == [(3,)]
+    assert ports(second, in_port=3) == [()]
+    assert ports(first) == [(3,)]
+
+
+def test_a_bucket_that_one_switch_may_hold_is_checked_with_groups_of_the_other():
+    plain = Bucket((Output(3),))
+    to_group = Bucket((ToGroup(2),))
+    end = Group(2, GroupKind.INDIRECT, (plain,))
+    fabric((Group(1, GroupKind.SELECT, (plain, to_group)), end))
+    with pytest.raises(PlanError, match="names group 2"):
+        fabric(
+            (Group(1, GroupKind.SELECT, (plain, to_group)), end),
+            (Group(1, GroupKind.SELECT, (plain, to_group)),),
+        )
