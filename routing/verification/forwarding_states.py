@@ -87,12 +87,12 @@ class _KnownSteps:
 
     Attributes:
         by_outcomes: by the identity of a list of outcomes, and the ports that mattered.
-        by_pair: by the identity of an outcome with its share.
+        by_pair: by the identity of an outcome with its share; the lists of `by_outcomes` keep these.
         by_outcome: by the share and the identity of the outcome.
     """
 
     by_outcomes: dict[tuple[int, frozenset[int]], tuple[Shared, Steps]] = field(default_factory=dict)
-    by_pair: dict[int, tuple[tuple[float, Outcome], Step]] = field(default_factory=dict)
+    by_pair: dict[int, Step] = field(default_factory=dict)
     by_outcome: dict[tuple[float, int], tuple[Outcome, Step]] = field(default_factory=dict)
 
 
@@ -262,20 +262,21 @@ class StateSpace:
         # Packets from several ports are often handed to the same groups.
         known, key = self._known_steps[router].by_outcomes, (id(treatment.outcomes), treatment.ports)
         if key not in known:
-            steps = tuple([self._step(router, outcome) for outcome in treatment.outcomes])
-            known[key] = treatment.outcomes, Steps(steps, treatment.ports)
+            outcomes = treatment.outcomes
+            steps = list(map(self._known_steps[router].by_pair.get, map(id, outcomes)))
+            for index in [index for index, step in enumerate(steps) if step is None]:
+                steps[index] = self._step(router, outcomes[index])
+            known[key] = outcomes, Steps(tuple(filter(None, steps)), treatment.ports)
         return known[key][1]
 
     def _step(self, router: int, outcome: tuple[float, Outcome]) -> Step:
         # Most outcomes are those of buckets that several groups share.
         known = self._known_steps[router]
-        found = known.by_pair.get(id(outcome))
-        if found is None:
-            key = (outcome[0], id(outcome[1]))
-            if key not in known.by_outcome:
-                known.by_outcome[key] = outcome[1], self._new_step(router, *outcome)
-            found = known.by_pair[id(outcome)] = outcome, known.by_outcome[key][1]
-        return found[1]
+        key = (outcome[0], id(outcome[1]))
+        if key not in known.by_outcome:
+            known.by_outcome[key] = outcome[1], self._new_step(router, *outcome)
+        step = known.by_pair[id(outcome)] = known.by_outcome[key][1]
+        return step
 
     def _new_step(self, router: int, share: float, outcome: Outcome) -> Step:
         if len(outcome) != 1:

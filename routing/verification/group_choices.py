@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from routing.plan.model import Bucket, Group, GroupKind
@@ -57,13 +58,13 @@ def different_choices(group: Group, book: RuleBook) -> Choices:
     """
     one_only = group.kind is not GroupKind.SELECT
     # Most buckets of a group are one object; equal ones that are not are still one choice.
-    numbers = book.bucket_numbers(group.buckets)
-    if not group.candidates and len(set(numbers)) == len(numbers):
-        return Choices([(bucket, bucket.weight, False) for bucket in group.buckets], [], one_only)
+    copies = Counter(map(id, group.buckets))
+    different = list(dict(zip(map(id, group.buckets), group.buckets, strict=True)).values())
     weights: dict[int, int] = {}
-    for number, bucket in zip(numbers, group.buckets, strict=True):
-        weights[number] = weights.get(number, 0) + bucket.weight
-    buckets = dict(zip(numbers, group.buckets, strict=True))
+    buckets: dict[int, Bucket] = {}
+    for number, bucket in zip(book.bucket_numbers(different), different, strict=True):
+        weights[number] = weights.get(number, 0) + bucket.weight * copies[id(bucket)]
+        buckets[number] = bucket
     candidates = dict(zip(book.bucket_numbers(group.candidates), group.candidates, strict=True))
     return Choices(
         [(buckets[one], weight, one in candidates) for one, weight in weights.items()],

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -139,7 +139,7 @@ class RuleBook:
             lambda actions: ActionFacts.of(actions, next(action_numbers), self._guarded)
         )
         self._rewritings: Interner[Actions, int] = Interner(lambda _: next(rewriting_numbers))
-        self._plain_buckets: dict[int, Bucket] = {}  # by identity
+        self._plain: set[int] = set()  # identities of actions
         self._buckets: Interner[Bucket, int] = Interner(lambda _: next(bucket_numbers))
         self._facts: Facts | None = None
 
@@ -187,20 +187,20 @@ class RuleBook:
         return self._actions.intern(actions)
 
     def are_plain(self, buckets: Iterable[Bucket]) -> bool:
-        """Returns whether buckets are known to lead to no group and to do nothing that is forbidden.
+        """Returns whether the actions of buckets are known to name no group and do nothing forbidden.
 
         Args:
             buckets: any buckets.
         """
-        return all(map(self._plain_buckets.__contains__, map(id, buckets)))
+        return self._plain.issuperset(map(id, map(attrgetter("actions"), buckets)))
 
-    def note_plain(self, buckets: Iterable[Bucket]) -> None:
-        """Notes that buckets lead to no group, and do nothing that is forbidden.
+    def note_plain(self, actions: Iterable[Actions]) -> None:
+        """Notes that lists of actions name no group, and do nothing that is forbidden.
 
         Args:
-            buckets: the buckets; they are kept as long as the book is.
+            actions: actions whose facts were asked for, so that the book keeps them.
         """
-        self._plain_buckets.update((id(bucket), bucket) for bucket in buckets)
+        self._plain.update(map(id, actions))
 
     def bucket_numbers(self, buckets: Iterable[Bucket]) -> list[int]:
         """Returns a number for each bucket, which equal buckets of all switches share.
@@ -275,9 +275,13 @@ class RuleBook:
         best = np.full(self.destinations, -1, np.intp)
         some = numbers[~covers_all]
         counts = facts.counts[some]
-        offsets = np.repeat(facts.starts[some] - (np.cumsum(counts) - counts), counts)
+        places = facts.starts[some]
+        if (counts != 1).any():
+            places = np.repeat(places - (np.cumsum(counts) - counts), counts)
+            places += np.arange(len(places))
+            some = np.repeat(some, counts)
         # Of several values for one index the last one stays, and priorities ascend.
-        best[facts.covered[offsets + np.arange(len(offsets))]] = np.repeat(some, counts)
+        best[facts.covered[places]] = some
         if covers_all.any():
             top = numbers[covers_all][-1]
             best[(best < 0) | (facts.priority[best] < facts.priority[top])] = top

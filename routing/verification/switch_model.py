@@ -90,10 +90,11 @@ class SwitchModel:
 
     def _check_groups(self, groups: Iterable[Group]) -> None:
         sound: set[int] = set()  # numbers of groups that were followed to their outputs
+        checked: set[int] = set()  # identities of actions
         for group in groups:
-            self._check_chain(group, (), sound)
+            self._check_chain(group, (), sound, checked)
 
-    def _check_chain(self, group: Group, before: tuple[int, ...], sound: set[int]) -> None:
+    def _check_chain(self, group: Group, before: tuple[int, ...], sound: set[int], checked: set[int]) -> None:
         if group.number in sound:
             return
         if group.number in before:
@@ -102,7 +103,9 @@ class SwitchModel:
             sound.add(group.number)
             return
         named: dict[int, None] = {}
-        for facts in self._book.action_facts(group.different_actions()):
+        actions = [actions for actions in group.different_actions() if id(actions) not in checked]
+        facts_of_actions = self._book.action_facts(actions)
+        for facts in facts_of_actions:
             if facts.forbidden is not None:
                 self._book.checked(facts.actions, self._router)
             for number in facts.groups:
@@ -110,9 +113,10 @@ class SwitchModel:
         for number in named:
             if number not in self._groups:
                 raise PlanError(f"a bucket names group {number}, which does not exist: {group}")
-            self._check_chain(self._groups[number], (*before, group.number), sound)
-        if not named:
-            self._book.note_plain(group.buckets)
+            self._check_chain(self._groups[number], (*before, group.number), sound, checked)
+        checked.update(map(id, actions))
+        both_lists = zip(actions, facts_of_actions, strict=True)
+        self._book.note_plain(own for own, facts in both_lists if not facts.groups)
         sound.add(group.number)
 
     def _check_rules(self) -> None:

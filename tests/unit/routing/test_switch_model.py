@@ -318,7 +318,7 @@ def test_equal_buckets_of_several_switches_do_the_same_to_equal_packets_only():
     assert ports(first) == [(3,)]
 
 
-def test_a_bucket_that_one_switch_may_hold_is_checked_with_groups_of_the_other():
+def test_a_group_that_one_switch_has_is_missed_on_another_that_names_it():
     plain = Bucket((Output(3),))
     to_group = Bucket((ToGroup(2),))
     end = Group(2, GroupKind.INDIRECT, (plain,))
