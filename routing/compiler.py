@@ -211,11 +211,11 @@ class _TagUse:
         if self.from_sources:
             return design.reroute.tagged.group_toward
         view = design.view
-        numbers = [0] * len(view.first_ports)
-        for router in self.routers:
-            if router != view.router:
-                numbers[router] = group_number(GroupRole.PORT, view.first_ports[router])
-        return tuple(numbers)
+        tagged = np.array(self.routers)
+        numbers = np.zeros(len(view.first_ports), np.int64)
+        numbers[tagged] = np.array(view.first_ports)[tagged] + group_number(GroupRole.PORT)
+        numbers[view.router] = 0
+        return tuple(numbers.tolist())
 
 
 def evenly_spaced(items: Sequence[T], most: int) -> list[T]:

@@ -342,8 +342,12 @@ class Topology(ABC):
         if not only:
             return [()] * self.routers
         ports: list[tuple[int, ...]] = [only[index] for index in mask.argmax(axis=0).tolist()]
-        for other in np.flatnonzero(np.count_nonzero(mask, axis=0) != 1).tolist():
-            ports[other] = tuple((np.flatnonzero(mask[:, other]) + 1).tolist())
+        counts = np.count_nonzero(mask, axis=0)
+        several = np.flatnonzero(counts != 1)
+        of_several = (mask.T[several].nonzero()[1] + 1).tolist()
+        ends = np.cumsum(counts[several]).tolist()
+        for other, first, end in zip(several.tolist(), [0, *ends[:-1]], ends, strict=True):
+            ports[other] = tuple(of_several[first:end])
         return ports
 
     def host_port(self, router: int, host: int) -> int:

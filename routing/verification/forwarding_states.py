@@ -262,12 +262,19 @@ class StateSpace:
         # Packets from several ports are often handed to the same groups.
         known, key = self._known_steps[router].by_outcomes, (id(treatment.outcomes), treatment.ports)
         if key not in known:
-            outcomes = treatment.outcomes
-            steps = list(map(self._known_steps[router].by_pair.get, map(id, outcomes)))
-            for index in [index for index, step in enumerate(steps) if step is None]:
-                steps[index] = self._step(router, outcomes[index])
-            known[key] = outcomes, Steps(tuple(filter(None, steps)), treatment.ports)
+            known[key] = (
+                treatment.outcomes,
+                Steps(self._all_steps(router, treatment.outcomes), treatment.ports),
+            )
         return known[key][1]
+
+    def _all_steps(self, router: int, outcomes: Shared) -> tuple[Step, ...]:
+        if len(outcomes) == 1:
+            return (self._step(router, outcomes[0]),)
+        steps = list(map(self._known_steps[router].by_pair.get, map(id, outcomes)))
+        for index in [index for index, step in enumerate(steps) if step is None]:
+            steps[index] = self._step(router, outcomes[index])
+        return tuple(filter(None, steps))
 
     def _step(self, router: int, outcome: tuple[float, Outcome]) -> Step:
         # Most outcomes are those of buckets that several groups share.

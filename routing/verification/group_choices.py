@@ -57,6 +57,10 @@ def different_choices(group: Group, book: RuleBook) -> Choices:
         book: tells equal buckets from others.
     """
     one_only = group.kind is not GroupKind.SELECT
+    if not group.candidates:
+        numbers = book.bucket_numbers(group.buckets)
+        if len(set(numbers)) == len(numbers):
+            return Choices([(bucket, bucket.weight, False) for bucket in group.buckets], [], one_only)
     # Most buckets of a group are one object; equal ones that are not are still one choice.
     copies = Counter(map(id, group.buckets))
     different = list(dict(zip(map(id, group.buckets), group.buckets, strict=True)).values())

@@ -45,7 +45,9 @@ def ingress_port_classes(switch: SwitchPlan, ports: int, book: RuleBook, numbers
     tables = facts.table[numbers]
     returns = _ReturnPorts(switch, book, {t: facts.effect[numbers[tables == t]] for t in Table})
     for_all = facts.effect[numbers[(tables == Table.INGRESS) & ~seen]]
-    everywhere = returns.of([book.effects[effect] for effect in np.unique(for_all).tolist()])
+    everywhere = returns.of(
+        [book.effects[effect] for effect in np.flatnonzero(np.bincount(for_all)).tolist()]
+    )
     classes = []
     for port in range(ports + 1):
         returning = everywhere | returns.of(first_rules[port])
@@ -84,7 +86,7 @@ class _ReturnPorts:
 
     def _of_table(self, table: Table) -> frozenset[int]:
         if table not in self._by_table:
-            numbers = np.unique(self._effects[table]).tolist()
+            numbers = np.flatnonzero(np.bincount(self._effects[table])).tolist()
             self._by_table[table] = self.of([self._book.effects[number] for number in numbers])
         return self._by_table[table]
 

@@ -126,7 +126,7 @@ class SwitchModel:
             again = np.delete(self._numbers, np.unique(identities, return_index=True)[1])[0]
             raise PlanError(f"two rules of a table have the same match and priority: {book.rules[again]}")
         effects = facts.effect[self._numbers]
-        for effect in np.unique(effects).tolist():
+        for effect in np.flatnonzero(np.bincount(effects)).tolist():
             for group in book.effects[effect].facts.groups:
                 if group not in self._groups:
                     rule = book.rules[self._numbers[effects == effect][0]]
