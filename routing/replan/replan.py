@@ -32,7 +32,7 @@ from routing.plan.tables import PRIORITY_UNDETOURED, TO_ANY_HOST, to_router
 from routing.replan.drained_detours import without_drained_detours
 from routing.replan.surviving_graph import SurvivingGraph, surviving_graph
 from routing.replan.transit import without_transit
-from routing.reroute.base import port_bucket
+from routing.reroute.base import alternate_bucket
 from routing.verification.proof import Proof
 from routing.verification.verifier import Prover
 from topology.addressing import INITIAL_TTL, switch_name
@@ -234,7 +234,7 @@ class _GroupChoice:
     def _shared(self, ports: list[int]) -> int:
         """Returns the number of the group that divides packets evenly among ports, which is new."""
         number = shared_group_number(ports)
-        self.new[number] = Group(number, GroupKind.SELECT, tuple(map(port_bucket, ports)))
+        self.new[number] = Group(number, GroupKind.SELECT, tuple(map(alternate_bucket, ports)))
         return number
 
     def _begin_minimal_paths(self, ports: frozenset[int]) -> Mask:
