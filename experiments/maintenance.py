@@ -146,7 +146,7 @@ class Maintenance:
                 time.sleep(_LOOK_EVERY_S)
                 controller.catch_up()
                 continue
-            controller.drained = before
+            controller.ask_for_drain(before)
             if reason is not None:
                 raise NegativeResult(reason)
             late = f"has not installed a plan around {drain.name} within {_PLAN_TIMEOUT_S:g} s"

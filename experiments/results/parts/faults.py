@@ -68,9 +68,8 @@ def replan_text(failed: str, drained: str = "none") -> str:
         failed: names of the failed elements that it goes around, or `none`.
         drained: names of the drained elements that it goes around, or `none`.
     """
-    around = f"around {drained}, drained," if drained != "none" else ""
-    if failed == "none":
-        return (
-            f"the controller's plan {around} is in place" if around else "the controller's first plan is back"
-        )
-    return f"the controller's plan without {failed} {around} is in place".replace("  ", " ")
+    places = [f"without {failed}"] if failed != "none" else []
+    places += [f"around {drained} (drained)"] if drained != "none" else []
+    if not places:
+        return "the controller's first plan is back"
+    return f"the controller's plan {' '.join(places)} is in place"

@@ -25,6 +25,7 @@ class Controller:
     def __init__(self):
         self.running, self.drained, self.planned_drain = True, (), "none"
         self.drain_refusal, self.silent, self.refuses, self.failed = None, False, None, "none"
+        self.asked = []
 
     def wait_until_in_charge(self):
         pass
@@ -33,6 +34,7 @@ class Controller:
         pass
 
     def ask_for_drain(self, elements):
+        self.asked.append(tuple(elements))
         self.drained = tuple(elements)
         if self.refuses:
             self.drain_refusal = self.refuses
@@ -108,6 +110,7 @@ def test_a_refused_or_late_drain_is_told_and_forgotten(fabric):
     fabric.controller.silent = True
     with pytest.raises(ControllerError, match="within"):
         parts.drain("s3", [])
+    assert fabric.controller.asked == [("switch:s3",), ()]  # and not in force once it is less busy
     fabric.controller.refuses = "no such plan"
     with pytest.raises(NegativeResult, match="no such plan"):
         parts.drain("s3", [])
@@ -139,7 +142,7 @@ def test_a_forced_drain_tells_how_many_pairs_still_cross_it():
 
 
 def test_plans_around_drained_elements_are_named_among_the_events_of_a_run():
-    assert replan_text("none", "s3") == "the controller's plan around s3, drained, is in place"
-    assert replan_text("s1-s2", "s3") == "the controller's plan without s1-s2 around s3, drained, is in place"
+    assert replan_text("none", "s3") == "the controller's plan around s3 (drained) is in place"
+    assert replan_text("s1-s2", "s3") == "the controller's plan without s1-s2 around s3 (drained) is in place"
     assert replan_text("s1-s2") == "the controller's plan without s1-s2 is in place"
     assert replan_text("none") == "the controller's first plan is back"
