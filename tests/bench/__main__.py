@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 import adaptation
+import drain
 import fabrics
 import failover
 import flows
@@ -61,6 +62,7 @@ MAKERS: dict[str, RowMaker] = {
     "failover-repeat": failover.repeated,
     "failover-replan": failover.replanning,
     "failover-soak": failover.soak,
+    "drain": drain.every_switch,
     "frameworks": frameworks.compared,
     "largest-er11": fabrics.largest_er11,
     "largest-er13": fabrics.largest_er13,
