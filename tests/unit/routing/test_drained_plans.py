@@ -7,6 +7,8 @@ import networkx as nx
 import pytest
 from sample_fabrics import FABRICS, Drawn, drawn
 
+from routing.algorithms import valiant
+from routing.plan.groups import pushed_tags
 from routing.plan.model import Group
 from routing.registry import make_plan
 from routing.replan.replan import surviving_plan
@@ -204,6 +206,10 @@ def test_no_detour_begins_over_or_leads_to_a_drained_switch():
             if old != new
         ]
         assert fewer
+        others = [switch.groups for switch in plan.switches if switch.router != 3]
+        chosen = [g for groups in others for g in groups if g.candidates or g.number == valiant.GROUP]
+        assert chosen
+        assert 3 not in pushed_tags(chosen)
         for old, new in fewer:
             assert len(new.candidates or new.buckets) < len(old.candidates or old.buckets)
             assert len(new.ports) == len(new.candidates)
