@@ -187,7 +187,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._execute(self._installer.take_charge())
 
     def _late(self, missing: frozenset[int], taking_over: bool, now_s: float) -> bool:
-        if self._last_progress_s is None:
+        if self._last_progress_s is None or now_s - self._last_progress_s <= _UNSEEN_LATE_AFTER_S:
             return False
         absent = {dpid_router(datapath_id) for datapath_id in missing}
         seen = any(self._replanner.state.seen_by_neighbour(router, absent) for router in absent)

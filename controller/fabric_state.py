@@ -70,6 +70,11 @@ class FabricState:
     def __init__(self, topology: Topology) -> None:
         self._records = [_LinkRecord(link) for link in topology.link_list]
         self._by_end = {end: record for record in self._records for end in record.ends}
+        self._by_router: dict[int, list[_LinkRecord]] = {}
+        for record in self._records:
+            for router, _ in record.ends:
+                self._by_router.setdefault(router, []).append(record)
+        self._timed: list[_LinkRecord] = []  # those that are held until a time
         self._lost: set[int] = set()
         self._disconnected_s: dict[int, float] = {}  # router -> when its connection ended
         self._planned = self._dead_elements()
@@ -132,12 +137,15 @@ class FabricState:
 
     def switch_filled(self, router: int, now_s: float) -> list[SetPort]:
         """Releases the links of a switch that holds its rules."""
+        held = [record for record in self._records_of(router) if router in record.held_for]
+        # Every switch is filled at the start: only a change may cost a look at all links.
+        if not held and router not in self._lost:
+            return []
         self._lost.discard(router)
         commands = []
-        for record in self._records_of(router):
-            if router in record.held_for:
-                record.held_for.discard(router)
-                commands += self._release(record)
+        for record in held:
+            record.held_for.discard(router)
+            commands += self._release(record)
         self._note_change(now_s)
         return commands
 
@@ -157,9 +165,10 @@ class FabricState:
         for router, since_s in list(self._disconnected_s.items()):
             if now_s - since_s >= LOST_AFTER_S:
                 commands += self.switch_lost(router, now_s)
-        for record in self._records:
+        for record in list(self._timed):
             if record.held_until_s is not None and now_s >= record.held_until_s:
                 record.held_until_s = None
+                self._timed = [other for other in self._timed if other is not record]
                 # On probation: if it goes down once more, it is held again, for longer.
                 record.went_down_s = [now_s] * (FLAPS - 1)
                 commands += self._release(record)
@@ -201,6 +210,8 @@ class FabricState:
             record.hold_s = FIRST_HOLD_S
         if len(recent) < FLAPS:
             return []
+        if record.held_until_s is None:
+            self._timed.append(record)
         record.held_until_s = now_s + record.hold_s
         record.hold_s = min(2 * record.hold_s, LONGEST_HOLD_S)
         return _set_down(record)
@@ -218,7 +229,7 @@ class FabricState:
         return [SetPort(*end, down=False) for end in ends]
 
     def _records_of(self, router: int) -> list[_LinkRecord]:
-        return [record for record in self._records if router in (record.link.a, record.link.b)]
+        return self._by_router.get(router, [])
 
     def _port_up(self, end: End) -> bool:
         return end not in self._by_end[end].down_ends

@@ -11,6 +11,7 @@ the plan fails its proof, in which case nothing is installed.
 from __future__ import annotations
 
 import argparse
+import gc
 import ipaddress
 import logging
 import os
@@ -164,7 +165,9 @@ def serve(arguments: argparse.Namespace) -> None:
     except OSError as error:
         raise UsageError(f"the controller cannot listen on {arguments.listen}: {error.strerror}") from error
     report(Listening(arguments.listen))
-    runtime.run(listener, context, app.PlanApp, installer, replanner, loop, asked_drain)
+    switches = len(plan.switches)
+    gc.freeze()  # the plan lasts: nobody need search it for garbage while switches wait
+    runtime.run(listener, context, switches, app.PlanApp, installer, replanner, loop, asked_drain)
 
 
 def _asked_drain(descriptor: int | None, plan: RoutePlan) -> Callable[[], Drain | None]:

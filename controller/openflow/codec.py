@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from controller.openflow.commands import (
     AskGroups,
@@ -118,11 +118,36 @@ def _group_mod(xid: int, put: PutGroup) -> bytes:
 
 def _flow_mod(xid: int, put: PutRule) -> bytes:
     encoded = _encoded_rule(put.rule)
-    version, kind, length, _, _ = _FLOW_MOD_HEAD.unpack_from(encoded)
-    return _FLOW_MOD_HEAD.pack(version, kind, length, xid, put.cookie) + encoded[_FLOW_MOD_HEAD.size :]
+    head = _FLOW_MOD_HEAD.pack(OPENFLOW_VERSION, _PROTOCOL.OFPT_FLOW_MOD, encoded.length, xid, put.cookie)
+    return head + encoded.tail
 
 
 # Most switches of a fabric have many rules and groups in common: their encodings are cached.
+
+
+class _EncodedRule(NamedTuple):
+    """The message of a rule: its length, the bytes behind the cookie, and the rule's fingerprint."""
+
+    length: int
+    tail: bytes
+    fingerprint: int
+
+
+# To hash a rule takes longer than all else about it: rules are first recognised by their identity, which is
+# theirs as long as they are kept here.
+_known_rules: dict[int, tuple[plan.Rule, _EncodedRule]] = {}
+_MOST_KNOWN = 1 << 20
+
+
+def _encoded_rule(rule: plan.Rule) -> _EncodedRule:
+    known = _known_rules.get(id(rule))
+    if known:
+        return known[1]
+    encoded = _encode_rule(rule)
+    if len(_known_rules) >= _MOST_KNOWN:  # of many plans, one after the other
+        _known_rules.clear()
+    _known_rules[id(rule)] = rule, encoded
+    return encoded
 
 
 @cache
@@ -138,8 +163,7 @@ def _bucket(kind: plan.GroupKind, bucket: plan.Bucket) -> bytes:
 
 
 @cache
-def _encoded_rule(rule: plan.Rule) -> bytes:
-    """Returns the message of a rule with transaction id 0 and cookie 0."""
+def _encode_rule(rule: plan.Rule) -> _EncodedRule:
     message = _PARSER.OFPFlowMod(
         _VERSION,
         table_id=rule.table,
@@ -148,8 +172,10 @@ def _encoded_rule(rule: plan.Rule) -> bytes:
         instructions=_instructions(rule.actions, rule.goto),
     )
     message.set_xid(0)
-    message.serialize()
-    return bytes(message.buf)
+    message.serialize()  # with transaction id 0 and cookie 0, on which the fingerprint is taken
+    digest = blake2b(message.buf, digest_size=plan.FINGERPRINT_BITS // 8).digest()
+    tail = bytes(message.buf[_FLOW_MOD_HEAD.size :])
+    return _EncodedRule(len(message.buf), tail, int.from_bytes(digest, "big"))
 
 
 @cache
@@ -215,8 +241,7 @@ def _field_value(field: str, value: int, mask: int | None) -> Any:
 def fingerprint(entry: plan.Rule | plan.Group) -> int:
     """Returns a hash of a rule (48 bits) or a group (32 bits) that is the same in every run."""
     if isinstance(entry, plan.Rule):
-        digest = blake2b(_encoded_rule(entry), digest_size=plan.FINGERPRINT_BITS // 8).digest()
-        return int.from_bytes(digest, "big")
+        return _encoded_rule(entry).fingerprint
     buckets = b"".join(_bucket(entry.kind, bucket) for bucket in entry.buckets)
     return _group_fingerprint(_GROUP_TYPES[entry.kind], buckets)
 

@@ -66,7 +66,9 @@ __all__ = [
 Application = getattr(app_manager, used().application)
 sleep = hub.sleep
 
-_ECHO_EVERY_S, _UNANSWERED_ECHOES = 2, 3
+# Between two echo requests to a switch: the interval, and the least one for each switch of the fabric. At
+# most a hundred answers come in a second, also from a thousand switches.
+_ECHO_EVERY_S, _ECHO_EVERY_S_PER_SWITCH, _UNANSWERED_ECHOES = 2, 0.01, 3
 
 # Switches of a fabric connect all at once; the framework's own listener accepts 50 and delays the rest by a
 # second.
@@ -94,7 +96,11 @@ class Certificates:
 
 
 def run(
-    listener: Any, context: ssl.SSLContext | None, application_class: type[Any], *arguments: Any
+    listener: Any,
+    context: ssl.SSLContext | None,
+    switches: int,
+    application_class: type[Any],
+    *arguments: Any,
 ) -> NoReturn:
     """Runs one application on the connections of a listening socket, until one of its threads ends.
 
@@ -103,12 +109,14 @@ def run(
     Args:
         listener: the socket, from `listen`.
         context: for TLS on each connection; None for plain connections.
+        switches: number of switches of the fabric; they are asked for signs of life in turn.
         application_class: a subclass of `Application`.
         arguments: for the application's constructor.
     """
     cfg.CONF(args=[], project="polarlab")
     # A switch that keeps its connection but answers no echo request is disconnected after some seconds.
-    cfg.CONF.set_override("echo_request_interval", _ECHO_EVERY_S)
+    echo_every_s = max(_ECHO_EVERY_S, round(switches * _ECHO_EVERY_S_PER_SWITCH))
+    cfg.CONF.set_override("echo_request_interval", echo_every_s)
     cfg.CONF.set_override("maximum_unreplied_echo_requests", _UNANSWERED_ECHOES)
     manager = app_manager.AppManager.get_instance()
     handshake = manager.instantiate(_Handshake, listener, context)
