@@ -6,7 +6,8 @@ import contextlib
 import logging
 import os
 import re
-from collections import Counter
+import subprocess
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +19,7 @@ from emulation.cleanup import exclusive_run_dir, signals_deferred
 from emulation.mininet_library import Mininet, lg
 from emulation.mininet_topo import FabricTopo
 from emulation.name_resolution import write_name_files
-from emulation.node_shell import LastingNode
+from emulation.node_shell import LastingNode, shells_side_by_side
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
 from emulation.shaping import (
@@ -30,6 +31,7 @@ from emulation.shaping import (
 )
 from emulation.subprocesses import (
     MARK_VARIABLE,
+    feed,
     finish,
     in_namespaces_of,
     process_mark,
@@ -110,7 +112,8 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def build(self) -> None:
         """Creates all nodes, links and interfaces and configures them."""
         self._progress(f"starting shells of {self.settings.topology.routers} switches and their hosts")
-        super().build()
+        with shells_side_by_side():
+            super().build()
         self._progress(f"creating {len(self.links)} links")
         self._create_links()
         self._configure_nodes()
@@ -246,14 +249,16 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def _run_in_all_nodes(self, script: Callable[[Any], str]) -> list[tuple[Any, str]]:
         """Runs a shell script in every node, side by side, and returns each node with its output."""
-        nodes: list[Any] = [*self.switches, *self.hosts]
-        outputs = []
-        for first in range(0, len(nodes), _SIDE_BY_SIDE):
-            batch = nodes[first : first + _SIDE_BY_SIDE]
-            started = [start(in_namespaces_of(node.pid, ["sh", "-e"])) for node in batch]
-            for node, process in zip(batch, started, strict=True):
-                outputs.append((node, finish(process, stdin=script(node))))
-        return outputs
+        outputs: list[tuple[Any, str]] = []
+        running: deque[tuple[Any, subprocess.Popen[str]]] = deque()
+        for node in [*self.switches, *self.hosts]:
+            process = start(in_namespaces_of(node.pid, ["sh", "-e"]))
+            feed(process, script(node))
+            running.append((node, process))
+            if len(running) == _SIDE_BY_SIDE:
+                first, process = running.popleft()
+                outputs.append((first, finish(process)))
+        return outputs + [(node, finish(process)) for node, process in running]
 
 
 def _lines(dump: str) -> tuple[str, ...]:
@@ -280,10 +285,13 @@ def _configuration_script(node: Any, spec: LinkSpec) -> str:
     """Returns the shell script that sets up one node's interfaces.
 
     IPv6 is off, as its router solicitations would be foreign packets on the fabric. Hosts compute checksums
-    in software, as a veth does not and the userspace datapath passes frames on unchanged.
+    in software, as a veth does not and the userspace datapath passes frames on unchanged. Ports of switches
+    are promiscuous from the beginning: a switch that makes them so itself has all its neighbours' programs
+    read of it, port by port.
     """
     interfaces = _interfaces(node)
-    up = ["link set lo up", *(f"link set {name} mtu {spec.mtu} up" for name in interfaces)]
+    flags = "promisc on up" if isinstance(node, FabricSwitch) else "up"
+    up = ["link set lo up", *(f"link set {name} mtu {spec.mtu} {flags}" for name in interfaces)]
     lines = ["for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"]
     if not Path("/proc/sys/net/ipv6").exists():
         lines.clear()

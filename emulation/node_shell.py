@@ -6,11 +6,14 @@ open files keep them as well, so that the interfaces, addresses and mounts of a 
 The end of a command is recognised by the shell's prompt. A command may keep the prompt from being printed, as
 `exec 2>&-` does; then it has ended when the shell waits in the kernel at the very place where it waited for
 the first line. A shell that is stopped, or that does not answer there, is ended.
+
+Mininet waits for each shell before it starts the next; the shells of a network start side by side here.
 """
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import itertools
 import os
 import re
@@ -18,7 +21,8 @@ import select
 import shlex
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import psutil
@@ -38,7 +42,24 @@ _MOST_PENDING = 65_536  # characters; a program in the background may print with
 _NAMESPACES = ("net", "mnt")
 _SENTINEL = chr(127)  # the prompt that Mininet gives shells
 _MOST_ANSWER = 4096  # characters that are kept while an answer is awaited
+_LOCAL_MODES = 3  # place among the attributes of a terminal
 _questions = itertools.count(1)
+_side_by_side: list[list[LastingNode]] = []  # of each block of `shells_side_by_side`, its nodes
+
+
+@contextlib.contextmanager
+def shells_side_by_side() -> Iterator[None]:
+    """Starts the shells of all nodes that are made in a block side by side; at its end all are ready."""
+    nodes: list[LastingNode] = []
+    _side_by_side.append(nodes)
+    try:
+        yield
+    finally:
+        _side_by_side.pop()
+    for node in nodes:
+        node.begin_setup()
+    for node in nodes:
+        node.finish_setup()
 
 
 class ShellEnded(PolarLabError):
@@ -66,8 +87,9 @@ class LastingNode(Node):  # type: ignore[misc]
     shell: Any
     readbuf: str
     inNamespace: bool  # noqa: N815  # Mininet's
-    _namespaces: dict[str, int]  # kind -> open file
+    _namespaces: Mapping[str, int] = MappingProxyType({})  # kind -> open file
     _renewing = False
+    _unanswered = False  # the shell is being started, and its prompt not waited for
     background_pid: int | None = None
     new_background_pid: int | None = None
     _guarded = False
@@ -83,14 +105,43 @@ class LastingNode(Node):  # type: ignore[misc]
         """Starts the shell, in new namespaces or in those that the node has."""
         # Programs may print anything; Mininet's own decoder raises an error at what is not text.
         self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        super().startShell(mnopts)
+        self._unanswered = True
+        try:
+            super().startShell(mnopts)
+        finally:
+            self._unanswered = False
         self.pollOut = select.poll()  # Mininet's own is ready as soon as the shell can be written to
         self.pollOut.register(self.stdout, select.POLLIN)
         self._guarded, self.background_pid, self._place = False, None, None
+        if _side_by_side and not self._renewing:
+            _side_by_side[-1].append(self)
+            return
+        self.begin_setup()
+        self.finish_setup()
+
+    def begin_setup(self) -> None:
+        """Waits for the first prompt of a shell that was started, and sends it its settings."""
+        while not self.read().endswith(_SENTINEL):
+            self.check_shell()
         self._terminal = termios.tcgetattr(self.slave)
+        self._terminal[_LOCAL_MODES] &= ~termios.ECHO
+        self._reset_terminal()
+        self.sendCmd("unset HISTFILE; set +m")
+
+    def finish_setup(self) -> None:
+        """Waits until the shell has its settings; its namespaces are there, and last from now on."""
+        self.waitOutput()
         if not self._renewing:
             folder = f"/proc/{self.pid}/ns"
             self._namespaces = {kind: os.open(f"{folder}/{kind}", os.O_RDONLY) for kind in _NAMESPACES}
+
+    def read(self, size: int = 1024) -> str:
+        """Returns output of the shell; while Mininet starts one, the prompt for which it would wait."""
+        return _SENTINEL if self._unanswered else str(super().read(size))
+
+    def cmd(self, *words: Any, **options: Any) -> Any:
+        """Runs a command to its end, as Mininet's; while Mininet starts the shell, nothing."""
+        return None if self._unanswered else super().cmd(*words, **options)
 
     def guard_shell(self) -> None:
         """Keeps commands from changing the shell's prompt, by which the end of a command is recognised.

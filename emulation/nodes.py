@@ -16,8 +16,9 @@ from typing import Any
 
 from emulation.mininet_library import Host, Intf, Link, Switch
 from emulation.node_shell import LastingNode
-from emulation.open_vswitch import SwitchSettings, VSwitch, start_all
+from emulation.open_vswitch import VSwitch, start_all
 from emulation.subprocesses import answer, in_namespaces_of
+from emulation.switches.database import SwitchSettings
 from topology.links import LinkSpec
 
 _QUERY_TIMEOUT_S = 10  # of a command that asks a switch; one that hangs does not answer
@@ -134,7 +135,8 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
             switch.vswitch = VSwitch(switch.settings(), switch.context.run_dir, switch.context.datapath)
         vswitches = [switch.vswitch for switch in switches if switch.vswitch]
         if switches:
-            start_all(vswitches, switches[0].context.run_dir, switches[0].context.controller)
+            context = switches[0].context
+            start_all(vswitches, context.run_dir, context.controller)
         return switches
 
     def settings(self) -> SwitchSettings:

@@ -9,25 +9,23 @@ side.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.socket_buffers import enlarge_buffers
-from emulation.subprocesses import CommandError, finish, in_namespaces_of, marked_environment, run, start
+from emulation.subprocesses import CommandError, in_namespaces_of, marked_environment, run, start
+from emulation.switches.database import SwitchSettings, configured_database
+from emulation.switches.first_frame import begin_first_frame, finish_first_frame
 from topology.errors import MachineError
-from topology.links import LinkSpec
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 READY_TIMEOUT_S = 60.0
-MAX_BACKOFF_MS = 1000  # longest wait before a switch calls its controller again; Open vSwitch takes no less
+_LOOK_EVERY_S = 0.005
 # Frames of a port in its token bucket and on the way through it.
 _FRAMES_BEYOND_QUEUE = 8
-MAX_IDLE_MS = 60_000  # lifetime of a cached flow without packets; Open vSwitch's default is ten seconds
 
 # The userspace datapath allocates and frees the buffers of a batch of frames whenever it polls a port. glibc
 # returns memory beyond this size to the kernel every time, and its pages are faulted in anew: with frames of
@@ -36,29 +34,7 @@ _BATCH, _TRIM_BYTES = 32, 128 << 10
 _KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
 
 _SERVER, _DAEMON = "ovsdb-server", "ovs-vswitchd"  # a switch's programs, in the order of their start
-_DATAPATH_TYPES = {"user": "netdev", "kernel": "system"}
-# A frame that matches no rule (an Ethernet type for experiments): to send it, a switch opens its sockets.
-_FIRST_FRAME = "ff" * 6 + "020000000000" + "88b5" + "00" * 46
 _QUIET = ["-vconsole:off", "-vsyslog:off", "-vfile:warn"]
-
-
-@dataclass(frozen=True)
-class SwitchSettings:
-    """The configuration of one switch.
-
-    Attributes:
-        name: the bridge's name, as `s3`.
-        dpid: its datapath id.
-        namespace_pid: a process in the switch's namespaces.
-        ports: (interface, OpenFlow port number) of every port.
-        link_spec: properties of its links.
-    """
-
-    name: str
-    dpid: int
-    namespace_pid: int
-    ports: tuple[tuple[str, int], ...]
-    link_spec: LinkSpec
 
 
 class VSwitch:
@@ -75,31 +51,20 @@ class VSwitch:
         """The target for `ovs-ofctl`."""
         return f"unix:{self._file('mgmt')}"
 
-    def start_database(self, template: Path) -> None:
-        """Starts ovsdb-server on a copy of an empty database."""
-        shutil.copy(template, self._file("db"))
+    def start_database(self, empty: bytes, controller: str, switches: int) -> None:
+        """Starts ovsdb-server on a database with the switch's configuration.
+
+        Args:
+            empty: content of a database file without rows.
+            controller: the OpenFlow target to which the switch connects.
+            switches: number of switches of the fabric.
+        """
+        database = configured_database(empty, self.settings, controller, self._datapath, switches)
+        self._file("db").write_bytes(database)
         self.processes.append(self._start_server())
 
     def _start_server(self) -> subprocess.Popen[bytes]:
         return self._start([_SERVER, str(self._file("db")), f"--remote=punix:{self._file('sock')}"])
-
-    def configure(self, controller: str) -> subprocess.Popen[str]:
-        """Starts the program that writes the switch's configuration; the caller calls `finish` on it."""
-        name, dpid = self.settings.name, self.settings.dpid
-        argv = ["ovs-vsctl", "--no-wait", f"--db=unix:{self._file('sock')}", "init"]
-        argv += ["--", "set", "Open_vSwitch", ".", "other_config:n-handler-threads=1"]
-        argv += ["other_config:n-revalidator-threads=1", f"other_config:max-idle={MAX_IDLE_MS}"]
-        argv += ["--", "add-br", name, "--", "set", "bridge", name, "protocols=OpenFlow13"]
-        argv += [f"datapath_type={_DATAPATH_TYPES[self._datapath]}", "fail_mode=secure"]
-        argv += [f"other_config:datapath-id={dpid:016x}", "other_config:disable-in-band=true"]
-        argv += ["--", "set-controller", name, controller]
-        argv += ["--", "set", "controller", name, f"max_backoff={MAX_BACKOFF_MS}"]
-        # Without this, ovs-vswitchd removes the shaping of its ports.
-        argv += ["--", "--id=@noop", "create", "QoS", "type=linux-noop"]
-        for interface, number in self.settings.ports:
-            argv += ["--", "add-port", name, interface, "--", "set", "port", interface, "qos=@noop"]
-            argv += ["--", "set", "interface", interface, f"ofport_request={number}"]
-        return start(argv)
 
     def start_daemon(self) -> None:
         """Starts ovs-vswitchd on the configuration that the database holds."""
@@ -151,13 +116,14 @@ class VSwitch:
         """Starts the program that empties the cache of flows; the caller calls `finish` on it."""
         return start(["ovs-appctl", f"--target={self._file('ovs-vswitchd.ctl')}", "revalidator/purge"])
 
-    def send_first_frame(self) -> subprocess.Popen[str] | None:
-        """Starts the program that has a userspace datapath send a frame; None with the kernel's datapath."""
+    def begin_first_frame(self) -> socket.socket | None:
+        """Has a userspace datapath send a frame; returns the connection on which it answers.
+
+        None with the kernel's datapath, or without a port.
+        """
         if self._datapath != "user" or not self.settings.ports:
             return None
-        _, port = self.settings.ports[0]
-        frame = f"in_port=controller packet={_FIRST_FRAME} actions=output:{port}"
-        return self.start_command("packet-out", frame)
+        return begin_first_frame(self._file("mgmt"), self.settings.ports[0][1])
 
     def enlarge_buffers(self) -> None:
         """Enlarges the socket buffers of the userspace datapath to hold the frames of all ports' queues."""
@@ -240,11 +206,10 @@ def start_all(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> No
         raise MachineError(f"{SCHEMA} is missing; try `apt-get install openvswitch-switch`")
     template = run_dir / "empty.db"
     run(["ovsdb-tool", "create", str(template), str(SCHEMA)])
+    empty = template.read_bytes()
     for switch in switches:
-        switch.start_database(template)
+        switch.start_database(empty, controller, len(switches))
     _wait(switches, lambda switch: switch.database_ready, "database")
-    for process in [switch.configure(controller) for switch in switches]:
-        finish(process)
     for switch in switches:
         switch.start_daemon()
     _wait(switches, lambda switch: switch.bridge_ready, "bridge")
@@ -252,9 +217,10 @@ def start_all(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> No
 
 
 def _prepare_to_send(switches: Sequence[VSwitch]) -> None:
-    for switch, sending in [(switch, switch.send_first_frame()) for switch in switches]:
-        if sending:
-            finish(sending)
+    """Has userspace datapaths open the sockets by which they send, and enlarges their buffers."""
+    for switch, connection in [(switch, switch.begin_first_frame()) for switch in switches]:
+        if connection:
+            finish_first_frame(connection)
             switch.enlarge_buffers()
 
 
@@ -270,12 +236,15 @@ def kill_all(switches: Iterable[VSwitch]) -> None:
 
 
 def _wait(switches: Sequence[VSwitch], ready: Callable[[VSwitch], bool], part: str) -> None:
-    deadline = time.monotonic() + READY_TIMEOUT_S
-    waiting = list(switches)
-    while waiting := [switch for switch in waiting if not ready(switch)]:
-        for switch in waiting:
+    """Waits until all switches are ready, which start side by side: mostly, the first waited for is the last.
+
+    Raises:
+        CommandError: a process of a switch has ended, or no switch became ready for READY_TIMEOUT_S.
+    """
+    for switch in switches:
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        while not ready(switch):
             switch.check_alive()
-        if time.monotonic() > deadline:
-            name = waiting[0].settings.name
-            raise CommandError(f"{name} has no {part} after {READY_TIMEOUT_S:g} s")
-        time.sleep(0.01)
+            if time.monotonic() > deadline:
+                raise CommandError(f"{switch.settings.name} has no {part} after {READY_TIMEOUT_S:g} s")
+            time.sleep(_LOOK_EVERY_S)

@@ -1,0 +1,1 @@
+"""Parts of the switches: their databases and their first frames."""
