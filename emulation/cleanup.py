@@ -2,9 +2,9 @@
 
 Every process of a fabric carries a mark in its environment, which names the process that started it
 (`emulation.subprocesses`). Where that one has ended, and nobody holds the lock, they are those of a crashed
-fabric; only they and the run directory are ever removed. Processes of containers (other namespaces of
-processes) belong to fabrics with a lock of their own. Namespaces and interfaces have no names outside their
-processes and vanish with them.
+fabric; only they and the run directory are ever removed, and the kernel's search for equal pages of memory is
+set as the fabric found it. Processes of containers (other namespaces of processes) belong to fabrics with a
+lock of their own. Namespaces and interfaces have no names outside their processes and vanish with them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.subprocesses import MARK_VARIABLE, process_mark
+from emulation.switches import page_merging
 from topology.errors import MachineError
 
 # Signals that end a command: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
@@ -28,6 +29,7 @@ END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 STATE_DIR = Path("/run/polarlab")
 RUN_DIR = STATE_DIR / "fabric"
 _LOCK_FILE = STATE_DIR / "lock"
+MERGING_NOTE = STATE_DIR / "page-merging"  # settings of the machine that a fabric has changed
 _END_TIMEOUT_S = 10.0
 
 
@@ -132,7 +134,7 @@ def _running(owner: str) -> str:
 
 
 def _remove_fabric() -> Removed:
-    """Ends the processes that are left over or our own, and removes the run directory; we hold the lock."""
+    """Ends processes that are left over or our own, and removes what else a fabric left; we hold the lock."""
     ended: dict[int, MarkedProcess] = {}
     deadline = time.monotonic() + _END_TIMEOUT_S
     # A marked process may start another while it is being ended, hence the repetition until none is left.
@@ -141,6 +143,7 @@ def _remove_fabric() -> Removed:
             ended[process.pid] = process
             _kill(process.pid)
         time.sleep(0.01)
+    page_merging.clean_up(MERGING_NOTE)
     existed = RUN_DIR.exists()
     shutil.rmtree(RUN_DIR, ignore_errors=True)
     return Removed(tuple(ended.values()), existed)

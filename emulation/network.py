@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from emulation import requirements
-from emulation.cleanup import exclusive_run_dir, signals_deferred
+from emulation.cleanup import MERGING_NOTE, exclusive_run_dir, signals_deferred
 from emulation.mininet_library import Mininet, lg
 from emulation.mininet_topo import FabricTopo
 from emulation.name_resolution import write_name_files
@@ -38,6 +38,7 @@ from emulation.subprocesses import (
     run,
     start,
 )
+from emulation.switches.page_merging import PageMerging, merging_available
 from topology.addressing import hosts_of, switch_name
 from topology.base import Topology
 from topology.links import LinkSpec
@@ -68,6 +69,12 @@ class FabricSettings:
     link_spec: LinkSpec
     datapath: str
 
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """Numbers of its routers, of its hosts, and of the links between routers."""
+        topology = self.topology
+        return topology.routers, topology.endpoints(self.concentration), topology.links
+
 
 def initialize_mininet() -> None:
     """Has Mininet raise limits of the process and the machine, once.
@@ -93,8 +100,12 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.run_dir = run_dir
         self._progress = progress
         self.started = False
+        merges = requirements.merging_pays(*settings.size) and merging_available()
+        self._merging = PageMerging(MERGING_NOTE) if merges else None
         initialize_mininet()
         context = SwitchContext(run_dir, settings.datapath, self.controller_target, settings.link_spec)
+        if self._merging:
+            context = replace(context, make_room=self._merging.make_room)
         super().__init__(
             topo=FabricTopo(settings.topology, settings.concentration),
             switch=partial(FabricSwitch, context=context),
@@ -123,9 +134,15 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         if not self.built:
             self.build()
         self._progress(f"starting {len(self.switches)} Open vSwitches")
-        FabricSwitch.batchStartup(self.switches)
+        with self._merging.of_programs() if self._merging else contextlib.nullcontext():
+            FabricSwitch.batchStartup(self.switches)
         self._check_shaping()
         self.started = True
+
+    def finish_merging(self) -> None:
+        """Returns when the kernel no longer searches for equal pages of the switches' memory."""
+        if self._merging:
+            self._merging.finish()
 
     def clear_rules(self) -> None:
         """Removes all rules and groups of all switches, and the socket of an ended controller."""
@@ -202,6 +219,8 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def stop(self) -> None:
         """Takes down everything that was built; can be called again."""
+        if self._merging:
+            self._merging.end()
         kill_all(self._vswitches())
         nodes: list[Any] = [*self.switches, *self.hosts]
         for shell in [node.shell for node in nodes if node.shell]:
@@ -330,8 +349,7 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
     requirements.require_emulation()
     if settings.link_spec.impaired:
         requirements.require_netem()
-    topology = settings.topology
-    requirements.require_memory(topology.routers, topology.endpoints(settings.concentration))
+    requirements.require_memory(*settings.size)
     with exclusive_run_dir() as run_dir, _marked():
         network = FabricNetwork(settings, run_dir, progress)
         try:

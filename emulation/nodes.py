@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -92,12 +92,14 @@ class SwitchContext:
         datapath: `kernel` or `user`.
         controller: the OpenFlow target that they connect to.
         link_spec: properties of their links.
+        make_room: called now and then while they are started, to wait until memory is free.
     """
 
     run_dir: Path
     datapath: str
     controller: str
     link_spec: LinkSpec
+    make_room: Callable[[], None] = lambda: None
 
 
 class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
@@ -136,7 +138,7 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
         vswitches = [switch.vswitch for switch in switches if switch.vswitch]
         if switches:
             context = switches[0].context
-            start_all(vswitches, context.run_dir, context.controller)
+            start_all(vswitches, context.run_dir, context.controller, context.make_room)
         return switches
 
     def settings(self) -> SwitchSettings:

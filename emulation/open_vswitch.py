@@ -24,6 +24,7 @@ from topology.errors import MachineError
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 READY_TIMEOUT_S = 60.0
 _LOOK_EVERY_S = 0.005
+_BETWEEN_LOOKS_AT_MEMORY = 32  # switches that are started between two
 # Frames of a port in its token bucket and on the way through it.
 _FRAMES_BEYOND_QUEUE = 8
 
@@ -195,8 +196,19 @@ def accepts_connections(path: Path) -> bool:
     return False
 
 
-def start_all(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> None:
+def start_all(
+    switches: Sequence[VSwitch],
+    run_dir: Path,
+    controller: str,
+    make_room: Callable[[], None] = lambda: None,
+) -> None:
     """Starts switches side by side and returns when all their bridges exist.
+
+    Args:
+        switches: the switches of a fabric.
+        run_dir: folder of their files.
+        controller: the OpenFlow target to which they connect.
+        make_room: called now and then, to wait until memory is free.
 
     Raises:
         CommandError: a switch does not come up.
@@ -210,7 +222,9 @@ def start_all(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> No
     for switch in switches:
         switch.start_database(empty, controller, len(switches))
     _wait(switches, lambda switch: switch.database_ready, "database")
-    for switch in switches:
+    for number, switch in enumerate(switches):
+        if number % _BETWEEN_LOOKS_AT_MEMORY == 0:
+            make_room()
         switch.start_daemon()
     _wait(switches, lambda switch: switch.bridge_ready, "bridge")
     _prepare_to_send(switches)

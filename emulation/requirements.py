@@ -31,10 +31,13 @@ PROGRAMS = {
 
 CAPABILITIES = "a container needs the capabilities SYS_ADMIN, NET_ADMIN and NET_RAW (docker run --privileged)"
 
-# Resident memory of one switch (ovsdb-server, ovs-vswitchd, and the shell that holds its namespace) and of
-# one host (its shell): measured on ER_7, plus a third.
-SWITCH_MEMORY_BYTES = 24 << 20
-HOST_MEMORY_BYTES = 4 << 20
+# Memory that a fabric takes at its peak, measured on ER_13, ER_17, ER_23: of a switch (ovs-vswitchd 11 MiB,
+# ovsdb-server 2, its shell and the kernel's parts), of a host, of a link, and of an ordered pair of routers
+# (two rules in a switch, and its part of the plan).
+_SWITCH_BYTES, _HOST_BYTES, _LINK_BYTES, _PAIR_BYTES = 15 << 20, 1 << 20, 100 << 10, 4 << 10
+# Share of the available memory beyond which equal pages of the switches are merged: that takes seconds of a
+# processor, and small fabrics do not need it.
+_MERGED_SHARE = 1 / 3
 
 
 def mininet_problem() -> str | None:
@@ -153,15 +156,43 @@ def available_memory_bytes() -> int:
     return int(psutil.virtual_memory().available)
 
 
-def require_memory(routers: int, hosts: int) -> None:
-    """Raises MachineError unless a fabric of that many routers and hosts fits into the available memory."""
-    needed = routers * SWITCH_MEMORY_BYTES + hosts * HOST_MEMORY_BYTES
-    available = available_memory_bytes()
+def fabric_memory_bytes(routers: int, hosts: int, links: int) -> int:
+    """Returns the memory that a fabric takes at its peak, in bytes.
+
+    Args:
+        routers: number of routers.
+        hosts: number of hosts, at all routers together.
+        links: number of links between routers.
+    """
+    rules = routers * routers * _PAIR_BYTES
+    return routers * _SWITCH_BYTES + hosts * _HOST_BYTES + (links + hosts) * _LINK_BYTES + rules
+
+
+def require_memory(routers: int, hosts: int, links: int) -> None:
+    """Raises MachineError, with the memory that it would need, if a fabric does not fit into the available.
+
+    Args:
+        routers: number of routers.
+        hosts: number of hosts, at all routers together.
+        links: number of links between routers.
+    """
+    needed, available = fabric_memory_bytes(routers, hosts, links), available_memory_bytes()
     if needed > available:
         raise MachineError(
-            f"{routers} switches and {hosts} hosts need about {needed >> 20} MiB of memory, but "
-            f"{available >> 20} MiB are free; try a smaller fabric"
+            f"{routers} switches and {hosts} hosts need about {needed / 2**30:.1f} GiB of memory, but "
+            f"{available / 2**30:.1f} GiB are free; try a smaller fabric"
         )
+
+
+def merging_pays(routers: int, hosts: int, links: int) -> bool:
+    """Returns whether a fabric takes so much of the memory that equal pages of its switches are merged.
+
+    Args:
+        routers: number of routers.
+        hosts: number of hosts, at all routers together.
+        links: number of links between routers.
+    """
+    return fabric_memory_bytes(routers, hosts, links) > _MERGED_SHARE * available_memory_bytes()
 
 
 def emulation_versions() -> dict[str, str]:

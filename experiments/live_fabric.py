@@ -60,6 +60,7 @@ class LiveFabric(FabricRecord):
 
     def begin_anew(self) -> None:
         """Has a measurement begin as on a new fabric: without detours, and with empty caches."""
+        self.network.finish_merging()
         if self.occupancy is not None:
             self.controller.restore_minimal_paths()
         self.network.flush_flow_caches()

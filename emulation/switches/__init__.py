@@ -1,1 +1,1 @@
-"""Parts of the switches: their databases and their first frames."""
+"""Parts of the switches: their databases, their first frames, and the merging of their memory."""

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
+from math import sqrt
 
-from emulation.requirements import HOST_MEMORY_BYTES, SWITCH_MEMORY_BYTES, available_memory_bytes
+from emulation.requirements import available_memory_bytes, fabric_memory_bytes
 
 # Frames per second and core that userspace switches carry from host to host over two hops while they hold
 # each for about a twentieth of its time on a link, with generator and collector on the same cores: measured
 # on ER_5 with 2 cores. Each packet costs a wake-up at each switch.
 FRAMES_PER_CORE = 2400
+_MOST_ROUTERS = 1 << 20
 
 
 def largest_fabric_routers(concentration: int) -> int:
-    """Returns the number of routers, with `concentration` hosts each, that fit into the free memory."""
-    return available_memory_bytes() // (SWITCH_MEMORY_BYTES + concentration * HOST_MEMORY_BYTES)
+    """Returns the number of routers, with some hosts each, that fit into the free memory.
+
+    Each is taken to have links to as many others as there are at least in a graph of diameter 2.
+
+    Args:
+        concentration: hosts at each router.
+    """
+
+    def needed(routers: int) -> int:
+        return fabric_memory_bytes(routers, routers * concentration, round(routers * sqrt(routers) / 2))
+
+    return bisect_right(range(_MOST_ROUTERS), available_memory_bytes(), key=needed) - 1
 
 
 def link_rate_bps(hosts: int, load: float, frame_bytes: int) -> float:

@@ -21,14 +21,27 @@ def test_only_leaves_of_a_leaf_spine_have_hosts():
 
 
 def test_memory_is_required_for_the_hosts_that_exist(monkeypatch):
-    def refuse(routers, hosts):
-        raise MachineError(f"{routers} routers, {hosts} hosts")
+    def refuse(routers, hosts, links):
+        raise MachineError(f"{routers} routers, {hosts} hosts, {links} links")
 
     monkeypatch.setattr(requirements, "require_emulation", lambda: None)
     monkeypatch.setattr(requirements, "require_memory", refuse)
     settings = FabricSettings(LeafSpine(leaves=4, spines=2), 3, LinkSpec(1_000_000, 32), "user")
-    with pytest.raises(MachineError, match=r"^6 routers, 12 hosts$"), launched(settings):
+    with pytest.raises(MachineError, match=r"^6 routers, 12 hosts, 8 links$"), launched(settings):
         raise AssertionError("never launched")
+
+
+def test_a_fabric_that_does_not_fit_is_refused_with_the_memory_that_it_would_need(monkeypatch):
+    monkeypatch.setattr(requirements, "available_memory_bytes", lambda: 2 << 30)
+    with pytest.raises(MachineError, match=r"^993 switches and 993 hosts need about 2\d\.\d GiB .* 2\.0 GiB"):
+        requirements.require_memory(993, 993, 15_872)
+    requirements.require_memory(57, 57, 228)
+
+
+def test_pages_of_switches_are_merged_where_a_fabric_takes_much_of_the_memory(monkeypatch):
+    monkeypatch.setattr(requirements, "available_memory_bytes", lambda: 16 << 30)
+    assert not requirements.merging_pays(57, 57, 228)
+    assert requirements.merging_pays(553, 553, 6_624)
 
 
 def test_mn_makes_a_fabric_from_the_file_and_words():

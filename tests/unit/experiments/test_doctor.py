@@ -82,7 +82,7 @@ def test_without_root_queues_cannot_be_tried(monkeypatch):
 
 def test_the_size_and_rate_that_it_carries_follow_from_memory_and_cores(monkeypatch):
     monkeypatch.setattr(capacity, "available_memory_bytes", lambda: 1 << 30)
-    assert largest_fabric_routers(1) == (1 << 30) // (28 << 20)
+    assert 57 <= largest_fabric_routers(1) < 183  # ER_7 took 0.8 GiB, and ER_13 took 2.9
     assert largest_fabric_routers(3) < largest_fabric_routers(1)
     assert link_rate_bps(10, 0.5, 1000) == pytest.approx(2 * link_rate_bps(10, 1.0, 1000))
 

@@ -1,0 +1,193 @@
+"""Merging of equal memory pages of a fabric's switches, by the kernel's KSM (kernel samepage merging).
+
+Most of a switch's memory is a cache that ovs-vswitchd fills with the same values at its start: 9 of 12 MiB.
+Programs that are started in a block of `offered` let the kernel keep equal pages of theirs once; a page is
+copied again when a program writes to it. The kernel's thread that searches for equal pages runs from
+`begin_search` to `end_search`, and its settings are then as they were found. A search that the machine's
+owner has running is left as it is.
+
+Offering pages needs Linux 6.4. Some later versions forget the offer when a process starts a program, and a
+kernel may be built without merging: both are detected (6.18 has it).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+KSM = Path("/sys/kernel/mm/ksm")
+# Without pauses: seconds of a processor for a thousand switches. Beside their starts, these took half as long
+# again: the search begins after them, or when memory is short.
+SEARCH = {"pages_to_scan": "5000", "sleep_millisecs": "0", "use_zero_pages": "1", "run": "1"}
+_HARDLY_MORE = 1.02  # merged pages after a pass, relative to those before it
+_PR_SET_MEMORY_MERGE, _PR_GET_MEMORY_MERGE = 67, 68
+_LOOK_EVERY_S, _TIMEOUT_S = 0.02, 120.0
+_CLEAN_UP_TIMEOUT_S = 5.0
+_PASSES = 3  # after which a page that is equal to another one is merged
+_RESERVE = 1 / 6  # share of the memory below which starts wait for merging
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@cache
+def merging_available() -> bool:
+    """Returns whether the kernel merges pages of programs that this process offers, and lets us start it."""
+    if _get("run") is None or _libc.prctl(_PR_GET_MEMORY_MERGE, 0, 0, 0, 0) < 0:
+        return False
+    try:
+        (KSM / "run").write_text(_get("run") or "")
+    except OSError:  # as in containers
+        return False
+    with offered():
+        # Some kernels take the offer back when a process starts another program.
+        search = ["grep", "-qE", "^VmFlags:.* mg", "/proc/self/smaps"]
+        return subprocess.run(search, check=False, capture_output=True).returncode == 0
+
+
+@contextlib.contextmanager
+def offered() -> Iterator[None]:
+    """Offers the pages of all programs that are started in a block, where the kernel knows how."""
+    if _libc.prctl(_PR_GET_MEMORY_MERGE, 0, 0, 0, 0):  # offered already, or unknown to this kernel
+        yield
+        return
+    _libc.prctl(_PR_SET_MEMORY_MERGE, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        _libc.prctl(_PR_SET_MEMORY_MERGE, 0, 0, 0, 0)
+
+
+def begin_search(note: Path) -> None:
+    """Has the kernel search for equal pages, unless it does so anyway.
+
+    Args:
+        note: file for the settings that were found, from which `end_search`, perhaps of another process,
+            restores them.
+    """
+    found = {name: _get(name) for name in SEARCH}
+    if found["run"] != "0" or None in found.values():
+        return
+    note.write_text(json.dumps(found))
+    for name, value in SEARCH.items():
+        _set(name, value)
+
+
+def end_search(note: Path) -> None:
+    """Restores the settings that `begin_search` found, if it was called; merged pages stay merged.
+
+    Args:
+        note: the file of `begin_search`, which stays until `clean_up`.
+    """
+    try:
+        found: dict[str, str] = json.loads(note.read_text())
+    except (OSError, ValueError):
+        return
+    for name, value in reversed(found.items()):  # `run` first
+        if name in SEARCH and _get(name) == SEARCH[name]:  # else somebody else has set it since
+            _set(name, value)
+    note.write_text("{}")  # nothing is left to restore
+
+
+def clean_up(note: Path) -> None:
+    """Ends a search of this process or an earlier one, and has the kernel free what it noted of pages.
+
+    It does so in the next pass after the programs have ended; notes of a million pages take 100 MiB.
+
+    Args:
+        note: the file of `begin_search`, which is removed; without it, nothing was merged.
+    """
+    if not note.exists():
+        return
+    end_search(note)
+    if _get("run") == "0":
+        begin_search(note)
+        last, deadline = _counter("full_scans") + _PASSES, time.monotonic() + _CLEAN_UP_TIMEOUT_S
+        while _counter("full_scans") < last and time.monotonic() < deadline:
+            time.sleep(_LOOK_EVERY_S)
+        end_search(note)
+    note.unlink()
+
+
+class PageMerging:
+    """Merging of the pages of one fabric's switches."""
+
+    def __init__(self, note: Path) -> None:
+        """Prepares for a search.
+
+        Args:
+            note: file for the settings that are found, as for `begin_search`.
+        """
+        self._note = note
+        self._ended = threading.Event()
+        self._waiting: threading.Thread | None = None
+
+    @contextlib.contextmanager
+    def of_programs(self) -> Iterator[None]:
+        """Merges pages of the programs that are started in a block; the search begins at its end."""
+        with offered():
+            yield
+        begin_search(self._note)
+        self._waiting = threading.Thread(target=self._wait_and_end, daemon=True)
+        self._waiting.start()
+
+    def make_room(self) -> None:
+        """Begins the search if memory is short, and waits until some is free or all pages were looked at."""
+        if not _memory_is_short():
+            return
+        begin_search(self._note)
+        last = _counter("full_scans") + _PASSES
+        while _memory_is_short() and _get("run") == "1" and _counter("full_scans") < last:
+            if self._ended.wait(_LOOK_EVERY_S):
+                return
+
+    def finish(self) -> None:
+        """Returns when the search has ended, which takes seconds: measurements do not run beside it."""
+        if self._waiting:
+            self._waiting.join()
+
+    def end(self) -> None:
+        """Ends the search at once."""
+        self._ended.set()
+        self.finish()
+        end_search(self._note)
+
+    def _wait_and_end(self) -> None:
+        """Ends the search when a whole pass has found hardly any more equal pages."""
+        deadline, merged, passes = time.monotonic() + _TIMEOUT_S, 0, _counter("full_scans")
+        while _get("run") == "1" and time.monotonic() < deadline and not self._ended.wait(_LOOK_EVERY_S):
+            if _counter("full_scans") <= passes:
+                continue
+            before, merged, passes = merged, _counter("pages_sharing"), _counter("full_scans")
+            if 0 < merged < before * _HARDLY_MORE:
+                break
+        end_search(self._note)
+
+
+def _memory_is_short() -> bool:
+    memory = psutil.virtual_memory()
+    return bool(memory.available < _RESERVE * memory.total)
+
+
+def _counter(name: str) -> int:
+    return int(_get(name) or 0)
+
+
+def _get(name: str) -> str | None:
+    """Returns a setting or a counter of the kernel; None where it has not got it."""
+    try:
+        return (KSM / name).read_text().strip()
+    except OSError:
+        return None
+
+
+def _set(name: str, value: str) -> None:
+    with contextlib.suppress(OSError):  # then less is merged, or later
+        (KSM / name).write_text(value)
