@@ -23,6 +23,7 @@ import mathematics
 import packets
 import programs
 import results_file
+import scale
 import silence
 import traffic_rows
 import validity
@@ -66,6 +67,10 @@ MAKERS: dict[str, RowMaker] = {
     "frameworks": frameworks.compared,
     "largest-er11": fabrics.largest_er11,
     "largest-er13": fabrics.largest_er13,
+    "scale-er13": scale.er13,
+    "scale-er17": scale.er17,
+    "scale-er23": scale.er23,
+    "scale-er31": scale.er31,
 }
 RESULTS = Path("results/bench.json")
 

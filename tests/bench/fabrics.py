@@ -122,7 +122,8 @@ def _stock_mininet() -> dict[str, float]:
     return {**told, "ping_ms": _average_ping_ms(told["said"])}
 
 
-def _options(q: int, hosts: int, rate_bps: int) -> FabricOptions:
+def fabric_options(q: int, hosts: int, rate_bps: int) -> FabricOptions:
+    """Returns the options of ER_q under `min`, with a number of hosts at each router."""
     topology = make_topology("polarfly", {"q": q})
     return FabricOptions("polarfly", {"q": q}, topology, hosts, LinkSpec(rate_bps, 32), "min", "auto")
 
@@ -131,7 +132,7 @@ def link_rates() -> list[Row]:
     """What two hosts get through a link that they overload, against the rate that was asked for."""
     errors = {}
     for rate_bps in _RATES_BPS:
-        with live_fabric(_options(2, 1, rate_bps), ignore) as fabric:
+        with live_fabric(fabric_options(2, 1, rate_bps), ignore) as fabric:
             errors[rate_bps] = _rate_error(fabric, rate_bps)
     worst = max(errors.values(), key=abs)
     text = ", ".join(f"{rate / 1e6:g}: {error:+.2%}" for rate, error in errors.items())
@@ -163,7 +164,7 @@ def _rate_error(fabric: LiveFabric, rate_bps: int) -> float:
 
 
 def _largest(q: int) -> list[Row]:
-    options = _options(q, 1, 2_000_000)
+    options = fabric_options(q, 1, 2_000_000)
     started = time.monotonic()
     with live_fabric(options, ignore) as fabric:
         up_s = time.monotonic() - started
