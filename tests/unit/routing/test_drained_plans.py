@@ -84,7 +84,13 @@ def routings_of(graph):
     ]
 
 
-CASES = [(name, one) for name, make in GRAPHS.items() for one in routings_of(make())]
+# The others show the same at length.
+QUICK = ("polarfly 3", "complete bipartite", "torus", "a ring with every link twice")
+CASES = [
+    pytest.param(name, one, marks=() if name in QUICK else pytest.mark.slow)
+    for name, make in GRAPHS.items()
+    for one in routings_of(make())
+]
 
 
 @pytest.mark.parametrize(("fabric", "name"), CASES)
