@@ -291,7 +291,7 @@ def test_a_fabric_that_does_not_fit_into_memory_is_refused_before_it_is_built(tm
     words = ("--q", "113", "--link-rate", "100kbit", "--out", str(tmp_path / "deep" / "run"))
     done = polarlab("run", "polarfly", *words)
     assert done.returncode == 3
-    assert "MiB" in one_line(done.stderr)
+    assert "GiB" in one_line(done.stderr)
     assert list(tmp_path.iterdir()) == []
 
 
