@@ -14,8 +14,6 @@ import argparse
 import gc
 import ipaddress
 import logging
-import os
-import signal
 import socket
 import sys
 import time
@@ -158,8 +156,6 @@ def serve(arguments: argparse.Namespace) -> None:
     except OSError as error:  # includes TLS errors
         raise UsageError(f"the certificates cannot be used: {error}") from error
     installer = Installer(plan, codec.fingerprint)
-    # As an exception it would reach whatever runs at that moment, and the framework swallows some of those.
-    signal.signal(signal.SIGINT, lambda *_: os._exit(Status.INTERRUPTED))
     try:
         listener = runtime.listen(address.path, address.host, address.port)
     except OSError as error:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from controller.openflow.frameworks import load, used
 from controller.reports import Warned, die, report
+from topology.exit_status import Status
 
 # Addresses are numbers here: eventlet need not load its own resolver of names, which takes a while.
 os.environ["EVENTLET_NO_GREENDNS"] = "yes"
@@ -143,6 +144,8 @@ def spawn(title: str, function: Callable[[], None]) -> Any:
     def work() -> None:
         try:
             function()
+        except KeyboardInterrupt:  # it reaches the thread that happens to run
+            os._exit(Status.INTERRUPTED)
         except BaseException as error:
             die(f"{type(error).__name__} in {title}: {error}")
         die(f"{title} ended")
