@@ -85,7 +85,7 @@ class Replanner:
     ) -> Replan:
         """Returns a proven plan for the present failures and drain; the plan before if that fails its proof.
 
-        A drain for which there is no such plan is refused, and the one before stays.
+        A drain whose plan fails its proof is refused, and the one before stays.
 
         Args:
             call: calls its first argument, a function that takes long, with the others. The fabric's state

@@ -36,10 +36,9 @@ from routing.registry import make_plan, routing
 from routing.verification.verifier import Prover
 from topology.addressing import dpid
 from topology.base import Params
-from topology.drains import Drain, drain_of
+from topology.drains import Drain, drain_named
 from topology.errors import NegativeResult, ParameterError, UsageError
 from topology.exit_status import Status, internal_text, known_status
-from topology.faults import parse_drained
 from topology.parameters import Value, hint
 from topology.registry import family, make_topology
 
@@ -144,7 +143,7 @@ def serve(arguments: argparse.Namespace) -> None:
 
     replanner = Replanner(plan, prover)
     if arguments.drained is not None:
-        replanner.ask_for(drain_of(plan.topology, parse_drained(arguments.drained, plan.topology)))
+        replanner.ask_for(drain_named(plan.topology, arguments.drained.split(",")))
     asked_drain = _asked_drain(arguments.requests_from, plan)
 
     # Imported late: the framework takes most of a second, and replaces the standard library's sockets.
@@ -174,10 +173,7 @@ def _asked_drain(descriptor: int | None, plan: RoutePlan) -> Callable[[], Drain 
 
     def asked() -> Drain | None:
         names = requested_drain(connection)
-        if names is None:
-            return None
-        elements = parse_drained(",".join(names), plan.topology) if names else ()
-        return drain_of(plan.topology, elements)
+        return None if names is None else drain_named(plan.topology, names)
 
     return asked
 

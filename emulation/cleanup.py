@@ -134,7 +134,7 @@ def _running(owner: str) -> str:
 
 
 def _remove_fabric() -> Removed:
-    """Ends processes that are left over or our own, and removes what else a fabric left; we hold the lock."""
+    """Ends left-over processes and our own, and removes all other traces of a fabric; we hold the lock."""
     ended: dict[int, MarkedProcess] = {}
     deadline = time.monotonic() + _END_TIMEOUT_S
     # A marked process may start another while it is being ended, hence the repetition until none is left.

@@ -12,7 +12,7 @@ from controller.reports import Replanned
 from experiments.controller_process import ControllerError
 from experiments.live_fabric import LiveFabric, open_queue_readers
 from topology.addressing import dpid
-from topology.drains import Drain, cut_off, drain_of, with_drained, without_drained
+from topology.drains import Drain, cut_off, drain_named, drain_of, with_drained, without_drained
 from topology.errors import MachineError, NegativeResult, UsageError
 from topology.failures import Failure, failure_of
 from topology.faults import Element, ElementKind, parse_drained
@@ -85,8 +85,7 @@ class Maintenance:
     @property
     def drain_now(self) -> Drain:
         """The elements that are drained."""
-        names = self._fabric.controller.drained
-        return drain_of(self._topology, parse_drained(",".join(names), self._topology) if names else ())
+        return drain_named(self._topology, self._fabric.controller.drained)
 
     @property
     def drained(self) -> tuple[Element, ...]:

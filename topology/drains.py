@@ -10,7 +10,7 @@ from topology.addressing import switch_name
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.failures import Failure, failure_of
-from topology.faults import CONTROLLER, FORCE, Element, ElementKind, Fault
+from topology.faults import CONTROLLER, FORCE, Element, ElementKind, Fault, parse_drained
 from topology.shortest_paths import connected_components
 
 _MOST_NAMED = 10
@@ -52,14 +52,15 @@ class Drain:
         Returns:
             Port numbers, from 1.
         """
-        ports = set(self._ports.get(router, ()))
+        ports = set(self.link_ports.get(router, ()))
         if self.routers:
             neighbours = topology.neighbours(router).tolist()
             ports |= {port for port, other in enumerate(neighbours, start=1) if other in self.routers}
         return frozenset(ports)
 
     @cached_property
-    def _ports(self) -> dict[int, set[int]]:
+    def link_ports(self) -> dict[int, set[int]]:
+        """Router -> its ports that lead over a drained link, for routers that have any."""
         ports: dict[int, set[int]] = {}
         for router, port in self.ends:
             ports.setdefault(router, set()).add(port)
@@ -84,6 +85,19 @@ def drain_of(topology: Topology, elements: Iterable[Element]) -> Drain:
         frozenset(end for link in drained for end in link.ends),
         frozenset(e.routers[0] for e in ordered if e.kind is ElementKind.SWITCH),
     )
+
+
+def drain_named(topology: Topology, names: Iterable[str]) -> Drain:
+    """Returns the drain of the elements of some names.
+
+    Args:
+        topology: the graph of routers.
+        names: the elements, each as for `parse_drained`; none for no drain.
+
+    Raises:
+        ParameterError: a name has another form, or the fabric does not have such an element.
+    """
+    return drain_of(topology, [element for name in names for element in parse_drained(name, topology)])
 
 
 def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -> tuple[tuple[str, ...], ...]:
@@ -174,7 +188,7 @@ def without_drained(topology: Topology, before: Drain, elements: Iterable[Elemen
 
 
 def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
-    """Checks the drains of a fault schedule against what fails and is drained before them.
+    """Checks the drains of a fault schedule against the failures and drains before them.
 
     Args:
         faults: the faults in order of time.

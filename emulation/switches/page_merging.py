@@ -97,7 +97,7 @@ def end_search(note: Path) -> None:
 
 
 def clean_up(note: Path) -> None:
-    """Ends a search of this process or an earlier one, and has the kernel free what it noted of pages.
+    """Ends a search of this process or an earlier one, and frees the kernel's notes of pages.
 
     It does so in the next pass after the programs have ended; notes of a million pages take 100 MiB.
 

@@ -152,7 +152,7 @@ def _measures(evidence: Evidence) -> Iterator[_Measure]:
 
 
 def loss_error(asked: float, lost: int, passed: int) -> float | None:
-    """Returns by how much the share of lost frames differs from what links should lose.
+    """Returns the difference between the share of lost frames and the share that links should lose.
 
     Args:
         asked: share that links should lose, over 0 and below 1.

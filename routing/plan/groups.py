@@ -116,11 +116,22 @@ def pushed_tags(groups: Iterable[Group]) -> Iterator[int]:
         actions = bucket.actions
         if id(actions) in without:
             continue
-        if PushVlan() in actions:
-            yield from (
-                router_of_tag(action.value)
-                for action in actions
-                if isinstance(action, SetField) and action.field == "vlan_vid"
-            )
-        else:
+        tags = tags_pushed_by(actions)
+        if not tags:
             without.add(id(actions))
+        yield from tags
+
+
+def tags_pushed_by(actions: Actions) -> list[int]:
+    """Returns the routers whose tags a list of actions pushes.
+
+    Args:
+        actions: the actions of a bucket.
+    """
+    if PushVlan() not in actions:
+        return []
+    return [
+        router_of_tag(action.value)
+        for action in actions
+        if isinstance(action, SetField) and action.field == "vlan_vid"
+    ]

@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from routing.plan.model import (
-    Bucket,
-    Group,
-    GroupKind,
-    Output,
-    PushVlan,
-    RoutePlan,
-    SetField,
-    SwitchPlan,
-    Table,
-    ToGroup,
-)
-from routing.plan.tables import router_of_tag, to_router
+from routing.plan.groups import tags_pushed_by
+from routing.plan.model import Bucket, Group, GroupKind, Match, Output, RoutePlan, SwitchPlan, Table, ToGroup
+from routing.plan.tables import to_router
 from topology.drains import Drain
 
 Pairs = set[tuple[int, int]]  # source and destination routers
@@ -77,12 +67,7 @@ class _Filter:
 
     def _drained(self, bucket: Bucket, by_number: dict[int, Group]) -> bool:
         """Returns whether a bucket's path begins over a drained element or leads to a drained router."""
-        if PushVlan() in bucket.actions and any(
-            isinstance(action, SetField)
-            and action.field == "vlan_vid"
-            and router_of_tag(action.value) in self.routers
-            for action in bucket.actions
-        ):
+        if any(router in self.routers for router in tags_pushed_by(bucket.actions)):
             return True
         return not self._first_ports(bucket, by_number).isdisjoint(self.ports)
 
@@ -115,25 +100,19 @@ def _without_candidates(group: Group, bad: Collection[int]) -> Group:
     )
 
 
-def _choice_groups(switch: SwitchPlan) -> set[int]:
-    """Returns the numbers of the groups to which a switch hands packets of its own hosts."""
-    return {
-        action.group
-        for rule in switch.rules
-        if rule.table is Table.SOURCE
-        for action in rule.actions
-        if isinstance(action, ToGroup)
-    }
+def _choice_groups(switch: SwitchPlan) -> dict[int, set[Match]]:
+    """Returns the matches of the rules that hand packets of own hosts to groups, by the group's number."""
+    matches: dict[int, set[Match]] = {}
+    for rule in switch.rules:
+        for action in rule.actions if rule.table is Table.SOURCE else ():
+            if isinstance(action, ToGroup):
+                matches.setdefault(action.group, set()).add(rule.match)
+    return matches
 
 
 def _served(plan: RoutePlan, switch: SwitchPlan, groups: Collection[int]) -> Pairs:
     """Returns the pairs of a switch's router whose packets some choice groups take."""
-    matches = {
-        rule.match
-        for rule in switch.rules
-        if rule.table is Table.SOURCE
-        for action in rule.actions
-        if isinstance(action, ToGroup) and action.group in groups
-    }
+    by_group = _choice_groups(switch)
+    matches = set[Match]().union(*(by_group[number] for number in groups))
     others = (other for other in range(plan.topology.routers) if other != switch.router)
     return {(switch.router, other) for other in others if to_router(plan.topology, other) in matches}

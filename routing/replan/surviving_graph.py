@@ -135,7 +135,7 @@ def _link_costs(topology: Topology, drain: Drain, router: int) -> npt.NDArray[np
     neighbours = topology.neighbours(router)
     costs = np.ones((len(neighbours), 1), np.float32)
     costs[np.isin(neighbours, sorted(drain.routers))] += _DRAINED_COST
-    costs[[port - 1 for end, port in drain.ends if end == router]] += _DRAINED_COST
+    costs[[port - 1 for port in drain.link_ports.get(router, ())]] += _DRAINED_COST
     return costs
 
 

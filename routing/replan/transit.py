@@ -24,10 +24,7 @@ def without_transit(plan: RoutePlan, drain: Drain) -> RoutePlan:
         nothing but packets to their own hosts.
     """
     switches = list(plan.switches)
-    drained_ports: dict[int, set[int]] = {}
-    for router, port in drain.ends:
-        drained_ports.setdefault(router, set()).add(port)
-    for router, ports in drained_ports.items():
+    for router, ports in drain.link_ports.items():
         switches[router] = _without_output(switches[router], ports)
     for router in drain.routers:
         switches[router] = _with_own_packets_only(plan, switches[router])

@@ -237,7 +237,7 @@ class RuleBook:
         return self._facts
 
     def conditions_met(self, table: Table, packet: Mapping[str, int]) -> tuple[int, ...]:
-        """Returns the numbers of the conditions that a packet meets, whatever its destination.
+        """Returns the numbers of the conditions that a packet meets, independent of its destination.
 
         Args:
             table: the table that the packet is in.

@@ -270,7 +270,7 @@ class SwitchModel:
         return outcomes, ports
 
     def _arrival(self, packet: Packet, failed_ports: frozenset[int]) -> _Arrival:
-        """Returns what is known of the packets that equal a packet, under a failure of some ports."""
+        """Returns the known facts of the packets that equal a packet, under a failure of some ports."""
         key = (tuple(packet), tuple(packet.values()), failed_ports)
         known = self._arrivals.get(key)
         if known is None:
