@@ -125,7 +125,7 @@ def _measures(evidence: Evidence) -> Iterator[_Measure]:
             held.frame_times,
             MOST_HELD,
             f"{held.switch} held frames for {held.frame_times:.2f} of a frame's time on a link in the second "
-            f"from {held.second:.0f} s; at most {MOST_HELD:g} is right",
+            f"from {held.second:g} s; at most {MOST_HELD:g} is right",
         )
     if mean is not None:
         yield _Measure(

@@ -43,6 +43,11 @@ def test_a_switch_that_holds_frames_in_one_second_is_a_reason():
     assert reason.startswith("s9 held frames for 0.62 of a frame's time on a link in the second from 7 s")
 
 
+def test_a_second_that_began_before_the_traffic_is_not_said_to_begin_at_minus_zero():
+    [reason] = verdict_of(Held(0.62, -0.2, "s9")).reasons
+    assert "in the second from -0.2 s;" in reason
+
+
 def test_switches_that_all_hold_frames_a_little_are_a_reason():
     [reason] = verdict_of(mean=0.2).reasons
     assert reason.startswith("switches held frames for 0.20 of a frame's time")
