@@ -10,6 +10,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_FROZEN_AT_START = gc.get_freeze_count()  # Python 3.12 freezes some hundred objects by itself
+
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
@@ -24,7 +26,7 @@ def without_garbage_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():  # else it would end somebody else's freeze
+            if gc.get_freeze_count() <= _FROZEN_AT_START:  # else it would end somebody else's freeze
                 gc.freeze()
                 gc.unfreeze()  # to the oldest generation
             gc.enable()

@@ -5,6 +5,7 @@ import weakref
 
 import pytest
 
+from routing import garbage_collection
 from routing.garbage_collection import without_garbage_collection
 
 
@@ -46,6 +47,18 @@ def test_many_new_objects_are_not_searched_when_the_suspension_ends(collections)
     assert collections == []
     assert gc.get_count()[0] < len(objects)
     assert any(one is objects[0] for one in gc.get_objects(generation=2))
+
+
+def test_objects_that_are_frozen_from_the_beginning_do_not_bring_searches_about(collections, monkeypatch):
+    gc.freeze()  # as Python 3.12 does with some hundred at its start
+    try:
+        monkeypatch.setattr(garbage_collection, "_FROZEN_AT_START", gc.get_freeze_count(), raising=False)
+        with without_garbage_collection():
+            objects = many_objects()
+        assert collections == []
+        assert any(one is objects[0] for one in gc.get_objects(generation=2))
+    finally:
+        gc.unfreeze()
 
 
 def test_circular_garbage_from_the_suspension_is_found_by_a_later_search():
