@@ -109,7 +109,7 @@ def test_commands_print_the_output_that_pages_show(words, shown, capsys):
 def test_every_key_of_the_json_of_commands_has_a_meaning(line, capsys):
     name, *_ = words = line.split()
     status = entry.main([*words, "--json"])
-    assert status == Status.DONE or (name, status) == ("doctor", Status.MACHINE)  # as where Mininet is missing
+    assert status == Status.DONE or (name, status) == ("doctor", Status.MACHINE)  # without Mininet
     [section] = re.findall(rf"^## {name}\n(.*?)(?=^## )", page_text("json"), re.MULTILINE | re.DOTALL)
     keys = [key for cell in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for key in cell.split(", ")]
     assert sorted(keys) == sorted(f"`{key}`" for key in json.loads(capsys.readouterr().out))
