@@ -15,8 +15,9 @@ UGAL; compared with in PolarFly (SC22), section VIII.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from routing.algorithms.bucket_control import (
     PortOccupancies,
     max_returned,
 )
+from routing.algorithms.packet_law import PacketLaw, PacketRule
 from routing.compiler import SourceTable, compile_plan, detour_bucket, evenly_spaced
 from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan, ToGroup
@@ -55,6 +57,7 @@ SAMPLED = Parameter(
     default=0.25,
 )
 LAW_PARAMETERS = (THRESHOLD, SAMPLED)
+PACKET_LAW = PacketLaw(PacketRule.PRODUCT)
 INTERMEDIATES = Parameter(
     name="intermediates",
     type=int,
@@ -111,9 +114,11 @@ def _source_table(design: _Design, view: RouterView, reroute: FastReroute) -> So
         members.setdefault(key, []).append(other)
     groups = []
     choices = [0] * view.topology.routers
+    # One object per intermediate, which the groups share.
+    detour = cache(partial(detour_bucket, reroute))
     for index, destinations in enumerate(members.values()):
         number = group_number(GroupRole.CHOICE_BY_DISTANCE, index)
-        groups.append(_group(view, reroute, design, number, destinations))
+        groups.append(_group(view, reroute, design, detour, number, destinations))
         for other in destinations:
             choices[other] = number
     return SourceTable(groups=tuple(groups), choices=tuple(choices))
@@ -123,6 +128,7 @@ def _group(
     view: RouterView,
     reroute: FastReroute,
     design: _Design,
+    detour: Callable[[int], Bucket],
     number: int,
     destinations: list[int],
 ) -> Group:
@@ -137,7 +143,7 @@ def _group(
         number,
         GroupKind.SELECT,
         (minimal,) * design.buckets,
-        candidates=(minimal, *(detour_bucket(reroute, r) for r in intermediates)),
+        candidates=(minimal, *map(detour, intermediates)),
         hops=(float(away[destinations[0]]), *(float(away[r] + onward[r].mean()) for r in intermediates)),
         ports=(ports, *(view.minimal_ports[r] for r in intermediates)),
     )

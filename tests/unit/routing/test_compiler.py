@@ -97,3 +97,9 @@ def test_destinations_without_hosts_are_not_listed_as_unprotected():
 
     plan = make_plan(WithoutOneHost(chord), 1, "min")
     assert {destination for _, destination, _ in plan.unprotected} == listed - {min(listed)}
+
+
+def test_groups_of_a_switch_share_the_buckets_of_their_detours():
+    for switch in make_plan(PolarFly(3), 1, "ugal").switches:
+        candidates = [bucket for group in switch.groups for bucket in group.candidates]
+        assert len({id(bucket) for bucket in candidates}) == len(set(candidates)) < len(candidates)
