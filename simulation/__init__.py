@@ -1,0 +1,1 @@
+"""The same plans and workloads on a packet simulator, without switches."""

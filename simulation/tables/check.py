@@ -1,0 +1,311 @@
+"""Comparison of forwarding tables with the walk: the plan's rules run on packets by a switch model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, REROUTED_DSCP, RoutePlan
+from routing.plan.tables import router_of_tag, tag_of
+from routing.verification.errors import PlanError
+from routing.verification.packet_actions import Packet, Shared
+from routing.verification.rule_book import Numbers, RuleBook
+from routing.verification.switch_model import SwitchModel
+from simulation.tables.model import NO_CHOICE, NO_TAG, ForwardingTables
+from topology.addressing import INITIAL_TTL, Host, hosts_of, switch_name
+from topology.failures import NO_FAILURE, Failure
+
+MAX_SWITCHES = 8  # that are compared
+_DESTINATIONS = 48  # other routers' hosts that packets to each of these are sent to
+_TOLERANCE = 1e-9
+
+# The directed link by which packets leave (-1 if they are lost), and their tag and mark from then on.
+Way = tuple[int, int, int]
+
+
+class PacketKind(NamedTuple):
+    """The fields that decide about a packet at a router, besides its destination.
+
+    Attributes:
+        from_host: whether a host of the router has just sent it.
+        tag: the router that its tag names, or NO_TAG.
+        mark: 1 if it was rerouted, else 0.
+    """
+
+    from_host: bool
+    tag: int = NO_TAG
+    mark: int = 0
+
+
+class Forwarded(NamedTuple):
+    """The treatment of packets at a router.
+
+    Attributes:
+        shares: way -> share of the packets that take it, over 0.
+        detours: ways that only a law of the simulator may choose.
+    """
+
+    shares: dict[Way, float]
+    detours: frozenset[Way]
+
+    def agrees(self, other: Forwarded) -> bool:
+        """Returns whether two treatments are the same, but for rounding.
+
+        Args:
+            other: the other one.
+        """
+        return (
+            self.detours == other.detours
+            and self.shares.keys() == other.shares.keys()
+            and all(abs(share - other.shares[way]) < _TOLERANCE for way, share in self.shares.items())
+        )
+
+
+def look_up(tables: ForwardingTables, kind: PacketKind, router: int, destination: int) -> int:
+    """Returns the choice, adaptive choice or NO_CHOICE of packets in forwarding tables.
+
+    Args:
+        tables: the tables.
+        kind: the packets' fields.
+        router: the router that they are at.
+        destination: the router of the host that they are for, another one.
+    """
+    if kind.from_host:
+        return int(tables.from_host[router, destination])
+    if kind.tag in (NO_TAG, router):
+        table = tables.marked if kind.mark else tables.untagged
+        return int(table[router, destination])
+    table = tables.marked_tagged if kind.mark else tables.tagged
+    return int(table[router, kind.tag])
+
+
+def forwarded(tables: ForwardingTables, value: int) -> Forwarded:
+    """Returns the treatment of packets by what forwarding tables say of them.
+
+    Args:
+        tables: the tables.
+        value: as of `look_up`.
+    """
+    if value >= NO_CHOICE:
+        return Forwarded(_ways(tables, value), frozenset())
+    adaptive, number = tables.adaptive, -2 - value
+    bundles = adaptive.bundle_starts[number : number + 2]
+    first, last = adaptive.detour_starts[bundles].tolist()
+    ways = {way for detour in adaptive.detours[first:last].tolist() for way in _ways(tables, detour)}
+    return Forwarded(
+        _ways(tables, int(adaptive.minimal[number])), frozenset(way for way in ways if way != _LOST)
+    )
+
+
+def _ways(tables: ForwardingTables, choice: int) -> dict[Way, float]:
+    if choice == NO_CHOICE:
+        return {_LOST: 1.0}
+    choices = tables.choices
+    outcomes = slice(*choices.starts[choice : choice + 2].tolist())
+    weights = choices.weights[outcomes].tolist()
+    ways = zip(
+        choices.links[outcomes].tolist(),
+        choices.tags[outcomes].tolist(),
+        choices.marks[outcomes].tolist(),
+        strict=True,
+    )
+    return {way: weight / sum(weights) for way, weight in zip(ways, weights, strict=True)}
+
+
+_LOST: Way = (-1, NO_TAG, 0)
+
+
+def way_of(tables: ForwardingTables, router: int, port: int, packet: Packet) -> Way:
+    """Returns the way of a packet that a switch sends to another router.
+
+    Args:
+        tables: the forwarding tables, which know the links.
+        router: the switch's router.
+        port: the port by which the packet leaves.
+        packet: its fields then.
+    """
+    vlan = packet["vlan_vid"]
+    tag = NO_TAG if vlan == NO_VLAN else router_of_tag(vlan)
+    return int(tables.link_starts[router]) + port - 1, tag, int(packet["ip_dscp"] == REROUTED_DSCP)
+
+
+def gathered(ways: Iterable[tuple[float, Way | None]]) -> Forwarded:
+    """Returns the treatment that consists of ways with their shares.
+
+    Args:
+        ways: each way with the share of the packets that take it, 0 for one that only an adaptation may
+            choose; None for packets that are lost.
+    """
+    shares: dict[Way, float] = {}
+    detours = set()
+    for share, way in ways:
+        if share:
+            shares[way or _LOST] = shares.get(way or _LOST, 0.0) + share
+        elif way:
+            detours.add(way)
+    return Forwarded(shares, frozenset(detours))
+
+
+def check_against_walk(
+    plan: RoutePlan,
+    tables: ForwardingTables,
+    states: int = 3000,
+    seed: int = 0,
+    failure: Failure = NO_FAILURE,
+) -> None:
+    """Checks that forwarding tables treat random packets at random switches as the plan's rules do.
+
+    Args:
+        plan: the plan.
+        tables: its forwarding tables.
+        states: the number of packets that are compared, approximately.
+        seed: seed of the random generator.
+        failure: the links and routers that are down.
+
+    Raises:
+        PlanError: a packet is treated otherwise.
+    """
+    generator = np.random.default_rng(seed)
+    routers = generator.permutation(tables.routers)[:MAX_SWITCHES].tolist()
+    hosts = hosts_of(plan.topology, plan.concentration)
+    tags = used_tags(tables)
+    for router in routers:
+        others = np.flatnonzero(tables.host_routers != router)
+        own = np.flatnonzero(tables.host_routers == router)
+        some = np.concatenate([generator.permutation(others)[:_DESTINATIONS], own])
+        destinations = tuple(hosts[host] for host in some.tolist())
+        check = _SwitchCheck(plan, tables, router, destinations, tags, failure)
+        kinds = check.kinds()
+        count = max(1, states // (len(routers) * max(1, len(some))))
+        # Packets of hosts, and without a tag, are the first kinds; they are always compared.
+        always = kinds[:3]
+        rest = [kinds[3:][index] for index in generator.permutation(len(kinds) - len(always)).tolist()]
+        for kind in [*always, *rest][: max(count, len(always))]:
+            check.compare(kind, generator)
+
+
+def used_tags(tables: ForwardingTables) -> npt.NDArray[np.bool_]:
+    """Returns the tags that packets may have, of those that tables know.
+
+    Args:
+        tables: forwarding tables.
+
+    Returns:
+        (2, N): by mark, whether packets may have a tag that names the router.
+    """
+    choices, adaptive = tables.choices, tables.adaptive
+    outcomes = np.diff(choices.starts)
+    always = [tables.from_host, tables.untagged, tables.marked, adaptive.minimal, adaptive.detours]
+    met = np.zeros(len(outcomes), bool)
+    for array in always:
+        met[array[array >= 0]] = True
+    tags = np.zeros((2, tables.routers), bool)
+    while True:
+        rows = np.repeat(met, outcomes) & (choices.tags != NO_TAG)
+        before = tags.copy()
+        tags[choices.marks[rows], choices.tags[rows]] = True
+        if (tags == before).all():
+            return tags
+        for table, own in zip((tables.tagged, tables.marked_tagged), tags, strict=True):
+            found = table[:, own[: table.shape[1]]]
+            met[found[found >= 0]] = True
+
+
+class _SwitchCheck:
+    """The comparison at one switch, of packets to some hosts."""
+
+    def __init__(
+        self,
+        plan: RoutePlan,
+        tables: ForwardingTables,
+        router: int,
+        hosts: tuple[Host, ...],
+        used_tags: npt.NDArray[np.bool_],
+        failure: Failure,
+    ) -> None:
+        self._used_tags = used_tags
+        self._tables = tables
+        self._router = router
+        self._hosts = hosts
+        self._topology = plan.topology
+        self._failed = failure.failed_ports(router)
+        self._down = router in failure.failed_routers
+        all_hosts = hosts_of(plan.topology, plan.concentration)
+        self._own = [host for host in all_hosts if host.router == router]
+        self._numbers = {host: number for number, host in enumerate(all_hosts)}
+        values = {"eth_dst": [host.mac for host in hosts], "ipv4_dst": [host.ip for host in hosts]}
+        self._model = SwitchModel(plan.switches[router], RuleBook(values))
+
+    def kinds(self) -> list[PacketKind]:
+        """Returns the kinds of packets that may come to the router, those without a tag first."""
+        found = [PacketKind(True)] if self._own else []
+        found.append(PacketKind(False))
+        if self._tables.marked.size:
+            found.append(PacketKind(False, mark=1))
+        marks, tags = np.nonzero(self._used_tags)
+        kinds = (PacketKind(False, *one) for one in zip(tags.tolist(), marks.tolist(), strict=True))
+        return [*found, *kinds]
+
+    def compare(self, kind: PacketKind, generator: np.random.Generator) -> None:
+        """Compares the treatment of packets of a kind, which come in by a random port."""
+        for packet in self._packets(kind, generator):
+            everyone = np.arange(len(self._hosts))
+            for destinations, outcomes, _ in self._model.treatments(packet, everyone, self._failed):
+                self._compare(kind, packet, destinations, outcomes)
+
+    def _packets(self, kind: PacketKind, generator: np.random.Generator) -> Iterator[Packet]:
+        source = self._own[int(generator.integers(len(self._own)))] if kind.from_host else _STRANGER
+        degree = int(self._topology.degrees[self._router])
+        port = int(generator.integers(1, degree + 1))
+        if kind.from_host:
+            port = self._topology.host_port(self._router, source.index)
+        yield {
+            "in_port": port,
+            "eth_type": ETH_TYPE_IPV4,
+            "eth_src": source.mac,
+            "vlan_vid": NO_VLAN if kind.tag == NO_TAG else tag_of(kind.tag),
+            "ipv4_src": source.ip,
+            "ip_dscp": REROUTED_DSCP if kind.mark else 0,
+            "ip_ttl": INITIAL_TTL,
+        }
+
+    def _compare(self, kind: PacketKind, packet: Packet, destinations: Numbers, outcomes: Shared) -> None:
+        walked: Forwarded | None = None
+        same: set[int] = set()  # values that agree
+        for number in destinations.tolist():
+            host = self._hosts[number]
+            if host.router != self._router:
+                value = look_up(self._tables, kind, self._router, host.router)
+                walked = walked or gathered(self._ways(outcomes))
+                if value not in same and not walked.agrees(forwarded(self._tables, value)):
+                    raise self._error(kind, host)
+                same.add(value)
+            elif kind.tag in (NO_TAG, self._router) and not self._down:
+                port = self._topology.host_port(host.router, host.index)
+                sent = [[emission.port for emission in outcome] for _, outcome in outcomes]
+                arrives = bool(self._tables.delivered[self._numbers[host]])
+                # No packet comes back to the host that sent it.
+                if port != packet["in_port"] and (sent == [[port]]) != arrives:
+                    raise self._error(kind, host)
+
+    def _ways(self, outcomes: Shared) -> Iterator[tuple[float, Way | None]]:
+        for share, outcome in outcomes:
+            if len(outcome) > 1:
+                raise PlanError(f"{switch_name(self._router)} cannot be simulated: it copies packets")
+            sent = [way_of(self._tables, self._router, one.port, one.packet) for one in outcome]
+            yield share, (sent[0] if sent else None)
+
+    def _error(self, kind: PacketKind, host: Host) -> PlanError:
+        tag = "no tag" if kind.tag == NO_TAG else f"tag {kind.tag + 1}"
+        origin = "a host" if kind.from_host else "another router"
+        return PlanError(
+            f"forwarding tables of {switch_name(self._router)} must agree with its rules, got another "
+            f"treatment of packets from {origin} to {host.name} with {tag} and mark {kind.mark}"
+        )
+
+
+# The sender of packets that come from other routers, of which no rule there knows.
+_STRANGER = Host(0, 0, 0)

@@ -1,0 +1,239 @@
+"""The compiler of plans: from the rules and groups of all switches to forwarding tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.garbage_collection import without_garbage_collection
+from routing.plan.model import RoutePlan
+from simulation.tables.detours import BucketBook, Detours
+from simulation.tables.forwarding import Arrival, SwitchForwarding, SwitchTables
+from simulation.tables.lookup import SwitchRules
+from simulation.tables.model import NO_CHOICE, AdaptiveChoices, Choices, ForwardingTables
+from simulation.tables.outcomes import NO_PORT
+from simulation.tables.rules import PlanRules
+from topology.failures import NO_FAILURE, Failure
+
+Int32 = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int64]
+
+Arrivals = tuple[Arrival, ...]  # in the order of the enumeration
+
+_ALWAYS: Arrivals = (Arrival.HOST, Arrival.UNTAGGED)
+_BY_TAG: Arrivals = (Arrival.TAGGED, Arrival.MARKED_TAGGED)
+
+
+def compile_tables(plan: RoutePlan, failure: Failure = NO_FAILURE) -> ForwardingTables:
+    """Returns the forwarding of a fabric's switches as arrays.
+
+    Args:
+        plan: the plan, whose own rules and groups are read.
+        failure: the links and routers that are down.
+
+    Raises:
+        PlanError: the plan treats packets in a way that forwarding tables cannot express.
+    """
+    return PlanCompiler(plan).tables(failure)
+
+
+class PlanCompiler:
+    """Compiles one plan for several failures; only the switches that a failure concerns are made anew."""
+
+    @without_garbage_collection()
+    def __init__(self, plan: RoutePlan) -> None:
+        """Reads the rules of a plan.
+
+        Args:
+            plan: the plan, which must not change.
+        """
+        self._plan = plan
+        self._rules = PlanRules(plan)
+        self._buckets = BucketBook(self._rules.actions)
+        topology = plan.topology
+        self._link_starts = topology.adjacency.starts
+        self._degrees = topology.degrees.tolist()
+        routers = np.array([host.router for host in self._rules.hosts], np.int32)
+        self._host_routers = routers
+        bounds = np.searchsorted(routers, np.arange(topology.routers + 1)).tolist()
+        self._switch_rules = [
+            SwitchRules(
+                self._rules,
+                router,
+                topology.routers,
+                self._degrees[router],
+                slice(*bounds[router : router + 2]),
+            )
+            for router in range(topology.routers)
+        ]
+        self._forwarding = list(map(self._make, range(topology.routers)))
+        self._known: dict[tuple[int, Arrivals], SwitchTables] = {}
+
+    def _make(self, router: int, failed_ports: frozenset[int] = frozenset()) -> SwitchForwarding:
+        return SwitchForwarding(
+            self._plan.switches[router],
+            self._switch_rules[router],
+            self._rules,
+            self._buckets,
+            self._degrees[router],
+            failed_ports,
+        )
+
+    @without_garbage_collection()
+    def tables(self, failure: Failure = NO_FAILURE) -> ForwardingTables:
+        """Returns the forwarding while some links and routers are down.
+
+        Args:
+            failure: the links and routers that are down.
+
+        Raises:
+            PlanError: the plan treats packets in a way that forwarding tables cannot express.
+        """
+        affected = {
+            router: self._make(router, failure.failed_ports(router))
+            for router in range(len(self._forwarding))
+            if failure.failed_ports(router)
+        }
+        switches = [affected.get(router, own) for router, own in enumerate(self._forwarding)]
+        arrivals = _arrivals(switches)
+        made = [
+            switch.tables(arrivals) if router in affected else self._unaffected(router, arrivals)
+            for router, switch in enumerate(switches)
+        ]
+        return self._assemble(made, arrivals, failure)
+
+    def _unaffected(self, router: int, arrivals: Arrivals) -> SwitchTables:
+        key = (router, arrivals)
+        if key not in self._known:
+            self._known[key] = self._forwarding[router].tables(arrivals)
+        return self._known[key]
+
+    def _assemble(
+        self, switches: Sequence[SwitchTables], arrivals: Arrivals, failure: Failure
+    ) -> ForwardingTables:
+        choice_starts = _starts(len(one.choices.starts) - 1 for one in switches)
+        adaptive_starts = _starts(
+            0 if one.adaptive is None else len(one.adaptive.minimal) for one in switches
+        )
+        targets, target_ports = self._link_ends()
+
+        def rows(arrival: Arrival) -> Int32:
+            if arrival not in arrivals:
+                return np.zeros((0, 0), np.int32)
+            table = np.empty((len(switches), len(switches)), np.int32)
+            for router, one in enumerate(switches):
+                own = one.rows[arrival]
+                shift = np.where(own >= 0, choice_starts[router], -adaptive_starts[router])
+                table[router] = np.where(own == NO_CHOICE, NO_CHOICE, own + shift)
+            return table
+
+        delivered = np.concatenate([one.delivered for one in switches]).astype(np.int32)
+        delivered[np.isin(self._host_routers, [*failure.failed_routers])] = 0
+        up = np.ones(len(targets), np.int32)
+        ends = np.array([*failure.failed_ends], np.int64).reshape(-1, 2)
+        up[self._link_starts[ends[:, 0]] + ends[:, 1] - 1] = 0
+        return ForwardingTables(
+            link_starts=self._link_starts.astype(np.int32),
+            link_targets=targets,
+            link_target_ports=target_ports,
+            host_routers=self._host_routers,
+            delivered=delivered,
+            **{arrival.value: rows(arrival) for arrival in Arrival},
+            choices=self._choices(switches),
+            adaptive=_adaptive(switches, choice_starts),
+            links_up=up,
+        )
+
+    def _link_ends(self) -> tuple[Int32, Int32]:
+        """Returns the router and the port at the other end of each directed link."""
+        targets = np.empty(int(self._link_starts[-1]), np.int32)
+        ports = np.empty_like(targets)
+        links = self._plan.topology.link_list
+        columns = np.array([(one.a, one.port_a, one.b, one.port_b) for one in links], np.int64)
+        a, port_a, b, port_b = columns.reshape(-1, 4).T
+        targets[self._link_starts[a] + port_a - 1] = b
+        targets[self._link_starts[b] + port_b - 1] = a
+        ports[self._link_starts[a] + port_a - 1] = port_b
+        ports[self._link_starts[b] + port_b - 1] = port_a
+        return targets, ports
+
+    def _choices(self, switches: Sequence[SwitchTables]) -> Choices:
+        columns = [one.choices for one in switches]
+        links = [
+            np.where(one.ports == NO_PORT, -1, one.ports + self._link_starts[router] - 1)
+            for router, one in enumerate(columns)
+        ]
+        return Choices(
+            starts=_joined_starts([one.starts for one in columns]),
+            links=_joined(links),
+            tags=_joined([one.tags for one in columns]),
+            marks=_joined([one.marks for one in columns]),
+            weights=_joined([one.weights for one in columns]),
+        )
+
+
+def _arrivals(switches: Sequence[SwitchForwarding]) -> Arrivals:
+    """Returns the kinds of packets that there are, after checking the treatment of their tags."""
+    arrivals, tags = _ALWAYS, np.zeros((2, len(switches)), bool)
+    while True:
+        used = [switch.used(arrivals, tags) for switch in switches]
+        all_tags = np.logical_or.reduce([one.tags for one in used])
+        found: set[Arrival] = {*arrivals}
+        if any(one.marked for one in used) or all_tags[1].any():
+            found.add(Arrival.MARKED)
+        found.update(arrival for arrival in _BY_TAG if all_tags[arrival.mark].any())
+        if len(found) == len(arrivals) and (all_tags <= tags).all():
+            break
+        arrivals = tuple(arrival for arrival in Arrival if arrival in found)
+        tags |= all_tags
+    for arrival in found.intersection(_BY_TAG):
+        for switch in switches:
+            switch.check_tags(arrival, tags[arrival.mark])
+    return arrivals
+
+
+def _adaptive(switches: Sequence[SwitchTables], choice_starts: Numbers) -> AdaptiveChoices:
+    starts = choice_starts.tolist()
+    own = [(start, one.adaptive) for start, one in zip(starts, switches, strict=False) if one.adaptive]
+
+    def choices(get: Callable[[Detours], Numbers]) -> Int32:
+        return _joined([_shifted(get(one), start) for start, one in own])
+
+    bounds = _starts(len(one.detours) for _, one in own)
+    detours, hops = np.empty(bounds[-1], np.int32), np.zeros(bounds[-1], np.int32)
+    for first, last, (start, one) in zip(bounds[:-1].tolist(), bounds[1:].tolist(), own, strict=True):
+        detours[first:last] = _shifted(one.keys, start).astype(np.int32)[one.detours]
+        if one.hops is not None:
+            hops[first:last] = one.hops
+    return AdaptiveChoices(
+        minimal=choices(lambda one: one.minimal),
+        minimal_hops=_joined([one.minimal_hops for _, one in own]),
+        bundle_starts=_joined_starts([one.bundle_starts for _, one in own]),
+        bundle_choices=choices(lambda one: one.bundle_keys),
+        detour_starts=_joined_starts([one.detour_starts for _, one in own]),
+        detours=detours,
+        detour_hops=hops,
+    )
+
+
+def _shifted(choices: Numbers, start: int) -> Numbers:
+    """Returns the numbers of a switch's choices in the whole fabric."""
+    return np.where(choices >= 0, choices + start, NO_CHOICE)
+
+
+def _starts(counts: Iterable[int]) -> Numbers:
+    return np.cumsum([0, *counts])
+
+
+def _joined(parts: Sequence[npt.NDArray[np.int64]]) -> Int32:
+    """Returns arrays one behind another."""
+    return np.concatenate([np.empty(0, np.int32), *(part.astype(np.int32) for part in parts)])
+
+
+def _joined_starts(parts: Sequence[Numbers]) -> Int32:
+    """Returns the starts of several sequences of ranges as those of one."""
+    shifts = np.cumsum([0, *(int(part[-1]) for part in parts)])
+    shifted = [part[:-1] + shift for part, shift in zip(parts, shifts.tolist(), strict=False)]
+    return _joined([*shifted, shifts[-1:]])

@@ -1,0 +1,186 @@
+"""Detours of a switch's adaptive groups, in bundles that leave by the same ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.plan.model import Bucket, Group
+from simulation.tables.actions import ActionBook
+from simulation.tables.identities import IdentityTable
+from simulation.tables.packets import Packet
+from simulation.tables.shapes import ShapeBook, of_ports
+
+Numbers = npt.NDArray[np.int64]
+SmallNumbers = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
+Int32 = npt.NDArray[np.int32]
+
+HOPS_UNIT = 256  # parts of a hop
+LOST_KEY = -1
+
+# The numbers of lists of actions, the packet that gets there -> the keys of the choices, or LOST_KEY.
+KeysOf = Callable[[Numbers, Packet], Numbers]
+
+
+class AdaptiveUse(NamedTuple):
+    """An adaptive group, and the packets that it gets."""
+
+    group: Group
+    packet: Packet
+
+
+@dataclass(frozen=True)
+class Detours:
+    """The adaptive choices of a switch.
+
+    Attributes:
+        minimal: (choices,): key of the minimal path.
+        minimal_hops: (choices,): its hops, in 1/256.
+        bundle_starts: (choices + 1,): the bundles of each choice.
+        bundle_keys: (bundles,): key of the choice among a bundle's ports.
+        detour_starts: (bundles + 1,): the detours of each bundle.
+        keys: different keys of candidates, LOST_KEY of dead ones.
+        detours: (detours,): index in `keys`; of a small type, because there are many.
+        hops: (detours,): hops, in 1/256; None if all are 0.
+    """
+
+    minimal: Numbers
+    minimal_hops: Numbers
+    bundle_starts: Numbers
+    bundle_keys: Numbers
+    detour_starts: Numbers
+    keys: Numbers
+    detours: SmallNumbers
+    hops: Numbers | None
+
+
+class BucketBook:
+    """The candidates of all adaptive groups of a fabric, numbered by identity."""
+
+    def __init__(self, actions: ActionBook) -> None:
+        """Makes an empty book.
+
+        Args:
+            actions: lists of actions, to which those of buckets are added.
+        """
+        self._book = actions
+        self._numbers = IdentityTable()
+        self.actions = np.empty(0, np.int64)  # by number
+        self.watched = np.empty(0, np.int64)  # port that the bucket watches, or 0
+
+    def different(self, groups: Sequence[Group]) -> tuple[Numbers, Int32]:
+        """Returns the different candidates of groups.
+
+        Args:
+            groups: groups of the plan.
+
+        Returns:
+            The numbers of the buckets, and for each candidate of each group the index of its number.
+        """
+        numbers, new = self._numbers.of([group.candidates for group in groups])
+        if len(new):
+            candidates = list(chain.from_iterable(group.candidates for group in groups))
+            self._add([candidates[place] for place in new.tolist()])
+        used = np.zeros(len(self.actions), bool)
+        used[numbers] = True
+        different = np.flatnonzero(used)
+        places = np.empty(len(used), np.int32)
+        places[different] = np.arange(len(different))
+        return different, places[numbers]
+
+    def _add(self, buckets: list[Bucket]) -> None:
+        actions = self._book.numbers(bucket.actions for bucket in buckets)
+        self.actions = np.append(self.actions, actions)
+        self.watched = np.append(self.watched, [bucket.watch_port or 0 for bucket in buckets])
+
+
+def find_detours(
+    uses: Sequence[AdaptiveUse],
+    buckets: BucketBook,
+    shapes: ShapeBook,
+    failed_ports: frozenset[int],
+    keys_of: KeysOf,
+) -> Detours:
+    """Returns the adaptive choices of a switch.
+
+    Args:
+        uses: the adaptive groups and the packets that they get.
+        buckets: the candidates of the fabric.
+        shapes: the shapes of the switch's choices, to which those of bundles are added.
+        failed_ports: the switch's ports that are down.
+        keys_of: the keys of choices by actions.
+
+    Returns:
+        The choices; detours that are dead are left out.
+    """
+    lengths = np.array([len(use.group.candidates) for use in uses], np.int64)
+    firsts = np.cumsum(lengths) - lengths
+    keys, index = _keys_of_candidates(uses, lengths, buckets, failed_ports, keys_of)
+    set_of_key, port_sets = _port_sets(keys, shapes)
+    hops = _hops(uses, lengths)
+    count = max(len(port_sets), 1)
+    small = np.dtype(np.int16 if len(uses) * count < 1 << 15 else np.int64)
+    owners = np.repeat((np.arange(len(uses)) * count).astype(small), lengths)
+    codes = set_of_key.astype(small)[index]
+    kept = codes >= 0
+    kept[firsts] = False
+    codes += owners
+    rows = np.flatnonzero(kept)
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    codes = codes[rows]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    first_codes = codes[starts].astype(np.int64)
+    detours = index[rows]
+    bundle_sets = np.array([shapes.key(of_ports(ports)) for ports in port_sets], np.int64)
+    return Detours(
+        minimal=keys[index[firsts]],
+        minimal_hops=np.zeros(len(uses), np.int64) if hops is None else hops[firsts],
+        bundle_starts=np.searchsorted(first_codes // count, np.arange(len(uses) + 1)),
+        bundle_keys=bundle_sets[first_codes % count],
+        detour_starts=np.append(starts, len(rows)),
+        keys=keys,
+        detours=detours.astype(np.uint16) if len(keys) < 1 << 16 else detours,
+        hops=None if hops is None else hops[rows],
+    )
+
+
+def _keys_of_candidates(
+    uses: Sequence[AdaptiveUse],
+    lengths: Numbers,
+    buckets: BucketBook,
+    failed_ports: frozenset[int],
+    keys_of: KeysOf,
+) -> tuple[Numbers, Int32]:
+    """Returns keys of different candidates, and for each candidate the index of its key."""
+    numbers, index = buckets.different([use.group for use in uses])
+    dead = np.isin(buckets.watched[numbers], [*failed_ports])
+    keys = []
+    for place, packet in enumerate(dict.fromkeys(use.packet for use in uses)):
+        keys.append(np.where(dead, LOST_KEY, keys_of(buckets.actions[numbers], packet)))
+        if place:
+            own = np.repeat([use.packet == packet for use in uses], lengths)
+            index[own] += place * len(numbers)
+    return np.concatenate([*keys, np.empty(0, np.int64)]), index
+
+
+def _port_sets(keys: Numbers, shapes: ShapeBook) -> tuple[Numbers, list[tuple[int, ...]]]:
+    """Returns for each key the index of its set of ports, or -1, and the sets."""
+    different, places = np.unique(np.where(keys < 0, -1, shapes.shapes(keys)), return_inverse=True)
+    sets = [() if shape < 0 else shapes.port_sets[shape] for shape in different.tolist()]
+    ordered = sorted({*sets} - {()})
+    number = {ports: index for index, ports in enumerate(ordered)} | {(): -1}
+    return np.array([number[ports] for ports in sets], np.int64)[places], ordered
+
+
+def _hops(uses: Sequence[AdaptiveUse], lengths: Numbers) -> Numbers | None:
+    """Returns the hops of all candidates, in 1/256; None if no group tells them."""
+    if not any(use.group.hops for use in uses):
+        return None
+    hops = [use.group.hops or (0.0,) * length for use, length in zip(uses, lengths.tolist(), strict=True)]
+    found: Numbers = np.rint(np.array(list(chain.from_iterable(hops))) * HOPS_UNIT).astype(np.int64)
+    return found

@@ -1,0 +1,118 @@
+"""The first table of a switch: the table in which packets of each origin go on."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.plan.model import Table
+from simulation.tables.actions import NO_TARGET
+from simulation.tables.errors import inexpressible
+from simulation.tables.model import NO_TAG
+from simulation.tables.packets import Ingress, Packet
+from simulation.tables.rules import ANY, EXACT, PlanRules
+
+Numbers = npt.NDArray[np.int64]
+
+
+class FirstTable:
+    """The rules of the first table of one switch, which must treat all packets of an origin alike."""
+
+    def __init__(self, plan: PlanRules, router: int, degree: int, hosts: slice, numbers: Numbers) -> None:
+        """Takes the rules.
+
+        Args:
+            plan: the rules of all switches.
+            router: the switch's router.
+            degree: the number of the router's ports to other routers.
+            hosts: the numbers of the router's hosts.
+            numbers: the numbers of the table's rules, by ascending priority.
+        """
+        self._plan = plan
+        self._router = router
+        self._degree = degree
+        self._ip = plan.ip[hosts]
+        self._mac = plan.mac[hosts]
+        self._numbers = numbers
+
+    def link_start(self, packet: Packet) -> tuple[Table, Packet] | None:
+        """Returns the next table of packets from other routers, and the packet there; None if it is dropped.
+
+        Args:
+            packet: the packet that comes.
+
+        Raises:
+            PlanError: it depends on more than that.
+        """
+        numbers, ports = self._ingress_rules()
+        of_links = ports <= self._degree
+        self._check_only_ingress(numbers[of_links])
+        best = np.full(self._degree + 1, -1, np.int64)
+        best[ports[of_links]] = numbers[of_links]
+        return self._only_start(best[1:], packet)
+
+    def host_start(self) -> tuple[Table, Packet] | None:
+        """Returns the next table of packets from the router's own hosts, and the packet there.
+
+        Returns:
+            None if they are dropped, or there are no hosts.
+
+        Raises:
+            PlanError: it depends on the host or the destination.
+        """
+        if not len(self._ip):
+            return None
+        numbers, ports = self._ingress_rules()
+        columns, hosts = self._plan.matches, ports - self._degree - 1
+        own = (hosts >= 0) & (hosts < len(self._ip))
+        numbers, hosts = numbers[own], hosts[own]
+        match = self._plan.rules.match[numbers]
+        met = columns.takes_untagged[match] & columns.takes[0][match]
+        for field, addresses in (("ipv4_src", self._ip), ("eth_src", self._mac)):
+            met &= addresses[hosts] & columns.masks[field][match] == columns.values[field][match]
+        if (columns.sees_destination[match[met]] | columns.sees_other[match[met]]).any():
+            raise inexpressible(self._router, "its first table must treat all packets of a host alike")
+        best = np.full(len(self._ip), -1, np.int64)
+        best[hosts[met]] = numbers[met]
+        return self._only_start(best, Packet(NO_TAG, 0, Ingress.HOST))
+
+    def _ingress_rules(self) -> tuple[Numbers, Numbers]:
+        """Returns the rules of the first table that IPv4 packets may meet, and their ports."""
+        numbers = self._numbers
+        columns, match = self._plan.matches, self._plan.rules.match[numbers]
+        ipv4 = columns.takes[0][match] | columns.takes[1][match]
+        numbers, match = numbers[ipv4], match[ipv4]
+        if (columns.masks["in_port"][match] != EXACT).any():
+            raise inexpressible(self._router, "rules of its first table must name one ingress port each")
+        return numbers, columns.values["in_port"][match]
+
+    def _check_only_ingress(self, numbers: Numbers) -> None:
+        columns, match = self._plan.matches, self._plan.rules.match[numbers]
+        other = columns.sees_source[match] | columns.sees_other[match] | columns.sees_destination[match]
+        for field in ("vlan_vid", "ip_dscp"):
+            other |= columns.masks[field][match] != ANY
+        if other.any():
+            raise inexpressible(
+                self._router, "its first table must treat all packets from other routers alike"
+            )
+
+    def _only_start(self, best: Numbers, packet: Packet) -> tuple[Table, Packet] | None:
+        """Returns the next table and the packet there, which must be the same after all given rules."""
+        rules = self._plan.rules
+        starts = {
+            (int(rules.goto[rule]), int(rules.actions[rule])) if rule >= 0 else (-1, -1)
+            for rule in set(best.tolist())
+        }
+        if len(starts) > 1:
+            raise inexpressible(self._router, f"its first table must treat {_PORTS[packet.ingress]} alike")
+        goto, actions = starts.pop() if starts else (-1, -1)
+        if actions < 0:
+            return None
+        if goto >= 0:
+            return Table(goto), packet.after(self._plan.rewrites(actions, self._router))
+        if self._plan.effect(actions, self._router).target != NO_TARGET:
+            raise inexpressible(self._router, "its first table must not send packets")
+        return None
+
+
+_PORTS = {Ingress.HOST: "packets from all its hosts", Ingress.LINK: "packets from all other routers"}

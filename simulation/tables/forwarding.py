@@ -1,0 +1,399 @@
+"""The forwarding of one switch as arrays, while some of its ports are down."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.plan.model import SwitchPlan
+from simulation.tables.actions import INVALID, KEPT, check_effect
+from simulation.tables.detours import AdaptiveUse, BucketBook, Detours, find_detours
+from simulation.tables.errors import inexpressible
+from simulation.tables.lookup import SwitchRules
+from simulation.tables.model import NO_CHOICE, NO_TAG
+from simulation.tables.outcomes import LOST, SwitchGroups
+from simulation.tables.packets import DROPPED, UNCERTAIN, Ingress, Packet, Treatments
+from simulation.tables.rules import PlanRules
+from simulation.tables.shapes import Columns, ShapeBook, common, of_ports
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Arrival(enum.Enum):
+    """The kinds of packets that a switch looks up, by the array of `ForwardingTables` for them."""
+
+    HOST = "from_host"
+    UNTAGGED = "untagged"
+    TAGGED = "tagged"
+    MARKED = "marked"
+    MARKED_TAGGED = "marked_tagged"
+
+    @property
+    def by_tag(self) -> bool:
+        """Whether the look-up is by the tag instead of the destination."""
+        return self in (Arrival.TAGGED, Arrival.MARKED_TAGGED)
+
+    @property
+    def mark(self) -> int:
+        """The mark of these packets."""
+        return int(self in (Arrival.MARKED, Arrival.MARKED_TAGGED))
+
+
+# Instead of the shape of a group or port, in `_Forms`:
+_LOST = -1
+_MIXED = -2  # outcomes with several tags or marks
+_ADAPTIVE = -3
+
+_MOST_USED = 8  # results of `SwitchForwarding.used` that are kept
+
+
+@dataclass(frozen=True)
+class SwitchTables:
+    """The forwarding of one switch, with choices numbered from 0.
+
+    Attributes:
+        rows: by arrival, a row of the array of `ForwardingTables`.
+        delivered: for each of the router's hosts, whether its packets are delivered.
+        choices: the outcomes of the choices, with ports for links.
+        adaptive: the adaptive choices, or None; keys are numbers of choices.
+    """
+
+    rows: Mapping[Arrival, Numbers]
+    delivered: Flags
+    choices: Columns
+    adaptive: Detours | None
+
+
+@dataclass(frozen=True)
+class Used:
+    """The tags and marks that a switch may give to packets.
+
+    Attributes:
+        tags: (2, N): by mark, whether a tag names the router.
+        marked: whether untagged packets may be marked.
+    """
+
+    tags: Flags
+    marked: bool
+
+
+class SwitchForwarding:
+    """Makes the forwarding of one switch, arrival by arrival, as far as it is asked for."""
+
+    def __init__(
+        self,
+        switch: SwitchPlan,
+        rules: SwitchRules,
+        plan: PlanRules,
+        buckets: BucketBook,
+        degree: int,
+        failed_ports: frozenset[int],
+    ) -> None:
+        """Takes a switch.
+
+        Args:
+            switch: its plan.
+            rules: its rules.
+            plan: the rules of all switches.
+            buckets: the candidates of all switches.
+            degree: the number of its ports to other routers.
+            failed_ports: those that are down.
+
+        Raises:
+            PlanError: two groups have the same number.
+        """
+        self._router = switch.router
+        self._rules = rules
+        self._plan = plan
+        self._buckets = buckets
+        self._degree = degree
+        self._failed = failed_ports
+        self._groups = SwitchGroups(switch, plan.actions, failed_ports)
+        self._routers = rules.routers
+        self._shapes = ShapeBook(self._routers)
+        self._forms: dict[int, tuple[int, int, int, bool]] = {}  # by target
+        self._uses: dict[tuple[int, Packet], int] = {}
+        self._all_uses: list[AdaptiveUse] = []
+        self._rows: dict[Arrival, Numbers] = {}
+        self._uncertain: dict[Arrival, Flags] = {}
+        self._delivered: dict[Arrival, Flags] = {}
+        self._detours: Detours | None = None
+        self._used: dict[tuple[object, ...], Used] = {}
+
+    # ---- rows of keys ----
+
+    def row(self, arrival: Arrival) -> Numbers:
+        """Returns the keys of choices by destination or tag; NO_CHOICE, or -2 - a for adaptive choice a.
+
+        Args:
+            arrival: the kind of packets.
+
+        Raises:
+            PlanError: forwarding tables cannot express the treatment.
+        """
+        if arrival not in self._rows:
+            if arrival.by_tag:
+                treatments = self._rules.from_link_tagged(arrival.mark)
+                tags = np.arange(self._routers)
+                keys = self._keys_of(treatments, tags)
+                self._uncertain[arrival] = (treatments.actions == UNCERTAIN) | self._to_hosts(keys)
+            else:
+                host = arrival is Arrival.HOST
+                treatments = self._rules.from_host() if host else self._rules.from_link(arrival.mark)
+                keys, own = self._keys_of_destinations(treatments)
+                self._delivered[arrival] = own
+            self._rows[arrival] = keys
+        return self._rows[arrival]
+
+    def check_tags(self, arrival: Arrival, tags: Flags) -> None:
+        """Checks that packets with tags are treated by their tags alone, and lose them where these name.
+
+        Args:
+            arrival: TAGGED or MARKED_TAGGED.
+            tags: whether packets may have a tag that names the router.
+
+        Raises:
+            PlanError: they are not.
+        """
+        self.row(arrival)
+        uncertain = np.flatnonzero(self._uncertain[arrival] & tags)
+        if len(uncertain):
+            if uncertain[0] == self._router:
+                raise inexpressible(
+                    self._router, "packets with its own tag do not go on as those without a tag"
+                )
+            reason = f"tables cannot tell by the tag what happens to packets with tag {uncertain[0] + 1}"
+            raise inexpressible(self._router, reason)
+
+    def _keys_of_destinations(self, treatments: Treatments) -> tuple[Numbers, Flags]:
+        """Returns the keys by destination router, and whether packets to own hosts are delivered."""
+        actions = treatments.actions.copy()
+        actions[self._router] = DROPPED
+        keys = self._keys_of(Treatments(actions, treatments.packets, treatments.places), None)
+        keys, own = keys[: self._routers], keys[self._routers :]
+        if (self._to_hosts(keys)).any():
+            raise inexpressible(self._router, "packets for another router's hosts are sent to a host")
+        expected = self._delivery_keys(len(own))
+        delivered = (own == expected) | (own == expected + 1)  # without and with a mark
+        if ((own != NO_CHOICE) & ~delivered).any():
+            raise inexpressible(self._router, "packets for one of its hosts are sent elsewhere")
+        return keys, delivered
+
+    def _delivery_keys(self, hosts: int) -> Numbers:
+        """Returns the keys of packets without tag and mark that leave by each host's port."""
+        first = self._degree + 1
+        shapes = [self._shapes.add(of_ports((port,))) for port in range(first, first + hosts)]
+        nothing = np.zeros(hosts, np.int64)
+        return self._shapes.keys(np.array(shapes, np.int64), nothing + NO_TAG, nothing)
+
+    def _to_hosts(self, keys: Numbers) -> Flags:
+        """Returns whether keys have outcomes at ports of hosts."""
+        shapes = np.where(keys >= 0, self._shapes.shapes(keys), -1)
+        far = [max(ports, default=0) > self._degree for ports in self._shapes.port_sets]
+        return np.array([*far, False])[shapes]
+
+    def _keys_of(self, treatments: Treatments, tags: Numbers | None) -> Numbers:
+        keys = np.full(len(treatments.actions), NO_CHOICE, np.int64)
+        for place, packet in enumerate(treatments.packets):
+            columns = np.flatnonzero((treatments.places == place) & (treatments.actions >= 0))
+            actions = treatments.actions[columns]
+            if len(columns) and tags is not None and packet.tag == KEPT:
+                keys[columns] = self._keys(actions, packet, tags[columns])
+            elif len(columns):
+                different, index = np.unique(actions, return_inverse=True)
+                keys[columns] = self._keys(different, packet)[index]
+        return keys
+
+    def _keys(self, actions: Numbers, packet: Packet, tags: Numbers | None = None) -> Numbers:
+        """Returns the keys of packets that meet lists of actions.
+
+        Args:
+            actions: the numbers of the lists.
+            packet: the packets that get there.
+            tags: their tags, where these differ.
+        """
+        columns = self._plan.actions.columns()
+        if (faulty := columns.faulty[actions]).any():
+            check_effect(self._plan.actions.effects[actions[faulty][0]], self._router)
+        targets, places = np.unique(columns.target[actions], return_inverse=True)
+        forms = np.array([self._form(target) for target in targets.tolist()], np.int64).reshape(-1, 4)
+        shapes, tag_after, mark_after, cleared = forms[places].T
+        tag, mark = columns.tag[actions], columns.mark[actions]
+        tag = np.where(tag == KEPT, packet.tag if tags is None else tags, tag)
+        mark = np.where(mark == KEPT, packet.mark, mark)
+        bare = (cleared == 0) & ~columns.cleared[actions]
+        bare &= (shapes != _LOST) & ~self._leads_to_host(targets)[places]
+        if packet.ingress is Ingress.LINK and bare.any():
+            raise inexpressible(self._router, "packets are not sent back by the port that they came in by")
+        known = np.where(tag_after == KEPT, tag, tag_after), np.where(mark_after == KEPT, mark, mark_after)
+        if (((known[0] == INVALID) | (known[1] == INVALID)) & (shapes >= 0)).any():
+            raise inexpressible(self._router, "packets get a tag or a mark that the fabric does not have")
+        keys = np.where(shapes >= 0, self._shapes.keys(shapes, *known), NO_CHOICE)
+        for index in np.flatnonzero(shapes < _LOST).tolist():
+            ingress = Ingress.CLEARED if columns.cleared[actions[index]] else packet.ingress
+            at = Packet(int(tag[index]), int(mark[index]), ingress)
+            keys[index] = self._special_key(int(targets[places[index]]), at)
+        return keys
+
+    def _leads_to_host(self, targets: Numbers) -> Flags:
+        return targets < -self._degree
+
+    def _form(self, target: int) -> tuple[int, int, int, bool]:
+        """Returns a target's shape, and the tag and the mark after it, and whether the ingress is cleared."""
+        form = self._forms.get(target)
+        if form is None:
+            form = self._forms[target] = self._new_form(target)
+        return form
+
+    def _new_form(self, target: int) -> tuple[int, int, int, bool]:
+        if target > 0 and self._groups.adaptive_group(target) is not None:
+            return _ADAPTIVE, KEPT, KEPT, True
+        outcomes = self._groups.outcomes(target)
+        if outcomes == LOST:
+            return _LOST, KEPT, KEPT, True
+        if len(outcomes) == 1:
+            [(port, tag, mark, cleared, _)] = outcomes
+            return self._shapes.add(of_ports((port,))), tag, mark, cleared
+        cleared = all(one.cleared for one in outcomes)
+        if len({(one.tag, one.mark) for one in outcomes if one.port}) > 1:
+            return _MIXED, KEPT, KEPT, cleared
+        tag, mark, shape = common(outcomes)
+        return self._shapes.add(shape), tag, mark, cleared
+
+    def _special_key(self, target: int, packet: Packet) -> int:
+        """Returns the key of packets at an adaptive group, or at one with several tags or marks."""
+        group = self._groups.adaptive_group(target)
+        if group is None:
+            outcomes = self._groups.outcomes(target)
+            return self._shapes.key(
+                tuple(
+                    one._replace(
+                        tag=packet.tag if one.tag == KEPT else one.tag,
+                        mark=packet.mark if one.mark == KEPT else one.mark,
+                    )
+                    if one.port
+                    else one
+                    for one in outcomes
+                )
+            )
+        if packet.tag != NO_TAG:
+            raise inexpressible(self._router, f"adaptive group {group.number:#x} gets packets with tags")
+        use = self._uses.setdefault((target, packet), len(self._all_uses))
+        if use == len(self._all_uses):
+            self._all_uses.append(AdaptiveUse(group, packet))
+        return -2 - use
+
+    # ---- tables ----
+
+    def used(self, arrivals: Sequence[Arrival], tags: Flags) -> Used:
+        """Returns the tags and marks that packets may get from the switch.
+
+        Args:
+            arrivals: the kinds of packets that come, in the order of `Arrival`.
+            tags: (2, N): by mark, whether packets may have a tag that names the router.
+        """
+        key = (*arrivals, tags.tobytes())
+        if key not in self._used:
+            if len(self._used) == _MOST_USED:
+                self._used.clear()
+            self._used[key] = self._find_used(arrivals, tags)
+        return self._used[key]
+
+    def _find_used(self, arrivals: Sequence[Arrival], tags: Flags) -> Used:
+        rows = [(arrival, self.row(arrival)) for arrival in arrivals]
+        keys = self._with_detours([row[tags[one.mark]] if one.by_tag else row for one, row in rows])
+        columns = self._shapes.columns(keys)
+        found = np.zeros((2, self._routers), bool)
+        tagged = columns.tags != NO_TAG
+        found[columns.marks[tagged], columns.tags[tagged]] = True
+        return Used(found, bool((columns.marks[~tagged] > 0).any()))
+
+    def _with_detours(self, rows: list[Numbers]) -> Numbers:
+        """Returns the different keys of rows and of all adaptive choices, ascending."""
+        if self._all_uses:
+            detours = self._find_detours()
+            rows += [detours.minimal, detours.bundle_keys, detours.keys]
+        keys = np.unique(np.concatenate(rows))
+        return keys[keys >= 0]
+
+    def _find_detours(self) -> Detours:
+        if self._detours is None or len(self._detours.minimal) < len(self._all_uses):
+            self._detours = find_detours(
+                self._all_uses, self._buckets, self._shapes, self._failed, self._keys
+            )
+            if (self._to_hosts(self._detours.keys)).any():
+                raise inexpressible(self._router, "a detour leads to a host")
+        return self._detours
+
+    def tables(self, arrivals: Sequence[Arrival]) -> SwitchTables:
+        """Returns the switch's forwarding.
+
+        Args:
+            arrivals: the kinds of packets that come, in the order of `Arrival`.
+
+        Raises:
+            PlanError: forwarding tables cannot express it.
+        """
+        keys = self._with_detours([self.row(arrival) for arrival in arrivals])
+        keys = self._shapes.in_order(keys)
+        numbers = _Numbering(keys)
+        return SwitchTables(
+            rows={arrival: numbers.of(self._plain(self.row(arrival))) for arrival in arrivals},
+            delivered=self._all_delivered(arrivals),
+            choices=self._shapes.columns(keys),
+            adaptive=numbers.of_detours(self._find_detours()) if self._all_uses else None,
+        )
+
+    def _plain(self, row: Numbers) -> Numbers:
+        """Returns a row in which adaptive choices without detours are their minimal paths."""
+        if not self._all_uses:
+            return row
+        detours = self._find_detours()
+        adaptive = np.flatnonzero(row < NO_CHOICE)
+        uses = -2 - row[adaptive]
+        without = detours.bundle_starts[uses] == detours.bundle_starts[uses + 1]
+        row = row.copy()
+        row[adaptive[without]] = detours.minimal[uses[without]]
+        return row
+
+    def _all_delivered(self, arrivals: Sequence[Arrival]) -> Flags:
+        delivered = self._delivered[Arrival.UNTAGGED]
+        for arrival in arrivals:
+            # A router's only host gets nothing from the router's own hosts.
+            if arrival.by_tag or (arrival is Arrival.HOST and len(delivered) < 2):
+                continue
+            if (self._delivered[arrival] != delivered).any():
+                raise inexpressible(
+                    self._router, "only some of the packets for one of its hosts are delivered"
+                )
+        return delivered
+
+
+class _Numbering:
+    """The numbers of choices by their keys."""
+
+    def __init__(self, keys: Numbers) -> None:
+        """Numbers different keys in their order."""
+        self._order = np.argsort(keys)
+        self._keys = keys[self._order]
+
+    def of(self, keys: Numbers) -> Numbers:
+        """Returns numbers; NO_CHOICE and adaptive choices stay."""
+        known = keys >= 0
+        numbers = keys.copy()
+        numbers[known] = self._order[np.searchsorted(self._keys, keys[known])]
+        return numbers
+
+    def of_detours(self, detours: Detours) -> Detours:
+        """Returns detours with the numbers of choices in place of keys."""
+        return replace(
+            detours,
+            minimal=self.of(detours.minimal),
+            bundle_keys=self.of(detours.bundle_keys),
+            keys=self.of(detours.keys),
+        )

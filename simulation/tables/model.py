@@ -1,0 +1,117 @@
+"""Forwarding tables: a plan's treatment of packets as arrays, which name no family and no routing.
+
+A packet carries its destination, the intermediate router that its tag names, and the mark of a rerouted
+packet. A switch looks up a choice by these; a choice is one outcome or several, among which packets divide
+by weight. An adaptive choice has detours beside its minimal path, and a law of the simulator picks.
+
+A directed link has the number `link_starts[router] + port - 1` of the port that it leaves by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Int32 = npt.NDArray[np.int32]
+
+NO_CHOICE = -1  # the packet is dropped
+NO_TAG = -1
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Outcomes by choice: those of choice c are `starts[c]` to `starts[c + 1] - 1`.
+
+    Attributes:
+        starts: (choices + 1,).
+        links: (outcomes,): directed link by which the packet leaves; -1 if it is lost.
+        tags: (outcomes,): intermediate router that the packet's tag names from then on, or NO_TAG.
+        marks: (outcomes,): 1 if the packet is marked as rerouted from then on, else 0.
+        weights: (outcomes,): share of the choice's packets, relative to its other outcomes; at least 1.
+    """
+
+    starts: Int32
+    links: Int32
+    tags: Int32
+    marks: Int32
+    weights: Int32
+
+
+@dataclass(frozen=True)
+class AdaptiveChoices:
+    """Detours of adaptive choices, grouped by the ports that they leave by.
+
+    An adaptive group of a switch is one adaptive choice, which many destinations share. It has at least one
+    bundle where a look-up array names it: a group whose detours are all dead is a plain choice. Its bundles
+    are `bundle_starts[a]` to `bundle_starts[a + 1] - 1`; the detours of bundle b are `detour_starts[b]` to
+    `detour_starts[b + 1] - 1`.
+
+    Attributes:
+        minimal: (adaptive,): choice of the minimal path, in `Choices`; NO_CHOICE if it is dead.
+        minimal_hops: (adaptive,): mean hops of the minimal path, in 1/256; 0 where no law needs them.
+        bundle_starts: (adaptive + 1,).
+        bundle_choices: (bundles,): a choice whose outcomes are the ports of all detours of the bundle.
+        detour_starts: (bundles + 1,).
+        detours: (detours,): choice of each detour, in `Choices`.
+        detour_hops: (detours,): mean hops of each, in 1/256; 0 where no law needs them.
+    """
+
+    minimal: Int32
+    minimal_hops: Int32
+    bundle_starts: Int32
+    bundle_choices: Int32
+    detour_starts: Int32
+    detours: Int32
+    detour_hops: Int32
+
+
+@dataclass(frozen=True)
+class ForwardingTables:
+    """The forwarding of a fabric's switches under one plan and one set of failures.
+
+    Routers are 0 .. N - 1 and hosts 0 .. H - 1, router by router. In the look-up arrays the value of an
+    adaptive choice a is `-2 - a`; other values are choices, or NO_CHOICE.
+
+    Attributes:
+        link_starts: (N + 1,): directed link of each router's first port.
+        link_targets: (links,): router at the other end of each directed link.
+        link_target_ports: (links,): port there, 1 and up.
+        host_routers: (H,): router of each host.
+        delivered: (H,): 1 if the host's own switch delivers its packets, else 0.
+        from_host: (N, N): [router, destination router], packets that a host of the router has just sent.
+        untagged: (N, N): [router, destination router], packets that come from another router.
+        tagged: (N, N): [router, router that the tag names]; (0, 0) where no packet has a tag. At the router
+            itself the tag is removed, and the packet goes on as an untagged one.
+        marked: (N, N): [router, destination router], untagged packets that were rerouted; (0, 0) where there
+            are none.
+        marked_tagged: (N, N): as `tagged`, of packets that were rerouted; (0, 0) where there are none.
+        choices: outcomes by choice.
+        adaptive: adaptive choices.
+        links_up: (links,): 1 if the link is up, else 0.
+    """
+
+    link_starts: Int32
+    link_targets: Int32
+    link_target_ports: Int32
+    host_routers: Int32
+    delivered: Int32
+    from_host: Int32
+    untagged: Int32
+    tagged: Int32
+    marked: Int32
+    marked_tagged: Int32
+    choices: Choices
+    adaptive: AdaptiveChoices
+    links_up: Int32
+
+    @property
+    def routers(self) -> int:
+        """N, the number of routers."""
+        return len(self.link_starts) - 1
+
+    @property
+    def hosts(self) -> int:
+        """H, the number of hosts."""
+        return len(self.host_routers)

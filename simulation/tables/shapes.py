@@ -1,0 +1,161 @@
+"""Choices of one switch before they are numbered, each as a single integer: a key.
+
+The outcomes of a choice mostly have one tag and one mark. Then the key is made of these and of a shape, the
+ports and weights; all tags that leave by the same ports share a shape. The outcomes of other choices are in
+the shape themselves.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from simulation.tables.actions import KEPT
+from simulation.tables.model import NO_TAG
+from simulation.tables.outcomes import NO_PORT, Outcome, Outcomes, merged
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Columns(NamedTuple):
+    """The outcomes of several choices, choice by choice.
+
+    Attributes:
+        starts: (choices + 1,).
+        ports: (outcomes,): ports, or NO_PORT.
+        tags: (outcomes,).
+        marks: (outcomes,).
+        weights: (outcomes,).
+    """
+
+    starts: Numbers
+    ports: Numbers
+    tags: Numbers
+    marks: Numbers
+    weights: Numbers
+
+
+class ShapeBook:
+    """The shapes of a switch's choices.
+
+    Attributes:
+        port_sets: for each shape, the ports in ascending order, without NO_PORT.
+    """
+
+    def __init__(self, routers: int) -> None:
+        """Makes an empty book.
+
+        Args:
+            routers: N, the number of routers that tags may name.
+        """
+        self._tags = routers + 1
+        self._numbers: dict[Outcomes, int] = {}
+        self._shapes: list[Outcomes] = []
+        self.port_sets: list[tuple[int, ...]] = []
+        self._lengths = self._outcomes = np.empty(0, np.int64)
+
+    def add(self, shape: Outcomes) -> int:
+        """Returns the number of a shape.
+
+        Args:
+            shape: outcomes whose tags and marks are KEPT, where all outcomes of a choice have the same ones.
+        """
+        number = self._numbers.setdefault(shape, len(self._shapes))
+        if number == len(self._shapes):
+            self._shapes.append(shape)
+            self.port_sets.append(tuple(sorted({one.port for one in shape} - {NO_PORT})))
+        return number
+
+    def keys(self, shapes: Numbers, tags: Numbers, marks: Numbers) -> Numbers:
+        """Returns the keys of choices whose outcomes have one tag and one mark each.
+
+        Args:
+            shapes: the numbers of their shapes.
+            tags: the tags.
+            marks: the marks.
+        """
+        return ((shapes * self._tags) + tags + 1) * 2 + marks
+
+    def key(self, outcomes: Outcomes) -> int:
+        """Returns the key of a choice.
+
+        Args:
+            outcomes: its outcomes, with their own tags and marks; not all are lost.
+        """
+        tag, mark, shape = common(merged(one._replace(cleared=True) for one in outcomes))
+        if KEPT in (tag, mark):
+            tag, mark = NO_TAG, 0
+        return (self.add(shape) * self._tags + tag + 1) * 2 + mark
+
+    def shapes(self, keys: Numbers) -> Numbers:
+        """Returns the shapes of keys.
+
+        Args:
+            keys: keys of this book.
+        """
+        return keys // (2 * self._tags)
+
+    def in_order(self, keys: Numbers) -> Numbers:
+        """Returns keys in the order of their shapes' outcomes, tags and marks, however shapes are numbered.
+
+        Args:
+            keys: ascending keys.
+        """
+        ranks = np.empty(len(self._shapes), np.int64)
+        ranks[sorted(range(len(ranks)), key=self._shapes.__getitem__)] = np.arange(len(ranks))
+        return keys[np.argsort(ranks[self.shapes(keys)], kind="stable")]
+
+    def _arrays(self) -> tuple[Numbers, Numbers]:
+        """Returns the number of outcomes of each shape, and all of them, shape by shape."""
+        if len(self._lengths) < len(self._shapes):
+            self._lengths = np.array([len(shape) for shape in self._shapes], np.int64)
+            self._outcomes = np.array([one for shape in self._shapes for one in shape], np.int64)
+        return self._lengths, self._outcomes.reshape(-1, 5)
+
+    def columns(self, keys: Numbers) -> Columns:
+        """Returns the outcomes of choices.
+
+        Args:
+            keys: their keys.
+        """
+        lengths, outcomes = self._arrays()
+        shapes = self.shapes(keys)
+        starts = np.concatenate([[0], np.cumsum(lengths[shapes])])
+        firsts = np.cumsum(lengths) - lengths
+        rows = np.arange(starts[-1]) + np.repeat(firsts[shapes] - starts[:-1], lengths[shapes])
+        ports, tags, marks, _, weights = outcomes[rows].T
+        common_tags = np.repeat(keys // 2 % self._tags - 1, lengths[shapes])
+        common_marks = np.repeat(keys % 2, lengths[shapes])
+        tags = np.where(tags == KEPT, common_tags, tags)
+        marks = np.where(marks == KEPT, common_marks, marks)
+        lost = ports == NO_PORT
+        return Columns(starts, ports, np.where(lost, NO_TAG, tags), np.where(lost, 0, marks), weights)
+
+
+def common(outcomes: Outcomes) -> tuple[int, int, Outcomes]:
+    """Returns the tag and the mark that outcomes share, and the outcomes with KEPT in their place.
+
+    Args:
+        outcomes: any outcomes.
+
+    Returns:
+        KEPT and KEPT, and the outcomes themselves, if they differ.
+    """
+    changes = {(one.tag, one.mark) for one in outcomes if one.port}
+    if len(changes) != 1:
+        return KEPT, KEPT, outcomes
+    tag, mark = changes.pop()
+    return tag, mark, tuple([one._replace(tag=KEPT, mark=KEPT, cleared=True) for one in outcomes])
+
+
+@cache
+def of_ports(ports: tuple[int, ...]) -> Outcomes:
+    """Returns the shape of packets that divide evenly among ports.
+
+    Args:
+        ports: the ports, in ascending order.
+    """
+    return tuple([Outcome(port, KEPT, KEPT, True, 1) for port in ports])
