@@ -1,0 +1,1 @@
+"""Kernels: the loops that move packets, compiled to machine code."""

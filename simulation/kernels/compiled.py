@@ -1,0 +1,61 @@
+"""Compilation of the kernels to machine code, which is kept in the user's cache folder.
+
+With NUMBA_DISABLE_JIT=1 in the environment the kernels run as plain Python, so that one can step through
+them; they give the same numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# The kernels make no arrays. Without the counting of references to arrays, which are atomic and at every
+# access, they are nine times as fast.
+_OPTIONS: Mapping[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+
+
+def cache_folder() -> Path:
+    """Returns the folder of compiled kernels: below NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache.
+
+    Numba compiles a kernel again when its own module has changed. A kernel consists of functions of many
+    modules, so that each state of all of them has a folder.
+    """
+    given, base = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(base) if base else Path.home() / ".cache") / "polarlab" / "kernels"
+    digest = hashlib.sha256()
+    for module in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(module.read_bytes())
+    return (Path(given) if given else folder) / digest.hexdigest()[:16]
+
+
+vars(numba.config)["CACHE_DIR"] = str(cache_folder())
+
+
+def compiled(function: Function) -> Function:
+    """Returns a function that is compiled when it is first called, and then read from the cache folder.
+
+    Args:
+        function: a function of numbers and arrays.
+    """
+    decorated: Function = numba.njit(cache=True, **_OPTIONS)(function)
+    return decorated
+
+
+def inlined(function: Function) -> Function:
+    """Returns a function that becomes a part of each kernel that calls it.
+
+    It has no code by which Python could call it, which crashes; Python may call its attribute `py_func`.
+
+    Args:
+        function: a function of numbers and arrays.
+    """
+    options: Mapping[str, Any] = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
+    decorated: Function = numba.njit(**options)(function)
+    return decorated

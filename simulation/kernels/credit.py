@@ -1,0 +1,363 @@
+"""Kernel of lossless routers: input queues with virtual channels, credits and virtual cut-through.
+
+A tick does, in this order: credits arrive; packets arrive at routers; heads of queues are routed; sources
+inject; outputs become free; every input with work picks a channel and asks for its output; every output
+grants one of the inputs that ask. A queue whose head cannot go waits in a list of what it waits for, an
+output or room, and is looked at again when that comes: a router costs time only where something moves.
+
+A packet of F flits holds its input and its output of the crossbar for F ticks and its link for F cycles.
+
+Source: W. J. Dally and B. Towles, Principles and Practices of Interconnection Networks, chapters 16 to 19
+(separable input-first allocation, section 19.3).
+"""
+
+from __future__ import annotations
+
+from simulation.kernels.compiled import compiled, inlined
+from simulation.kernels.credits import end_tick, return_credits, return_room
+from simulation.kernels.inputs import look_at, wake
+from simulation.kernels.latency import latency_class
+from simulation.kernels.random import below
+from simulation.kernels.routing import route_heads
+from simulation.kernels.sources import begin_sources, inject
+from simulation.kernels.state import (
+    ACCEPTED,
+    ANY_CHANNEL,
+    ARRIVALS,
+    ARRIVED,
+    ARRIVED_LATENCY,
+    ASKED,
+    ASKERS,
+    ASKING,
+    BEGUN,
+    BEHIND,
+    BIRTH,
+    BLOCKED,
+    BUFFER,
+    BUSY,
+    CHANNEL_SHIFT,
+    CHANNELS,
+    COUNT,
+    DELAY,
+    DELIVERED,
+    DETOURED,
+    DETOURED_COUNT,
+    DROPPED,
+    FIRST,
+    FIRST_PORT,
+    FLAGS,
+    FLITS,
+    FLITS_SENT,
+    FOLLOWING,
+    HOPS,
+    HOST,
+    INPUT_FREE,
+    INPUT_TURN,
+    INPUTS,
+    LAST_GRANT,
+    LATENCY_MAX,
+    LATENCY_SUM,
+    LINK_FREE,
+    LIVE,
+    MEASURED,
+    NEW_FLAGS,
+    NEW_HEADS,
+    NEW_TAG,
+    NEXT,
+    NEXT_BLOCKED,
+    NEXT_RELEASED,
+    NONE,
+    OFFERED,
+    OUTPUT,
+    OUTPUT_FREE,
+    OUTPUT_TURN,
+    OUTPUTS,
+    OWNER,
+    PACKET_HOPS,
+    PACKETS,
+    PATIENCE,
+    PLANNED,
+    POLICY,
+    PORT_COUNT,
+    QUEUE,
+    QUEUE_PLACES,
+    RANDOM_ARBITER,
+    RELEASED,
+    ROOM,
+    ROUTER_TICKS,
+    SHORT,
+    SPEEDUP,
+    TAG,
+    TARGET,
+    TICK,
+    UNUSED,
+    USED,
+    WINDOW_BEGIN,
+    WINDOW_END,
+    State,
+)
+
+# Results of `run`.
+RUNNING, DONE, DEADLOCKED = range(3)
+
+
+@compiled
+def run(state: State, until: int, drains: bool) -> int:
+    """Moves packets until a tick.
+
+    Args:
+        state: the simulation.
+        until: the tick.
+        drains: whether to end when all packets of the window have arrived.
+
+    Returns:
+        RUNNING at `until`, DONE if all packets have arrived, or DEADLOCKED if nothing moves.
+    """
+    counts, settings = state.counts, state.settings
+    if counts[BEGUN] == 0:
+        counts[BEGUN] = 1
+        begin_sources(state)
+    speedup, tick = settings[SPEEDUP], counts[TICK]
+    patience = settings[PATIENCE] * speedup
+    cycle = tick // speedup
+    phase = tick - cycle * speedup
+    result = RUNNING
+    while tick < until and result == RUNNING:
+        whole = cycle + 1 if phase else cycle  # the next cycle that begins
+        return_credits(state, tick, whole)
+        _arrive(state, tick)
+        route_heads(state, tick)
+        if phase == 0:
+            inject(state, cycle)
+        _release(state, tick)
+        asked = _ask(state, tick)
+        _grant(state, tick, whole, asked)
+        end_tick(state, tick)
+        tick += 1
+        phase += 1
+        if phase == speedup:
+            phase = 0
+            cycle += 1
+            if drains and counts[BEHIND] == 0 and counts[DELIVERED] + counts[DROPPED] == counts[OFFERED]:
+                result = DONE
+            elif counts[UNUSED] == len(state.unused):
+                counts[LAST_GRANT] = tick  # nobody waits
+            elif tick > counts[LAST_GRANT] + patience:
+                result = DEADLOCKED
+    counts[TICK] = tick
+    return result
+
+
+@inlined
+def _arrive(state: State, tick: int) -> None:
+    places = state.settings[QUEUE_PLACES]
+    slot = tick & (len(state.wheel) - 1)
+    packet = state.wheel[slot, ARRIVALS]
+    state.wheel[slot, ARRIVALS] = NONE
+    new = state.counts[NEW_HEADS]
+    while packet != NONE:
+        queue = state.packets[packet, QUEUE]
+        count = state.queues[queue, COUNT]
+        place = state.queues[queue, FIRST] + count
+        if place >= places:
+            place -= places
+        state.queues[queue, PACKETS + place] = packet
+        state.queues[queue, COUNT] = count + 1
+        if count == 0:
+            state.new_heads[new] = queue
+            new += 1
+        packet = state.packets[packet, NEXT]
+    state.counts[NEW_HEADS] = new
+
+
+@inlined
+def _release(state: State, tick: int) -> None:
+    """Has queues go on that wait for outputs which are free now."""
+    shift = state.settings[CHANNEL_SHIFT]
+    slot = tick & (len(state.wheel) - 1)
+    output = state.wheel[slot, OUTPUTS]
+    state.wheel[slot, OUTPUTS] = NONE
+    while output != NONE:
+        state.ports[output, RELEASED] = 0
+        queue = state.ports[output, BUSY]
+        state.ports[output, BUSY] = NONE
+        wake(state, queue, tick, shift)
+        output = state.ports[output, NEXT_RELEASED]
+
+
+@inlined
+def _wait_for_output(state: State, queue: int, output: int) -> None:
+    state.queues[queue, BLOCKED] = 1
+    state.queues[queue, NEXT_BLOCKED] = state.ports[output, BUSY]
+    state.ports[output, BUSY] = queue
+    if state.ports[output, RELEASED] == 0:
+        state.ports[output, RELEASED] = 1
+        slot = state.ports[output, OUTPUT_FREE] & (len(state.wheel) - 1)
+        state.ports[output, NEXT_RELEASED] = state.wheel[slot, OUTPUTS]
+        state.wheel[slot, OUTPUTS] = output
+
+
+@inlined
+def _has_room(state: State, target: int) -> bool:
+    """Returns whether a queue has room for a packet, or any channel of its port where any may be taken."""
+    flits = state.settings[FLITS]
+    found = target == NONE or state.queues[target, ROOM] >= flits
+    if not found and state.settings[POLICY] == ANY_CHANNEL:
+        for channel in range(1, state.settings[CHANNELS]):
+            found = found or state.queues[target + channel, ROOM] >= flits
+    return found
+
+
+@inlined
+def _ask(state: State, tick: int) -> int:
+    """Has every input with work pick a channel, and returns the number of outputs that are asked for."""
+    shift, channels = state.settings[CHANNEL_SHIFT], state.settings[CHANNELS]
+    slot = tick & (len(state.wheel) - 1)
+    port = state.wheel[slot, INPUTS]
+    state.wheel[slot, INPUTS] = NONE
+    asked = 0
+    while port != NONE:
+        state.ports[port, PLANNED] = 0
+        following = state.ports[port, FOLLOWING]
+        channel = state.ports[port, INPUT_TURN]
+        if state.settings[RANDOM_ARBITER]:
+            channel = below(state.random, state.places[port, OWNER], channels)
+        for _ in range(channels):
+            channel += 1
+            if channel >= channels:
+                channel = 0
+            queue = (port << shift) + channel
+            if state.queues[queue, COUNT] == 0 or state.queues[queue, BLOCKED]:
+                continue
+            output = state.queues[queue, OUTPUT]
+            target = state.queues[queue, TARGET]
+            if state.ports[output, OUTPUT_FREE] > tick:
+                state.ports[port, LIVE] -= 1
+                _wait_for_output(state, queue, output)
+            elif not _has_room(state, target):
+                state.ports[port, LIVE] -= 1
+                state.queues[queue, BLOCKED] = 1
+                state.queues[queue, NEXT_BLOCKED] = state.queues[target, SHORT]
+                state.queues[target, SHORT] = queue
+            else:
+                if state.ports[output, ASKED] != tick:
+                    state.ports[output, ASKED] = tick
+                    state.ports[output, ASKERS] = 1
+                    state.ports[output, ASKING] = queue
+                    state.asked[asked] = output
+                    asked += 1
+                else:
+                    _compete(state, queue, output, tick, shift)
+                break
+        port = following
+    return asked
+
+
+@inlined
+def _compete(state: State, queue: int, output: int, tick: int, shift: int) -> None:
+    """Has one of two queues that ask for an output in the same tick lose; it looks elsewhere in the next."""
+    other = state.ports[output, ASKING]
+    state.ports[output, ASKERS] += 1
+    if state.settings[RANDOM_ARBITER]:
+        wins = below(state.random, state.places[output, OWNER], state.ports[output, ASKERS]) == 0
+    else:
+        turn = state.places[output, FIRST_PORT] + state.ports[output, OUTPUT_TURN]
+        mine, theirs = (queue >> shift) - turn, (other >> shift) - turn
+        if mine <= 0:
+            mine += state.places[output, PORT_COUNT]
+        if theirs <= 0:
+            theirs += state.places[output, PORT_COUNT]
+        wins = mine < theirs
+    loser = queue
+    if wins:
+        state.ports[output, ASKING] = queue
+        loser = other
+    # Its output will be busy then; other heads of the input may go.
+    look_at(state, loser >> shift, tick + 1)
+
+
+@inlined
+def _grant(state: State, tick: int, cycle: int, asked: int) -> None:
+    flits, shift = state.settings[FLITS], state.settings[CHANNEL_SHIFT]
+    places, counts = state.settings[QUEUE_PLACES], state.counts
+    new = counts[NEW_HEADS]
+    in_window = counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]
+    for index in range(asked):
+        output = state.asked[index]
+        queue = state.ports[output, ASKING]
+        port = queue >> shift
+        first = state.queues[queue, FIRST]
+        packet = state.queues[queue, PACKETS + first]
+        state.queues[queue, FIRST] = first + 1 if first + 1 < places else 0
+        state.queues[queue, COUNT] -= 1
+        if state.queues[queue, COUNT]:
+            state.new_heads[new] = queue
+            new += 1
+        state.ports[port, LIVE] -= 1
+        state.ports[port, INPUT_FREE] = tick + flits
+        state.ports[port, INPUT_TURN] = queue - (port << shift)
+        state.ports[output, OUTPUT_TURN] = port - state.places[port, FIRST_PORT]
+        state.ports[output, OUTPUT_FREE] = tick + flits
+        depart = max(cycle + 1, state.ports[output, LINK_FREE])
+        state.ports[output, LINK_FREE] = depart + flits
+        if in_window:
+            state.ports[output, FLITS_SENT] += flits
+        return_room(state, queue, port)
+        if state.queues[queue, TARGET] == NONE:
+            state.packets[packet, FLAGS] = state.queues[queue, NEW_FLAGS]
+            _leave(state, packet, output, depart)
+        else:
+            _go_on(state, packet, queue, output, depart)
+        if state.ports[port, LIVE]:
+            look_at(state, port, tick + flits)
+    counts[NEW_HEADS] = new
+    if asked:
+        counts[LAST_GRANT] = tick
+
+
+@inlined
+def _go_on(state: State, packet: int, queue: int, output: int, depart: int) -> None:
+    """Sends a packet to the next router; its head departs in a cycle."""
+    flits, target = state.settings[FLITS], state.queues[queue, TARGET]
+    if state.settings[POLICY] == ANY_CHANNEL:
+        for channel in range(1, state.settings[CHANNELS]):
+            other = state.queues[queue, TARGET] + channel
+            if state.queues[other, ROOM] > state.queues[target, ROOM]:
+                target = other
+    state.queues[target, ROOM] -= flits
+    state.ports[output, USED] += flits
+    state.packets[packet, TAG] = state.queues[queue, NEW_TAG]
+    state.packets[packet, FLAGS] = state.queues[queue, NEW_FLAGS]
+    state.packets[packet, HOPS] += 1
+    state.packets[packet, QUEUE] = target
+    arrival = (depart + state.places[output, DELAY]) * state.settings[SPEEDUP]
+    slot = (arrival + state.settings[ROUTER_TICKS]) & (len(state.wheel) - 1)
+    state.packets[packet, NEXT] = state.wheel[slot, ARRIVALS]
+    state.wheel[slot, ARRIVALS] = packet
+    state.counts[PACKET_HOPS] += 1
+
+
+@inlined
+def _leave(state: State, packet: int, output: int, depart: int) -> None:
+    """Sends a packet to its host, and measures it; its head departs in a cycle."""
+    flits, counts = state.settings[FLITS], state.counts
+    # The host takes what comes; as much may wait for the link as all channels hold.
+    free = (depart + flits - state.settings[BUFFER]) * state.settings[SPEEDUP]
+    state.ports[output, OUTPUT_FREE] = max(state.ports[output, OUTPUT_FREE], free)
+    tail = depart + state.places[output, DELAY] + flits - 1
+    latency = tail - state.packets[packet, BIRTH]
+    counts[ARRIVED] += 1
+    counts[ARRIVED_LATENCY] += latency
+    if counts[WINDOW_BEGIN] <= tail < counts[WINDOW_END]:
+        counts[ACCEPTED] += 1
+        state.host_packets[state.packets[packet, HOST]] += 1
+    if state.packets[packet, FLAGS] & MEASURED:
+        counts[DELIVERED] += 1
+        counts[LATENCY_SUM] += latency
+        counts[LATENCY_MAX] = max(counts[LATENCY_MAX], latency)
+        state.latencies[latency_class(latency)] += 1
+        state.hops[state.packets[packet, HOPS]] += 1
+        if state.packets[packet, FLAGS] & DETOURED:
+            counts[DETOURED_COUNT] += 1
+    state.unused[counts[UNUSED]] = packet
+    counts[UNUSED] += 1

@@ -1,0 +1,280 @@
+"""Kernel of the emulation's switches: output queues behind token buckets, which drop what does not fit.
+
+A queue needs no memory of its own: packets leave a port at known times, so that the time from which the next
+one may leave tells how many wait. A packet moves on with its first bit, as in the emulation, whose links take
+no time of their own: its latency ends when the last queue lets it go.
+
+A packet takes as many cycles on a link as it has flits, and a cycle has SPEEDUP ticks.
+"""
+
+from __future__ import annotations
+
+from simulation.kernels.compiled import compiled, inlined
+from simulation.kernels.latency import latency_class
+from simulation.kernels.routing import DELIVER, DETOUR_BIT, DROP, MOST_HOPS, outcome_of
+from simulation.kernels.sources import BIRTH_BITS, begin_sources, destination_of, next_gap, plan_source
+from simulation.kernels.state import (
+    ACCEPTED,
+    ARRIVALS,
+    ARRIVED,
+    ARRIVED_LATENCY,
+    BEGUN,
+    BIRTH,
+    BURST,
+    DELAY,
+    DELIVERED,
+    DETOURED,
+    DETOURED_COUNT,
+    DROPPED,
+    FIRST_PORT,
+    FLAGS,
+    FLITS,
+    FLITS_SENT,
+    HOPS,
+    HOST,
+    HOST_FREE,
+    HOST_PORT,
+    HOST_ROUTER,
+    IS_DELIVERED,
+    LATENCY_MAX,
+    LATENCY_SUM,
+    LAW,
+    LINK_FREE,
+    MARKED,
+    MEASURED,
+    MINIMAL_LAW,
+    NEXT,
+    NEXT_BIRTH,
+    NEXT_HOST,
+    NONE,
+    OF_HOST,
+    OFFERED,
+    OUT_MARK,
+    OUT_PORT,
+    OUT_TAG,
+    OWNER,
+    PACKET_HOPS,
+    PEER,
+    PORT_COUNT,
+    QUEUE,
+    QUEUE_PLACES,
+    ROUTER,
+    ROUTER_TICKS,
+    SCHEDULED,
+    SPEEDUP,
+    TAG,
+    TICK,
+    UNUSED,
+    USED,
+    WINDOW_BEGIN,
+    WINDOW_END,
+    State,
+)
+
+# Results of `run`.
+RUNNING, DONE = range(2)
+
+
+@compiled
+def run_dropping(state: State, until: int, drains: bool) -> int:
+    """Moves packets until a tick.
+
+    Args:
+        state: the simulation; latencies are summed in ticks.
+        until: the tick, the first of a cycle.
+        drains: whether to end when all packets of the window have arrived or were dropped.
+
+    Returns:
+        RUNNING at `until`, or DONE if all packets have arrived.
+    """
+    counts, speedup = state.counts, state.settings[SPEEDUP]
+    tick = counts[TICK]
+    result = RUNNING
+    if counts[BEGUN] == 0:
+        counts[BEGUN] = 1
+        begin_sources(state)
+    while tick < until and result == RUNNING:
+        _begin_cycle(state, tick // speedup)
+        for _ in range(speedup):
+            _arrive(state, tick)
+            tick += 1
+        # Births wait for nothing: those of the window are over when it is.
+        if drains and counts[DELIVERED] + counts[DROPPED] == counts[OFFERED]:
+            result = DONE
+    counts[TICK] = tick
+    return result
+
+
+@inlined
+def _begin_cycle(state: State, cycle: int) -> None:
+    """Puts the packets that are born in a cycle into the queues of their hosts."""
+    slot = cycle & (len(state.source_wheel) - 1)
+    host = state.source_wheel[slot]
+    state.source_wheel[slot] = NONE
+    while host != NONE:
+        following = state.hosts[host, NEXT_HOST]
+        while state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS <= cycle:
+            birth = (state.hosts[host, NEXT_BIRTH] * state.settings[SPEEDUP]) >> BIRTH_BITS
+            _give_birth(state, host, destination_of(state, host), birth)
+            state.hosts[host, NEXT_BIRTH] += next_gap(state, host)
+        plan_source(state, host, state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS, cycle)
+        host = following
+    event, end = state.counts[SCHEDULED], (cycle + 1) * state.settings[SPEEDUP]
+    while event < len(state.schedule) and state.schedule[event, 0] < end:
+        _give_birth(state, state.schedule[event, 1], state.schedule[event, 2], state.schedule[event, 0])
+        event += 1
+    state.counts[SCHEDULED] = event
+
+
+@inlined
+def _give_birth(state: State, host: int, destination: int, birth: int) -> None:
+    """Puts a packet that is born in a tick into the queue of its host, or drops it."""
+    counts, speedup = state.counts, state.settings[SPEEDUP]
+    measured = counts[WINDOW_BEGIN] <= birth // speedup < counts[WINDOW_END]
+    if measured:
+        counts[OFFERED] += 1
+    leaves = _leaving_time(state, state.hosts[host, HOST_FREE], birth)
+    if leaves == NONE:
+        if measured:
+            counts[DROPPED] += 1
+    else:
+        state.hosts[host, HOST_FREE] = _next_leaving_time(state, leaves, state.hosts[host, HOST_FREE])
+        counts[UNUSED] -= 1
+        packet = state.unused[counts[UNUSED]]
+        state.packets[packet, HOST] = destination
+        state.packets[packet, ROUTER] = state.hosts[destination, HOST_ROUTER]
+        state.packets[packet, TAG], state.packets[packet, HOPS] = NONE, 0
+        state.packets[packet, BIRTH], state.packets[packet, FLAGS] = birth, MEASURED if measured else 0
+        port = state.hosts[host, HOST_PORT]
+        _send(state, packet, port, leaves + state.places[port, DELAY] * speedup)
+
+
+@inlined
+def _leaving_time(state: State, free: int, tick: int) -> int:
+    """Returns the tick in which a packet leaves a queue that it enters now, or NONE if the queue is full.
+
+    Args:
+        state: the simulation.
+        free: tick from which the link would be free without the depth of its token bucket.
+        tick: the present tick.
+    """
+    duration = state.settings[FLITS] * state.settings[SPEEDUP]
+    allowed: int = free - state.settings[BURST]
+    leaves = max(tick, allowed)
+    if allowed - tick > state.settings[QUEUE_PLACES] * duration:
+        leaves = NONE
+    return leaves
+
+
+@inlined
+def _next_leaving_time(state: State, leaves: int, free: int) -> int:
+    """Returns the tick from which a link is free, without its token bucket, after a packet leaves."""
+    duration: int = state.settings[FLITS] * state.settings[SPEEDUP]
+    return max(leaves, free) + duration
+
+
+@inlined
+def _send(state: State, packet: int, port: int, tick: int) -> None:
+    """Has a packet arrive at an input in a tick."""
+    slot = (tick + state.settings[ROUTER_TICKS]) & (len(state.wheel) - 1)
+    state.packets[packet, QUEUE], state.packets[packet, NEXT] = port, state.wheel[slot, ARRIVALS]
+    state.wheel[slot, ARRIVALS] = packet
+
+
+@inlined
+def _arrive(state: State, tick: int) -> None:
+    """Puts the packets that arrive at routers into the queues of their outputs."""
+    slot = tick & (len(state.wheel) - 1)
+    counts = state.counts
+    while (
+        state.wheel[slot, ARRIVALS] != NONE
+    ):  # a packet that waits for nothing arrives further on in this tick
+        packet = state.wheel[slot, ARRIVALS]
+        state.wheel[slot, ARRIVALS] = state.packets[packet, NEXT]
+        if not _pass_router(state, packet, tick):
+            state.unused[counts[UNUSED]] = packet
+            counts[UNUSED] += 1
+
+
+@inlined
+def _pass_router(state: State, packet: int, tick: int) -> bool:
+    """Has a router treat a packet; returns whether it is on its way to another router."""
+    port = state.packets[packet, QUEUE]
+    router = state.places[port, OWNER]
+    of_host = state.places[port, OF_HOST]
+    if of_host and state.settings[LAW] != MINIMAL_LAW:
+        _see_queues(state, port, tick)
+    outcome = DROP
+    if state.packets[packet, HOPS] < MOST_HOPS:
+        outcome = outcome_of(state, router, of_host, packet)
+    output, tag, flags = NONE, NONE, state.packets[packet, FLAGS]
+    if outcome == DELIVER:
+        host = state.packets[packet, HOST]
+        if state.hosts[host, IS_DELIVERED]:
+            output = state.hosts[host, HOST_PORT]
+    elif outcome != DROP:
+        flags &= ~MARKED
+        if outcome & DETOUR_BIT:
+            outcome ^= DETOUR_BIT
+            flags |= DETOURED
+        output, tag = state.outcomes[outcome, OUT_PORT], state.outcomes[outcome, OUT_TAG]
+        if state.outcomes[outcome, OUT_MARK]:
+            flags |= MARKED
+    leaves = NONE
+    if output != NONE:
+        leaves = _leaving_time(state, state.ports[output, LINK_FREE], tick)
+    goes_on = False
+    if leaves == NONE:
+        state.counts[DROPPED] += flags & MEASURED
+    else:
+        state.packets[packet, TAG], state.packets[packet, FLAGS] = tag, flags
+        state.ports[output, LINK_FREE] = _next_leaving_time(state, leaves, state.ports[output, LINK_FREE])
+        goes_on = _leave(state, packet, output, leaves)
+    return goes_on
+
+
+@inlined
+def _see_queues(state: State, port: int, tick: int) -> None:
+    """Writes the flits that wait at the outputs of a router, by one of its ports."""
+    first = state.places[port, FIRST_PORT]
+    for output in range(first, first + state.places[port, PORT_COUNT]):
+        allowed = state.ports[output, LINK_FREE] - state.settings[BURST]
+        state.ports[output, USED] = max(0, allowed - tick) // state.settings[SPEEDUP]
+
+
+@inlined
+def _leave(state: State, packet: int, output: int, leaves: int) -> bool:
+    """Sends a packet out of a port in a tick; returns whether it is on its way to another router."""
+    counts, speedup = state.counts, state.settings[SPEEDUP]
+    cycle = leaves // speedup
+    if counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]:
+        state.ports[output, FLITS_SENT] += state.settings[FLITS]
+    arrival = leaves + state.places[output, DELAY] * speedup
+    peer = state.places[output, PEER]
+    if peer >= 0:
+        counts[PACKET_HOPS] += 1
+        state.packets[packet, HOPS] += 1
+        _send(state, packet, peer, arrival)
+    else:
+        _measure(state, packet, arrival)
+    return bool(peer >= 0)
+
+
+@inlined
+def _measure(state: State, packet: int, arrival: int) -> None:
+    """Measures a packet that arrives at its host in a tick."""
+    counts, speedup = state.counts, state.settings[SPEEDUP]
+    latency = arrival - state.packets[packet, BIRTH]
+    counts[ARRIVED] += 1
+    counts[ARRIVED_LATENCY] += latency
+    if counts[WINDOW_BEGIN] <= arrival // speedup < counts[WINDOW_END]:
+        counts[ACCEPTED] += 1
+        state.host_packets[state.packets[packet, HOST]] += 1
+    if state.packets[packet, FLAGS] & MEASURED:
+        counts[DELIVERED] += 1
+        counts[LATENCY_SUM] += latency
+        counts[LATENCY_MAX] = max(counts[LATENCY_MAX], latency)
+        state.latencies[latency_class(latency // speedup)] += 1
+        state.hops[state.packets[packet, HOPS]] += 1
+        if state.packets[packet, FLAGS] & DETOURED:
+            counts[DETOURED_COUNT] += 1

@@ -1,0 +1,301 @@
+"""Routing of heads: the output and the channel of a packet that has come to the front of its queue.
+
+Tables say where a packet may go (`simulation.tables.model`); where they leave a choice of paths to the
+source's router, a law decides by the flits that its outputs have sent and that still take room beyond.
+"""
+
+from __future__ import annotations
+
+from simulation.kernels.compiled import inlined
+from simulation.kernels.credits import return_room
+from simulation.kernels.inputs import look_at
+from simulation.kernels.random import below
+from simulation.kernels.state import (
+    ANY_CHANNEL,
+    BUNDLE_CHOICE,
+    BUNDLE_START,
+    BY_CLASS,
+    BY_HOP,
+    CANDIDATES,
+    CHANNEL_SHIFT,
+    CHANNELS,
+    CHOICE_START,
+    CHOICE_WEIGHT,
+    COUNT,
+    DETOUR_CHOICE,
+    DETOUR_HOPS,
+    DETOUR_START,
+    DETOURED,
+    DROPPED,
+    FIRST,
+    FLAGS,
+    FROM_HOST,
+    HOPS,
+    HOST,
+    HOST_PORT,
+    IS_DELIVERED,
+    LAST_GRANT,
+    LAW,
+    LIVE,
+    MARKED,
+    MARKED_TAGGED,
+    MARKED_UNTAGGED,
+    MEASURED,
+    MINIMAL,
+    MINIMAL_HOPS,
+    MINIMAL_LAW,
+    NEW_FLAGS,
+    NEW_HEADS,
+    NEW_TAG,
+    NONE,
+    OF_HOST,
+    OUT_MARK,
+    OUT_PORT,
+    OUT_TAG,
+    OUT_WEIGHT,
+    OUTPUT,
+    OWNER,
+    PACKETS,
+    PEER,
+    POLICY,
+    QUEUE_PLACES,
+    ROUTER,
+    TAG,
+    TAGGED,
+    TARGET,
+    THRESHOLD,
+    THRESHOLD_LAW,
+    UNTAGGED,
+    UNUSED,
+    USED,
+    WHOLE_PATH,
+    State,
+)
+from topology.addressing import INITIAL_TTL
+
+# Links that a packet takes at most: every router takes one from its TTL, and drops it at 0.
+MOST_HOPS = INITIAL_TTL - 1
+DROP, DELIVER = -1, -2  # in place of an outcome
+DETOUR_BIT = 1 << 30  # of an outcome that is a detour's
+
+
+@inlined
+def route_heads(state: State, tick: int) -> None:
+    """Routes all new heads; those that no rule serves are dropped, and the next ones are routed.
+
+    Args:
+        state: the simulation.
+        tick: the present tick.
+    """
+    shift, places = state.settings[CHANNEL_SHIFT], state.settings[QUEUE_PLACES]
+    counts = state.counts
+    for index in range(counts[NEW_HEADS]):
+        queue = state.new_heads[index]
+        port = queue >> shift
+        while state.queues[queue, COUNT]:
+            first = state.queues[queue, FIRST]
+            packet = state.queues[queue, PACKETS + first]
+            if route(state, queue, port, packet):
+                state.ports[port, LIVE] += 1
+                look_at(state, port, tick)
+                break
+            state.queues[queue, FIRST] = first + 1 if first + 1 < places else 0
+            state.queues[queue, COUNT] -= 1
+            return_room(state, queue, port)
+            counts[LAST_GRANT] = tick
+            counts[DROPPED] += state.packets[packet, FLAGS] & MEASURED
+            state.unused[counts[UNUSED]] = packet
+            counts[UNUSED] += 1
+    counts[NEW_HEADS] = 0
+
+
+@inlined
+def route(state: State, queue: int, port: int, packet: int) -> bool:
+    """Writes the head of a queue, and returns whether there is a way for its packet.
+
+    Args:
+        state: the simulation.
+        queue: the queue.
+        port: its input.
+        packet: the packet.
+    """
+    router = state.places[port, OWNER]
+    outcome = DROP
+    if state.packets[packet, HOPS] < MOST_HOPS:
+        outcome = outcome_of(state, router, state.places[port, OF_HOST], packet)
+    found = False
+    if outcome == DELIVER:
+        host = state.packets[packet, HOST]
+        state.queues[queue, OUTPUT], state.queues[queue, TARGET] = state.hosts[host, HOST_PORT], NONE
+        state.queues[queue, NEW_TAG], state.queues[queue, NEW_FLAGS] = NONE, state.packets[packet, FLAGS]
+        found = state.hosts[host, IS_DELIVERED] != 0
+    elif outcome != DROP:
+        flags = state.packets[packet, FLAGS] & ~MARKED
+        if outcome & DETOUR_BIT:
+            outcome ^= DETOUR_BIT
+            flags |= DETOURED
+        output = state.outcomes[outcome, OUT_PORT]
+        if output != NONE:
+            state.queues[queue, OUTPUT], state.queues[queue, NEW_TAG] = (
+                output,
+                state.outcomes[outcome, OUT_TAG],
+            )
+            state.queues[queue, NEW_FLAGS] = flags | MARKED if state.outcomes[outcome, OUT_MARK] else flags
+            channel = _channel(state, state.packets[packet, HOPS], state.outcomes[outcome, OUT_TAG], router)
+            state.queues[queue, TARGET] = (
+                state.places[output, PEER] << state.settings[CHANNEL_SHIFT]
+            ) + channel
+            found = True
+    return found
+
+
+@inlined
+def outcome_of(state: State, router: int, of_host: int, packet: int) -> int:
+    """Returns the outcome of a packet at a router, with DETOUR_BIT if it is a detour's; or DROP or DELIVER.
+
+    Args:
+        state: the simulation.
+        router: the router.
+        of_host: whether one of its hosts has just sent the packet.
+        packet: the packet.
+    """
+    settings, marked, destination = (
+        state.settings,
+        state.packets[packet, FLAGS] & MARKED,
+        state.packets[packet, ROUTER],
+    )
+    tag = state.packets[packet, TAG]
+    if tag == router:
+        tag = NONE
+    outcome = DELIVER
+    if tag != NONE or destination != router:
+        layer, key = settings[UNTAGGED], destination
+        if of_host:
+            layer = settings[FROM_HOST]
+        elif tag != NONE:
+            layer, key = settings[MARKED_TAGGED] if marked else settings[TAGGED], tag
+        elif marked:
+            layer = settings[MARKED_UNTAGGED]
+        choice = state.lookups[layer, router, key]
+        if choice < -1:
+            outcome = _decide(state, -2 - choice, router, destination)
+        else:
+            outcome = _outcome(state, choice, router)
+    return outcome
+
+
+@inlined
+def _channel(state: State, hops: int, tag: int, router: int) -> int:
+    """Returns the virtual channel of a packet's next hop; the first one where any may be taken."""
+    channels, policy = state.settings[CHANNELS], state.settings[POLICY]
+    channel = 0
+    if policy == BY_HOP:
+        channel = min(hops, channels - 1)
+    elif policy != ANY_CHANNEL:
+        first, count = 0, channels
+        if policy == BY_CLASS:
+            first = 0 if tag != NONE else channels >> 1
+            count = channels >> 1 if tag != NONE else channels - first
+        channel = first + below(state.random, router, count)
+    return channel
+
+
+@inlined
+def _outcome(state: State, choice: int, router: int) -> int:
+    """Returns an outcome of a choice, by weight."""
+    found = DROP
+    if choice >= 0:
+        first = state.choices[choice, CHOICE_START]
+        size = state.choices[choice + 1, CHOICE_START] - first
+        if size:
+            found = first
+        if size > 1:
+            number = below(state.random, router, state.choices[choice, CHOICE_WEIGHT])
+            while number >= state.outcomes[found, OUT_WEIGHT]:
+                number -= state.outcomes[found, OUT_WEIGHT]
+                found += 1
+    return found
+
+
+@inlined
+def _decide(state: State, adaptive: int, router: int, destination: int) -> int:
+    """Returns the outcome of an adaptive choice, with DETOUR_BIT if it is a detour's."""
+    found = _outcome(state, state.adaptive[adaptive, MINIMAL], router)
+    law = state.settings[LAW]
+    first, end = state.adaptive[adaptive, BUNDLE_START], state.adaptive[adaptive + 1, BUNDLE_START]
+    if law == MINIMAL_LAW or first == end:
+        return found
+    used = 1 << 40
+    if found != DROP and state.outcomes[found, OUT_PORT] != NONE:
+        used = state.ports[state.outcomes[found, OUT_PORT], USED]
+    if law == THRESHOLD_LAW:
+        if used << 8 > state.settings[THRESHOLD]:
+            found = _least_occupied(state, first, end, router)
+        return found
+    begin = state.bundles[first, DETOUR_START]
+    size = state.bundles[end, DETOUR_START] - begin
+    whole_path = state.settings[WHOLE_PATH] != 0
+    least = used * state.adaptive[adaptive, MINIMAL_HOPS]
+    if whole_path and used < 1 << 40:
+        least = _path_load(state, found, router, destination)
+    for _ in range(state.settings[CANDIDATES]):
+        detour = begin + below(state.random, router, size)
+        outcome = _outcome(state, state.detours[detour, DETOUR_CHOICE], router)
+        if outcome != DROP and state.outcomes[outcome, OUT_PORT] != NONE:
+            product = (
+                state.ports[state.outcomes[outcome, OUT_PORT], USED] * state.detours[detour, DETOUR_HOPS]
+            )
+            if whole_path:
+                product = _path_load(state, outcome, router, destination)
+            if product < least:
+                found, least = outcome | DETOUR_BIT, product
+    return found
+
+
+@inlined
+def _path_load(state: State, outcome: int, router: int, destination: int) -> int:
+    """Returns the flits that are on a path, from an outcome on; of several outcomes the first one counts."""
+    load, hops, tag = 0, 0, NONE
+    while outcome != DROP and hops < MOST_HOPS:
+        hops += 1
+        port = state.outcomes[outcome, OUT_PORT]
+        if port == NONE:
+            break
+        load += state.ports[port, USED]
+        tag = state.outcomes[outcome, OUT_TAG]
+        router = state.places[state.places[port, PEER], OWNER]
+        if tag == router:
+            tag = NONE
+        outcome = DROP
+        if tag != NONE or router != destination:
+            layer, key = state.settings[UNTAGGED], destination
+            if tag != NONE:
+                layer, key = state.settings[TAGGED], tag
+            choice = state.lookups[layer, router, key]
+            if choice >= 0:
+                outcome = state.choices[choice, CHOICE_START]
+    return load
+
+
+@inlined
+def _least_occupied(state: State, first: int, end: int, router: int) -> int:
+    """Returns a random detour by the least occupied port."""
+    bundle = first + below(state.random, router, end - first)
+    best, least = bundle, 1 << 60
+    for _ in range(end - first):
+        choice = state.bundles[bundle, BUNDLE_CHOICE]
+        begin, stop = state.choices[choice, CHOICE_START], state.choices[choice + 1, CHOICE_START]
+        occupied = 0
+        for outcome in range(begin, stop):
+            occupied += state.ports[state.outcomes[outcome, OUT_PORT], USED] << 8
+        if stop - begin > 1:
+            occupied //= stop - begin
+        if occupied < least:
+            best, least = bundle, occupied
+        bundle += 1
+        if bundle == end:
+            bundle = first
+    begin = state.bundles[best, DETOUR_START]
+    detour = begin + below(state.random, router, state.bundles[best + 1, DETOUR_START] - begin)
+    outcome = _outcome(state, state.detours[detour, DETOUR_CHOICE], router)
+    return outcome | DETOUR_BIT if outcome != DROP else DROP

@@ -1,0 +1,251 @@
+"""Sources: the births of every host's packets, their destinations, and their way into the network.
+
+A source keeps one packet at a time, the next that is due, so that its queue costs no memory: births and
+destinations are drawn when the packet before has left.
+"""
+
+from __future__ import annotations
+
+from simulation.kernels.compiled import compiled, inlined
+from simulation.kernels.random import below, draw
+from simulation.kernels.state import (
+    ARRIVALS,
+    BEHIND,
+    BIRTH,
+    CHANNEL_SHIFT,
+    CHANNELS,
+    CONSTANT_GAP,
+    DELAY,
+    FIRST_GAP,
+    FIRST_SHARE,
+    FLAGS,
+    FLITS,
+    FRACTION,
+    HOPS,
+    HOST,
+    HOST_FREE,
+    HOST_PORT,
+    HOST_ROUTER,
+    HOT,
+    HOT_SHARE,
+    IDLE,
+    KIND,
+    LAST_CHANNEL,
+    LAST_SHARE,
+    LEAST_GAP,
+    MEASURED,
+    NEXT,
+    NEXT_BIRTH,
+    NEXT_HOST,
+    NONE,
+    OFFERED,
+    PARTNER,
+    PARTNER_HOST,
+    QUEUE,
+    ROOM,
+    ROUTER,
+    ROUTER_TICKS,
+    SHARES,
+    SOURCE_CYCLES,
+    SPEEDUP,
+    TAG,
+    UNUSED,
+    WAITING,
+    WINDOW_BEGIN,
+    WINDOW_END,
+    State,
+)
+
+# Births are counted in 1/65,536 cycles.
+BIRTH_BITS = 16
+_LOW_BITS = (1 << 24) - 1
+
+
+@inlined
+def plan_source(state: State, host: int, cycle: int, now: int) -> None:
+    """Plans to look at a source in a cycle, or earlier where that is beyond the wheel.
+
+    Args:
+        state: the simulation.
+        host: the source.
+        cycle: the cycle.
+        now: the present cycle.
+    """
+    last = len(state.source_wheel) - 1
+    slot = min(cycle, now + last) & last
+    state.hosts[host, NEXT_HOST] = state.source_wheel[slot]
+    state.source_wheel[slot] = host
+
+
+@inlined
+def next_gap(state: State, host: int) -> int:
+    """Returns the time from a birth to the next, in 1/65,536 cycles.
+
+    Args:
+        state: the simulation.
+        host: the source.
+    """
+    gap: int = state.settings[CONSTANT_GAP]
+    if gap == 0:
+        least, gaps = state.settings[LEAST_GAP], state.gaps
+        again = True
+        while again:
+            number = draw(state.host_random, host)
+            place = state.guide[number >> 24, FIRST_GAP]
+            while place < len(gaps) and number >= gaps[place]:
+                place += 1
+            least += place
+            again = place == len(gaps)
+        gap = least << BIRTH_BITS
+        if state.settings[LEAST_GAP] == 0:  # births at any time of a cycle
+            number = draw(state.host_random, host)
+            low, high = state.guide[number >> 24, FRACTION], state.guide[(number >> 24) + 1, FRACTION]
+            gap += low + ((high - low) * (number & _LOW_BITS) >> 24)
+    return gap
+
+
+@inlined
+def begin_sources(state: State) -> None:
+    """Draws the first birth of every host that sends, and plans to look at it.
+
+    Args:
+        state: the simulation.
+    """
+    for host in range(len(state.hosts)):
+        if state.hosts[host, KIND] != IDLE:
+            if state.settings[CONSTANT_GAP]:  # a random phase
+                number = draw(state.host_random, host) >> 12
+                state.hosts[host, NEXT_BIRTH] = (state.settings[CONSTANT_GAP] * number) >> 20
+            else:
+                state.hosts[host, NEXT_BIRTH] = next_gap(state, host)
+            plan_source(state, host, state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS, 0)
+
+
+@compiled
+def draw_window(state: State) -> int:
+    """Draws all births up to the end of the window.
+
+    Args:
+        state: the simulation.
+
+    Returns:
+        The packets born in the window that have not left their sources.
+    """
+    found = 0
+    for host in range(len(state.hosts)):
+        if state.hosts[host, KIND] != IDLE:
+            while state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS < state.counts[WINDOW_END]:
+                if state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS >= state.counts[WINDOW_BEGIN]:
+                    found += 1
+                state.hosts[host, NEXT_BIRTH] += next_gap(state, host)
+    return found
+
+
+@inlined
+def destination_of(state: State, host: int) -> int:
+    """Returns the destination of a source's next packet.
+
+    Args:
+        state: the simulation.
+        host: the source.
+    """
+    kind = state.hosts[host, KIND]
+    chosen = NONE
+    if kind == PARTNER:
+        chosen = state.hosts[host, PARTNER_HOST]
+    elif kind == SHARES:
+        number = draw(state.host_random, host)
+        low, high = state.hosts[host, FIRST_SHARE], state.hosts[host, LAST_SHARE]
+        while low < high:
+            middle = (low + high) >> 1
+            if number < state.shares[middle, 0]:
+                high = middle
+            else:
+                low = middle + 1
+        chosen = state.shares[low, 1]
+    elif kind == HOT:
+        hot = len(state.hot_hosts)
+        alone = hot == 1 and state.hot_hosts[0] == host
+        if draw(state.host_random, host) < state.settings[HOT_SHARE] and not alone:
+            chosen = host
+            while chosen == host:
+                chosen = state.hot_hosts[below(state.host_random, host, hot)]
+    if chosen == NONE:
+        hosts = len(state.hosts)
+        chosen = host + 1 + below(state.host_random, host, hosts - 1)
+        if chosen >= hosts:
+            chosen -= hosts
+    return chosen
+
+
+@inlined
+def inject(state: State, cycle: int) -> None:
+    """Sends the packets that are due at sources whose links are free.
+
+    Args:
+        state: the simulation.
+        cycle: the present cycle.
+    """
+    slot = cycle & (len(state.source_wheel) - 1)
+    host = state.source_wheel[slot]
+    state.source_wheel[slot] = NONE
+    while host != NONE:
+        following = state.hosts[host, NEXT_HOST]
+        due = max(state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS, state.hosts[host, HOST_FREE])
+        if due > cycle:
+            plan_source(state, host, due, cycle)
+        else:
+            queue = _channel_with_room(state, host)
+            if queue == NONE:
+                state.hosts[host, WAITING] = 1
+            else:
+                _send(state, cycle, host, queue)
+        host = following
+
+
+@inlined
+def _channel_with_room(state: State, host: int) -> int:
+    """Returns the queue of the next channel that has room for a packet, or NONE."""
+    flits, channels = state.settings[FLITS], state.settings[CHANNELS]
+    first = state.hosts[host, HOST_PORT] << state.settings[CHANNEL_SHIFT]
+    channel = state.hosts[host, LAST_CHANNEL]
+    queue = NONE
+    for _ in range(channels):
+        channel += 1
+        if channel >= channels:
+            channel = 0
+        if state.queues[first + channel, ROOM] >= flits:
+            queue = first + channel
+            state.hosts[host, LAST_CHANNEL] = channel
+            break
+    return queue
+
+
+@inlined
+def _send(state: State, cycle: int, host: int, queue: int) -> None:
+    """Sends the next packet of a source, and draws the birth of the one after it."""
+    flits, counts = state.settings[FLITS], state.counts
+    state.queues[queue, ROOM] -= flits
+    counts[UNUSED] -= 1
+    packet = state.unused[counts[UNUSED]]
+    birth = state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS
+    destination = destination_of(state, host)
+    measured = counts[WINDOW_BEGIN] <= birth < counts[WINDOW_END]
+    state.packets[packet, HOST], state.packets[packet, ROUTER] = (
+        destination,
+        state.hosts[destination, HOST_ROUTER],
+    )
+    state.packets[packet, TAG], state.packets[packet, HOPS], state.packets[packet, BIRTH] = NONE, 0, birth
+    state.packets[packet, FLAGS] = MEASURED if measured else 0
+    arrival = cycle + state.settings[SOURCE_CYCLES] + state.places[state.hosts[host, HOST_PORT], DELAY]
+    slot = (arrival * state.settings[SPEEDUP] + state.settings[ROUTER_TICKS]) & (len(state.wheel) - 1)
+    state.packets[packet, QUEUE], state.packets[packet, NEXT] = queue, state.wheel[slot, ARRIVALS]
+    state.wheel[slot, ARRIVALS] = packet
+    state.hosts[host, HOST_FREE] = cycle + flits
+    state.hosts[host, NEXT_BIRTH] += next_gap(state, host)
+    following = state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS
+    if measured:
+        counts[OFFERED] += 1
+    if counts[BEHIND] and birth < counts[WINDOW_END] <= following:
+        counts[BEHIND] -= 1
+    plan_source(state, host, max(following, cycle + flits), cycle)

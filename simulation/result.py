@@ -1,0 +1,76 @@
+"""The result of a simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deadlock:
+    """Packets that wait for one another in a circle.
+
+    Attributes:
+        cycle: cycle in which the simulator found that nothing moves.
+        waiting: packets in the network.
+        circle: (directed link, virtual channel) of buffers, each of which waits for room in the next one.
+    """
+
+    cycle: int
+    waiting: int
+    circle: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationResult:
+    """Measures of a simulation; "born" is the birth of a packet in its source's queue.
+
+    Attributes:
+        cycles: simulated cycles: warm-up, window and drain.
+        warmup: cycles of the warm-up.
+        window: cycles of the window, until the simulation's end if that came before.
+        steady: whether the warm-up ended because the state was steady; None if it was of a given length.
+        offered: packets born in the window.
+        accepted: packets that arrived in the window.
+        delivered: packets born in the window that arrived.
+        dropped: packets born in the window that a full queue, or a switch without a rule for them, dropped.
+        latency_sum: cycles from birth to the arrival of the tail (credit) or of the first bit (drop), summed
+            over `delivered`.
+        latency_max: the longest of these.
+        latency_counts: packets by latency, int64 array; classes as of `traffic.metrics.histogram`.
+        queueing_sum: cycles of waiting in queues, summed over `delivered`.
+        hops: packets by the number of links between routers that they took, int64 array.
+        detoured: packets of `delivered` that took a detour.
+        link_flits: flits that each directed link passed in the window, int64 array.
+        host_packets: packets that arrived at each host in the window, int64 array.
+        batches: cycles, arrived packets and the sum of their latencies, of each period of the window, int64
+            array, (periods, 3); latencies are in cycles (credit) or ticks (drop).
+        packet_hops: packets that passed a link between routers, over all cycles.
+        seconds: wall time of the kernel.
+        deadlock: deadlock that ended the simulation, or None.
+        interrupted: whether it was interrupted.
+    """
+
+    cycles: int
+    warmup: int
+    window: int
+    steady: bool | None
+    offered: int
+    accepted: int
+    delivered: int
+    dropped: int
+    latency_sum: float
+    latency_max: float
+    latency_counts: npt.NDArray[np.int64]
+    queueing_sum: float
+    hops: npt.NDArray[np.int64]
+    detoured: int
+    link_flits: npt.NDArray[np.int64]
+    host_packets: npt.NDArray[np.int64]
+    batches: npt.NDArray[np.int64]
+    packet_hops: int
+    seconds: float
+    deadlock: Deadlock | None
+    interrupted: bool

@@ -1,0 +1,97 @@
+"""Settings of a simulation: its routers, its decisions between paths, and its times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+FlowControl = Literal["credit", "drop"]
+ChannelPolicy = Literal["hop", "class", "any", "random"]
+Arbitration = Literal["round-robin", "random"]
+# The law by which adaptive choices are taken; see `Decision`.
+DecisionLaw = Literal["minimal", "threshold", "product"]
+
+
+DROP_TICKS = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouterSettings:
+    """Routers and links.
+
+    Attributes:
+        flow_control: `credit` for lossless input-queued routers with virtual channels and virtual
+            cut-through; `drop` for output queues that drop what does not fit, as the emulation has.
+        packet_flits: flits of a packet, 1 to 64; a link passes one flit a cycle.
+        channels: virtual channels of a port, 1 to 16 (credit).
+        buffer_flits: flits that fit into the buffer of one virtual channel (credit).
+        speedup: flits that the crossbar passes in a cycle, 1 to 4 (credit).
+        channel_policy: virtual channel of a packet's next hop: by the number of hops before (`hop`), by
+            whether it has reached its intermediate router (`class`), the one with most room (`any`), or a
+            random one (`random`) (credit).
+        arbitration: order in which inputs and channels get outputs (credit).
+        router_cycles: cycles from a head's arrival at a router to its departure when nothing is in its way.
+        link_cycles: cycles of a link between routers.
+        host_link_cycles: cycles of a link between a router and a host.
+        credit_cycles: cycles of a credit on its way back (credit).
+        queue_packets: packets that fit into an output queue (drop).
+        burst_packets: packets that a link which was idle lets go at once, at least 1 (drop).
+    """
+
+    flow_control: FlowControl = "credit"
+    packet_flits: int = 4
+    channels: int = 4
+    buffer_flits: int = 32
+    speedup: int = 2
+    channel_policy: ChannelPolicy = "hop"
+    arbitration: Arbitration = "round-robin"
+    router_cycles: int = 2
+    link_cycles: int = 1
+    host_link_cycles: int = 1
+    credit_cycles: int = 2
+    queue_packets: int = 32
+    burst_packets: float = 2.0
+
+    @property
+    def ticks(self) -> int:
+        """Ticks of a cycle: internal steps of the routers, or the resolution of times (drop)."""
+        return self.speedup if self.flow_control == "credit" else DROP_TICKS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """The law by which a source router takes an adaptive choice, for every packet.
+
+    Attributes:
+        law: `minimal` takes no detours; `threshold` (UGAL_PF) is minimal unless the output of the minimal
+            path is occupied by over `threshold`, and then takes a random detour by the least occupied port;
+            `product` (UGAL) compares occupancy times hops of the minimal path with that of `candidates`
+            random detours, and takes the least.
+        threshold: occupancy, as a share of one virtual channel's buffer (credit) or of a queue (drop), over 0
+            (threshold).
+        candidates: random detours that are compared, 1 to 16 (product).
+        whole_path: whether `product` sums the occupancies of all queues of a path (UGAL-G), not that of the
+            first.
+    """
+
+    law: DecisionLaw = "minimal"
+    threshold: float = 2 / 3
+    candidates: int = 4
+    whole_path: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """Times of a simulation, in cycles.
+
+    Attributes:
+        warmup: cycles before the window; None to begin it once the state is steady.
+        window: cycles of the window; packets born in it are measured.
+        most_warmup: cycles after which the window begins although the state is not steady.
+        most_drain: cycles after the window in which its packets may still arrive.
+    """
+
+    warmup: int | None = None
+    window: int = 3000
+    most_warmup: int = 100_000
+    most_drain: int = 100_000

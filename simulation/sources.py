@@ -1,0 +1,191 @@
+"""Sources of a workload as arrays, with the distribution of gaps between births in integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from simulation.kernels.random import seeded
+from simulation.kernels.sources import BIRTH_BITS
+from simulation.kernels.state import HOT, IDLE, NONE, PARTNER, SHARES, UNIFORM
+from simulation.settings import RouterSettings
+from simulation.workload import Workload
+from traffic.workload.patterns import Pattern
+
+_WHOLE = 1 << 32  # a certain event, in the units of random numbers
+_MOST_GAPS = 4096
+_FRACTIONS = 256
+_STREAM = 1  # of the generators
+
+
+def gap_thresholds(load: float, flits: int, arrivals: str) -> tuple[npt.NDArray[np.int64], int, int]:
+    """Returns the distribution of gaps between births of a host's packets.
+
+    All arithmetic is of integers or of exact decimals, so that it is the same on every machine.
+
+    Args:
+        load: share of the link's rate, over 0 and at most 1.
+        flits: flits of a packet.
+        arrivals: `bernoulli`, `poisson` or `constant`.
+
+    Returns:
+        Thresholds of 2^32 (int64 array; see `Sources.gaps`), the least gap in cycles, and the constant gap in
+        1/65,536 cycles, or 0.
+    """
+    rate = Fraction(str(load)) / flits  # packets a cycle
+    if arrivals == "constant":
+        return np.zeros(0, np.int64), 0, round((1 << BIRTH_BITS) / rate)
+    stays = 1 - rate
+    if arrivals == "poisson":
+        with localcontext() as context:
+            context.prec = 40
+            stays = Fraction((-Decimal(rate.numerator) / Decimal(rate.denominator)).exp())
+    whole = 1 << 64
+    stay, left = round(stays * whole), whole
+    thresholds = []
+    for _ in range(_MOST_GAPS):
+        left = left * stay >> 64
+        thresholds.append(_WHOLE - (left >> 32))
+        if thresholds[-1] >= _WHOLE - 2:
+            break
+    return np.array(thresholds, np.int64), int(arrivals == "bernoulli"), 0
+
+
+def cycle_fractions(load: float, flits: int, arrivals: str) -> npt.NDArray[np.int64]:
+    """Returns the distribution of births within a cycle.
+
+    The gaps of a Poisson process are exponential; their whole cycles are geometric, and what is left is
+    independent of these: an exponential time below one cycle.
+
+    Args:
+        load: share of the link's rate, over 0 and at most 1.
+        flits: flits of a packet.
+        arrivals: `bernoulli`, `poisson` or `constant`.
+
+    Returns:
+        int64 array, (257,): quantiles at 0, 1/256 ... 1 of the part of a gap that is left, in 1/65,536
+        cycles; 0 where all gaps are whole cycles.
+    """
+    if arrivals != "poisson":
+        return np.zeros(_FRACTIONS + 1, np.int64)
+    rate = Fraction(str(load)) / flits
+    with localcontext() as context:
+        context.prec = 40
+        exact = Decimal(rate.numerator) / Decimal(rate.denominator)
+        ends = 1 - (-exact).exp()
+        left = [-(1 - ends * place / _FRACTIONS).ln() / exact for place in range(_FRACTIONS + 1)]
+        return np.array([round(part * (1 << BIRTH_BITS)) for part in left], np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """Sources of a workload; see `simulation.kernels.state` for the arrays.
+
+    Attributes:
+        kinds: (H,): kind of each host's destinations.
+        partners: (H,): the only destination of each host, or NONE.
+        share_starts: (H + 1,): first of each host's shares.
+        shares: (shares, 2): cumulated share of 2^32, and the destination.
+        hot_hosts: hosts that receive the hot packets.
+        hot_share: share of hot packets, of 2^32.
+        gaps: thresholds of gaps between births.
+        guide: (257, 2): first threshold to look at, and quantiles of births within a cycle.
+        least_gap: least gap, in cycles.
+        constant_gap: the constant gap in 1/65,536 cycles, or 0.
+        random: (H,): states of the generators.
+    """
+
+    kinds: npt.NDArray[np.int64]
+    partners: npt.NDArray[np.int64]
+    share_starts: npt.NDArray[np.int64]
+    shares: npt.NDArray[np.int64]
+    hot_hosts: npt.NDArray[np.int32]
+    hot_share: int
+    gaps: npt.NDArray[np.int64]
+    guide: npt.NDArray[np.int32]
+    least_gap: int
+    constant_gap: int
+    random: npt.NDArray[np.int64]
+
+
+def make_sources(workload: Workload, flits: int, seed: int) -> Sources:
+    """Returns the sources of a workload before their first births.
+
+    Args:
+        workload: who sends to whom, and how much.
+        flits: flits of a packet.
+        seed: seed of the run, at least 0.
+    """
+    pattern = workload.pattern
+    gaps, least, constant = gap_thresholds(workload.load, flits, workload.arrivals)
+    fractions = cycle_fractions(workload.load, flits, workload.arrivals)
+    first = np.searchsorted(gaps, np.arange(_FRACTIONS + 1) << 24, "right")
+    starts, shares = _shares(pattern)
+    kinds, partners = _kinds(pattern)
+    if workload.schedule is not None:
+        kinds[:] = IDLE
+    hot = pattern.hot
+    return Sources(
+        kinds=kinds,
+        partners=partners,
+        share_starts=starts,
+        shares=shares,
+        hot_hosts=np.array(hot.hosts if hot else (), np.int32),
+        hot_share=round(Fraction(str(hot.share)) * _WHOLE) if hot else 0,
+        gaps=gaps,
+        guide=np.stack((first, fractions), axis=1).astype(np.int32),
+        least_gap=least,
+        constant_gap=constant,
+        random=seeded(seed, _STREAM, pattern.hosts),
+    )
+
+
+def scheduled_births(workload: Workload, routers: RouterSettings) -> npt.NDArray[np.int64]:
+    """Returns the packets of a workload that has a schedule, see `State.schedule`.
+
+    Args:
+        workload: who sends to whom, and how much.
+        routers: settings of routers and links.
+    """
+    if workload.schedule is None:
+        return np.zeros((0, 3), np.int64)
+    duration_ticks = routers.packet_flits * routers.ticks
+    parts = [
+        (events.time_ns * duration_ticks // workload.frame_ns, events.source, events.destination)
+        for events in workload.schedule.chunks()
+    ]
+    return np.concatenate([np.stack(part, axis=1) for part in parts]).astype(np.int64)
+
+
+def _kinds(pattern: Pattern) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns the kinds of all hosts, and their partners."""
+    kinds = np.full(pattern.hosts, IDLE, np.int64)
+    partners = np.full(pattern.hosts, NONE, np.int64)
+    if pattern.partners is not None:
+        partners[:] = pattern.partners
+        kinds[pattern.senders] = PARTNER
+    elif pattern.matrix is not None:
+        kinds[pattern.senders] = SHARES
+    else:
+        kinds[:] = HOT if pattern.hot else UNIFORM
+    return kinds, partners
+
+
+def _shares(pattern: Pattern) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns `share_starts` and `shares` of a demand matrix."""
+    rows = pattern.matrix or ()
+    sources = np.array([source for source, _, _ in rows], np.int64)
+    starts = np.searchsorted(sources, np.arange(pattern.hosts + 1))
+    shares: list[tuple[int, int]] = []
+    for host in range(pattern.hosts):
+        own = rows[starts[host] : starts[host + 1]]
+        total = sum((Fraction(share) for _, _, share in own), Fraction(0))
+        reached = Fraction(0)
+        for _, destination, share in own:
+            reached += Fraction(share)
+            shares.append((round(reached / total * _WHOLE), destination))
+    return starts, np.array(shares, np.int64).reshape(-1, 2)
