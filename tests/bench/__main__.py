@@ -25,6 +25,7 @@ import programs
 import results_file
 import scale
 import silence
+import simulation_rows
 import traffic_rows
 import validity
 from rows import Row, RowMaker
@@ -71,6 +72,11 @@ MAKERS: dict[str, RowMaker] = {
     "scale-er17": scale.er17,
     "scale-er23": scale.er23,
     "scale-er31": scale.er31,
+    "simulate-er7": simulation_rows.er7,
+    "simulate-er31": simulation_rows.er31,
+    "simulate-start": simulation_rows.start,
+    "simulate-booksim": simulation_rows.booksim,
+    "simulate-saturation": simulation_rows.saturation,
 }
 RESULTS = Path("results/bench.json")
 
