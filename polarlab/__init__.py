@@ -18,6 +18,7 @@ from polarlab.own_packages import prefer_own_packages
 if TYPE_CHECKING:
     from experiments.spec.experiment import Experiment
     from experiments.theory.explain import Explanation
+    from polarlab.api.comparisons import Comparison, compare
     from polarlab.api.experiments import failover, run, schema, sweep
     from polarlab.api.fabric import Fabric
     from polarlab.api.figures import Figures
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
     from polarlab.api.listings import Listing
     from polarlab.api.machine import Cleaned, Examination, clean, doctor
     from polarlab.api.results import (
-        Comparison,
         Failover,
         Failovers,
         Run,
+        Simulation,
         Sweep,
-        compare,
         open_results,
         plot,
         report,
     )
+    from polarlab.api.simulations import Crosscheck, Saturation, crosscheck, saturation, simulate
     from polarlab.api.theory import (
         Prediction,
         SwitchRules,
@@ -59,6 +60,7 @@ __all__ = [
     "Cleaned",
     "CommandResult",
     "Comparison",
+    "Crosscheck",
     "Examination",
     "Experiment",
     "Explanation",
@@ -78,6 +80,8 @@ __all__ = [
     "Proof",
     "RoutePlan",
     "Run",
+    "Saturation",
+    "Simulation",
     "Sweep",
     "SwitchRules",
     "Topology",
@@ -85,6 +89,7 @@ __all__ = [
     "__version__",
     "clean",
     "compare",
+    "crosscheck",
     "designs",
     "doctor",
     "draw",
@@ -104,7 +109,9 @@ __all__ = [
     "routings",
     "rules",
     "run",
+    "saturation",
     "schema",
+    "simulate",
     "sweep",
     "topology",
 ]
@@ -112,6 +119,7 @@ prefer_own_packages()
 _HOMES = {
     "experiments.spec.experiment": ("Experiment",),
     "experiments.theory.explain": ("Explanation",),
+    "polarlab.api.comparisons": ("Comparison", "compare"),
     "polarlab.api.experiments": ("failover", "run", "schema", "sweep"),
     "polarlab.api.fabric": ("Fabric",),
     "polarlab.api.figures": ("Figures",),
@@ -120,9 +128,10 @@ _HOMES = {
     "polarlab.api.listings": ("Listing",),
     "polarlab.api.machine": ("Cleaned", "Examination", "clean", "doctor"),
     "polarlab.api.results": (
-        *("Comparison", "Failover", "Failovers", "Run", "Sweep"),
-        *("compare", "open_results", "plot", "report"),
+        *("Failover", "Failovers", "Run", "Simulation", "Sweep"),
+        *("open_results", "plot", "report"),
     ),
+    "polarlab.api.simulations": ("Crosscheck", "Saturation", "crosscheck", "saturation", "simulate"),
     "polarlab.api.theory": (
         *("Prediction", "SwitchRules"),
         *("explain", "patterns", "plan", "predict", "prove", "routings", "rules"),

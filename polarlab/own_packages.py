@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
-NAMES = ("topology", "routing", "controller", "emulation", "traffic", "experiments")
+NAMES = ("topology", "routing", "controller", "emulation", "simulation", "traffic", "experiments")
 _ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from routing.algorithms import compact_valiant, minimal, ugal, ugal_pf, valiant
 from routing.algorithms.bucket_control import CONTROL_PARAMETERS, Control, Law
+from routing.algorithms.packet_law import PacketLaw
 from routing.compiler import check_ttl
 from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
@@ -32,6 +33,7 @@ class Routing:
         shortest: whether its packets take exactly the pair's distance in hops.
         plan_parameters: parameters of the rules and groups of the switches.
         law_parameters: parameters of the control law; they change nothing that is installed on a switch.
+        packet_law: law of simulated source routers that decide for every packet; None without one.
         name: its name on the command line with those parameters that have not their defaults.
         given: key -> value of the parameters that have not their defaults.
     """
@@ -43,6 +45,7 @@ class Routing:
     shortest: bool = False
     plan_parameters: tuple[Parameter, ...] = ()
     law_parameters: tuple[Parameter, ...] = ()
+    packet_law: PacketLaw | None = None
     name: str = ""
     given: Mapping[str, Value] = field(default_factory=dict)
 
@@ -90,6 +93,11 @@ class Routing:
         values: dict[str, Any] = self._values(CONTROL_PARAMETERS)
         return Control(**values)
 
+    def packet_values(self) -> dict[str, Value]:
+        """Returns key -> value of the given parameters that hold in decisions for every packet."""
+        shared = self.packet_law.shared if self.packet_law else ()
+        return {key: value for key, value in self.given.items() if key in shared}
+
     def _values(self, parameters: tuple[Parameter, ...]) -> dict[str, Value | None]:
         return {p.key: self.given.get(p.key, p.default) for p in parameters}
 
@@ -115,6 +123,7 @@ ROUTINGS: Mapping[str, Routing] = {
         ugal.make_ugal_law,
         plan_parameters=ugal.PLAN_PARAMETERS,
         law_parameters=ugal.LAW_PARAMETERS,
+        packet_law=ugal.PACKET_LAW,
     ),
     ugal_pf.NAME: Routing(
         ugal_pf.ugal_pf_plan,
@@ -123,6 +132,7 @@ ROUTINGS: Mapping[str, Routing] = {
         ugal_pf.make_ugal_pf_law,
         plan_parameters=ugal_pf.PLAN_PARAMETERS,
         law_parameters=ugal_pf.LAW_PARAMETERS,
+        packet_law=ugal_pf.PACKET_LAW,
     ),
 }
 

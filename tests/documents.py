@@ -9,10 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = "topology|routing|controller|emulation|traffic|experiments|polarlab|tests|docs|examples|vagrant"
+FOLDERS = (
+    "topology|routing|controller|emulation|simulation|traffic|experiments|polarlab|tests|docs|examples|"
+    "vagrant"
+)
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Commands that need neither root nor results of others.
-WITHOUT_ROOT = ("topology", "verify", "predict", "patterns", "routings", "explain", "rules", "schema")
+WITHOUT_ROOT = (
+    *("topology", "verify", "predict", "patterns", "routings", "explain", "rules", "schema"),
+    *("simulate", "saturation"),
+)
 # Pages that `make docs` makes of the code, beside those of docs/.
 GENERATED = ("index", "changelog", "command-line", "names", "experiment-keys", "api")
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""Comparison of folders of results of one kind: runs, sweeps, failovers or series of failovers."""
+"""Comparison of folders of results of one kind: runs, simulations, sweeps, failovers or series of these."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any
 from experiments.comparison.failovers import compare_failovers, compare_series
 from experiments.comparison.model import Comparison
 from experiments.comparison.runs import compare_runs
+from experiments.comparison.simulations import compare_simulations
 from experiments.comparison.sweeps import compare_sweeps
-from experiments.results.open import Failover, Failovers, Run, Sweep, open_results
+from experiments.results.open import Failover, Failovers, Run, Simulation, Sweep, open_results
 from topology.errors import ParameterError
 
 # Each kind of results: its name, and the function that compares some of them under given names.
 _KINDS: Mapping[type, tuple[str, Callable[[Sequence[str], Sequence[Any]], Comparison]]] = {
     Run: ("run", compare_runs),
+    Simulation: ("simulation", compare_simulations),
     Sweep: ("sweep", compare_sweeps),
     Failover: ("failover", compare_failovers),
     Failovers: ("series of failovers", compare_series),
@@ -26,7 +28,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
     """Returns the results of some folders side by side.
 
     Args:
-        folders: at least two folders of runs, of sweeps, of failovers, or of series of failovers.
+        folders: at least two folders of runs, of simulations, of sweeps, of failovers, or of series of
+            failovers.
 
     Raises:
         ParameterError: there are fewer than two, one is named twice, one does not hold complete results, or

@@ -43,7 +43,7 @@ class Comparison:
     """Results of one kind side by side; every table has, under each name, one value for each of them.
 
     Attributes:
-        kind: kind of the results, in the plural: `runs`, `sweeps`, `failovers`.
+        kind: kind of the results, in the plural: `runs`, `simulations`, `sweeps`, `failovers`.
         runs: names of the results.
         same: entries of the manifests that are equal in all of them.
         differing: entries in which they differ; None where a manifest has no such entry.

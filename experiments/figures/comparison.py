@@ -1,4 +1,4 @@
-"""Results side by side: runs and failovers as bars, sweeps as curves; readable in grey."""
+"""Results side by side: runs, simulations and failovers as bars, sweeps as curves; readable in grey."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from experiments.comparison.model import ComparedPoint, Comparison
+from experiments.comparison.simulations import KIND as SIMULATIONS
 from experiments.figures.collective import size_axis
 from experiments.figures.flow_classes import compared_classes, draw_classes_compared
 from experiments.figures.style import (
     DARK,
     INVALID,
     LIGHT,
+    UNSTABLE,
     check_figure,
     cross_out,
     invalid_handle,
@@ -41,13 +43,19 @@ _RUNS = (
     ("loss", "of what was sent"),
     ("latency_p99_ms", "ms, 99th percentile"),
 )
+_SIMULATIONS = (
+    ("accepted", "of the injection capacity"),
+    ("loss", "of what was sent"),
+    ("latency_p99_cycles", "cycles, 99th percentile"),
+)
 _FAILOVERS = (
     ("packets_lost", "probes"),
     ("gap_ms", "longest silence in ms"),
     ("repaired_ms", "ms until all were heard"),
 )
-# What hatched bars are, of failovers and of runs.
-_DOUBT = ("result negative or interrupted", INVALID)
+# Panels by the kind of the results, and the meaning of hatched bars; others are failovers.
+_PANELS = {"runs": (_RUNS, INVALID), SIMULATIONS: (_SIMULATIONS, UNSTABLE)}
+_OF_FAILOVERS = (_FAILOVERS, "result negative or interrupted")
 _MOST_LABEL = 28  # characters of a line
 _LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
 
@@ -55,9 +63,9 @@ _LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
 def draw_comparison(comparison: Comparison, path: Path) -> None:
     """Draws results side by side into a new file.
 
-    Of runs offered and accepted traffic, loss and latency, of collectives their bandwidth over message size,
-    of TCP flows their slowdown by class of sizes; of sweeps accepted traffic and latency over offered; of
-    failovers losses and silences.
+    Of runs and simulations offered and accepted traffic, loss and latency, of collectives their bandwidth
+    over message size, of TCP flows their slowdown by class of sizes; of sweeps accepted traffic
+    and latency over offered; of failovers losses and silences.
 
     Raises:
         UsageError: the file exists, has no folder, or does not end with .png or .svg.
@@ -83,7 +91,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
     elif comparison.collectives and all(comparison.collectives):
         figure = _collectives(comparison)
     else:
-        figure = _bars(comparison, _RUNS if comparison.kind == "runs" else _FAILOVERS)
+        figure = _bars(comparison, *_PANELS.get(comparison.kind, _OF_FAILOVERS))
     set_title(figure, _title(comparison))
     return figure
 
@@ -102,8 +110,8 @@ def _title(comparison: Comparison) -> str:
     return ", ".join(words)
 
 
-def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]]) -> Figure:
-    """Draws a bar for each result in each of some panels; those of results that are not valid are hatched."""
+def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]], doubt: str) -> Figure:
+    """Draws a bar for each result in each of some panels; those of doubtful results are hatched."""
     count = len(comparison.runs)
     figure = new_figure((11, 2.3 + 0.45 * count))
     places = np.arange(count)[::-1]
@@ -125,7 +133,7 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]]) -> Figure:
                 facecolor="white",
                 edgecolor=DARK,
                 hatch="////",
-                label=f"hatched: {_DOUBT[comparison.kind == 'runs']}",
+                label=f"hatched: {doubt}",
             )
         )
     if comparison.intervals:
@@ -135,12 +143,12 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]]) -> Figure:
 
 
 def _doubtful(comparison: Comparison) -> list[bool]:
-    """Returns, for each result, whether its bar is hatched: not valid, negative, or interrupted."""
+    """Returns, for each result, whether its bar is hatched: not valid or stable, negative, or interrupted."""
     none: list[Any] = [None] * len(comparison.runs)
-    rows = [comparison.results.get(name, none) for name in ("valid", "negative", "interrupted")]
+    rows = [comparison.results.get(name, none) for name in ("valid", "stable", "negative", "interrupted")]
     return [
-        valid is False or bool(negative) or bool(interrupted)
-        for valid, negative, interrupted in zip(*rows, strict=True)
+        valid is False or stable is False or bool(negative) or bool(interrupted)
+        for valid, stable, negative, interrupted in zip(*rows, strict=True)
     ]
 
 

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from experiments.figures.fabric import HEAT, draw_fabric, link_lines
 from experiments.figures.style import DARK, heading, legend_above, legend_below, new_figure, set_title
 from experiments.results.link_loads import LINK_LOADS, directed_links, jain
-from experiments.results.open import Run
+from experiments.results.model import Summary
+from experiments.results.open import Run, Simulation
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.run_directory import holds_graph, read_graph
 from topology.base import Topology
@@ -26,14 +27,14 @@ _FAILED = "#2a7f8f"
 _MOST_DRAWN = 4000  # links; more would be a black disc
 
 
-def draw_links(run: Run) -> Figure:
+def draw_links(run: Run | Simulation) -> Figure:
     """Draws a heat map of the links, the busier direction of each, and all directions' loads, sorted.
 
     The map is left out where the fabric cannot be made again: its graph was in a file that is gone or has
     changed.
 
     Args:
-        run: the run, with its table of link loads.
+        run: the run or the simulation, with its table of link loads.
 
     Raises:
         ParameterError: the table is damaged.
@@ -46,7 +47,8 @@ def draw_links(run: Run) -> Figure:
     figure = new_figure((12.5, 5.6) if topology else (7, 4.5))
     if topology:
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-        _map(figure, left, topology, loads, run.summary.faults)
+        faults = run.summary.faults if isinstance(run.summary, Summary) else None
+        _map(figure, left, topology, loads, faults)
     else:
         right = figure.subplots()
     _bars(right, loads)
@@ -54,7 +56,7 @@ def draw_links(run: Run) -> Figure:
     return figure
 
 
-def _topology(run: Run, names: list[str]) -> Topology | None:
+def _topology(run: Run | Simulation, names: list[str]) -> Topology | None:
     name, params = run.summary.name, run.summary.params
     file = str(params.get("from", ""))
     try:
@@ -116,7 +118,7 @@ def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: FaultRe
 
 def _bars(axes: Axes, loads: npt.NDArray[np.float64]) -> None:
     ordered = np.sort(loads)[::-1]
-    axes.bar(np.arange(len(ordered)), ordered, width=1.0, color=DARK)
+    axes.stairs(ordered, np.arange(len(ordered) + 1) - 0.5, fill=True, color=DARK)
     mean = float(loads.mean())
     axes.axhline(mean, color="0.45", linestyle="--", linewidth=1.2, label=f"mean {mean:.3f}")
     axes.plot([], [], " ", label=f"max {ordered[0]:.3f}")

@@ -9,13 +9,14 @@ from matplotlib.figure import Figure
 from experiments.figures.failover import draw_failover
 from experiments.figures.failovers import draw_series
 from experiments.figures.run import draw_run
+from experiments.figures.simulation.single import draw_simulation
 from experiments.figures.style import save_figures
 from experiments.figures.sweep import draw_sweep
-from experiments.results.open import Failover, Failovers, Sweep, open_results
+from experiments.results.open import Failover, Failovers, Simulation, Sweep, open_results
 
 
 def plot_results(folder: Path) -> list[Path]:
-    """Draws the figures of a run, a sweep or failovers into their folder and returns the files.
+    """Draws the figures of a run, a simulation, a sweep or failovers into their folder and returns the files.
 
     Args:
         folder: folder of the results.
@@ -28,7 +29,7 @@ def plot_results(folder: Path) -> list[Path]:
 
 
 def draw_results(folder: Path) -> dict[str, Figure]:
-    """Returns the figures of a run, a sweep or failovers by their names, without a file.
+    """Returns the figures of a run, a simulation, a sweep or failovers by their names, without a file.
 
     Args:
         folder: folder of the results.
@@ -37,6 +38,8 @@ def draw_results(folder: Path) -> dict[str, Figure]:
         ParameterError: the folder holds none of these, or damaged results.
     """
     match open_results(folder):
+        case Simulation() as results:
+            return draw_simulation(results)
         case Sweep():
             return draw_sweep(folder)
         case Failover():

@@ -23,6 +23,7 @@ from matplotlib.ticker import LogFormatter
 
 from experiments.results.model import Summary
 from experiments.results.run_directory import check_new, give_to_caller, write_new
+from experiments.results.simulation.model import SimulationSummary
 from experiments.results.text import parameters
 from experiments.spec.programs import OWN_PROGRAMS, SESSION
 from topology.errors import UsageError
@@ -241,8 +242,13 @@ def number_text(value: float) -> str:
 _NOT_GENERATED = {OWN_PROGRAMS: "own programs", SESSION: "a session"}
 
 
-def heading(summary: Summary) -> str:
-    """Returns the heading of a run's figures: fabric, traffic and routing in a line."""
+UNSTABLE = "not stable"
+
+
+def heading(summary: Summary | SimulationSummary) -> str:
+    """Returns the heading of the figures of a run or a simulation: fabric, traffic and routing in a line."""
+    if isinstance(summary, SimulationSummary):
+        return _simulation_heading(summary)
     fabric = f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts"
     traffic = (
         f"{summary.pattern} traffic"
@@ -259,3 +265,16 @@ def heading(summary: Summary) -> str:
     failures = [f for f in summary.faults.done if not f.fault.startswith("restore")] if summary.faults else []
     text += f", {len(failures)} fault{'s' * (len(failures) > 1)}" if failures else ""
     return printable(text if summary.fidelity.valid else f"{text} ({INVALID})")
+
+
+def _simulation_heading(summary: SimulationSummary) -> str:
+    routers = summary.routers
+    text = (
+        f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts, simulated "
+        f"({routers.flow_control}): {summary.pattern} traffic at {summary.load:g} under {summary.routing} "
+        "routing"
+    )
+    if summary.seed != 1:
+        text += f", seed {summary.seed}"
+    doubt = "deadlock" if summary.deadlock else UNSTABLE
+    return printable(text if summary.stable else f"{text} ({doubt})")

@@ -30,6 +30,8 @@ from experiments.results.model import Summary
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.host_links import HOST_LINKS, HostLinkRow
 from experiments.results.parts.replications import Interval
+from experiments.results.simulation import tables as simulated
+from experiments.results.simulation.model import SimulationManifest, SimulationSummary
 from experiments.results.sweep_points import POINTS, PointRow
 
 _INTRODUCTION = """\
@@ -65,8 +67,10 @@ _RECORDS = (
         FailoverSeries,
         "`summary.json`, `polarlab demo failover --repeat N --json`",
     ),
+    _Record("Summary of a simulation", SimulationSummary, "`summary.json`, `polarlab simulate --json`"),
     _Record("Manifest of a run or a failover", RunManifest, "`manifest.json`"),
     _Record("Manifest of a sweep", SweepManifest, "`manifest.json`"),
+    _Record("Manifest of a simulation", SimulationManifest, "`manifest.json`"),
     _Record("Faults", FaultRecord, "`faults` in summaries"),
     _Record("Interval", Interval, "`repeat` in the summary of a run"),
     _Record("Distribution", Distribution, "the summary of a series of failovers"),
@@ -96,6 +100,9 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
         collective.COLLECTIVE_SERIES: ("iteration of a collective", collective.ITERATION_COLUMNS),
         collective.RANKS: ("rank and iteration of a collective", collective.RANK_COLUMNS),
         FLOWS: ("TCP flow that started, the warm-up's included", FLOW_COLUMNS),
+        simulated.LATENCY_CYCLES: ("bin of simulated latencies", simulated.LATENCY_CYCLE_COLUMNS),
+        simulated.PERIODS: ("period of the window of a simulation", simulated.PERIOD_COLUMNS),
+        simulated.HOSTS: ("host of a simulation", simulated.HOST_COLUMNS),
         tables.PROBES: ("stream of probes of a failover and interval of time", tables.PROBE_COLUMNS),
         tables.EVENTS: ("event of a failover", tables.EVENT_COLUMNS),
         FAILOVERS: ("failover of a series; an empty cell does not apply", descriptions(Repetition)),

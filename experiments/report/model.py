@@ -10,6 +10,7 @@ from typing import Any
 
 from experiments.codec import plain
 from experiments.results.manifest import RunManifest, SweepManifest
+from experiments.results.simulation.model import SimulationManifest
 from experiments.results.text import hosts_text, parameters
 
 
@@ -105,12 +106,12 @@ def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table |
     return Table(tuple(rows[0]), tuple(map(Row, rows)), tuple(texts))
 
 
-def fabric_name(manifest: RunManifest | SweepManifest) -> str:
+def fabric_name(manifest: RunManifest | SweepManifest | SimulationManifest) -> str:
     """Returns topology, parameters and hosts, for a title."""
     return f"{manifest.name} ({parameters(manifest.params)}), {hosts_text(manifest.name, manifest.hosts)}"
 
 
-def manifest_sections(manifest: RunManifest | SweepManifest) -> tuple[Section, ...]:
+def manifest_sections(manifest: RunManifest | SweepManifest | SimulationManifest) -> tuple[Section, ...]:
     """Returns the last sections of every page: the settings, and the origin of the measurement."""
     content = plain(manifest)
     settings = content.pop("traffic", None) or content.pop("sweep", None) or {}

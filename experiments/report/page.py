@@ -14,8 +14,9 @@ from jinja2 import Environment, PackageLoader
 from experiments.report.failover import failover_page, failovers_page
 from experiments.report.model import Page
 from experiments.report.run import run_page
+from experiments.report.simulation import simulation_page
 from experiments.report.sweep import sweep_page
-from experiments.results.open import Failover, Failovers, Run, Sweep, open_results
+from experiments.results.open import Failover, Failovers, Run, Simulation, Sweep, open_results
 from experiments.results.run_directory import check_new, write_new
 from experiments.results.tables import damage_named
 from experiments.results.text import readable
@@ -25,6 +26,7 @@ REPORT = "report.html"
 # The page of each kind of results.
 _PAGES: Mapping[type, Callable[[Any], Page]] = {
     Run: run_page,
+    Simulation: simulation_page,
     Sweep: sweep_page,
     Failover: failover_page,
     Failovers: failovers_page,
@@ -32,7 +34,7 @@ _PAGES: Mapping[type, Callable[[Any], Page]] = {
 
 
 def write_report(folder: Path, path: Path | None = None) -> Path:
-    """Writes the report of a run, a sweep or failovers, whose figures are drawn anew, and returns the file.
+    """Writes the report of a run, a simulation, a sweep or failovers with new figures, and returns the file.
 
     Args:
         folder: folder of the results.

@@ -1,7 +1,7 @@
 """Manifests: everything that a result depends on, key by key.
 
 `manifest.json` is one of these dataclasses as JSON (`codec`): RunManifest of a run or a failover
-demonstration, SweepManifest of a sweep.
+demonstration, SweepManifest of a sweep (and SimulationManifest of a simulation, `simulation.model`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from experiments.codec import FORMAT, omitted
 from experiments.results.record import FabricRecord
 from experiments.results.run_directory import MANIFEST, RunDirectory
 from experiments.spec.settings import FabricSettings, PacketSettings, TrafficSettings
+from topology.base import Topology
 from topology.networkx_graphs import NetworkxTopology
 from topology.parameters import Value
 
@@ -41,17 +42,12 @@ class Machine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Manifest(FabricSettings):
-    """Part that the manifests of all experiments share.
+class Origin:
+    """Origin of results: part of every manifest.
 
     Attributes:
         started: local time with its offset from UTC, ISO 8601.
-        local_repair: whether switches have backup paths.
         seed: seed of the random generator; 0 where nothing is random.
-        datapath: datapath of the switches, `kernel` or `user`.
-        datapath_asked: datapath that was asked for, `auto`, `kernel` or `user`.
-        framework: framework of the controller, `ryu` or `os-ken`.
-        framework_asked: framework that was asked for, `auto`, `ryu` or `os-ken`.
         versions: name of a program or library -> its version.
         kernel: release of the kernel.
         machine: the machine.
@@ -61,17 +57,31 @@ class _Manifest(FabricSettings):
     """
 
     started: str = ""
-    local_repair: bool = True
     seed: int = 0
-    datapath: str = ""
-    datapath_asked: str = "auto"
-    framework: str = "ryu"
-    framework_asked: str = "auto"
     versions: Mapping[str, str]
     kernel: str = ""
     machine: Machine | None = None
     experiment: Mapping[str, Any] | None = omitted()
     format: int = FORMAT
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Manifest(Origin, FabricSettings):
+    """Part that the manifests of all experiments on fabrics of switches share.
+
+    Attributes:
+        local_repair: whether switches have backup paths.
+        datapath: datapath of the switches, `kernel` or `user`.
+        datapath_asked: datapath that was asked for, `auto`, `kernel` or `user`.
+        framework: framework of the controller, `ryu` or `os-ken`.
+        framework_asked: framework that was asked for, `auto`, `ryu` or `os-ken`.
+    """
+
+    local_repair: bool = True
+    datapath: str = ""
+    datapath_asked: str = "auto"
+    framework: str = "ryu"
+    framework_asked: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -215,7 +225,19 @@ def write_manifest(
         OSError: the folder cannot be written.
     """
     directory.write_record(MANIFEST, manifest)
-    topology = fabric.options.topology
+    write_graph(directory, fabric.options.topology)
+
+
+def write_graph(directory: RunDirectory, topology: Topology) -> None:
+    """Writes the file of a fabric's graph into a folder of results, if it is one of networkx.
+
+    Args:
+        directory: the folder.
+        topology: the graph.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
     if isinstance(topology, NetworkxTopology):
         directory.write_text(topology.file_name, topology.graphml)
 
@@ -224,16 +246,31 @@ def _shared(fabric: FabricRecord, seed: int) -> dict[str, Any]:
     """Returns the part that the manifests of all experiments share."""
     return {
         **vars(fabric.options.settings()),
-        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        **origin(seed, versions(fabric.framework), fabric.options.experiment),
         "local_repair": fabric.options.local_repair,
-        "seed": seed,
         "datapath": fabric.datapath,
         "datapath_asked": fabric.options.datapath,
         "framework": fabric.framework,
         "framework_asked": fabric.options.framework,
-        "versions": versions(fabric.framework),
+    }
+
+
+def origin(
+    seed: int, programs: Mapping[str, str], experiment: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Returns the fields of Origin for results that are made now on this machine.
+
+    Args:
+        seed: seed of the random generator.
+        programs: name of a program or library -> its version.
+        experiment: options of the experiment by their tables.
+    """
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "seed": seed,
+        "versions": programs,
         "kernel": platform.release(),
-        "experiment": fabric.options.experiment,
+        "experiment": experiment,
         "machine": Machine(platform.machine(), os.cpu_count(), available_memory_bytes() >> 20),
     }
 

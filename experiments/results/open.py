@@ -1,4 +1,4 @@
-"""Opened results: a folder as a Run, Sweep, Failover or Failovers; typed content is read when asked for."""
+"""Opened results: a folder as a Run, Simulation, Sweep, Failover or Failovers, read when asked for."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from experiments.results.link_loads import LINK_LOADS, LinkLoadRow, read_link_lo
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.model import Summary
 from experiments.results.run_directory import MANIFEST, SUMMARY, seed_folder
+from experiments.results.simulation.model import SimulationManifest, SimulationSummary
+from experiments.results.simulation.tables import LATENCY_CYCLES
 from experiments.results.sweep_points import (
     POINTS,
     POINTS_FOLDER,
@@ -80,6 +82,25 @@ class Run(_Results):
         if repeat is None:
             return (self,)
         return tuple(Run(self.folder / seed_folder(seed)) for seed in repeat.seeds)
+
+
+class Simulation(_Results):
+    """Results of a simulation."""
+
+    @cached_property
+    def summary(self) -> SimulationSummary:
+        """The result; raises ParameterError where it is missing or damaged."""
+        return read_record(self.folder / SUMMARY, SimulationSummary)
+
+    @cached_property
+    def manifest(self) -> SimulationManifest:
+        """Everything that the result depends on; raises ParameterError where it is missing or damaged."""
+        return read_record(self.folder / MANIFEST, SimulationManifest)
+
+    @property
+    def link_loads(self) -> tuple[LinkLoadRow, ...]:
+        """The load of each directed link; raises ParameterError where the table is missing or damaged."""
+        return read_link_loads(self.folder / LINK_LOADS)
 
 
 class Sweep(_Results):
@@ -159,14 +180,14 @@ class Failovers(_Results):
         return tuple(Failover(self.folder / seed_folder(seed)) for seed in self.summary.seeds)
 
 
-Results = Run | Sweep | Failover | Failovers
+Results = Run | Simulation | Sweep | Failover | Failovers
 
 
 def open_results(folder: Path | str) -> Results:
     """Returns the results that a folder holds.
 
     Args:
-        folder: output directory of `polarlab run`, `sweep` or `demo failover`.
+        folder: output directory of `polarlab run`, `simulate`, `sweep` or `demo failover`.
 
     Raises:
         ParameterError: the folder does not exist, or holds none of these.
@@ -183,9 +204,11 @@ def open_results(folder: Path | str) -> Results:
     if (path / PROBES).exists():
         return Failover(path)
     if (path / SUMMARY).exists():
-        return Run(path)
+        return Simulation(path) if (path / LATENCY_CYCLES).exists() else Run(path)
     if (path / MANIFEST).exists() and (path / LINKS).exists():
         raise ParameterError(
             f"{path} holds a run that did not end: {SUMMARY} is missing; {LINKS} has what was measured"
         )
-    raise ParameterError(f"{path} holds neither a run nor a sweep nor a failover: {SUMMARY} is missing")
+    raise ParameterError(
+        f"{path} holds neither a run nor a simulation nor a sweep nor a failover: {SUMMARY} is missing"
+    )

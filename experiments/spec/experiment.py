@@ -21,6 +21,7 @@ from experiments.spec.options import (
     PROGRAMS,
     REPLAY,
     RUN,
+    SIMULATED,
     SWEEP,
     TOPOLOGY,
     TRAFFIC_KINDS,
@@ -50,7 +51,7 @@ class Experiment:
     """An experiment, or another command's request: a kind and the values of options.
 
     Attributes:
-        kind: `run`, `sweep` or `failover`; the name of another command that has a topology.
+        kind: `run`, `sweep`, `failover` or `simulate`; the name of another command that has a topology.
         values: option -> its value, for the options that were given. Python's names (`link_rate`, `from_`)
             stand for the options'. Options that are None count as not given.
         source: its file, which errors name; None where it has none.
@@ -163,7 +164,6 @@ class Experiment:
         family = self.family if new.get(TOPOLOGY, self.family) == self.family else None
         known = {option.name: option for option in options_of(kind, family)}
         merged = {name: value for name, value in self.values.items() if name in known} | new
-        traffic = traffic_kind(kind, merged)
         if _VARY in known and _VARY in new:
             texts: Any = known[_VARY].accept(new[_VARY])
             varied = varied_options(texts)
@@ -171,9 +171,8 @@ class Experiment:
         elif _VARY in merged:
             kept = [text for text in merged[_VARY] if not new.keys() & varied_options([text]).keys()]
             merged[_VARY] = tuple(kept)
-        for name in set(merged) - set(new):
-            if known[name].kinds and traffic not in known[name].kinds:
-                del merged[name]
+        foreign = {name for name in set(merged) - set(new) if not _applies(known[name], kind, merged)}
+        merged = {name: value for name, value in merged.items() if name not in foreign}
         graph = None if new.keys() & {TOPOLOGY, GRAPH_OPTION} else self.graph
         return Experiment(kind, merged, self.source and self.source.without(new), graph)
 
@@ -247,7 +246,7 @@ class Experiment:
 
     @property
     def _measures_packets(self) -> bool:
-        return self.kind in (RUN, SWEEP) and self.traffic_kind == PACKETS
+        return self.kind in (RUN, SWEEP, *SIMULATED) and self.traffic_kind == PACKETS
 
     @property
     def out(self) -> Path | None:
@@ -270,8 +269,8 @@ class Experiment:
         return tuple(option for option in options_of(self.kind, self.family) if self.has(option))
 
     def has(self, option: Option) -> bool:
-        """Returns whether an option applies to the kind of the traffic."""
-        return self.kind != RUN or not option.kinds or self.traffic_kind in option.kinds
+        """Returns whether an option applies to the kind of the traffic, and to the other options."""
+        return _applies(option, self.kind, self.values)
 
     @cached_property
     def complete(self) -> Experiment:
@@ -297,6 +296,10 @@ class Experiment:
             return specification(self)
 
     def _foreign(self, option: Option) -> str:
+        if option.when:
+            other, value = option.when
+            got = self.values.get(other, option_of(other, self.kind).default)
+            return f"--{option.name} is for --{other} {value}; leave it out, got --{other} {got}"
         now = TRAFFIC_KINDS[self.traffic_kind]
         if PACKETS not in option.kinds:
             home = next(one for name, one in TRAFFIC_KINDS.items() if name in option.kinds)
@@ -313,6 +316,14 @@ def by_option(values: Mapping[str, Any]) -> dict[str, Any]:
         values: option, or Python's name of it (`link_rate`, `from_`) -> value.
     """
     return {name.rstrip("_").replace("_", "-"): v for name, v in values.items() if v is not None}
+
+
+def _applies(option: Option, kind: str, values: Mapping[str, Given]) -> bool:
+    """Returns whether an option of a kind of experiments applies beside the values of the others."""
+    if option.when:
+        other, value = option.when
+        return values.get(other, option_of(other, kind).default_for(kind)) == value
+    return kind != RUN or not option.kinds or traffic_kind(kind, values) in option.kinds
 
 
 def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:

@@ -40,6 +40,7 @@ class Option(Parameter):
         path: text -> the end of it that names a file to read; None where it names none.
         needs: options of which it needs one, unless it has its default.
         excludes: options that it cannot be with, unless one of the two has its default.
+        when: another option, and its value with which alone this one applies; empty where it always does.
         positional: whether it is given by its place on the command line.
     """
 
@@ -57,6 +58,7 @@ class Option(Parameter):
     path: Callable[[str], str] | None = None
     needs: Collection[str] = ()
     excludes: Collection[str] = ()
+    when: tuple[str, str] | tuple[()] = ()
     positional: bool = False
 
     @property

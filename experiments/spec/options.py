@@ -24,14 +24,18 @@ if TYPE_CHECKING:
     from experiments.spec.experiment import Experiment
 
 RUN, SWEEP, FAILOVER, UP = "run", "sweep", "failover", "up"
-# Commands that are experiments, which files hold; those with a fabric; and all with a topology.
-KINDS = (RUN, SWEEP, FAILOVER)
-_FABRIC = frozenset((*KINDS, UP))
-_GRAPH = _FABRIC | {"topology", "verify", "predict", "rules", "explain"}
+SIMULATE, SATURATION = "simulate", "saturation"
+# Commands that are experiments, which files hold; those with a fabric of switches; those with simulated
+# routers; and all with a topology.
+KINDS = (RUN, SWEEP, FAILOVER, SIMULATE)
+_FABRIC = frozenset((RUN, SWEEP, FAILOVER, UP))
+SIMULATED = (SIMULATE, SATURATION)
+_GRAPH = _FABRIC | {*SIMULATED, "topology", "verify", "predict", "rules", "explain"}
 
 AUTO_RATE, STEADY = "auto", "steady"
 DEFAULT_PATTERN, DEFAULT_LOAD, DEFAULT_FLOWS = "uniform", 0.3, 64
 MAX_REPEAT, MAX_SEED = 1000, 2**63 - 1
+MAX_CYCLES, MAX_BUFFER_FLITS, MAX_LINK_CYCLES = 10**9, 65_536, 10_000
 TOPOLOGY = "topology"
 
 
@@ -73,6 +77,7 @@ TABLES: Mapping[str, Table] = {
         "With --pattern or --load they run beside generated traffic. Without both, nothing is generated, and "
         "the measurement ends when they have ended.",
     ),
+    "simulation": Table("simulated routers", "Cycles, buffers and choices (docs/simulation.md)."),
     "sweep": Table("sweep"),
     "failover": Table("failover"),
     "output": Table("output"),
@@ -110,6 +115,7 @@ def _matrix_file(text: str) -> str:
     return file.removeprefix("file=") if name == "matrix" else ""
 
 
+_CREDIT, _DROP = ("flow-control", "credit"), ("flow-control", "drop")
 _LISTED = at("experiments.spec.variations.values:listed_values")  # of the option of a run that a list is for
 
 
@@ -137,6 +143,11 @@ def _table(
         replace(option, table=table, commands=option.commands or commands, kinds=option.kinds or kinds)
         for option in declared
     )
+
+
+def _of_routers(*declared: Option) -> tuple[Option, ...]:
+    """Returns options whose settings are those of simulated routers in results."""
+    return tuple(replace(one, setting=one.setting or f"routers.{one.key}") for one in declared)
 
 
 # fmt: off
@@ -177,11 +188,13 @@ OPTIONS: tuple[Option, ...] = (
     *_table("traffic", (RUN, SWEEP), (),
         _text("pattern", "traffic pattern, one of `polarlab patterns`", DEFAULT_PATTERN,
               known=at("experiments.spec.traffic:pattern_names"), path=_matrix_file,
-              canonical=at("experiments.spec.traffic:canonical_pattern"), commands=(RUN, "predict"),
-              kinds=(PACKETS, COLLECTIVE, FLOWS)),
+              canonical=at("experiments.spec.traffic:canonical_pattern"),
+              commands=(RUN, "predict", *SIMULATED), kinds=(PACKETS, COLLECTIVE, FLOWS)),
         Option(name="load", type=float, help="offered load, over 0 and at most 1 of the hosts' capacity",
-               default=DEFAULT_LOAD, above=0, most=1, commands=(RUN, "predict"), kinds=(PACKETS, FLOWS)),
-        _whole("seed", "seed of the random generator", 1, 0, MAX_SEED, commands=(*KINDS, "predict")),
+               default=DEFAULT_LOAD, above=0, most=1, commands=(RUN, "predict", SIMULATE),
+               kinds=(PACKETS, FLOWS)),
+        _whole("seed", "seed of the random generator", 1, 0, MAX_SEED,
+               commands=(*KINDS, "predict", SATURATION)),
         _whole("frame-bytes", "length of every frame, without FCS", None, 1, math.inf, unit="bytes",
                derived=_frame_bytes, default_text="1000; of collectives, the MTU's",
                kinds=(PACKETS, COLLECTIVE)),
@@ -196,7 +209,14 @@ OPTIONS: tuple[Option, ...] = (
                 default_text=f"{STEADY}; with --faults and for TCP flows the time in which three full queues "
                 "drain, 2 s at least"),
         _text("arrivals", "distribution of a host's packets over time", "poisson",
-              choices=at("traffic.workload.arrivals:ARRIVALS"), kinds=(PACKETS,)),
+              commands=(RUN, SWEEP, *SIMULATED),
+              choices=at("traffic.workload.arrivals:ARRIVALS"), kinds=(PACKETS,),
+              default_in=dict.fromkeys(SIMULATED, "bernoulli")),
+        _whole("cycles", "length of the measured window; a link passes a flit a cycle", 3000, 1, MAX_CYCLES,
+               unit="cycles", commands=SIMULATED, setting="window_cycles"),
+        _whole("warmup", f"time before the window; `{STEADY}`: until latency and throughput have settled",
+               None, 0, MAX_CYCLES, unit="cycles", words=(STEADY,), commands=SIMULATED,
+               default_in=dict.fromkeys(SIMULATED, STEADY), default_text=STEADY, setting="warmup_cycles"),
         _text("faults", "schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore "
               f"link:s1-s7`; or random ones by their mean times, drawn from --seed, as {FORM}", file=True,
               path=_schedule_file),
@@ -236,6 +256,41 @@ OPTIONS: tuple[Option, ...] = (
                 "the rest kept", None, 0.1, 86_400, unit="s", derived=_timeout, default_text="300",
                 setting="exec_timeout_s", needs=("exec", "exec-file")),
     ),
+    *_table("simulation", SIMULATED, (), *_of_routers(
+        _text("flow-control", "flow control; credit: input queues with virtual channels, which lose nothing, "
+              "as the papers' routers; drop: output queues that drop what does not fit, as switches",
+              "credit", choices=at("experiments.spec.simulation.model:FLOW_CONTROLS"), metavar="KIND"),
+        _whole("packet-flits", "length of a packet", 4, 1, 64, unit="flits"),
+        _whole("virtual-channels", "virtual channels of a port", 4, 1, 16, when=_CREDIT),
+        _whole("buffer-flits", "capacity of a virtual channel's buffer", 32, 1, MAX_BUFFER_FLITS,
+               unit="flits", when=_CREDIT),
+        _whole("speedup", "flits that a router passes from an input to an output in a cycle", 2, 1, 4,
+               when=_CREDIT),
+        _text("channel-policy", "virtual channel of a packet's next hop; hop: the number of its hops so far; "
+              "class: one half of the channels to its intermediate router, the other from there on; any: the "
+              "one with most room; random: a random one", "hop", metavar="POLICY", when=_CREDIT,
+              choices=at("experiments.spec.simulation.model:CHANNEL_POLICIES")),
+        _text("arbitration", "order in which inputs and channels are served", "round-robin", metavar="ORDER",
+              choices=at("experiments.spec.simulation.model:ARBITRATIONS"), when=_CREDIT),
+        _whole("router-cycles", "time of a packet's head in a router where nothing is in its way", 2, 1,
+               MAX_LINK_CYCLES, unit="cycles"),
+        _whole("link-cycles", "time of a flit on a link between routers", 1, 1, MAX_LINK_CYCLES,
+               unit="cycles"),
+        _whole("host-link-cycles", "time of a flit on a link between a router and a host", 1, 1,
+               MAX_LINK_CYCLES, unit="cycles"),
+        _whole("credit-cycles", "time of a credit on its way back", 2, 1, MAX_LINK_CYCLES, unit="cycles",
+               when=_CREDIT),
+        _whole("queue", "capacity of an output queue, with --flow-control drop", 32, 1, MAX_QUEUE_PACKETS,
+               unit="packets", when=_DROP, setting="routers.queue_packets"),
+        _number("burst", "packets that an idle link lets go at once, with --flow-control drop", 2.0, 1, 1000,
+                unit="packets", when=_DROP, setting="routers.burst_packets"),
+        _text("decision", "law by which a source decides for every packet between minimal path and detours, "
+              "as threshold:0.5 (of a channel's buffer, or of a queue) or product:candidates=2",
+              default_text="that of the routing", known=at("experiments.spec.simulation.decisions:DECISIONS"),
+              canonical=at("experiments.spec.simulation.decisions:decision_name"), metavar="LAW"),
+        _number("precision", "distance between neighbouring loads", 0.01, 0.001, 0.5,
+                commands=(SATURATION,)),
+    )),
     *_table("sweep", (SWEEP,), (),
         _text("routings", "routing algorithms", "min,ugal-pf", known=at("routing.registry:ROUTINGS"),
               parse=partial(_LISTED, "routing"), listed=True),
@@ -265,7 +320,7 @@ OPTIONS: tuple[Option, ...] = (
         _text("pcap", "places to capture packets at: hosts as h1_1, ports of switches as s5-eth3 or s5:3, "
               "both ends of links as link:s1-s7", repeatable=True, metavar="LIST", commands=(RUN, UP)),
         _text("out", "output directory", default_text="a new one in results/", file=True, metavar="DIR",
-              commands=(RUN, FAILOVER)),
+              commands=(RUN, FAILOVER, SIMULATE)),
         _text("out", "output directory; a sweep in it goes on", file=True, metavar="DIR", commands=(SWEEP,),
               default_text="in results/, by name, hosts and link rate"),
         _text("out", "output directory of the session: loads and drops of links over time, faults, and the "

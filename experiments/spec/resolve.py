@@ -27,6 +27,7 @@ from experiments.spec.options import (
     PROGRAMS,
     REPLAY,
     RUN,
+    SIMULATED,
     STEADY,
     SWEEP,
 )
@@ -36,6 +37,12 @@ from experiments.spec.programs import (
     ProgramTraffic,
     check_programs,
     user_programs,
+)
+from experiments.spec.simulation.model import (
+    SimulatedFabric,
+    SimulatedTraffic,
+    check_simulation,
+    router_settings,
 )
 from experiments.spec.sweep import PointOptions, SweepOptions
 from experiments.spec.traffic import (
@@ -48,6 +55,7 @@ from experiments.spec.values import DEFAULT_RESULTS, dated_folder, plain_name
 from experiments.spec.variations.texts import SHORT_FORMS
 from experiments.spec.variations.values import listed_values, read_variations
 from experiments.spec.warmup import most_warmup_s
+from simulation.settings import Times
 from topology.errors import ParameterError, UsageError
 from topology.faults import CONTROLLER, parse_elements
 from topology.links import LinkSpec
@@ -99,20 +107,31 @@ class Failovers:
     failovers: FailoverSeriesOptions
 
 
-Specification = Session | Run | Sweep | Failovers
+@dataclass(frozen=True)
+class Simulation:
+    """Traffic on a fabric of simulated routers."""
+
+    fabric: SimulatedFabric
+    traffic: SimulatedTraffic
+
+
+Specification = Session | Run | Sweep | Failovers | Simulation
 
 
 def specification(experiment: Experiment) -> Specification:
     """Returns the typed specifications of an experiment.
 
     Args:
-        experiment: of the kind `run`, `sweep` or `failover`; any other kind is that of a session.
+        experiment: of the kind `run`, `sweep`, `failover`, `simulate` or `saturation` (whose load is the
+            highest); any other kind is that of a session.
 
     Raises:
         UsageError: the options make no sense for this fabric, or a file that they name is wrong.
         MachineError: the kernel does not have the congestion control of flows.
     """
     values = experiment.complete.values
+    if experiment.kind in SIMULATED:
+        return _simulation(experiment, values)
     if experiment.kind == SWEEP:
         return _sweep(experiment, values)
     fabric = fabric_options(experiment, values)
@@ -125,15 +144,19 @@ def specification(experiment: Experiment) -> Specification:
 
 def default_folder(chosen: Specification) -> Path:
     """Returns the output directory of an experiment that names none; that of a sweep goes on."""
-    fabric = chosen.fabric
+    fabric: FabricOptions | SimulatedFabric = chosen.fabric
     family: tuple[object, ...] = (fabric.name, *fabric.params.values())
     if isinstance(fabric.topology, NetworkxTopology):
         family = (Path(fabric.topology.file_name).stem,)
     if isinstance(chosen, Sweep):
-        rate = AUTO_RATE if fabric.calibrate else f"{fabric.links.rate_bps / 1000:g}kbit"
+        links = chosen.fabric.links
+        rate = AUTO_RATE if chosen.fabric.calibrate else f"{links.rate_bps / 1000:g}kbit"
         keys = [variation.key for variation in chosen.sweep.vary]
         return DEFAULT_RESULTS / plain_name("sweep", *family, fabric.hosts, rate, *keys)
     words = ("failover", *family, fabric.routing)
+    if isinstance(chosen, Simulation):
+        traffic = chosen.traffic
+        words = ("simulation", *family, fabric.routing, traffic.pattern, f"{traffic.load:g}")
     if isinstance(chosen, Run):
         words = (*family, fabric.routing, chosen.traffic.pattern, _volume(chosen))
     return dated_folder(*words)
@@ -296,3 +319,20 @@ def _failovers(values: Values, fabric: FabricOptions) -> FailoverSeriesOptions:
         options = FailoverOptions(elements, values["kill-controller"], seed=seed)
         repetitions.append(with_time_for_repair(options, repeated=repeat > 1))
     return FailoverSeriesOptions(fail, tuple(repetitions))
+
+
+def _simulation(experiment: Experiment, values: Values) -> Simulation:
+    fabric = _made(
+        SimulatedFabric,
+        values,
+        name=experiment.family,
+        params=experiment.params,
+        topology=experiment.topology,
+        routers=router_settings(values),
+        experiment=kept_content(experiment) if experiment.kind in KINDS else None,
+    )
+    warmup = None if values["warmup"] == STEADY else values["warmup"]
+    times = Times(warmup=warmup, window=values["cycles"])
+    traffic = _made(SimulatedTraffic, values, load=values.get("load", 1.0), times=times)
+    check_simulation(fabric, traffic)
+    return Simulation(fabric, traffic)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.results.again import experiment_again
-from experiments.results.open import Failover, Failovers, Run, Sweep
+from experiments.results.open import Failover, Failovers, Run, Simulation, Sweep
 from experiments.spec.experiment import Experiment, by_option
 from experiments.spec.files.reuse import reused
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
@@ -20,7 +20,8 @@ from topology.networkx_graphs import NetworkxTopology
 from topology.registry import FAMILIES
 
 Folder = str | os.PathLike[str]
-Subject = Folder | Topology | Experiment | Run | Sweep | Failover | Failovers
+Results = Run | Simulation | Sweep | Failover | Failovers
+Subject = Folder | Topology | Experiment | Results
 
 _FILE = ".toml"
 
@@ -30,13 +31,13 @@ def request_of(
     subject: Subject | None,
     options: Mapping[str, Any],
     *,
-    again: Folder | Run | Sweep | Failover | Failovers | None = None,
+    again: Folder | Results | None = None,
     out: Folder | None = None,
 ) -> Experiment:
     """Returns the experiment that is asked for.
 
     Args:
-        kind: kind of the experiment, or `up`.
+        kind: kind of the experiment, or another command with a topology, as `up`.
         subject: family or graph of the topology; experiment, or file of one (.toml); results of one, or their
             folder. None where the kind has a default, or with `again`.
         options: options by their names, with underscores or hyphens.
@@ -59,11 +60,11 @@ def request_of(
     return reused(base, kind, options).experiment
 
 
-def results_again(results: Folder | Run | Sweep | Failover | Failovers) -> Experiment:
+def results_again(results: Folder | Results) -> Experiment:
     """Returns the experiment of results, to be measured again: a sweep, which would go on, in a new folder.
 
     Args:
-        results: results of a run, a sweep or failovers, or their folder.
+        results: results of a run, a simulation, a sweep or failovers, or their folder.
 
     Raises:
         UsageError: the folder does not hold the results of an experiment.
@@ -79,7 +80,7 @@ def _experiment(subject: Subject | None) -> Experiment | None:
     """Returns the experiment that a subject is, or that its file or folder holds; None of a topology."""
     if isinstance(subject, Experiment):
         return subject
-    if isinstance(subject, Run | Sweep | Failover | Failovers):
+    if isinstance(subject, Results):
         return results_again(subject)
     if not isinstance(subject, str | os.PathLike) or subject in FAMILIES:
         return None

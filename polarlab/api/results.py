@@ -1,31 +1,36 @@
-"""Results: folders of runs, sweeps and failovers as typed objects that draw and tabulate themselves."""
+"""Results: folders of runs, simulations, sweeps and failovers as typed objects that draw and tabulate."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.codec import plain
-from experiments.comparison.compare import compare as compare_folders
-from experiments.comparison.model import Comparison as _Comparison
 from experiments.results import open as opened
 from experiments.results.failover import FailoverSeries, FailoverSummary
 from experiments.results.model import Summary
 from experiments.results.parts.flows import class_rows
 from experiments.results.run_directory import SUMMARY
-from experiments.results.text import hosts_text, parameters, readable
+from experiments.results.simulation.model import SimulationSummary
+from experiments.results.text import hosts_text, parameters
 from polarlab.api.figures import Figures
-from polarlab.api.frames import Row, Table, flat, frame, pandas, read_frame, text_table
+from polarlab.api.frames import Row, flat, frame, pandas, read_frame
 from topology.errors import ParameterError
 from topology.networkx_graphs import NetworkxTopology
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FailoverSeries", "FailoverSummary", "Summary", "class_rows"]  # of which summaries are made
+__all__ = [
+    "FailoverSeries",
+    "FailoverSummary",
+    "SimulationSummary",
+    "Summary",
+    "class_rows",
+]  # of which summaries are made
 
 _Folder = Path | str
 
@@ -176,6 +181,40 @@ class Run(_Shown, opened.Run):
         return {**shown, "valid": "no: " + "; ".join(reasons) if reasons else "yes"}
 
 
+class Simulation(_Shown, opened.Simulation):
+    """Results of a simulation.
+
+    `summary` and `manifest` are typed (docs/keys.md); `plot()` draws, `to_frame()` tabulates.
+    """
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a result, also of a simulation that did not end as it should."""
+        return (self.folder / SUMMARY).exists()
+
+    @property
+    def stable(self) -> bool:
+        """Whether the network carries the load."""
+        return self.summary.stable
+
+    def _rows(self) -> Sequence[Row]:
+        return [flat(plain(self.summary))]
+
+    def _short(self) -> Mapping[str, Any]:
+        summary = self.summary
+        values = {
+            "fabric": _fabric(summary),
+            "routing": summary.routing,
+            "traffic": f"{summary.pattern} at {summary.load:g}",
+            "offered": summary.offered,
+            "accepted": summary.accepted,
+            "latency_mean_cycles": summary.latency_cycles.mean,
+            "latency_p99_cycles": summary.latency_cycles.p99,
+        }
+        shown = {name: _number(value) for name, value in values.items() if value is not None}
+        return {**shown, "stable": "yes" if summary.stable else "no"}
+
+
 class Sweep(_Shown, opened.Sweep):
     """Results of a sweep: `points` by routing, pattern and load, and `summary(point)` of each in full."""
 
@@ -235,9 +274,10 @@ class Failovers(_Shown, opened.Failovers):
         }
 
 
-Results = Run | Sweep | Failover | Failovers
-_KINDS: Mapping[type, type[Run | Sweep | Failover | Failovers]] = {
+Results = Run | Simulation | Sweep | Failover | Failovers
+_KINDS: Mapping[type, type[Run | Simulation | Sweep | Failover | Failovers]] = {
     opened.Run: Run,
+    opened.Simulation: Simulation,
     opened.Sweep: Sweep,
     opened.Failover: Failover,
     opened.Failovers: Failovers,
@@ -245,10 +285,10 @@ _KINDS: Mapping[type, type[Run | Sweep | Failover | Failovers]] = {
 
 
 def open_results(folder: _Folder) -> Results:
-    """Returns the results that a folder holds, a Run, Sweep, Failover or Failovers.
+    """Returns the results that a folder holds, a Run, Simulation, Sweep, Failover or Failovers.
 
     Args:
-        folder: output directory of `polarlab run`, `sweep` or `demo failover`.
+        folder: output directory of `polarlab run`, `simulate`, `sweep` or `demo failover`.
 
     Raises:
         ParameterError: the folder does not exist, or holds none of these.
@@ -266,7 +306,7 @@ def plot(results: Results | _Folder) -> Figures:
     Raises:
         ParameterError: the folder holds no results, or damaged ones.
     """
-    return open_results(_folder(results)).plot()
+    return open_results(folder_of(results)).plot()
 
 
 def report(results: Results | _Folder, path: _Folder | None = None) -> Path:
@@ -282,83 +322,22 @@ def report(results: Results | _Folder, path: _Folder | None = None) -> Path:
     """
     from experiments.report.page import write_report
 
-    return write_report(_folder(results), None if path is None else Path(path))
+    return write_report(folder_of(results), None if path is None else Path(path))
 
 
-class Comparison(Table, _Comparison):
-    """Results of one kind side by side: settings in which they differ, and their results.
-
-    Every mapping has, under each name, one value for each of `runs`; of sweeps, `points` has the results.
-    """
-
-    def rows(self) -> list[Row]:
-        """Returns the table of differing settings and of results, a row for each name."""
-        if self.points:
-            return [
-                {"point": point.name, "value": name, **dict(zip(self.runs, values, strict=True))}
-                for point in self.points
-                for name, values in point.values.items()
-            ]
-        entries = {**self.differing, **self.results}
-        return [{"value": name, **dict(zip(self.runs, entries[name], strict=True))} for name in entries]
-
-    def __repr__(self) -> str:
-        """Returns the equal settings in a line, the differing ones, and the results."""
-        equal = ", ".join(f"{name} {readable(value)}" for name, value in self.same.items())
-        differing: list[Row] = [
-            {"value": name, **dict(zip(self.runs, values, strict=True))}
-            for name, values in self.differing.items()
-        ]
-        tables: list[list[Row]] = [differing, self.rows()] if self.points else [self.rows()]
-        return "\n".join([*([f"all: {equal}"] if equal else []), *(text_table(one) for one in tables if one)])
-
-    def plot(self) -> Figures:
-        """Returns the figure of all results, drawn in memory; a notebook shows it.
-
-        Raises:
-            ParameterError: the results cannot be drawn side by side.
-        """
-        from experiments.figures.comparison import comparison_figure
-
-        return Figures({"comparison": comparison_figure(self)})
-
-    def draw(self, path: _Folder) -> None:
-        """Writes the figure of all results to a new file.
-
-        Args:
-            path: the file, .png or .svg.
-
-        Raises:
-            UsageError: the file has another ending, or exists.
-            OSError: it cannot be written.
-        """
-        from experiments.figures.comparison import draw_comparison
-
-        draw_comparison(self, Path(path))
-
-
-def compare(*results: Results | _Folder) -> Comparison:
-    """Returns the results of runs, of sweeps or of failovers side by side.
+def folder_of(results: Results | _Folder) -> Path:
+    """Returns the folder of results.
 
     Args:
-        results: at least two results of one kind, or their folders.
-
-    Raises:
-        ParameterError: there are fewer than two, one is named twice, one is not complete, or they are of
-            different kinds.
+        results: results, or their folder.
     """
-    found = compare_folders([_folder(one) for one in results])
-    return Comparison(**{field.name: getattr(found, field.name) for field in fields(found)})
-
-
-def _folder(results: Results | _Folder) -> Path:
     return Path(results) if isinstance(results, str | Path) else results.folder
 
 
 def _fabric(settings: Any) -> str:
     """Returns family, parameters and hosts of results."""
     shown = f" ({parameters(settings.params)})" if settings.params else ""
-    own = settings.name == NetworkxTopology.name and isinstance(settings, Summary)
+    own = settings.name == NetworkxTopology.name and isinstance(settings, Summary | SimulationSummary)
     number = f" ({settings.endpoints})" if own else ""
     return f"{settings.name}{shown}, {hosts_text(settings.name, settings.hosts)}{number}"
 

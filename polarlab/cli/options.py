@@ -14,6 +14,7 @@ from polarlab.api.command_line.declarations import (
     FAMILIES,
     KINDS,
     RUN,
+    SATURATION,
     SWEEP,
     TABLES,
     TOPOLOGY,
@@ -29,12 +30,13 @@ from polarlab.api.command_line.declarations import (
 )
 from polarlab.cli.error_stream import print_line
 
-_LISTS, _RESULTS = ("patterns", "routings"), ("plot", "report", "compare")
+_LISTS, _RESULTS = ("patterns", "routings"), ("plot", "report", "compare", "crosscheck")
 _WITH_JSON = (
-    *("topology", "verify", "predict", "explain", "rules", *KINDS),
+    *("topology", "verify", "predict", "explain", "rules", *KINDS, SATURATION),
     *(*_LISTS, *_RESULTS, "doctor", "clean"),
 )
 _FILE, _AGAIN = ".toml", "--again"
+_RESULT_FOLDER = "directory of a run, a simulation, a sweep or a failover"
 Base = Experiment | UsageError | None
 
 
@@ -52,9 +54,10 @@ def _place(name: str, commands: Sequence[str], text: str, **more: Any) -> Option
 # fmt: off
 OWN: tuple[Option, ...] = (
     _place("demonstration", (FAILOVER,), "the demonstration", choices=lambda: (FAILOVER,), metavar=FAILOVER),
-    _place("results", ("plot", "report"), "directory of a run, a sweep or a failover", file=True,
+    _place("results", ("plot", "report"), _RESULT_FOLDER, file=True,
            metavar="RESULTS"),
-    _place("runs", ("compare",), "directory of a run, a sweep or a failover", file=True, repeatable=True,
+    _place("results", ("crosscheck",), "directory of a run or a sweep", file=True, metavar="RESULTS"),
+    _place("runs", ("compare",), _RESULT_FOLDER, file=True, repeatable=True,
            metavar="RUN"),
     _place("switch", ("rules",), "switch, as s3", metavar="switch"),
     _place("switch", ("explain",), "source switch, as s3", metavar="switch"),

@@ -20,9 +20,24 @@ if TYPE_CHECKING:
 
 _NAMES = (
     *("topology", "verify", "predict", "routings", "patterns", "explain", "rules", "up", "run", "sweep"),
-    *("demo", "plot", "report", "compare", "schema", "doctor", "clean"),
+    *(
+        "simulate",
+        "saturation",
+        "crosscheck",
+        "demo",
+        "plot",
+        "report",
+        "compare",
+        "schema",
+        "doctor",
+        "clean",
+    ),
 )
-_LISTS = ("patterns", "routings", "schema")  # in a folder of their own
+# Modules of commands that have a folder of their own.
+_FOLDERS = {
+    **dict.fromkeys(("patterns", "routings", "schema"), "lists"),
+    **dict.fromkeys(("simulate", "saturation", "crosscheck"), "simulation"),
+}
 # Names in the declarations of options, where they differ.
 _KINDS = {"demo": "failover"}
 
@@ -123,7 +138,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 def commands() -> Mapping[str, Command]:
     """Returns the modules of all commands by their names."""
-    places = {name: f"lists.{name}" if name in _LISTS else name for name in _NAMES}
+    places = {name: f"{_FOLDERS[name]}.{name}" if name in _FOLDERS else name for name in _NAMES}
     return {name: importlib.import_module(f"polarlab.cli.commands.{place}") for name, place in places.items()}
 
 

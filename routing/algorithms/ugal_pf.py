@@ -30,11 +30,13 @@ from routing.algorithms.bucket_control import (
     max_returned,
 )
 from routing.algorithms.detour_groups import DETOURS, CandidatePath, detour_plan
+from routing.algorithms.packet_law import PacketLaw, PacketRule
 from routing.plan.model import Group, GroupKind, RoutePlan
 from topology.base import Topology
 from topology.parameters import Parameter
 
 NAME = "ugal-pf"
+PACKET_LAW = PacketLaw(PacketRule.THRESHOLD, shared=("threshold",))
 PLAN_PARAMETERS = (DETOURS, BUCKETS)
 LAW_PARAMETERS = (
     Parameter(

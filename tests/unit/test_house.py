@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 from documents import ROOT
 
-PACKAGES = ("topology", "routing", "controller", "emulation", "traffic", "experiments", "polarlab")
+PACKAGES = (
+    "topology",
+    "routing",
+    "controller",
+    "emulation",
+    "simulation",
+    "traffic",
+    "experiments",
+    "polarlab",
+)
 MODULES = {
     path.relative_to(ROOT).as_posix(): path for package in PACKAGES for path in (ROOT / package).rglob("*.py")
 }

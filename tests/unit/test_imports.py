@@ -47,11 +47,15 @@ def test_the_contracts_hold():
         ("emulation/new.py", "def f():\n    from distutils import util", "removed"),
         ("polarlab/cli/new.py", "def f():\n    import experiments.new", "face"),
         ("controller/new.py", "from os_ken.lib import hub", "libraries"),
+        ("simulation/new.py", "import scapy.all", "libraries"),
+        ("simulation/new.py", "import cgi", "removed"),
+        ("polarlab/cli/new.py", "import simulation.new", "face"),
+        ("experiments/new.py", "from numba import njit", "compiled"),
     ],
 )
 def test_a_broken_contract_is_reported(tmp_path, module, source, contract):
     parts = [f"traffic/{part}" for part in ("wire", "engine", "workload", "metrics")]
-    for package in [*PACKAGES, *parts, "polarlab/cli"]:
+    for package in [*PACKAGES, *parts, "polarlab/cli", "simulation/tables"]:
         (tmp_path / package).mkdir(parents=True, exist_ok=True)
         (tmp_path / package / "__init__.py").touch()
         (tmp_path / package / "new.py").touch()

@@ -7,7 +7,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from experiments.spec.experiment import Experiment, by_option
-from experiments.spec.options import FAILOVER, KINDS, PROGRAMS, REPLAY, SWEEP, UP, options_of
+from experiments.spec.options import (
+    FAILOVER,
+    KINDS,
+    PROGRAMS,
+    REPLAY,
+    SATURATION,
+    SIMULATE,
+    SWEEP,
+    UP,
+    options_of,
+)
 from experiments.spec.variations.texts import SHORT_FORMS, given_values
 from experiments.spec.variations.values import listed_values
 from topology.errors import UsageError
@@ -52,7 +62,9 @@ def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Re
         same = experiment.kind == command and not given
         return Reuse(experiment if same else experiment.overridden(given, command), "")
     text = _missing_traffic(experiment) if command == PREDICT and "pattern" not in given else ""
-    if experiment.kind == SWEEP:
+    if command == SATURATION and experiment.kind != SIMULATE:  # other kinds have seconds, not cycles
+        text = f"saturation must be that of a simulation (simulate), got a {experiment.kind}"
+    elif experiment.kind == SWEEP:
         taken, several = _of_sweep(experiment, command, given)
         text = _several_text(several, command) if several else ""
     if text:

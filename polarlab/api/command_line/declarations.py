@@ -11,6 +11,7 @@ from experiments.spec.options import (
     FAILOVER,
     KINDS,
     RUN,
+    SATURATION,
     SWEEP,
     TABLES,
     TOPOLOGY,

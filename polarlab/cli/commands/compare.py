@@ -14,7 +14,7 @@ from polarlab.process import Status
 if TYPE_CHECKING:
     from polarlab import Comparison
 
-SUMMARY = "runs, sweeps or failovers side by side: all differing settings, and the results"
+SUMMARY = "runs, simulations, sweeps or failovers side by side: all differing settings, and the results"
 EXAMPLES = (
     "polarlab compare results/RUN results/OTHER",
     "polarlab compare results/RUN results/OTHER --figure both.png",

@@ -9,7 +9,7 @@ from polarlab.cli.console import print_result
 from polarlab.cli.progress import DRAWING, shown_if_long
 from polarlab.process import Status
 
-SUMMARY = "figures of a run, a sweep or a failover"
+SUMMARY = "figures of a run, a simulation, a sweep or a failover"
 EXAMPLES = ("polarlab plot results/RUN",)
 
 

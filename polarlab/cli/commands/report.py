@@ -9,7 +9,7 @@ from polarlab.cli.console import print_result
 from polarlab.cli.progress import DRAWING, shown_if_long
 from polarlab.process import Status
 
-SUMMARY = "HTML page of a run, a sweep or a failover"
+SUMMARY = "HTML page of a run, a simulation, a sweep or a failover"
 EXAMPLES = (
     "polarlab report results/SWEEP",
     "polarlab report results/RUN --out run.html",

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from experiments.spec.experiment import Experiment
-from experiments.spec.options import FAILOVER, RUN, SWEEP, TRAFFIC_KINDS, options_of
+from experiments.spec.options import FAILOVER, RUN, SIMULATE, SWEEP, TRAFFIC_KINDS, options_of
 from experiments.spec.resolve import Sweep
 from polarlab.cli.main import main
 from polarlab.cli.parser import parse
@@ -39,6 +39,8 @@ TEXTS = {
     "fail": ["link:s1-s5", "random-link,switch:s2"],
     "pcap": ["h1_1", "h2_1,link:s1-s3"],
     "out": ["some folder/here"],
+    "flow-control": ["drop"],
+    "decision": ["threshold:0.5", "product:candidates=2,whole-path=true"],
 }
 
 
@@ -64,7 +66,7 @@ def values_of(option, kind):
 @st.composite
 def command_lines(draw):
     """The words of an experiment's command line, with any options that go together."""
-    kind = draw(st.sampled_from([RUN, SWEEP, FAILOVER]))
+    kind = draw(st.sampled_from([RUN, SWEEP, FAILOVER, SIMULATE]))
     traffic = draw(st.sampled_from([*TRAFFIC_KINDS])) if kind == RUN else "packets"
     must = {
         "packets": [],
@@ -80,6 +82,8 @@ def command_lines(draw):
     words += ["polarfly", "--q", str(draw(st.sampled_from([2, 3]))), *must]
     for option in options_of(kind):
         applies = not option.kinds or traffic in option.kinds
+        if option.when:  # `flow-control` is given, if at all, as the other value than its default
+            applies = ("--flow-control=drop" in words) == (option.when == ("flow-control", "drop"))
         given = {word.removeprefix("--").partition("=")[0] for word in words}
         fits = not given & {*option.excludes} and (not option.needs or given & {*option.needs})
         if option.name in skipped or not applies or not fits or not draw(st.booleans()):

@@ -102,7 +102,7 @@ class TestOneDeclaration:
         assert Experiment.from_toml(path) == chosen
 
     def test_is_in_the_schema(self):
-        run, sweep, failover = (branch["then"]["properties"] for branch in schema()["allOf"])
+        run, sweep, failover, simulate = (branch["then"]["properties"] for branch in schema()["allOf"])
         for tables in (run, sweep):
             entry = tables["fabric"]["properties"]["link-jitter"]
             assert (entry["type"], entry["minimum"], entry["maximum"], entry["default"]) == (
@@ -111,7 +111,8 @@ class TestOneDeclaration:
                 9,
                 0.5,
             )
-        assert "link-jitter" not in failover["fabric"]["properties"]
+        for tables in (failover, simulate):
+            assert "link-jitter" not in tables["fabric"]["properties"]
         assert run["traffic"]["properties"]["mode"]["enum"] == ["plain", "purled"]
 
     def test_is_a_keyword_of_python(self):

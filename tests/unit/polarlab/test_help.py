@@ -1,6 +1,7 @@
 """`polarlab --help` and `--version`, on standard output; options' help."""
 
 import argparse
+import re
 from importlib.metadata import version
 
 import pytest
@@ -17,7 +18,7 @@ def test_help_names_every_command(capsys):
     out, err = capsys.readouterr()
     assert err == ""
     for name in commands():
-        assert f"    {name} " in out
+        assert re.search(rf"^    {name}\b", out, re.MULTILINE)
 
 
 def test_version_is_the_installed_one(capsys):

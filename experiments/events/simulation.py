@@ -1,0 +1,133 @@
+"""Events of simulations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.events.base import Event, Ongoing
+
+
+@dataclass(frozen=True)
+class TablesCompiled(Event):
+    """The routing is planned and compiled to forwarding tables."""
+
+    routers: int
+    hosts: int
+    rules: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.rules} rules of {self.routers} routers with {self.hosts} hosts planned and compiled in "
+            f"{self.seconds:.1f} s"
+        )
+
+
+@dataclass(frozen=True)
+class CreditsTooFew(Event):
+    """The buffers of virtual channels are too small for the time that credits take."""
+
+    needed_flits: int
+    buffer_flits: int
+
+    def __str__(self) -> str:
+        return (
+            f"one virtual channel cannot use a whole link: its buffer must be {self.needed_flits} flits to "
+            f"cover the way of a packet and of its credits, got {self.buffer_flits}; raise --buffer-flits"
+        )
+
+
+@dataclass(frozen=True)
+class ParametersUnused(Event):
+    """Parameters of a routing's control law that decisions for every packet do not have."""
+
+    routing: str
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"parameters of {self.routing} that a decision for every packet does not have: "
+            f"{', '.join(self.names)}"
+        )
+
+
+@dataclass(frozen=True)
+class SimulationStarted(Event):
+    """Simulated traffic begins; `window` cycles are measured after the warm-up."""
+
+    pattern: str
+    load: float
+    warmup: int | None
+    window: int
+
+    def __str__(self) -> str:
+        warmup = "a warm-up until the state is steady" if self.warmup is None else f"{self.warmup:,} cycles"
+        return f"{self.pattern} traffic at {self.load:g}: {warmup}, then {self.window:,} cycles measured"
+
+
+@dataclass(frozen=True)
+class SimulationProgress(Ongoing):
+    """Simulated traffic so far.
+
+    Attributes:
+        cycles: simulated cycles.
+        total: cycles until the window's end, where that is known; None while the warm-up is on.
+        packets: packets that have arrived.
+        cycles_per_s: simulated cycles in a second, lately.
+    """
+
+    cycles: int
+    total: int | None
+    packets: int
+    cycles_per_s: float
+
+    @property
+    def fraction(self) -> float | None:
+        """The part of the cycles until the window's end; None where that is not known."""
+        return None if self.total is None else min(1.0, self.cycles / self.total)
+
+    def __str__(self) -> str:
+        speed = f"{self.cycles_per_s:,.0f} cycles a second"
+        return f"{self.cycles:,} cycles, {self.packets:,} packets arrived, {speed}"
+
+
+@dataclass(frozen=True)
+class SimulationUnstable(Event):
+    """The network does not carry the load."""
+
+    accepted: float
+    offered: float
+    latency_cycles: float | None
+
+    def __str__(self) -> str:
+        latency = "-" if self.latency_cycles is None else f"{self.latency_cycles:.0f} cycles"
+        return (
+            f"not stable: accepted {self.accepted:.4f} of {self.offered:.4f} offered, mean latency {latency}"
+        )
+
+
+@dataclass(frozen=True)
+class LoadTried(Event):
+    """A load of a search for saturation."""
+
+    load: float
+    accepted: float
+    latency_cycles: float | None
+    stable: bool
+
+    def __str__(self) -> str:
+        latency = "-" if self.latency_cycles is None else f"{self.latency_cycles:.1f} cycles"
+        found = "stable" if self.stable else "not stable"
+        return f"load {self.load:g}: {found}, accepted {self.accepted:.4f}, mean latency {latency}"
+
+
+@dataclass(frozen=True)
+class PointCompared(Event):
+    """A measured point was simulated."""
+
+    routing: str
+    pattern: str
+    load: float
+
+    def __str__(self) -> str:
+        return f"{self.routing} under {self.pattern} at {self.load:g} simulated"

@@ -1,0 +1,125 @@
+"""Figures of one simulation, drawn from its files alone; readable in grey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.figures.links import draw_links
+from experiments.figures.style import (
+    DARK,
+    LIGHT,
+    heading,
+    legend_above,
+    new_figure,
+    number_text,
+    plain_log_labels,
+    save_figures,
+    set_title,
+)
+from experiments.results.open import Simulation
+from experiments.results.simulation.tables import (
+    LATENCY_CYCLE_COLUMNS,
+    LATENCY_CYCLES,
+    PERIOD_COLUMNS,
+    PERIODS,
+)
+from experiments.results.tables import HOP_COLUMNS, HOPS, damage_named
+
+_QUANTILES = (("p50", "50 %"), ("p99", "99 %"), ("p99_9", "99.9 %"))
+_STYLES = ("-", "--", ":")
+
+
+def plot_simulation(results: Simulation) -> list[Path]:
+    """Draws the figures of a simulation into its folder and returns the files.
+
+    Args:
+        results: the simulation.
+
+    Raises:
+        ParameterError: the folder does not hold a complete simulation, or a damaged one.
+        OSError: the figures cannot be written.
+    """
+    return save_figures(draw_simulation(results), results.folder)
+
+
+def draw_simulation(results: Simulation) -> dict[str, Figure]:
+    """Returns the figures of a simulation by their names.
+
+    `throughput` (over the window, and packets by hops), `latency` (its distribution) and `links` (their loads
+    on the fabric's drawing, and sorted).
+
+    Args:
+        results: the simulation.
+
+    Raises:
+        ParameterError: the folder does not hold a complete simulation, or a damaged one.
+    """
+    with damage_named(results.folder):
+        return {
+            "throughput": _throughput(results),
+            "latency": _latency(results),
+            "links": draw_links(results),
+        }
+
+
+def _throughput(results: Simulation) -> Figure:
+    figure = new_figure((11, 4.4))
+    over_time, by_hops = figure.subplots(1, 2, width_ratios=(2, 1))
+    _periods(over_time, results)
+    _hops(by_hops, results)
+    set_title(figure, heading(results.summary))
+    return figure
+
+
+def _periods(axes: Axes, results: Simulation) -> None:
+    """Draws the accepted load of each period of the window, and the offered load."""
+    summary, table = results.summary, results.table(PERIODS, PERIOD_COLUMNS)
+    edges = np.array([summary.warmup_cycles, *map(int, table["end_cycle"])])
+    accepted = [float(value or 0) for value in table["accepted"]]
+    if accepted:
+        label = f"accepted {summary.accepted:.4f}"
+        axes.stairs(accepted, edges, baseline=None, label=label, color=DARK, linewidth=1.5, zorder=3)
+    axes.axhline(
+        summary.offered, color=LIGHT, linewidth=4.0, label=f"offered {summary.offered:.4f}", zorder=1
+    )
+    top = max([summary.offered, *accepted, 1e-3])
+    axes.set(xlabel="cycle", ylabel="of the injection capacity", ylim=(0, 1.15 * top))
+    legend_above(axes, columns=2)
+
+
+def _hops(axes: Axes, results: Simulation) -> None:
+    table = results.table(HOPS, HOP_COLUMNS)
+    taken, packets = np.array(table["hops"], int), np.array(table["packets"], float)
+    bars = axes.bar(taken, packets, 0.6, color=DARK, edgecolor=DARK)
+    axes.bar_label(bars, [f"{int(count)}" for count in packets], padding=2, fontsize=8)
+    axes.set(xlabel="links between routers", ylabel="packets of the window")
+    axes.set_xticks(taken)
+    axes.set_ylim(0, 1.15 * max(packets.max(initial=0), 1))
+    axes.ticklabel_format(axis="y", style="plain")
+
+
+def _latency(results: Simulation) -> Figure:
+    """Draws the share of the packets that took longer, over latency."""
+    table = results.table(LATENCY_CYCLES, LATENCY_CYCLE_COLUMNS)
+    figure = new_figure((7.5, 4.2))
+    axes = figure.subplots()
+    cycles, packets = np.array(table["latency_cycles"], float), np.array(table["packets"], float)
+    if packets.sum():
+        slower = 1 - np.cumsum(packets) / packets.sum()
+        # A log axis has no 0: the last step ends below one packet.
+        axes.step(cycles, np.maximum(slower, 0.5 / packets.sum()), where="post", color=DARK)
+        axes.set(xscale="log", yscale="log", ylim=(0.4 / packets.sum(), 1.5))
+        for (name, share), style in zip(_QUANTILES, _STYLES, strict=True):
+            value = getattr(results.summary.latency_cycles, name)
+            if value:
+                label = f"{share}: {number_text(value)} cycles"
+                axes.axvline(value, color="0.5", linestyle=style, label=label)
+        legend_above(axes, columns=3)
+        plain_log_labels(axes.xaxis)
+    axes.set(xlabel="latency in cycles", ylabel="share of the packets that took longer")
+    set_title(figure, heading(results.summary))
+    return figure

@@ -1,0 +1,225 @@
+"""Typed results of simulations: manifest and summary, key by key; those of runs have the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from experiments.codec import FORMAT, omitted
+from experiments.results.manifest import Origin
+from experiments.results.model import Predicted, RuleCounts
+from experiments.spec.simulation.model import RouterRecord
+from topology.parameters import Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedSettings:
+    """Settings of a simulated fabric that its results depend on.
+
+    Attributes:
+        name: family of the topology, as on the command line.
+        params: parameters of the topology.
+        hosts: p, hosts attached to each router that has any; of a graph with hosts of its own (`--from`,
+            networkx), the factor of their numbers.
+        routing: name of the routing.
+        routers: settings of routers and links.
+    """
+
+    name: str
+    params: Mapping[str, Value]
+    hosts: int
+    routing: str
+    routers: RouterRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedTrafficSettings:
+    """Settings of the traffic of a simulation, as asked for.
+
+    Attributes:
+        pattern: traffic pattern.
+        load: offered load, 0 to 1 of the injection capacity.
+        arrivals: arrival process: poisson, bernoulli or constant.
+        seed: seed of the random generator.
+        warmup_cycles: cycles before the window; null where it began once the state was steady.
+        window_cycles: cycles of the window.
+    """
+
+    pattern: str
+    load: float
+    arrivals: str
+    seed: int
+    warmup_cycles: int | None
+    window_cycles: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationManifest(Origin, SimulatedSettings):
+    """Manifest of a simulation.
+
+    Attributes:
+        traffic: settings of the traffic.
+    """
+
+    traffic: SimulatedTrafficSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedPackets:
+    """Counts of packets.
+
+    Attributes:
+        sent: packets that were born in the window.
+        received: of these, packets that arrived before the simulation's end.
+        dropped: of these, packets that a full queue, or a router without a rule for them, dropped.
+        under_way: of these, packets that were still in a queue at the simulation's end.
+        arrived: packets that arrived in the window, those born in the warm-up included.
+    """
+
+    sent: int
+    received: int
+    dropped: int
+    under_way: int
+    arrived: int
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """Latency of the received packets, from birth in the source's queue to the arrival of the tail.
+
+    With queues that drop, it ends with the arrival of the first bit, as in the emulation.
+
+    Attributes:
+        mean: arithmetic mean; None, as are the others, if none arrived.
+        p50: median, of a histogram whose bins are about 1 % wide.
+        p99: 99th percentile, of the same histogram.
+        p99_9: 99.9th percentile, of the same histogram.
+        max: the longest.
+    """
+
+    mean: float | None
+    p50: float | None
+    p99: float | None
+    p99_9: float | None = None
+    max: float | None = None
+
+
+@dataclass(frozen=True)
+class SimulatedLinks:
+    """Load of the links between routers in the window, each direction by itself.
+
+    Attributes:
+        load_max: highest load of a directed link; load = flits that it passed in the window /
+            `measured_cycles`, so that 1 is a link that never rested.
+        load_mean: mean load of all directed links.
+        jain: Jain's fairness index of the loads x of the n directed links, (sum x)^2 / (n sum x^2): 1 if all
+            are equal, 1/n if one carries everything; None if nothing was carried.
+        dropped_packets: packets born in the window that full queues dropped, or routers without a rule.
+    """
+
+    load_max: float | None
+    load_mean: float | None
+    jain: float | None
+    dropped_packets: int
+
+
+@dataclass(frozen=True)
+class DeadlockRecord:
+    """Packets that wait for one another in a circle, which ended the simulation.
+
+    Attributes:
+        cycle: cycle in which nothing had moved for long.
+        waiting: packets in the network.
+        circle: interface of each link of the circle whose packets wait for room at the next one.
+        channels: virtual channel of each.
+    """
+
+    cycle: int
+    waiting: int
+    circle: tuple[str, ...]
+    channels: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The deadlock in words, in a line."""
+        steps = [f"{name} (channel {c})" for name, c in zip(self.circle, self.channels, strict=True)]
+        circle = f": {' -> '.join([*steps, steps[0]])}" if steps else ""
+        return f"deadlock in cycle {self.cycle}: {self.waiting} packets wait for one another{circle}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationSummary(SimulatedSettings):
+    """Result of a simulation, `summary.json`.
+
+    Attributes:
+        pattern: traffic pattern.
+        endpoints: number of hosts of the fabric.
+        load: load that hosts were asked to send, 0 to 1 of the injection capacity.
+        arrivals: arrival process: poisson, bernoulli or constant.
+        warmup_cycles: begin of the window, in cycles.
+        measured_cycles: length of the window in cycles; shorter than asked for if the simulation ended early.
+        cycles: all simulated cycles: warm-up, window, and the drain until the window's packets had arrived.
+        offered: flits of the packets that were born in the window / (`endpoints` x `measured_cycles`).
+        accepted: flits of the packets that arrived in the window / (`endpoints` x `measured_cycles`), those
+            born in the warm-up included.
+        loss: `packets.dropped` / `packets.sent`; 0 with flow control by credits.
+        packets: counts of packets.
+        stable: whether the network carries the load: at least 0.99 of `offered` is accepted (or so much that
+            chance explains the rest), the mean latency is under 500 cycles, and there was no deadlock.
+        steady: whether the state was steady when the window began, for `--warmup steady`.
+        latency_ms: null; simulated latencies are in cycles.
+        latency_cycles: latency in cycles.
+        latency_frame_times: latency in times of a packet on a link.
+        queueing_frame_times: mean time that a packet waited in queues, in times of a packet on a link.
+        hops: number of links between routers -> packets of the window that took so many.
+        detoured: share of `packets.received` that took a detour, as an adaptive routing chose.
+        links: load of the links between routers.
+        rules: rules and groups of the plan.
+        deadlock: deadlock that ended the simulation; null without one.
+        bringup_s: seconds of each step before the packets: plan, tables.
+        packet_hops: packets that passed a link between routers, over all cycles.
+        seconds: wall time in which packets were simulated.
+        seed: seed of the random generator.
+        versions: versions of the software that produced the result.
+        predicted: prediction of the fluid model, for oblivious routings on fabrics of up to 1,024 hosts.
+        interrupted: true if the simulation was ended early; absent otherwise.
+        format: version of this record's meaning.
+    """
+
+    pattern: str
+    endpoints: int
+    load: float
+    arrivals: str
+    warmup_cycles: int
+    measured_cycles: int
+    cycles: int
+    offered: float
+    accepted: float
+    loss: float | None
+    packets: SimulatedPackets
+    stable: bool
+    steady: bool | None = omitted()
+    latency_ms: None = None
+    latency_cycles: Latencies
+    latency_frame_times: Latencies
+    queueing_frame_times: float | None
+    hops: Mapping[int, int]
+    detoured: float | None
+    links: SimulatedLinks
+    rules: RuleCounts
+    deadlock: DeadlockRecord | None = None
+    bringup_s: Mapping[str, float]
+    packet_hops: int
+    seconds: float
+    seed: int
+    versions: Mapping[str, str]
+    predicted: Predicted | None = omitted()
+    interrupted: bool | None = omitted()
+    format: int = FORMAT
+
+    @property
+    def hops_mean(self) -> float | None:
+        """Mean number of links between routers that received packets took; None if none arrived."""
+        packets = sum(self.hops.values())
+        taken = sum(hops * count for hops, count in self.hops.items())
+        return round(taken / packets, 4) if packets else None

@@ -1,0 +1,64 @@
+"""Tables of a simulation as CSV files: loads of links, hops, latencies, periods of the window, hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, directed_links
+from experiments.results.run_directory import RunDirectory
+from experiments.results.simulation.record import SimulationRecord
+from experiments.results.simulation.tables import (
+    HOST_COLUMNS,
+    HOSTS,
+    LATENCY_CYCLE_COLUMNS,
+    LATENCY_CYCLES,
+    PERIOD_COLUMNS,
+    PERIODS,
+)
+from experiments.results.tables import HOP_COLUMNS, HOPS
+from experiments.spec.simulation.model import CREDIT
+from simulation.kernels.latency import least_of_class
+from topology.addressing import hosts_of
+
+
+def write_series(directory: RunDirectory, record: SimulationRecord) -> None:
+    """Writes all tables of a simulation.
+
+    Args:
+        directory: folder of the simulation.
+        record: the simulation.
+
+    Raises:
+        OSError: the disk is full, or went away.
+    """
+    result = record.result
+    links = directed_links(record.fabric.options.topology)
+    loads = record.link_loads().tolist()
+    rows = ((link.name, link.port, round(load, 6), 0) for link, load in zip(links, loads, strict=True))
+    directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, rows)
+    taken = np.flatnonzero(result.hops).tolist()
+    directory.write_csv(HOPS, HOP_COLUMNS, ((n, result.hops[n]) for n in taken))
+    directory.write_csv(PERIODS, PERIOD_COLUMNS, _periods(record))
+    hosts = hosts_of(record.fabric.options.topology, record.fabric.options.hosts)
+    received = ((host.name, count) for host, count in zip(hosts, result.host_packets.tolist(), strict=True))
+    directory.write_csv(HOSTS, HOST_COLUMNS, received)
+    directory.write_csv(LATENCY_CYCLES, LATENCY_CYCLE_COLUMNS, _latencies(record))
+
+
+def _latencies(record: SimulationRecord) -> Iterator[tuple[float, int]]:
+    counts = record.result.latency_counts
+    for number in np.flatnonzero(counts).tolist():
+        yield (least_of_class(number) + least_of_class(number + 1) - 1) / 2, int(counts[number])
+
+
+def _periods(record: SimulationRecord) -> Iterator[tuple[object, ...]]:
+    """Yields the periods of the window."""
+    flits, hosts = record.fabric.options.routers.packet_flits, record.fabric.tables.hosts
+    routers, end = record.fabric.options.routers, record.result.warmup
+    unit = 1 if routers.flow_control == CREDIT else routers.ticks  # of sums of latencies
+    for cycles, packets, latency_sum in record.result.batches.tolist():
+        end += cycles
+        accepted = round(packets * flits / (cycles * hosts), 6) if cycles else ""
+        yield end, accepted, packets, round(latency_sum / unit / packets, 3) if packets else ""

@@ -1,0 +1,222 @@
+"""Summary of a simulation, computed from its record."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+import platform
+from typing import Any
+
+import numpy as np
+
+from experiments.results.link_loads import jain
+from experiments.results.manifest import origin
+from experiments.results.model import Predicted, RuleCounts
+from experiments.results.simulation.model import (
+    DeadlockRecord,
+    Latencies,
+    SimulatedLinks,
+    SimulatedPackets,
+    SimulatedTrafficSettings,
+    SimulationManifest,
+    SimulationSummary,
+)
+from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
+from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic, router_record
+from experiments.theory.fluid_model import predict_pattern
+from routing.registry import routing
+from simulation.kernels.latency import quantile
+from simulation.result import Deadlock, SimulationResult
+from simulation.tables.model import ForwardingTables
+from topology.addressing import interface_name
+
+_PACKAGES = ("polarlab", "numpy", "numba")
+# The network carries a load if it accepts this share of it, with a mean latency below this one.
+LEAST_ACCEPTED, MOST_LATENCY_CYCLES = 0.99, 500.0
+# Differences of counts by chance are within so many standard deviations.
+_DEVIATIONS = 3.0
+# The fluid model has a matrix of hosts by hosts.
+_MOST_PREDICTED_HOSTS = 1024
+
+
+def summarise(record: SimulationRecord) -> SimulationSummary:
+    """Returns the result of a simulation."""
+    result, traffic, fabric = record.result, record.traffic, record.fabric
+    offered, accepted = offered_and_accepted(record)
+    return SimulationSummary(
+        **settings(fabric.options),
+        pattern=traffic.pattern,
+        endpoints=fabric.tables.hosts,
+        load=traffic.load,
+        arrivals=traffic.arrivals,
+        warmup_cycles=result.warmup,
+        measured_cycles=result.window,
+        cycles=result.cycles,
+        offered=offered,
+        accepted=accepted,
+        loss=_share(result.dropped, result.offered),
+        packets=_packets(result),
+        stable=is_stable(result),
+        steady=result.steady,
+        **_latencies(record),
+        hops={int(n): int(result.hops[n]) for n in np.flatnonzero(result.hops)},
+        detoured=_share(result.detoured, result.delivered),
+        links=_links(record),
+        rules=_rules(fabric),
+        deadlock=deadlock_record(result.deadlock, fabric.tables),
+        bringup_s={name: round(seconds, 3) for name, seconds in fabric.bringup_s.items()},
+        packet_hops=result.packet_hops,
+        seconds=round(result.seconds, 6),
+        seed=traffic.seed,
+        versions=versions(),
+        predicted=_predicted(record),
+        interrupted=True if result.interrupted else None,
+    )
+
+
+def _packets(result: SimulationResult) -> SimulatedPackets:
+    return SimulatedPackets(
+        sent=result.offered,
+        received=result.delivered,
+        dropped=result.dropped,
+        under_way=result.offered - result.delivered - result.dropped,
+        arrived=result.accepted,
+    )
+
+
+def _latencies(record: SimulationRecord) -> dict[str, Any]:
+    """Returns the fields of latencies."""
+    result, flits = record.result, record.fabric.options.routers.packet_flits
+    latencies = latency_quantiles(result)
+    return {
+        "latency_cycles": latencies,
+        "latency_frame_times": _scaled(latencies, flits),
+        "queueing_frame_times": _share(result.queueing_sum, result.delivered * flits),
+    }
+
+
+def offered_and_accepted(record: SimulationRecord) -> tuple[float, float]:
+    """Returns offered and accepted flits in the window over the injection capacity; 0 without a window."""
+    result, fabric = record.result, record.fabric
+    capacity_packets = fabric.tables.hosts * result.window / fabric.options.routers.packet_flits
+    offered, accepted = (_share(count, capacity_packets) for count in (result.offered, result.accepted))
+    return offered or 0.0, accepted or 0.0
+
+
+def manifest_of(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> SimulationManifest:
+    """Returns the manifest of a simulation that starts now on this machine."""
+    return SimulationManifest(
+        **origin(traffic.seed, versions(), fabric.experiment),
+        **settings(fabric),
+        traffic=SimulatedTrafficSettings(
+            pattern=traffic.pattern,
+            load=traffic.load,
+            arrivals=traffic.arrivals,
+            seed=traffic.seed,
+            warmup_cycles=traffic.times.warmup,
+            window_cycles=traffic.times.window,
+        ),
+    )
+
+
+def settings(fabric: SimulatedFabric) -> dict[str, Any]:
+    """Returns the fields of SimulatedSettings."""
+    return {
+        "name": fabric.name,
+        "params": dict(fabric.params),
+        "hosts": fabric.hosts,
+        "routing": fabric.routing,
+        "routers": router_record(fabric),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of the software that produces results, by name."""
+    packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    return {**packages, "python": platform.python_version()}
+
+
+def is_stable(result: SimulationResult) -> bool:
+    """Returns whether the network carries the load.
+
+    It does if it accepts 0.99 of what is offered or more, drops no more than the rest, the mean latency is
+    under 500 cycles, and there is no deadlock. The packets under way at the window's two ends make the
+    accepted packets differ from the offered ones by chance, about by the root of their number (as many as
+    Little's law says, at either end); of a few packets that may be more than one in a hundred.
+    """
+    if result.deadlock or not result.delivered or not result.window:
+        return False
+    latency = result.latency_sum / result.delivered
+    under_way = result.offered / result.window * latency
+    chance = _DEVIATIONS * math.sqrt(2 * under_way)
+    missing, allowed = result.offered - result.accepted, (1 - LEAST_ACCEPTED) * result.offered
+    return latency < MOST_LATENCY_CYCLES and result.dropped <= allowed and missing <= max(allowed, chance)
+
+
+def latency_quantiles(result: SimulationResult) -> Latencies:
+    """Returns mean and quantiles of the latencies of a simulation, in cycles."""
+    if not result.delivered:
+        return Latencies(None, None, None, None, None)
+    p50, p99, p99_9 = (quantile(result.latency_counts, share) for share in (0.5, 0.99, 0.999))
+    mean = round(result.latency_sum / result.delivered, 6)
+    return Latencies(mean, p50, p99, p99_9, result.latency_max)
+
+
+def deadlock_record(deadlock: Deadlock | None, tables: ForwardingTables) -> DeadlockRecord | None:
+    """Returns a deadlock with the names of interfaces; None without one.
+
+    Args:
+        deadlock: the deadlock, as the simulator found it.
+        tables: forwarding tables, which number the links.
+    """
+    if deadlock is None:
+        return None
+    names = [link_interface(link, tables) for link, _ in deadlock.circle]
+    channels = tuple(channel for _, channel in deadlock.circle)
+    return DeadlockRecord(deadlock.cycle, deadlock.waiting, tuple(names), channels)
+
+
+def link_interface(link: int, tables: ForwardingTables) -> str:
+    """Returns the name of the interface that a directed link leaves by, as `s1-eth2`.
+
+    Args:
+        link: number of the directed link.
+        tables: forwarding tables, which number the links.
+    """
+    router = int(np.searchsorted(tables.link_starts, link, side="right")) - 1
+    return interface_name(router, link - int(tables.link_starts[router]) + 1)
+
+
+def _links(record: SimulationRecord) -> SimulatedLinks:
+    loads = record.link_loads()
+    fairness = jain(loads)
+    return SimulatedLinks(
+        load_max=round(float(loads.max(initial=0)), 6),
+        load_mean=round(float(loads.mean()), 6) if len(loads) else None,
+        jain=None if fairness is None else round(fairness, 6),
+        dropped_packets=record.result.dropped,
+    )
+
+
+def _rules(fabric: SimulatedFabricRecord) -> RuleCounts:
+    size = fabric.plan.size()
+    return RuleCounts(size.flows, size.groups)
+
+
+def _predicted(record: SimulationRecord) -> Predicted | None:
+    """Returns the fluid model's prediction for the same plan, pattern and load; None where it has none."""
+    fabric = record.fabric
+    if not routing(fabric.options.routing).oblivious or fabric.tables.hosts > _MOST_PREDICTED_HOSTS:
+        return None
+    prediction = predict_pattern(fabric.plan, record.pattern, record.traffic.load)
+    return Predicted(round(prediction.accepted, 6), round(float(prediction.offered_loads.max()), 6))
+
+
+def _scaled(latencies: Latencies, flits: int) -> Latencies:
+    """Returns latencies in times of a packet of some flits on a link."""
+    values = vars(latencies).items()
+    return Latencies(**{name: None if value is None else round(value / flits, 6) for name, value in values})
+
+
+def _share(part: float, whole: float) -> float | None:
+    return round(part / whole, 6) if whole else None

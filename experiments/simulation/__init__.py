@@ -1,0 +1,1 @@
+"""Simulations: a plan and a workload on the packet simulator, and what becomes of them."""

@@ -1,0 +1,117 @@
+"""Typed result of a search for saturation, and the error that keeps what an interrupted one has found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from experiments.codec import FORMAT, omitted
+from experiments.results.simulation.model import SimulatedSettings
+
+
+@dataclass(frozen=True)
+class LoadPoint:
+    """A load that was tried.
+
+    Attributes:
+        load: load that hosts were asked to send, 0 to 1 of the injection capacity.
+        offered: flits of the packets that were born in the window, of the injection capacity.
+        accepted: flits of the packets that arrived in the window, of the injection capacity.
+        latency_cycles: mean latency in cycles; None if no packet arrived.
+        stable: whether the network carries the load, as in the summary of a simulation.
+        deadlock: whether the packets came to be in a deadlock.
+    """
+
+    load: float
+    offered: float
+    accepted: float
+    latency_cycles: float | None
+    stable: bool
+    deadlock: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaturationResult(SimulatedSettings):
+    """Saturation of a network of simulated routers.
+
+    Attributes:
+        pattern: traffic pattern.
+        endpoints: number of hosts of the fabric.
+        arrivals: arrival process: poisson, bernoulli or constant.
+        window_cycles: length of the measured window of each load in cycles.
+        saturation: the greatest load that was carried; 0 if none was. `precision` more was not.
+        precision: distance between neighbouring loads.
+        points: loads that were tried, in their order.
+        seed: seed of the random generator.
+        versions: versions of the software that produced the result.
+        interrupted: true if the search was ended early: the saturation is `saturation` or more.
+        format: version of this record's meaning.
+    """
+
+    pattern: str
+    endpoints: int
+    arrivals: str
+    window_cycles: int
+    saturation: float
+    precision: float
+    points: tuple[LoadPoint, ...]
+    seed: int
+    versions: Mapping[str, str]
+    interrupted: bool | None = omitted()
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """A measured point beside the same packets on simulated switches.
+
+    Attributes:
+        routing, pattern, load: the point.
+        valid: whether the measurement is valid.
+        accepted: bytes that arrived, of the injection capacity: measured,
+        accepted_simulated: in the simulation, and
+        accepted_predicted: by the fluid model; None for adaptive routings.
+        hops_mean, hops_mean_simulated: mean number of links between routers that packets took.
+        queueing_frame_times, queueing_frame_times_simulated: mean time that packets waited in queues, in
+            times of a frame on a link.
+    """
+
+    routing: str
+    pattern: str
+    load: float
+    valid: bool
+    accepted: float | None
+    accepted_simulated: float
+    accepted_predicted: float | None
+    hops_mean: float
+    hops_mean_simulated: float
+    queueing_frame_times: float | None
+    queueing_frame_times_simulated: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Results of real packets beside simulations of the same packets.
+
+    Attributes:
+        results: their folder.
+        points: the points that could be compared.
+        format: version of this record's meaning.
+    """
+
+    results: str
+    points: tuple[Compared, ...]
+    format: int = FORMAT
+
+
+class SaturationInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a search for saturation.
+
+    Attributes:
+        result: the loads that were tried until then.
+    """
+
+    def __init__(self, result: SaturationResult) -> None:
+        """Keeps the result so far."""
+        super().__init__()
+        self.result = result

@@ -1,0 +1,1 @@
+"""Specifications of simulations: fabrics of simulated routers, their decisions, and their traffic."""

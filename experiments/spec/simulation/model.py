@@ -1,0 +1,176 @@
+"""Specification of a simulation: its fabric of simulated routers, and its traffic, checked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from experiments.codec import omitted
+from experiments.spec.simulation.decisions import DECISIONS, MINIMAL
+from routing.registry import routing
+from simulation.settings import Arbitration, ChannelPolicy, Decision, FlowControl, RouterSettings, Times
+from topology.base import Params, Topology
+from topology.errors import ParameterError, UsageError
+from topology.parameters import join_parameters, split_parameters
+from traffic.workload.patterns import make_pattern, pattern_name
+
+FLOW_CONTROLS: Sequence[str] = get_args(FlowControl)
+CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
+ARBITRATIONS: Sequence[str] = get_args(Arbitration)
+CREDIT, BY_HOP = "credit", "hop"
+
+# Options with the names of fields of RouterSettings, but for these.
+_OPTIONS = {"channels": "virtual-channels", "queue_packets": "queue", "burst_packets": "burst"}
+# Settings that one of the flow controls alone has.
+_OF_CREDIT = ("channels", "buffer_flits", "speedup", "channel_policy", "arbitration", "credit_cycles")
+_OF_DROP = ("queue_packets", "burst_packets")
+
+
+@dataclass(frozen=True)
+class SimulatedFabric:
+    """The fabric of simulated routers.
+
+    Attributes:
+        name, params: the topology's family and parameters, as on the command line.
+        topology: the graph that they name.
+        hosts: hosts attached to each router, 1 to 254.
+        routing: name of a registered routing, with its parameters; it becomes the one name of all texts that
+            mean the same.
+        routers: settings of routers and links.
+        decision: law of decisions for every packet, as `decision_name` has it; None for the routing's.
+        experiment: the experiment that it is part of, as manifests keep it; None outside of one.
+
+    Raises:
+        UsageError: the routing is unknown, or has no detours to decide on.
+        ParameterError: a packet does not fit into a buffer.
+    """
+
+    name: str
+    params: Params
+    topology: Topology
+    hosts: int
+    routing: str
+    routers: RouterSettings = field(default_factory=RouterSettings)
+    decision: str | None = None
+    experiment: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        chosen = routing(self.routing)
+        object.__setattr__(self, "routing", chosen.name)
+        if self.decision is not None and chosen.packet_law is None:
+            raise UsageError(
+                f"--decision needs a routing that chooses between paths, got --routing {chosen.name}; "
+                "leave --decision out"
+            )
+        buffer_flits, packet_flits = self.routers.buffer_flits, self.routers.packet_flits
+        if self.routers.flow_control == CREDIT and buffer_flits < packet_flits:
+            raise ParameterError(
+                f"buffer-flits must be {packet_flits} flits or more, the length of a packet, "
+                f"got {buffer_flits}"
+            )
+
+    @property
+    def decision_text(self) -> str:
+        """Name of the law of decisions for every packet, with its parameters; `minimal` without detours."""
+        chosen = routing(self.routing)
+        if self.decision is not None or chosen.packet_law is None:
+            return self.decision or MINIMAL
+        name = chosen.packet_law.rule.value
+        return join_parameters(name, chosen.packet_values(), DECISIONS[name])
+
+    def packet_decision(self) -> Decision:
+        """Returns the law of decisions for every packet, as the simulator has it."""
+        name = self.decision_text.partition(":")[0]
+        values: dict[str, Any] = split_parameters(self.decision_text, DECISIONS[name])[1]
+        return Decision(**{"law": name, **values})
+
+
+@dataclass(frozen=True)
+class SimulatedTraffic:
+    """The synthetic traffic of a simulation.
+
+    Attributes:
+        pattern: name of a registered pattern, with its parameters; it becomes the one name of all texts that
+            mean the same.
+        load: flits that a host injects per cycle, over 0 and at most 1.
+        arrivals: distribution of a host's packets over time, one of ARRIVALS.
+        seed: seed of the random generator.
+        times: warm-up and window.
+    """
+
+    pattern: str
+    load: float
+    arrivals: Literal["bernoulli", "poisson", "constant"] = "bernoulli"
+    seed: int = 1
+    times: Times = field(default_factory=Times)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pattern", pattern_name(self.pattern))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouterRecord:
+    """Settings of simulated routers and links as results name them; a setting that does not apply is absent.
+
+    Attributes:
+        flow_control: `credit` for lossless input-queued routers with virtual channels; `drop` for output
+            queues that drop what does not fit.
+        packet_flits: flits of a packet; a link passes one flit a cycle.
+        virtual_channels: virtual channels of a port.
+        buffer_flits: flits that fit into the buffer of one virtual channel.
+        speedup: flits that a router passes from an input to an output in a cycle.
+        channel_policy: choice of the virtual channel of a packet's next hop: `hop`, `class`, `any`, `random`.
+        arbitration: order in which inputs and channels are served.
+        router_cycles: cycles of a packet's head in a router where nothing is in its way.
+        link_cycles: cycles of a link between routers.
+        host_link_cycles: cycles of a link between a router and a host.
+        credit_cycles: cycles of a credit on its way back.
+        queue_packets: packets that fit into an output queue.
+        burst_packets: packets that an idle link lets go at once.
+        decision: law by which a source decides for every packet between minimal path and detours.
+    """
+
+    flow_control: str
+    packet_flits: int
+    virtual_channels: int | None = omitted()
+    buffer_flits: int | None = omitted()
+    speedup: int | None = omitted()
+    channel_policy: str | None = omitted()
+    arbitration: str | None = omitted()
+    router_cycles: int
+    link_cycles: int
+    host_link_cycles: int
+    credit_cycles: int | None = omitted()
+    queue_packets: int | None = omitted()
+    burst_packets: float | None = omitted()
+    decision: str
+
+
+def router_record(fabric: SimulatedFabric) -> RouterRecord:
+    """Returns the settings of a fabric's routers as results name them."""
+    routers = fabric.routers
+    foreign = _OF_DROP if routers.flow_control == CREDIT else _OF_CREDIT
+    values = {name: value for name, value in vars(routers).items() if name not in foreign}
+    if "channels" in values:
+        values["virtual_channels"] = values.pop("channels")
+    return RouterRecord(**values, decision=fabric.decision_text)
+
+
+def router_settings(values: Mapping[str, Any]) -> RouterSettings:
+    """Returns the settings of routers and links that options give.
+
+    Args:
+        values: option -> value, complete: those that do not apply are absent.
+    """
+    options = {
+        entry.name: _OPTIONS.get(entry.name, entry.name.replace("_", "-"))
+        for entry in dataclasses.fields(RouterSettings)
+    }
+    return RouterSettings(**{name: values[option] for name, option in options.items() if option in values})
+
+
+def check_simulation(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> None:
+    """Raises UsageError unless the fabric has the traffic's pattern."""
+    make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)

@@ -1,0 +1,81 @@
+"""Comparisons: results of one kind side by side, as an object that draws and tabulates."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+from experiments.comparison.compare import compare as compare_folders
+from experiments.comparison.model import Comparison as _Comparison
+from experiments.results.text import readable
+from polarlab.api.figures import Figures
+from polarlab.api.frames import Row, Table, text_table
+from polarlab.api.results import Results, folder_of
+
+_Folder = Path | str
+
+
+class Comparison(Table, _Comparison):
+    """Results of one kind side by side: settings in which they differ, and their results.
+
+    Every mapping has, under each name, one value for each of `runs`; of sweeps, `points` has the results.
+    """
+
+    def rows(self) -> list[Row]:
+        """Returns the table of differing settings and of results, a row for each name."""
+        if self.points:
+            return [
+                {"point": point.name, "value": name, **dict(zip(self.runs, values, strict=True))}
+                for point in self.points
+                for name, values in point.values.items()
+            ]
+        entries = {**self.differing, **self.results}
+        return [{"value": name, **dict(zip(self.runs, entries[name], strict=True))} for name in entries]
+
+    def __repr__(self) -> str:
+        """Returns the equal settings in a line, the differing ones, and the results."""
+        equal = ", ".join(f"{name} {readable(value)}" for name, value in self.same.items())
+        differing: list[Row] = [
+            {"value": name, **dict(zip(self.runs, values, strict=True))}
+            for name, values in self.differing.items()
+        ]
+        tables: list[list[Row]] = [differing, self.rows()] if self.points else [self.rows()]
+        return "\n".join([*([f"all: {equal}"] if equal else []), *(text_table(one) for one in tables if one)])
+
+    def plot(self) -> Figures:
+        """Returns the figure of all results, drawn in memory; a notebook shows it.
+
+        Raises:
+            ParameterError: the results cannot be drawn side by side.
+        """
+        from experiments.figures.comparison import comparison_figure
+
+        return Figures({"comparison": comparison_figure(self)})
+
+    def draw(self, path: _Folder) -> None:
+        """Writes the figure of all results to a new file.
+
+        Args:
+            path: the file, .png or .svg.
+
+        Raises:
+            UsageError: the file has another ending, or exists.
+            OSError: it cannot be written.
+        """
+        from experiments.figures.comparison import draw_comparison
+
+        draw_comparison(self, Path(path))
+
+
+def compare(*results: Results | _Folder) -> Comparison:
+    """Returns the results of runs, of simulations, of sweeps or of failovers side by side.
+
+    Args:
+        results: at least two results of one kind, or their folders.
+
+    Raises:
+        ParameterError: there are fewer than two, one is named twice, one is not complete, or they are of
+            different kinds.
+    """
+    found = compare_folders([folder_of(one) for one in results])
+    return Comparison(**{field.name: getattr(found, field.name) for field in fields(found)})

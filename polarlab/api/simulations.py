@@ -1,0 +1,131 @@
+"""Simulations and their saturation; none of these needs root."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from experiments.events.base import Notify, ignore
+from experiments.events.pace import paced
+from experiments.simulation.model import Agreement, SaturationInterrupted, SaturationResult
+from experiments.spec.options import SATURATION, SIMULATE
+from experiments.spec.resolve import Simulation as SimulationSpecification
+from polarlab.api.arguments import keywords_in_errors
+from polarlab.api.frames import frame
+from polarlab.api.requests import Folder, Subject, request_of
+from polarlab.api.results import Results, Run, Simulation, Sweep, folder_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SaturationInterrupted", "SaturationResult"]  # for those who print what was found
+
+
+class Saturation(SaturationResult):
+    """Greatest load that a simulated network carries: `saturation`, and the `points` that were tried."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Returns the loads that were tried as a frame of pandas, a row for each.
+
+        Raises:
+            MachineError: pandas is not installed.
+        """
+        return frame([asdict(point) for point in self.points])
+
+    def __repr__(self) -> str:
+        loads = f"{self.saturation:g}, {len(self.points)} loads tried"
+        return f"<Saturation of {self.routing} under {self.pattern}: {loads}>"
+
+
+def simulate(
+    experiment: Subject | None = None,
+    /,
+    *,
+    again: Results | Folder | None = None,
+    out: Folder | None = None,
+    progress: Notify = ignore,
+    **options: Any,
+) -> Simulation:
+    """Simulates the packets of one experiment under the plan of its routing, and returns the results.
+
+    Args:
+        experiment: family of the topology, as `polarfly`; a graph; the file of an experiment (.toml); an
+            Experiment; or results, or their folder, which are simulated again.
+        again: results that are simulated again, or their folder, in the place of `experiment`; other options
+            change the experiment.
+        out: folder of the results; by default a new one in results/.
+        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
+        options: parameters of the family and options of `polarlab simulate` by their names with underscores,
+            as `q=7, hosts=4, routing="ugal-pf", pattern="tornado", load=0.5, virtual_channels=4`; they win
+            over those of a file.
+
+    Raises:
+        UsageError: an option does not exist, is outside its domain, or makes no sense for this fabric.
+        NegativeResult: the packets came to be in a deadlock; the folder has the results until then.
+        KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
+    """
+    with keywords_in_errors(experiment):
+        request = request_of(SIMULATE, experiment, options, again=again, out=out)
+        one = cast(SimulationSpecification, request.resolve())
+        from experiments.simulation.simulate import run_simulation
+
+        folder = request.folder(one)
+        run_simulation(one, folder, paced(progress))
+        return Simulation(folder)
+
+
+def saturation(experiment: Subject, /, *, progress: Notify = ignore, **options: Any) -> Saturation:
+    """Returns the greatest load that a simulated network carries, found by bisection.
+
+    A load is carried if at least 0.99 of it is accepted and the mean latency is under 500 cycles.
+
+    Args:
+        experiment: family of the topology; a graph; the file of a simulation (.toml); an Experiment; or
+            results of a simulation, or their folder.
+        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
+        options: options as of `simulate`, without a load; and `precision`, the distance of the loads that are
+            tried, 0.01 by default.
+
+    Raises:
+        UsageError: as of `simulate`.
+        KeyboardInterrupt: Ctrl-C; its `result` has the loads that were tried until then.
+    """
+    with keywords_in_errors(experiment):
+        request = request_of(SATURATION, experiment, options)
+        one = cast(SimulationSpecification, request.resolve())
+        from experiments.simulation.saturation import find_saturation
+
+        found = find_saturation(one, request.complete.values["precision"], paced(progress))
+        return Saturation(**vars(found))
+
+
+class Crosscheck(Agreement):
+    """Results of real packets beside simulations of the same packets: `points`, with all their values."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Returns the points as a frame of pandas, a row for each.
+
+        Raises:
+            MachineError: pandas is not installed.
+        """
+        return frame([asdict(point) for point in self.points])
+
+    def __repr__(self) -> str:
+        return f"<Crosscheck of {self.results}: {len(self.points)} points>"
+
+
+def crosscheck(results: Run | Sweep | Folder, /, *, progress: Notify = ignore) -> Crosscheck:
+    """Returns measured points beside the same packets on simulated switches, and beside theory.
+
+    Args:
+        results: a run or a sweep of packets of a pattern, or its folder.
+        progress: takes the events; `print` prints them.
+
+    Raises:
+        ParameterError: the results are of another kind, or cannot be simulated.
+    """
+    from experiments.simulation.crosscheck import crosscheck as crosscheck_folder
+
+    folder = results if isinstance(results, (Run, Sweep)) else Path(results)
+    return Crosscheck(**vars(crosscheck_folder(folder_of(folder), progress)))

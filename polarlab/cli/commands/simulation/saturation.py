@@ -1,0 +1,54 @@
+"""`polarlab saturation`: the greatest load that a simulated network carries, by bisection."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import polarlab
+from polarlab.api.command_line.events import EveryEvent
+from polarlab.cli.console import print_result, print_table, reader_may_end
+from polarlab.cli.progress import ConsoleProgress
+from polarlab.process import Status
+
+if TYPE_CHECKING:
+    from polarlab.api.simulations import SaturationResult
+
+SUMMARY = "greatest load that a simulated network carries, by bisection"
+EXAMPLES = (
+    "polarlab saturation polarfly --q 3 --hosts 2 --pattern tornado",
+    "polarlab saturation polarfly --q 3 --routing ugal-pf --pattern perm2hop --precision 0.05 --json",
+)
+
+
+def run(arguments: argparse.Namespace) -> Status:
+    """Finds the saturation of a network and prints it with the loads that were tried."""
+    from polarlab.api.simulations import SaturationInterrupted
+
+    try:
+        with ConsoleProgress() as progress:
+            progress.begin("planning")
+            found = polarlab.saturation(arguments.experiment, progress=EveryEvent(progress))
+    except SaturationInterrupted as interruption:
+        if interruption.result.points:
+            with reader_may_end():
+                _print(arguments, interruption.result)
+        raise
+    with reader_may_end():
+        _print(arguments, found)
+    return Status.DONE
+
+
+def _print(arguments: argparse.Namespace, found: SaturationResult) -> None:
+    """Prints a saturation; without --json, the loads that were tried as a table."""
+    from polarlab.api.command_line.records import plain, readable
+
+    result = plain(found)
+    if arguments.json:
+        print_result(arguments, result)
+        return
+    points = sorted(result.pop("points"), key=lambda point: float(point["load"]))
+    print_result(arguments, result)
+    print()
+    rows = [{name: readable(value) for name, value in point.items()} for point in points]
+    print_table(rows, tuple(rows[0]))

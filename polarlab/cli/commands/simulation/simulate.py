@@ -1,0 +1,46 @@
+"""`polarlab simulate`: one experiment on simulated routers, which hold the plan that switches would get."""
+
+from __future__ import annotations
+
+import argparse
+
+import polarlab
+from polarlab import NegativeResult
+from polarlab.api.command_line.events import EveryEvent
+from polarlab.cli.console import print_result, reader_may_end
+from polarlab.cli.progress import ConsoleProgress, draw_figures
+from polarlab.process import Status, Terminated
+
+SUMMARY = "one experiment on simulated routers, packet by packet"
+EXAMPLES = (
+    "polarlab simulate polarfly --q 5 --hosts 3 --load 0.5",
+    "polarlab simulate polarfly --q 5 --hosts 2 --routing ugal-pf --pattern tornado --load 0.4",
+    "polarlab simulate polarfly --q 3 --hosts 2 --load 0.4 --flow-control drop --queue 8",
+    "polarlab simulate polarfly --q 3 --routing ugal --pattern perm2hop --decision product:candidates=2",
+)
+
+
+def run(arguments: argparse.Namespace) -> Status:
+    """Simulates one experiment and prints its summary."""
+    out = arguments.experiment.folder(arguments.experiment.resolve())
+    try:
+        with ConsoleProgress() as progress:
+            progress.begin("planning")
+            results = polarlab.simulate(arguments.experiment, progress=EveryEvent(progress), out=out)
+            draw_figures(results, progress)
+    except (KeyboardInterrupt, Terminated, NegativeResult):
+        kept = polarlab.Simulation(out)
+        if kept.measured:
+            with reader_may_end():
+                _print(arguments, kept)
+        raise
+    with reader_may_end():
+        _print(arguments, results)
+    return Status.DONE
+
+
+def _print(arguments: argparse.Namespace, results: polarlab.Simulation) -> None:
+    """Prints the summary of a simulation."""
+    from polarlab.api.command_line.records import plain
+
+    print_result(arguments, plain(results.summary))

@@ -1,0 +1,172 @@
+"""Options of simulations: defaults, decisions by the routing, and what contradicts itself."""
+
+from dataclasses import fields
+
+import pytest
+from command_line import fails, unnamed
+
+from experiments.spec.experiment import Experiment
+from experiments.spec.options import options_of
+from experiments.spec.simulation.decisions import DECISIONS, decision_name
+from experiments.spec.simulation.model import RouterRecord, router_record
+from routing.registry import ROUTINGS
+from simulation.settings import Decision, RouterSettings, Times
+from topology.errors import UsageError
+from topology.exit_status import Status
+
+
+def specified(**options):
+    """Returns the fabric and the traffic of a simulation on ER_3."""
+    chosen = Experiment("simulate", {"topology": "polarfly", "q": 3, **options}).resolve()
+    return chosen.fabric, chosen.traffic
+
+
+def test_documented_defaults_are_those_of_the_simulator():
+    fabric, traffic = specified()
+    assert fabric.routers == RouterSettings()
+    assert traffic.times == Times()
+    assert (traffic.load, traffic.arrivals, traffic.seed) == (0.3, "bernoulli", 1)
+
+
+def test_options_reach_the_simulator():
+    fabric, traffic = specified(
+        packet_flits=8, virtual_channels=6, buffer_flits=64, speedup=1, channel_policy="any", warmup=500,
+        arbitration="random", router_cycles=3, link_cycles=4, host_link_cycles=5, credit_cycles=6, load=1,
+        cycles=9,
+    )  # fmt: skip
+    assert fabric.routers == RouterSettings(
+        packet_flits=8, channels=6, buffer_flits=64, speedup=1, channel_policy="any", arbitration="random",
+        router_cycles=3, link_cycles=4, host_link_cycles=5, credit_cycles=6,
+    )  # fmt: skip
+    assert traffic.times == Times(warmup=500, window=9)
+    dropping, _ = specified(flow_control="drop", queue=7, burst=1)
+    assert dropping.routers == RouterSettings(flow_control="drop", queue_packets=7, burst_packets=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "decision"),
+    [
+        ({"routing": "min"}, Decision()),
+        ({"routing": "ugal-pf"}, Decision(law="threshold")),
+        ({"routing": "ugal-pf:threshold=0.5,margin=0.2"}, Decision(law="threshold", threshold=0.5)),
+        ({"routing": "ugal"}, Decision(law="product")),
+        ({"routing": "ugal:threshold=2"}, Decision(law="product")),
+        (
+            {"routing": "ugal", "decision": "product:2,whole-path=true"},
+            Decision(law="product", candidates=2, whole_path=True),
+        ),
+        (
+            {"routing": "ugal-pf:threshold=0.5", "decision": "threshold:1/4"},
+            Decision(law="threshold", threshold=0.25),
+        ),
+        ({"routing": "ugal-pf", "decision": "minimal"}, Decision(law="minimal")),
+    ],
+)  # fmt: skip
+def test_a_decision_is_the_routings_own_unless_it_is_given(options, decision):
+    fabric, _ = specified(**options)
+    assert fabric.packet_decision() == decision
+    assert router_record(fabric).decision == fabric.decision_text
+
+
+def test_every_adaptive_routing_has_a_decision_for_every_packet():
+    for name, one in ROUTINGS.items():
+        assert (one.packet_law is None) == one.oblivious, name
+        if one.packet_law:
+            assert one.packet_law.rule.value in DECISIONS
+            assert set(one.packet_law.shared) <= {parameter.key for parameter in one.law_parameters}
+
+
+def test_a_decision_has_one_name():
+    assert decision_name("threshold:threshold=2/3") == decision_name("threshold") == "threshold"
+    assert decision_name("product:4,whole-path=false") == "product"
+
+
+def test_options_that_do_not_apply_are_left_out_of_files_and_of_what_is_changed():
+    lossless = Experiment("simulate", {"topology": "polarfly", "q": 3, "virtual_channels": 6})
+    assert "queue" not in lossless.complete.values
+    dropping = lossless.overridden({"flow-control": "drop"})
+    assert "virtual-channels" not in dropping.values
+    assert "speedup" not in dropping.complete.to_toml()
+    assert dropping.complete.values["queue"] == 32
+
+
+def test_every_setting_of_routers_has_an_option_and_a_name_in_results():
+    names = {entry.name for entry in fields(RouterSettings)} - {"channels"} | {"virtual_channels"}
+    assert names == {entry.name for entry in fields(RouterRecord)} - {"decision"}
+    table = [one for one in options_of("simulate") if one.table == "simulation"]
+    assert {one.setting.removeprefix("routers.") for one in table} == names | {"decision"}
+
+
+def test_results_name_the_settings_of_one_flow_control_alone():
+    lossless, _ = specified()
+    dropping, _ = specified(flow_control="drop")
+    assert (router_record(lossless).virtual_channels, router_record(lossless).queue_packets) == (4, None)
+    assert (router_record(dropping).virtual_channels, router_record(dropping).queue_packets) == (None, 32)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("--buffer-flits 3", "buffer-flits 4 3"),
+        ("--packet-flits 65", "packet-flits 1 64 65"),
+        ("--packet-flits 8 --buffer-flits 7", "buffer-flits 8 7"),
+        ("--load 0", "load 0 1"),
+        ("--load 1.2", "load 1.2"),
+        ("--cycles 0", "cycles 1 0"),
+        ("--warmup soon", "warmup steady 'soon'"),
+        ("--virtual-channels 17", "virtual-channels 1 16 17"),
+        ("--speedup 0", "speedup 1 4 0"),
+        ("--flow-control wish", "flow-control credit drop 'wish'"),
+        ("--flow-control drop --buffer-flits 64", "--buffer-flits --flow-control credit drop"),
+        ("--queue 8", "--queue --flow-control drop credit"),
+        ("--channel-policy best", "hop class any random 'best'"),
+        ("--decision threshold:0.5", "--decision min"),
+        ("--routing ugal --decision thershold", "decision minimal threshold product 'thershold' 'threshold'"),
+        ("--routing ugal --decision product:0", "candidates 1 16 0"),
+        ("--routing ugal --decision threshold:candidates=2", "threshold 'candidates=2'"),
+        ("--pattern allreduce", "pattern 'allreduce' uniform"),
+        ("--pattern perm", "'perm' uniform"),
+        ("--link-rate 2Mbit", "--link-rate"),
+        ("--arrivals late", "'late' bernoulli"),
+        ("--precision 0.1", "--precision"),
+    ],
+)  # fmt: skip
+def test_one_line_names_option_value_and_remedy(capsys, tmp_path, monkeypatch, words, named):
+    monkeypatch.chdir(tmp_path)
+    line = fails(capsys, f"simulate polarfly --q 3 {words}", Status.USAGE)
+    assert not unnamed(line, named), line
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("saturation polarfly --q 3 --load 0.5", "--load"),
+        ("saturation polarfly --q 3 --precision 0.6", "precision 0.001 0.5 0.6"),
+        ("saturation polarfly --q 3 --out here", "--out"),
+        ("run examples/simulation.toml", "simulate `polarlab"),
+        ("saturation examples/first.toml", "simulate run"),
+        ("simulate examples/first.toml", "run polarlab"),
+    ],
+)
+def test_wrong_use_of_other_commands(capsys, words, named):
+    line = fails(capsys, words, Status.USAGE)
+    assert not unnamed(line, named), line
+
+
+def test_a_saturation_takes_the_options_of_a_simulation_but_its_load():
+    values = {"topology": "polarfly", "q": 3, "load": 0.2, "queue": 9, "flow_control": "drop"}
+    simulation = Experiment("simulate", values)
+    chosen = simulation.overridden({}, "saturation").resolve()
+    assert chosen.fabric.routers.queue_packets == 9
+    assert chosen.traffic.load == 1
+
+
+def test_errors_in_a_file_name_its_line(tmp_path):
+    path = tmp_path / "one.toml"
+    path.write_text(
+        'version = 1\nkind = "simulate"\n[topology]\nname = "polarfly"\nq = 2\n'
+        "[simulation]\nbuffer-flits = 2\n"
+    )
+    with pytest.raises(UsageError, match=r"one.toml: line 7, buffer-flits: must be 4 flits or more"):
+        Experiment.from_toml(path).resolve()

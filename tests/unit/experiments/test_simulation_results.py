@@ -1,0 +1,215 @@
+"""Results of simulations: summary of counts, folder, figures, report, comparison and repetition."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import polarlab
+from experiments.codec import read_record
+from experiments.events.pace import EveryEvent
+from experiments.events.simulation import (
+    CreditsTooFew,
+    ParametersUnused,
+    SimulationProgress,
+    SimulationUnstable,
+)
+from experiments.results.open import Simulation, open_results
+from experiments.results.simulation.model import SimulationManifest, SimulationSummary
+from experiments.results.simulation.summary import deadlock_record, is_stable, link_interface, summarise
+from experiments.simulation.fabric import check_channels, credit_flits, prepare_fabric
+from experiments.simulation.simulate import simulate_traffic
+from experiments.spec.experiment import Experiment
+from routing.registry import make_plan
+from simulation.result import Deadlock
+from simulation.settings import RouterSettings
+from topology.errors import ParameterError, UsageError
+from topology.exit_status import Terminated
+from topology.families.polarfly import PolarFly
+
+# A simulation that takes a moment.
+SHORT = {"q": 3, "hosts": 2, "load": 0.3, "warmup": 500, "cycles": 1500}
+
+
+def simulation(**options):
+    """Returns the specification of a simulation on ER_3."""
+    return Experiment("simulate", {"topology": "polarfly", **SHORT, **options}).resolve()
+
+
+@pytest.fixture(scope="module")
+def record():
+    """A simulation at 0.3 of the capacity under minimal routing."""
+    chosen = simulation()
+    fabric = prepare_fabric(chosen.fabric, lambda _event: None)
+    return simulate_traffic(fabric, chosen.traffic, lambda _event: None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The folder of results of the same simulation."""
+    return polarlab.simulate("polarfly", out=tmp_path_factory.mktemp("simulated") / "one", **SHORT).folder
+
+
+def test_the_summary_is_that_of_the_counts(record):
+    summary, result = summarise(record), record.result
+    capacity = 26 * 1500 / 4
+    assert summary.offered == pytest.approx(result.offered / capacity, abs=1e-6)
+    assert summary.accepted == pytest.approx(result.accepted / capacity, abs=1e-6)
+    assert summary.offered == pytest.approx(0.3, rel=0.05)
+    assert summary.loss == 0
+    assert summary.packets.received == summary.packets.sent
+    assert summary.packets.under_way == 0
+    assert sum(summary.hops.values()) == result.delivered
+    everyone = np.repeat(np.arange(13), 2)
+    distances = PolarFly(3).distances(everyone[:, None], everyone[None, :])
+    assert summary.hops_mean == pytest.approx(distances.sum() / (26 * 25), rel=0.03)
+    assert summary.latency_cycles.mean == pytest.approx(result.latency_sum / result.delivered, abs=1e-6)
+    assert summary.latency_cycles.p50 <= summary.latency_cycles.p99 <= summary.latency_cycles.max
+    assert summary.latency_frame_times.mean == pytest.approx(summary.latency_cycles.mean / 4, abs=1e-6)
+    assert summary.predicted.accepted == pytest.approx(0.3)
+    assert summary.links.load_mean == pytest.approx(summary.predicted.link_load_max, rel=0.2)
+    assert (summary.warmup_cycles, summary.measured_cycles, summary.steady) == (500, 1500, None)
+    assert summary.stable
+
+
+def test_a_load_is_carried_or_not_by_the_published_rule(record):
+    result = replace(record.result, offered=10_000, accepted=9_900, delivered=10_000, latency_sum=400_000)
+    assert is_stable(result)
+    assert not is_stable(replace(result, accepted=9_899, window=150_000))
+    assert not is_stable(replace(result, latency_sum=5_000_000, window=150_000))
+    assert not is_stable(replace(result, deadlock=Deadlock(cycle=9, waiting=1, circle=())))
+    assert not is_stable(replace(result, delivered=0))
+    # Of a hundred packets, three more may be under way at the end than at the begin.
+    few = replace(result, offered=100, accepted=97, delivered=100, latency_sum=2000, window=1500)
+    assert is_stable(few)
+    assert not is_stable(replace(few, accepted=90))
+    assert not is_stable(replace(few, accepted=98, delivered=98, dropped=2))
+
+
+def test_a_deadlock_names_interfaces_and_channels(record):
+    tables = record.fabric.tables
+    last = len(tables.link_targets) - 1
+    found = deadlock_record(Deadlock(cycle=70, waiting=5, circle=((0, 0), (last, 2))), tables)
+    degree = int(PolarFly(3).degrees[12])
+    assert found.circle == ("s1-eth1", f"s13-eth{degree}")
+    assert found.channels == (0, 2)
+    assert found.text == (
+        f"deadlock in cycle 70: 5 packets wait for one another: s1-eth1 (channel 0) -> "
+        f"s13-eth{degree} (channel 2) -> s1-eth1 (channel 0)"
+    )
+    assert link_interface(int(tables.link_starts[1]), tables) == "s2-eth1"
+
+
+def test_the_folder_is_read_back(folder):
+    results = open_results(folder)
+    assert isinstance(results, Simulation)
+    assert read_record(folder / "summary.json", SimulationSummary) == results.summary
+    assert read_record(folder / "manifest.json", SimulationManifest) == results.manifest
+    content = json.loads((folder / "summary.json").read_text())
+    assert content["latency_ms"] is None
+    assert content["deadlock"] is None
+    assert content["routers"]["virtual_channels"] == 4
+    loads = np.array([row.load for row in results.link_loads])
+    assert len(loads) == 2 * PolarFly(3).links
+    assert loads.max() == pytest.approx(results.summary.links.load_max, abs=1e-6)
+    hosts = results.table("hosts.csv", ("host", "packets"))
+    assert sum(map(int, hosts["packets"])) == results.summary.packets.arrived
+    latencies = results.table("latency_cycles.csv", ("latency_cycles", "packets"))
+    assert sum(map(int, latencies["packets"])) == results.summary.packets.received
+    periods = results.table("periods.csv", ("end_cycle", "packets"))
+    # Packets on their last link at a period's end count for that period.
+    assert sum(map(int, periods["packets"])) == pytest.approx(results.summary.packets.arrived, abs=26)
+    assert periods["end_cycle"][-1] == "2000"
+
+
+def test_the_same_seed_gives_the_same_result(folder, tmp_path):
+    again = polarlab.simulate(again=folder, out=tmp_path / "again")
+    first = open_results(folder).summary
+    same = replace(again.summary, seconds=first.seconds, bringup_s=first.bringup_s)
+    assert same == first
+    other = polarlab.simulate(again=folder, out=tmp_path / "other", seed=2)
+    assert other.summary.packets != first.packets
+
+
+def test_figures_report_and_comparison(folder, tmp_path):
+    results = polarlab.open_results(folder)
+    assert list(results.plot()) == ["throughput", "latency", "links"]
+    page = results.report(tmp_path / "page.html").read_text()
+    assert "latency_frame_times" in page
+    assert "simulated" in page
+    full = {**SHORT, "load": 1.0, "pattern": "tornado"}
+    other = polarlab.simulate("polarfly", out=tmp_path / "other", **full)
+    assert not other.stable
+    comparison = polarlab.compare(results, other)
+    assert comparison.kind == "simulations"
+    assert comparison.differing["pattern"] == ["uniform", "tornado"]
+    assert comparison.differing["load"] == [0.3, 1.0]
+    assert comparison.same["routers.flow_control"] == "credit"
+    assert comparison.results["stable"] == [True, False]
+    comparison.draw(tmp_path / "both.png")
+    assert "not stable" in other.report(tmp_path / "other.html").read_text()
+    assert "stable=yes" in repr(results)
+
+
+def test_a_simulation_is_no_run_to_be_compared(folder, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "summary.json").write_text("{}")
+    with pytest.raises(ParameterError, match=r"got a simulation .* and a run"):
+        polarlab.compare(folder, tmp_path / "run")
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, Terminated])
+def test_an_interrupted_simulation_keeps_what_was_measured(tmp_path, interruption):
+    def interrupt(event):
+        if isinstance(event, SimulationProgress) and event.cycles > 2500:
+            raise interruption
+
+    out = tmp_path / "interrupted"
+    with pytest.raises(KeyboardInterrupt):
+        polarlab.simulate("polarfly", out=out, progress=EveryEvent(interrupt), **{**SHORT, "cycles": 9000})
+    summary = polarlab.open_results(out).summary
+    assert summary.interrupted
+    assert 2000 <= summary.measured_cycles < 9000
+    assert polarlab.open_results(out).plot()
+    shorter = polarlab.simulate(again=out, cycles=summary.measured_cycles, out=tmp_path / "shorter").summary
+    assert summary.packets.sent == shorter.packets.sent
+    assert summary.offered == shorter.offered
+
+
+def test_nothing_stays_of_a_simulation_that_cannot_be(tmp_path):
+    with pytest.raises(UsageError):
+        polarlab.simulate("slimfly", q=5, routing="ugal-pf", out=tmp_path / "none")
+    with pytest.raises(ParameterError, match="virtual_channels must be 4 or more"):
+        polarlab.simulate("polarfly", q=3, routing="valiant", virtual_channels=3, out=tmp_path / "none")
+    with pytest.raises(UsageError, match="knows the hops"):
+        polarlab.simulate("polarfly", q=3, routing="ugal-pf", decision="product", out=tmp_path / "none")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("routing", "needed"), [("min", 2), ("compact-valiant", 4), ("valiant", 4)])
+def test_a_channel_for_each_hop_of_the_longest_path(routing, needed):
+    plan = make_plan(PolarFly(3), 1, routing)
+    check_channels(plan, RouterSettings(channels=needed))
+    with pytest.raises(ParameterError, match=f"{needed} or more for the paths of up to {needed} hops"):
+        check_channels(plan, RouterSettings(channels=needed - 1))
+    check_channels(plan, RouterSettings(channels=1, channel_policy="any"))
+    check_channels(plan, RouterSettings(channels=1, flow_control="drop"))
+
+
+def test_what_a_user_may_not_expect_is_told(tmp_path):
+    events = []
+    options = {**SHORT, "link_cycles": 40, "routing": "ugal-pf:threshold=0.5,margin=0.2", "buffer_flits": 32}
+    polarlab.simulate("polarfly", out=tmp_path / "told", progress=events.append, **options)
+    [credits] = [event for event in events if isinstance(event, CreditsTooFew)]
+    assert credits.needed_flits == credit_flits(RouterSettings(link_cycles=40)) == 4 + 40 + 2 + 2
+    [unused] = [event for event in events if isinstance(event, ParametersUnused)]
+    assert unused.names == ("margin",)
+    assert not [event for event in events if isinstance(event, SimulationUnstable)]
+
+
+def test_progress_has_cycles_a_second():
+    event = SimulationProgress(4000, 8000, 120, 51_234.0)
+    assert event.fraction == 0.5
+    assert str(event) == "4,000 cycles, 120 packets arrived, 51,234 cycles a second"
+    assert SimulationProgress(4000, None, 120, 1.0).fraction is None
