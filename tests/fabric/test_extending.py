@@ -14,7 +14,16 @@ from documents import ROOT, blocks, command_lines, polarlab_words
 pytestmark = [pytest.mark.usefixtures("no_leftovers"), pytest.mark.slow]
 
 PAGE = ROOT / "docs" / "extending.md"
-PACKAGES = ("topology", "routing", "controller", "emulation", "traffic", "experiments", "polarlab")
+PACKAGES = (
+    "topology",
+    "routing",
+    "controller",
+    "emulation",
+    "simulation",
+    "traffic",
+    "experiments",
+    "polarlab",
+)
 COMMAND = "import sys; from polarlab.cli.main import main; sys.exit(main())"
 
 

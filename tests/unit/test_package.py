@@ -12,7 +12,16 @@ import pytest
 import wheels
 from documents import ROOT
 
-PACKAGES = ("topology", "routing", "controller", "emulation", "traffic", "experiments", "polarlab")
+PACKAGES = (
+    "topology",
+    "routing",
+    "controller",
+    "emulation",
+    "simulation",
+    "traffic",
+    "experiments",
+    "polarlab",
+)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,17 @@ from pathlib import PurePath
 
 from documents import ROOT
 
-PACKAGES = ("topology", "routing", "controller", "emulation", "traffic", "experiments", "polarlab", "tests")
+PACKAGES = (
+    "topology",
+    "routing",
+    "controller",
+    "emulation",
+    "simulation",
+    "traffic",
+    "experiments",
+    "polarlab",
+    "tests",
+)
 VAGRANTFILE = ROOT / "vagrant" / "Vagrantfile"
 
 

@@ -16,7 +16,7 @@ from experiments.failover.series import (
     median_limits,
     repetition_of,
 )
-from experiments.figures.comparison import _FAILOVERS, _bars
+from experiments.figures.comparison import _OF_FAILOVERS, _bars
 from experiments.figures.failovers import draw_failovers, steps_of
 from experiments.figures.plot import plot_results
 from experiments.report.failover import failovers_page
@@ -181,7 +181,7 @@ def test_interrupted_and_negative_series_are_hatched_beside_others(tmp_path, mon
     folders.append(written(tmp_path / "bad", series(negative="6 pairs were silent")))
     comparison = compare(folders)
     assert comparison.results["interrupted"] == [True, False, False]
-    figure = _bars(comparison, _FAILOVERS)
+    figure = _bars(comparison, *_OF_FAILOVERS)
     assert [bool(bar.get_hatch()) for bar in figure.axes[0].patches] == [True, False, True]
     assert "negative or interrupted" in figure.legends[0].get_texts()[0].get_text()
 
