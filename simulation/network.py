@@ -31,6 +31,7 @@ _LAYERS = {
 SOURCE_CYCLES = 1  # from a birth to the link of the host
 _PATIENCE = 1000  # cycles without any event after which packets that wait are deadlocked
 _SOURCE_SLOTS = 4096
+_CACHE_LINE = 64  # bytes
 _STREAM = 2  # of the routers' generators
 NEVER = 1 << 60
 
@@ -68,7 +69,7 @@ def make_network(
         ports=_ports(len(places)),
         queues=queues,
         hosts=_hosts(tables, places, sources),
-        packets=np.zeros((most, of.PACKET_COLUMNS), np.int32),
+        packets=_aligned((most, of.PACKET_COLUMNS)),
         unused=np.arange(most, dtype=np.int32)[::-1].copy(),
         random=seeded(seed, _STREAM, tables.routers),
         host_random=sources.random,
@@ -251,16 +252,25 @@ def _adaptive(tables: ForwardingTables) -> tuple[Int32, Int32, Int32]:
 def _queues(ports: int, routers: RouterSettings, settings: Int64) -> Int32:
     places = int(settings[of.QUEUE_PLACES])
     shift = int(settings[of.CHANNEL_SHIFT])
-    queues = np.zeros((ports << shift, of.PACKETS + places), np.int32)
+    queues = _aligned((ports << shift, of.PACKETS + places))
     queues[:, of.ROOM] = places * routers.packet_flits
     # Numbers beyond the channels of a port stand for no queue.
     queues[:, of.ROOM].reshape(ports, -1)[:, int(settings[of.CHANNELS]) :] = 0
-    queues[:, [of.NEXT_BLOCKED, of.SHORT]] = NONE
+    queues[:, of.NEXT_BLOCKED] = of.FREE
+    queues[:, of.SHORT] = NONE
     return queues
 
 
+def _aligned(shape: tuple[int, int]) -> Int32:
+    """Returns an array of zeros that begins with a line of the processor's cache."""
+    entries, line = shape[0] * shape[1], _CACHE_LINE // 4
+    raw = np.zeros(entries + line, np.int32)
+    first = (-raw.ctypes.data % _CACHE_LINE) // 4
+    return raw[first : first + entries].reshape(shape)
+
+
 def _ports(count: int) -> Int32:
-    ports = np.zeros((count, of.PORT_COLUMNS), np.int32)
+    ports = _aligned((count, of.PORT_COLUMNS))
     ports[:, [of.ASKED, of.ASKING, of.BUSY, of.FOLLOWING, of.NEXT_RELEASED]] = NONE
     return ports
 

@@ -32,7 +32,6 @@ from simulation.kernels.state import (
     BEGUN,
     BEHIND,
     BIRTH,
-    BLOCKED,
     BUFFER,
     BUSY,
     CHANNEL_SHIFT,
@@ -49,6 +48,7 @@ from simulation.kernels.state import (
     FLITS,
     FLITS_SENT,
     FOLLOWING,
+    FREE,
     HOPS,
     HOST,
     INPUT_FREE,
@@ -57,12 +57,12 @@ from simulation.kernels.state import (
     LAST_GRANT,
     LATENCY_MAX,
     LATENCY_SUM,
+    LAW,
     LINK_FREE,
     LIVE,
     MEASURED,
-    NEW_FLAGS,
+    MINIMAL_LAW,
     NEW_HEADS,
-    NEW_TAG,
     NEXT,
     NEXT_BLOCKED,
     NEXT_RELEASED,
@@ -87,7 +87,6 @@ from simulation.kernels.state import (
     ROUTER_TICKS,
     SHORT,
     SPEEDUP,
-    TAG,
     TARGET,
     TICK,
     UNUSED,
@@ -187,7 +186,6 @@ def _release(state: State, tick: int) -> None:
 
 @inlined
 def _wait_for_output(state: State, queue: int, output: int) -> None:
-    state.queues[queue, BLOCKED] = 1
     state.queues[queue, NEXT_BLOCKED] = state.ports[output, BUSY]
     state.ports[output, BUSY] = queue
     if state.ports[output, RELEASED] == 0:
@@ -227,7 +225,7 @@ def _ask(state: State, tick: int) -> int:
             if channel >= channels:
                 channel = 0
             queue = (port << shift) + channel
-            if state.queues[queue, COUNT] == 0 or state.queues[queue, BLOCKED]:
+            if state.queues[queue, COUNT] == 0 or state.queues[queue, NEXT_BLOCKED] != FREE:
                 continue
             output = state.queues[queue, OUTPUT]
             target = state.queues[queue, TARGET]
@@ -236,7 +234,6 @@ def _ask(state: State, tick: int) -> int:
                 _wait_for_output(state, queue, output)
             elif not _has_room(state, target):
                 state.ports[port, LIVE] -= 1
-                state.queues[queue, BLOCKED] = 1
                 state.queues[queue, NEXT_BLOCKED] = state.queues[target, SHORT]
                 state.queues[target, SHORT] = queue
             else:
@@ -304,7 +301,6 @@ def _grant(state: State, tick: int, cycle: int, asked: int) -> None:
             state.ports[output, FLITS_SENT] += flits
         return_room(state, queue, port)
         if state.queues[queue, TARGET] == NONE:
-            state.packets[packet, FLAGS] = state.queues[queue, NEW_FLAGS]
             _leave(state, packet, output, depart)
         else:
             _go_on(state, packet, queue, output, depart)
@@ -325,9 +321,8 @@ def _go_on(state: State, packet: int, queue: int, output: int, depart: int) -> N
             if state.queues[other, ROOM] > state.queues[target, ROOM]:
                 target = other
     state.queues[target, ROOM] -= flits
-    state.ports[output, USED] += flits
-    state.packets[packet, TAG] = state.queues[queue, NEW_TAG]
-    state.packets[packet, FLAGS] = state.queues[queue, NEW_FLAGS]
+    if state.settings[LAW] != MINIMAL_LAW:
+        state.ports[output, USED] += flits
     state.packets[packet, HOPS] += 1
     state.packets[packet, QUEUE] = target
     arrival = (depart + state.places[output, DELAY]) * state.settings[SPEEDUP]

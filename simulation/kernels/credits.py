@@ -10,6 +10,8 @@ from simulation.kernels.state import (
     CHANNEL_SHIFT,
     CREDIT_CLASS,
     FLITS,
+    LAW,
+    MINIMAL_LAW,
     NONE,
     PEER,
     POLICY,
@@ -55,7 +57,8 @@ def return_credits(state: State, tick: int, cycle: int) -> None:
                     state.hosts[host, WAITING] = 0
                     plan_source(state, host, cycle, cycle)
             else:
-                state.ports[peer, USED] -= flits
+                if state.settings[LAW] != MINIMAL_LAW:
+                    state.ports[peer, USED] -= flits
                 key = (port << shift) if by_port else queue
                 first = state.queues[key, SHORT]
                 if first != NONE:

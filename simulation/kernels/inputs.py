@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from simulation.kernels.compiled import inlined
 from simulation.kernels.state import (
-    BLOCKED,
     FOLLOWING,
+    FREE,
     INPUT_FREE,
     INPUTS,
     LIVE,
@@ -43,8 +43,9 @@ def wake(state: State, queue: int, tick: int, shift: int) -> None:
         shift: `CHANNEL_SHIFT`.
     """
     while queue != NONE:
-        state.queues[queue, BLOCKED] = 0
         port = queue >> shift
         state.ports[port, LIVE] += 1
         look_at(state, port, tick)
-        queue = state.queues[queue, NEXT_BLOCKED]
+        following = state.queues[queue, NEXT_BLOCKED]
+        state.queues[queue, NEXT_BLOCKED] = FREE
+        queue = following

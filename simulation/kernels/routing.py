@@ -44,9 +44,7 @@ from simulation.kernels.state import (
     MINIMAL,
     MINIMAL_HOPS,
     MINIMAL_LAW,
-    NEW_FLAGS,
     NEW_HEADS,
-    NEW_TAG,
     NONE,
     OF_HOST,
     OUT_MARK,
@@ -127,7 +125,6 @@ def route(state: State, queue: int, port: int, packet: int) -> bool:
     if outcome == DELIVER:
         host = state.packets[packet, HOST]
         state.queues[queue, OUTPUT], state.queues[queue, TARGET] = state.hosts[host, HOST_PORT], NONE
-        state.queues[queue, NEW_TAG], state.queues[queue, NEW_FLAGS] = NONE, state.packets[packet, FLAGS]
         found = state.hosts[host, IS_DELIVERED] != 0
     elif outcome != DROP:
         flags = state.packets[packet, FLAGS] & ~MARKED
@@ -136,12 +133,10 @@ def route(state: State, queue: int, port: int, packet: int) -> bool:
             flags |= DETOURED
         output = state.outcomes[outcome, OUT_PORT]
         if output != NONE:
-            state.queues[queue, OUTPUT], state.queues[queue, NEW_TAG] = (
-                output,
-                state.outcomes[outcome, OUT_TAG],
-            )
-            state.queues[queue, NEW_FLAGS] = flags | MARKED if state.outcomes[outcome, OUT_MARK] else flags
-            channel = _channel(state, state.packets[packet, HOPS], state.outcomes[outcome, OUT_TAG], router)
+            tag = state.outcomes[outcome, OUT_TAG]
+            state.queues[queue, OUTPUT], state.packets[packet, TAG] = output, tag
+            state.packets[packet, FLAGS] = flags | MARKED if state.outcomes[outcome, OUT_MARK] else flags
+            channel = _channel(state, state.packets[packet, HOPS], tag, router)
             state.queues[queue, TARGET] = (
                 state.places[output, PEER] << state.settings[CHANNEL_SHIFT]
             ) + channel

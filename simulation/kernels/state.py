@@ -60,21 +60,21 @@ OWNER, PEER, DELAY, FIRST_PORT, PORT_COUNT, OF_HOST, CREDIT_CLASS, PLACE_COLUMNS
 ) = range(17)
 
 # Columns of `State.queues`: place of the head, packets in the queue, free flits as the sender knows them; the
-# head's output, target queue, and its tag and flags from then on; whether the head waits in a list, and the
-# next queue there; first of the queues that wait for room in this one; then the packets, a ring.
+# head's output and target queue; the next queue of the list in which the head waits, or FREE; first of the
+# queues that wait for room in this one; then the packets, a ring. With the default buffers of eight packets a
+# row is a line of the processor's cache.
 (
     FIRST,
     COUNT,
     ROOM,
     OUTPUT,
     TARGET,
-    NEW_TAG,
-    NEW_FLAGS,
-    BLOCKED,
     NEXT_BLOCKED,
     SHORT,
+    _UNUSED_COLUMN,
     PACKETS,
-) = range(11)
+) = range(9)
+FREE: Final = -2
 
 # Columns of `State.wheel`, whose rows are ticks: first packet that arrives, input to look at, output that
 # becomes free.
