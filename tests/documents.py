@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = (
-    "topology|routing|controller|emulation|simulation|traffic|experiments|polarlab|tests|docs|examples|"
-    "vagrant"
+PACKAGES = (
+    *("topology", "routing", "controller", "emulation"),
+    *("simulation", "traffic", "experiments", "polarlab"),
 )
+FOLDERS = "|".join((*PACKAGES, "tests", "docs", "examples", "vagrant"))
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Commands that need neither root nor results of others.
 WITHOUT_ROOT = (

@@ -8,22 +8,12 @@ import sys
 
 import pytest
 from conftest import completed
-from documents import ROOT, blocks, command_lines, polarlab_words
+from documents import PACKAGES, ROOT, blocks, command_lines, polarlab_words
 
 # Unit tests show that the page's patches apply and its commands parse.
 pytestmark = [pytest.mark.usefixtures("no_leftovers"), pytest.mark.slow]
 
 PAGE = ROOT / "docs" / "extending.md"
-PACKAGES = (
-    "topology",
-    "routing",
-    "controller",
-    "emulation",
-    "simulation",
-    "traffic",
-    "experiments",
-    "polarlab",
-)
 COMMAND = "import sys; from polarlab.cli.main import main; sys.exit(main())"
 
 

@@ -5,18 +5,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from documents import ROOT
+from documents import PACKAGES, ROOT
 
-PACKAGES = (
-    "topology",
-    "routing",
-    "controller",
-    "emulation",
-    "simulation",
-    "traffic",
-    "experiments",
-    "polarlab",
-)
 MODULES = {
     path.relative_to(ROOT).as_posix(): path for package in PACKAGES for path in (ROOT / package).rglob("*.py")
 }

@@ -10,18 +10,7 @@ from email.parser import Parser
 
 import pytest
 import wheels
-from documents import ROOT
-
-PACKAGES = (
-    "topology",
-    "routing",
-    "controller",
-    "emulation",
-    "simulation",
-    "traffic",
-    "experiments",
-    "polarlab",
-)
+from documents import PACKAGES, ROOT
 
 
 @pytest.fixture(scope="module")

@@ -5,19 +5,8 @@ from fnmatch import fnmatch
 from itertools import chain
 from pathlib import PurePath
 
-from documents import ROOT
+from documents import PACKAGES, ROOT
 
-PACKAGES = (
-    "topology",
-    "routing",
-    "controller",
-    "emulation",
-    "simulation",
-    "traffic",
-    "experiments",
-    "polarlab",
-    "tests",
-)
 VAGRANTFILE = ROOT / "vagrant" / "Vagrantfile"
 
 
@@ -33,7 +22,7 @@ def excluded(path: PurePath, pattern: str) -> bool:
 
 def test_every_file_of_the_project_is_copied_into_the_virtual_machine():
     patterns = re.search(r"MADE_THERE = %w\[(.*?)\]", VAGRANTFILE.read_text())[1].split()
-    modules = chain.from_iterable((ROOT / package).rglob("*.py") for package in PACKAGES)
+    modules = chain.from_iterable((ROOT / package).rglob("*.py") for package in (*PACKAGES, "tests"))
     paths = [PurePath(module.relative_to(ROOT)) for module in modules]
     assert [p for p in paths for pattern in patterns if excluded(p, pattern)] == []
     assert excluded(PurePath("results/run/summary.json"), "/results/")
