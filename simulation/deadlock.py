@@ -38,9 +38,8 @@ def find_deadlock(network: State, tables: ForwardingTables, cycle: int) -> Deadl
             followed[queue] = start
             walk.append(queue)
             queue = int(queues[queue, TARGET])
-            if (
-                network.settings[POLICY] == ANY_CHANNEL
-            ):  # any of the port's channels: the first one stands for all
+            # Of the channels of a port any of which would do, the first one that waits stands for all.
+            if network.settings[POLICY] == ANY_CHANNEL:
                 queue = next((queue + c for c in range(channels) if queues[queue + c, COUNT]), queue)
         if queue in walk:
             circle = walk[walk.index(queue) :]

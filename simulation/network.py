@@ -33,7 +33,7 @@ _PATIENCE = 1000  # cycles without any event after which packets that wait are d
 _SOURCE_SLOTS = 4096
 _CACHE_LINE = 64  # bytes
 _STREAM = 2  # of the routers' generators
-NEVER = 1 << 60
+_NEVER = 1 << 60
 
 
 def make_network(
@@ -59,7 +59,7 @@ def make_network(
     queues = _queues(len(places), routers, settings)
     most = _most_packets(queues, routers, settings)
     counts = np.zeros(of.COUNTS, np.int64)
-    counts[[of.WINDOW_BEGIN, of.WINDOW_END]] = NEVER
+    counts[[of.WINDOW_BEGIN, of.WINDOW_END]] = _NEVER
     counts[of.UNUSED] = most
     credits, rings = _credits(places, routers, most)
     return State(
@@ -92,7 +92,7 @@ def make_network(
 
 
 def _check(workload: Workload, routers: RouterSettings, decision: Decision) -> None:
-    """Raises ParameterError if the flow control lacks what the law or the workload needs."""
+    """Raises ParameterError if a law or a workload is not for the flow control."""
     if decision.whole_path and routers.flow_control == "drop":
         raise ParameterError(
             "decision product:whole-path=true must be taken with flow control credit, got drop"

@@ -39,7 +39,7 @@ class SimulationResult:
         latency_sum: cycles from birth to the arrival of the tail (credit) or of the first bit (drop), summed
             over `delivered`.
         latency_max: the longest of these.
-        latency_counts: packets by latency, int64 array; classes as of `traffic.metrics.histogram`.
+        latency_counts: packets by latency, int64 array; classes as of `simulation.kernels.latency`.
         queueing_sum: cycles of waiting in queues, summed over `delivered`.
         hops: packets by the number of links between routers that they took, int64 array.
         detoured: packets of `delivered` that took a detour.

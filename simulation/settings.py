@@ -11,8 +11,7 @@ Arbitration = Literal["round-robin", "random"]
 # The law by which adaptive choices are taken; see `Decision`.
 DecisionLaw = Literal["minimal", "threshold", "product"]
 
-
-DROP_TICKS = 16
+_DROP_TICKS = 16  # of a cycle, where queues drop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +54,12 @@ class RouterSettings:
     @property
     def ticks(self) -> int:
         """Ticks of a cycle: internal steps of the routers, or the resolution of times (drop)."""
-        return self.speedup if self.flow_control == "credit" else DROP_TICKS
+        return self.speedup if self.flow_control == "credit" else _DROP_TICKS
+
+    @property
+    def latency_units(self) -> int:
+        """Units of a cycle in which latencies are summed: cycles (credit), or ticks (drop)."""
+        return 1 if self.flow_control == "credit" else self.ticks
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,7 +89,7 @@ def simulate(
 
 @dataclass
 class _Course:
-    """The course of a simulation: periods of the kernel and what was seen after each."""
+    """Periods of a simulation, and the counts after each."""
 
     network: State
     routers: RouterSettings
@@ -205,9 +205,7 @@ def _result(
     seconds: float,
 ) -> SimulationResult:
     counts, network = course.counts, course.network
-    # Latencies of dropping queues are summed in ticks.
-    unit = 1 if routers.flow_control == "credit" else routers.ticks
-    latency = int(counts[LATENCY_SUM]) / unit
+    latency = int(counts[LATENCY_SUM]) / routers.latency_units
     unloaded = sum(int(n) * unloaded_cycles(hops, routers) for hops, n in enumerate(network.hops))
     begin, end = counts[[WINDOW_BEGIN, WINDOW_END]].tolist()
     waiting = int(draw_window(network)) if course.status != DONE else 0
@@ -221,7 +219,7 @@ def _result(
         delivered=int(counts[DELIVERED]),
         dropped=int(counts[DROPPED]),
         latency_sum=latency,
-        latency_max=int(counts[LATENCY_MAX]) / unit,
+        latency_max=int(counts[LATENCY_MAX]) / routers.latency_units,
         latency_counts=network.latencies,
         queueing_sum=latency - unloaded,
         hops=np.trim_zeros(network.hops, "b"),

@@ -88,7 +88,7 @@ def _check_decision(fabric: SimulatedFabric, tables: ForwardingTables) -> None:
 
 
 def _warn(fabric: SimulatedFabric, notify: Notify) -> None:
-    """Tells what a user may not expect of the settings."""
+    """Notifies of settings without effect, and of buffers too small for full links."""
     routers = fabric.routers
     if routers.flow_control == CREDIT and routers.buffer_flits < credit_flits(routers):
         notify(CreditsTooFew(credit_flits(routers), routers.buffer_flits))

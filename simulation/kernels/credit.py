@@ -16,16 +16,13 @@ from __future__ import annotations
 from simulation.kernels.compiled import compiled, inlined
 from simulation.kernels.credits import end_tick, return_credits, return_room
 from simulation.kernels.inputs import look_at, wake
-from simulation.kernels.latency import latency_class
+from simulation.kernels.measures import measure
 from simulation.kernels.random import below
 from simulation.kernels.routing import route_heads
 from simulation.kernels.sources import begin_sources, inject
 from simulation.kernels.state import (
-    ACCEPTED,
     ANY_CHANNEL,
     ARRIVALS,
-    ARRIVED,
-    ARRIVED_LATENCY,
     ASKED,
     ASKERS,
     ASKING,
@@ -39,28 +36,21 @@ from simulation.kernels.state import (
     COUNT,
     DELAY,
     DELIVERED,
-    DETOURED,
-    DETOURED_COUNT,
     DROPPED,
     FIRST,
     FIRST_PORT,
-    FLAGS,
     FLITS,
     FLITS_SENT,
     FOLLOWING,
     FREE,
     HOPS,
-    HOST,
     INPUT_FREE,
     INPUT_TURN,
     INPUTS,
     LAST_GRANT,
-    LATENCY_MAX,
-    LATENCY_SUM,
     LAW,
     LINK_FREE,
     LIVE,
-    MEASURED,
     MINIMAL_LAW,
     NEW_HEADS,
     NEXT,
@@ -341,18 +331,6 @@ def _leave(state: State, packet: int, output: int, depart: int) -> None:
     state.ports[output, OUTPUT_FREE] = max(state.ports[output, OUTPUT_FREE], free)
     tail = depart + state.places[output, DELAY] + flits - 1
     latency = tail - state.packets[packet, BIRTH]
-    counts[ARRIVED] += 1
-    counts[ARRIVED_LATENCY] += latency
-    if counts[WINDOW_BEGIN] <= tail < counts[WINDOW_END]:
-        counts[ACCEPTED] += 1
-        state.host_packets[state.packets[packet, HOST]] += 1
-    if state.packets[packet, FLAGS] & MEASURED:
-        counts[DELIVERED] += 1
-        counts[LATENCY_SUM] += latency
-        counts[LATENCY_MAX] = max(counts[LATENCY_MAX], latency)
-        state.latencies[latency_class(latency)] += 1
-        state.hops[state.packets[packet, HOPS]] += 1
-        if state.packets[packet, FLAGS] & DETOURED:
-            counts[DETOURED_COUNT] += 1
+    measure(state, packet, tail, latency, latency)
     state.unused[counts[UNUSED]] = packet
     counts[UNUSED] += 1

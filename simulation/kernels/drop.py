@@ -10,21 +10,16 @@ A packet takes as many cycles on a link as it has flits, and a cycle has SPEEDUP
 from __future__ import annotations
 
 from simulation.kernels.compiled import compiled, inlined
-from simulation.kernels.latency import latency_class
-from simulation.kernels.routing import DELIVER, DETOUR_BIT, DROP, MOST_HOPS, outcome_of
+from simulation.kernels.measures import measure
+from simulation.kernels.routing import output_of
 from simulation.kernels.sources import BIRTH_BITS, begin_sources, destination_of, next_gap, plan_source
 from simulation.kernels.state import (
-    ACCEPTED,
     ARRIVALS,
-    ARRIVED,
-    ARRIVED_LATENCY,
     BEGUN,
     BIRTH,
     BURST,
     DELAY,
     DELIVERED,
-    DETOURED,
-    DETOURED_COUNT,
     DROPPED,
     FIRST_PORT,
     FLAGS,
@@ -35,12 +30,8 @@ from simulation.kernels.state import (
     HOST_FREE,
     HOST_PORT,
     HOST_ROUTER,
-    IS_DELIVERED,
-    LATENCY_MAX,
-    LATENCY_SUM,
     LAW,
     LINK_FREE,
-    MARKED,
     MEASURED,
     MINIMAL_LAW,
     NEXT,
@@ -49,10 +40,6 @@ from simulation.kernels.state import (
     NONE,
     OF_HOST,
     OFFERED,
-    OUT_MARK,
-    OUT_PORT,
-    OUT_TAG,
-    OWNER,
     PACKET_HOPS,
     PEER,
     PORT_COUNT,
@@ -186,9 +173,8 @@ def _arrive(state: State, tick: int) -> None:
     """Puts the packets that arrive at routers into the queues of their outputs."""
     slot = tick & (len(state.wheel) - 1)
     counts = state.counts
-    while (
-        state.wheel[slot, ARRIVALS] != NONE
-    ):  # a packet that waits for nothing arrives further on in this tick
+    # A packet that waits for nothing arrives further on in this tick.
+    while state.wheel[slot, ARRIVALS] != NONE:
         packet = state.wheel[slot, ARRIVALS]
         state.wheel[slot, ARRIVALS] = state.packets[packet, NEXT]
         if not _pass_router(state, packet, tick):
@@ -200,34 +186,16 @@ def _arrive(state: State, tick: int) -> None:
 def _pass_router(state: State, packet: int, tick: int) -> bool:
     """Has a router treat a packet; returns whether it is on its way to another router."""
     port = state.packets[packet, QUEUE]
-    router = state.places[port, OWNER]
-    of_host = state.places[port, OF_HOST]
-    if of_host and state.settings[LAW] != MINIMAL_LAW:
+    if state.places[port, OF_HOST] and state.settings[LAW] != MINIMAL_LAW:
         _see_queues(state, port, tick)
-    outcome = DROP
-    if state.packets[packet, HOPS] < MOST_HOPS:
-        outcome = outcome_of(state, router, of_host, packet)
-    output, tag, flags = NONE, NONE, state.packets[packet, FLAGS]
-    if outcome == DELIVER:
-        host = state.packets[packet, HOST]
-        if state.hosts[host, IS_DELIVERED]:
-            output = state.hosts[host, HOST_PORT]
-    elif outcome != DROP:
-        flags &= ~MARKED
-        if outcome & DETOUR_BIT:
-            outcome ^= DETOUR_BIT
-            flags |= DETOURED
-        output, tag = state.outcomes[outcome, OUT_PORT], state.outcomes[outcome, OUT_TAG]
-        if state.outcomes[outcome, OUT_MARK]:
-            flags |= MARKED
+    output = output_of(state, port, packet)
     leaves = NONE
     if output != NONE:
         leaves = _leaving_time(state, state.ports[output, LINK_FREE], tick)
     goes_on = False
     if leaves == NONE:
-        state.counts[DROPPED] += flags & MEASURED
+        state.counts[DROPPED] += state.packets[packet, FLAGS] & MEASURED
     else:
-        state.packets[packet, TAG], state.packets[packet, FLAGS] = tag, flags
         state.ports[output, LINK_FREE] = _next_leaving_time(state, leaves, state.ports[output, LINK_FREE])
         goes_on = _leave(state, packet, output, leaves)
     return goes_on
@@ -256,25 +224,6 @@ def _leave(state: State, packet: int, output: int, leaves: int) -> bool:
         state.packets[packet, HOPS] += 1
         _send(state, packet, peer, arrival)
     else:
-        _measure(state, packet, arrival)
+        latency = arrival - state.packets[packet, BIRTH]
+        measure(state, packet, arrival // speedup, latency, latency // speedup)
     return bool(peer >= 0)
-
-
-@inlined
-def _measure(state: State, packet: int, arrival: int) -> None:
-    """Measures a packet that arrives at its host in a tick."""
-    counts, speedup = state.counts, state.settings[SPEEDUP]
-    latency = arrival - state.packets[packet, BIRTH]
-    counts[ARRIVED] += 1
-    counts[ARRIVED_LATENCY] += latency
-    if counts[WINDOW_BEGIN] <= arrival // speedup < counts[WINDOW_END]:
-        counts[ACCEPTED] += 1
-        state.host_packets[state.packets[packet, HOST]] += 1
-    if state.packets[packet, FLAGS] & MEASURED:
-        counts[DELIVERED] += 1
-        counts[LATENCY_SUM] += latency
-        counts[LATENCY_MAX] = max(counts[LATENCY_MAX], latency)
-        state.latencies[latency_class(latency // speedup)] += 1
-        state.hops[state.packets[packet, HOPS]] += 1
-        if state.packets[packet, FLAGS] & DETOURED:
-            counts[DETOURED_COUNT] += 1

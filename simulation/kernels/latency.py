@@ -38,6 +38,15 @@ def least_of_class(number: int) -> int:
     return (number - doublings * _PER_DOUBLING) << doublings
 
 
+def middle_of_class(number: int) -> float:
+    """Returns the middle of the latencies of a class, in cycles.
+
+    Args:
+        number: the class.
+    """
+    return (least_of_class(number) + least_of_class(number + 1) - 1) / 2
+
+
 def quantile(counts: npt.NDArray[np.int64], share: float) -> float | None:
     """Returns a quantile of latencies, within 1 %.
 
@@ -53,4 +62,4 @@ def quantile(counts: npt.NDArray[np.int64], share: float) -> float | None:
         return None
     rank = max(1, int(np.ceil(share * total)))
     number = int(np.searchsorted(np.cumsum(counts), rank))
-    return (least_of_class(number) + least_of_class(number + 1) - 1) / 2
+    return middle_of_class(number)

@@ -117,43 +117,48 @@ def route(state: State, queue: int, port: int, packet: int) -> bool:
         port: its input.
         packet: the packet.
     """
-    router = state.places[port, OWNER]
+    output = output_of(state, port, packet)
+    if output != NONE:
+        state.queues[queue, OUTPUT], state.queues[queue, TARGET] = output, NONE
+        peer = state.places[output, PEER]
+        if peer >= 0:
+            hops, tag = state.packets[packet, HOPS], state.packets[packet, TAG]
+            channel = _channel(state, hops, tag, state.places[port, OWNER])
+            state.queues[queue, TARGET] = (peer << state.settings[CHANNEL_SHIFT]) + channel
+    return bool(output != NONE)
+
+
+@inlined
+def output_of(state: State, port: int, packet: int) -> int:
+    """Returns the output by which a packet leaves a router, or NONE; its tag and flags become those beyond.
+
+    Args:
+        state: the simulation.
+        port: input at which the packet came.
+        packet: the packet.
+    """
     outcome = DROP
     if state.packets[packet, HOPS] < MOST_HOPS:
-        outcome = outcome_of(state, router, state.places[port, OF_HOST], packet)
-    found = False
+        outcome = _outcome_of(state, state.places[port, OWNER], state.places[port, OF_HOST], packet)
+    output = NONE
     if outcome == DELIVER:
         host = state.packets[packet, HOST]
-        state.queues[queue, OUTPUT], state.queues[queue, TARGET] = state.hosts[host, HOST_PORT], NONE
-        found = state.hosts[host, IS_DELIVERED] != 0
+        if state.hosts[host, IS_DELIVERED]:
+            output = state.hosts[host, HOST_PORT]
     elif outcome != DROP:
         flags = state.packets[packet, FLAGS] & ~MARKED
         if outcome & DETOUR_BIT:
             outcome ^= DETOUR_BIT
             flags |= DETOURED
         output = state.outcomes[outcome, OUT_PORT]
-        if output != NONE:
-            tag = state.outcomes[outcome, OUT_TAG]
-            state.queues[queue, OUTPUT], state.packets[packet, TAG] = output, tag
-            state.packets[packet, FLAGS] = flags | MARKED if state.outcomes[outcome, OUT_MARK] else flags
-            channel = _channel(state, state.packets[packet, HOPS], tag, router)
-            state.queues[queue, TARGET] = (
-                state.places[output, PEER] << state.settings[CHANNEL_SHIFT]
-            ) + channel
-            found = True
-    return found
+        state.packets[packet, TAG] = state.outcomes[outcome, OUT_TAG]
+        state.packets[packet, FLAGS] = flags | MARKED if state.outcomes[outcome, OUT_MARK] else flags
+    return output
 
 
 @inlined
-def outcome_of(state: State, router: int, of_host: int, packet: int) -> int:
-    """Returns the outcome of a packet at a router, with DETOUR_BIT if it is a detour's; or DROP or DELIVER.
-
-    Args:
-        state: the simulation.
-        router: the router.
-        of_host: whether one of its hosts has just sent the packet.
-        packet: the packet.
-    """
+def _outcome_of(state: State, router: int, of_host: int, packet: int) -> int:
+    """Returns the outcome of a packet at a router, with DETOUR_BIT if a detour's; or DROP or DELIVER."""
     settings, marked, destination = (
         state.settings,
         state.packets[packet, FLAGS] & MARKED,

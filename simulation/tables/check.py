@@ -83,7 +83,7 @@ def look_up(tables: ForwardingTables, kind: PacketKind, router: int, destination
 
 
 def forwarded(tables: ForwardingTables, value: int) -> Forwarded:
-    """Returns the treatment of packets by what forwarding tables say of them.
+    """Returns the treatment of packets by an entry of forwarding tables.
 
     Args:
         tables: the tables.

@@ -55,7 +55,7 @@ class FirstTable:
         """Returns the next table of packets from the router's own hosts, and the packet there.
 
         Returns:
-            None if they are dropped, or there are no hosts.
+            None if they are dropped, or the router is without hosts.
 
         Raises:
             PlanError: it depends on the host or the destination.

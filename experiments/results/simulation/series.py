@@ -18,8 +18,7 @@ from experiments.results.simulation.tables import (
     PERIODS,
 )
 from experiments.results.tables import HOP_COLUMNS, HOPS
-from experiments.spec.simulation.model import CREDIT
-from simulation.kernels.latency import least_of_class
+from simulation.kernels.latency import middle_of_class
 from topology.addressing import hosts_of
 
 
@@ -50,15 +49,14 @@ def write_series(directory: RunDirectory, record: SimulationRecord) -> None:
 def _latencies(record: SimulationRecord) -> Iterator[tuple[float, int]]:
     counts = record.result.latency_counts
     for number in np.flatnonzero(counts).tolist():
-        yield (least_of_class(number) + least_of_class(number + 1) - 1) / 2, int(counts[number])
+        yield middle_of_class(number), int(counts[number])
 
 
 def _periods(record: SimulationRecord) -> Iterator[tuple[object, ...]]:
     """Yields the periods of the window."""
     flits, hosts = record.fabric.options.routers.packet_flits, record.fabric.tables.hosts
-    routers, end = record.fabric.options.routers, record.result.warmup
-    unit = 1 if routers.flow_control == CREDIT else routers.ticks  # of sums of latencies
+    units, end = record.fabric.options.routers.latency_units, record.result.warmup
     for cycles, packets, latency_sum in record.result.batches.tolist():
         end += cycles
         accepted = round(packets * flits / (cycles * hosts), 6) if cycles else ""
-        yield end, accepted, packets, round(latency_sum / unit / packets, 3) if packets else ""
+        yield end, accepted, packets, round(latency_sum / units / packets, 3) if packets else ""

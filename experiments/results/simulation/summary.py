@@ -140,9 +140,9 @@ def is_stable(result: SimulationResult) -> bool:
     """Returns whether the network carries the load.
 
     It does if it accepts 0.99 of what is offered or more, drops no more than the rest, the mean latency is
-    under 500 cycles, and there is no deadlock. The packets under way at the window's two ends make the
-    accepted packets differ from the offered ones by chance, about by the root of their number (as many as
-    Little's law says, at either end); of a few packets that may be more than one in a hundred.
+    under 500 cycles, and the packets are not in a deadlock. The packets under way at the window's two ends
+    make the accepted packets differ from the offered ones by chance, about by the root of their number (as
+    many as Little's law says, at either end); of a few packets that may be more than one in a hundred.
     """
     if result.deadlock or not result.delivered or not result.window:
         return False

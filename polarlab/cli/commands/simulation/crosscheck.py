@@ -16,7 +16,7 @@ _QUANTITIES = {"accepted": "accepted", "hops_mean": "hops", "queueing_frame_time
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Simulates what was measured, and prints both."""
+    """Simulates the packets of measured results, and prints both outcomes."""
     from polarlab.api.command_line.records import plain, readable
 
     with ConsoleProgress() as progress:

@@ -1,0 +1,50 @@
+"""Measures of packets that arrive at their hosts, the same for both flow controls."""
+
+from __future__ import annotations
+
+from simulation.kernels.compiled import inlined
+from simulation.kernels.latency import latency_class
+from simulation.kernels.state import (
+    ACCEPTED,
+    ARRIVED,
+    ARRIVED_LATENCY,
+    DELIVERED,
+    DETOURED,
+    DETOURED_COUNT,
+    FLAGS,
+    HOPS,
+    HOST,
+    LATENCY_MAX,
+    LATENCY_SUM,
+    MEASURED,
+    WINDOW_BEGIN,
+    WINDOW_END,
+    State,
+)
+
+
+@inlined
+def measure(state: State, packet: int, cycle: int, latency: int, latency_cycles: int) -> None:
+    """Counts a packet that arrives at its host.
+
+    Args:
+        state: the simulation.
+        packet: the packet.
+        cycle: the cycle of its arrival.
+        latency: the time since its birth, in the unit of the sums: cycles (credit) or ticks (drop).
+        latency_cycles: the same time in whole cycles.
+    """
+    counts = state.counts
+    counts[ARRIVED] += 1
+    counts[ARRIVED_LATENCY] += latency
+    if counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]:
+        counts[ACCEPTED] += 1
+        state.host_packets[state.packets[packet, HOST]] += 1
+    if state.packets[packet, FLAGS] & MEASURED:
+        counts[DELIVERED] += 1
+        counts[LATENCY_SUM] += latency
+        counts[LATENCY_MAX] = max(counts[LATENCY_MAX], latency)
+        state.latencies[latency_class(latency_cycles)] += 1
+        state.hops[state.packets[packet, HOPS]] += 1
+        if state.packets[packet, FLAGS] & DETOURED:
+            counts[DETOURED_COUNT] += 1
