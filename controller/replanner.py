@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from controller.fabric_state import FabricState
 from routing.plan.model import RoutePlan
 from routing.replan.replan import Provers, surviving_plan
-from routing.replan.surviving_graph import surviving_graph
+from routing.replan.surviving_graph import cut_off_pairs, surviving_graph
 from routing.replan.update_order import UpdateRound, update_rounds
 from routing.verification.verifier import Prover
 from topology.addressing import switch_name
 from topology.drains import NO_DRAIN, Drain
 from topology.errors import NegativeResult
 from topology.failures import Failure
-from topology.shortest_paths import connected_components, load_search_library
+from topology.shortest_paths import load_search_library
 
 _MOST_NAMED = 10
 
@@ -125,7 +125,7 @@ def _replan(original: RoutePlan, held: _Held, failure: Failure, drain: Drain, pr
             if wanted != held.drain:
                 refusal = problem
     rounds = update_rounds(held.plan, plan, failure, drain)
-    cut_off = _cut_off(plan, failure)
+    cut_off = [f"{switch_name(a)} to {switch_name(b)}" for a, b in cut_off_pairs(plan.topology, failure)]
     crossing = drain.any_drained and surviving_graph(plan.topology, failure, drain).crossing.sum()
     return Replan(
         failure,
@@ -140,13 +140,3 @@ def _replan(original: RoutePlan, held: _Held, failure: Failure, drain: Drain, pr
         problem=problem,
         refusal=refusal,
     )
-
-
-def _cut_off(plan: RoutePlan, failure: Failure) -> list[str]:
-    if not failure.any_failed:
-        return []
-    component = connected_components(plan.topology, failure)
-    alive = [r for r in range(plan.topology.routers) if r not in failure.failed_routers]
-    return [
-        f"{switch_name(a)} to {switch_name(b)}" for a in alive for b in alive if component[a] != component[b]
-    ]

@@ -3,7 +3,7 @@
 `mtbf:links=30s,mttr=10s` means: on the average a link of the fabric fails every 30 s and is repaired after
 10 s. Failures of each kind are a Poisson process of the whole fabric, whose rate does not depend on the
 number of elements; the element that fails is one of those that are up, each with the same probability.
-Repair times are exponential.
+Repair times are exponential. Times of a simulation are in cycles, as `mtbf:links=3000,mttr=1000`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,14 @@ import numpy as np
 
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
+from topology.faults import CONTROLLER, SECONDS, Element, ElementKind, Fault, TimeUnit, link_element
 
 PREFIX = "mtbf:"
-FORM = "mtbf:links=30s,mttr=10s"
+FORM = SECONDS.form
 # More failures than this in one schedule are taken for a slip of the unit.
 MOST_FAILURES = 10_000
 _KINDS = {"links": ElementKind.LINK, "switches": ElementKind.SWITCH, "controller": ElementKind.CONTROLLER}
 _REPAIR = "mttr"
-_UNITS_S = {"ms": 0.001, "s": 1.0, "min": 60.0}
-_DECIMALS = 3  # of times in s
-_STEP_S = 10.0**-_DECIMALS
-_DAY_S = 86_400
 
 
 @dataclass(frozen=True)
@@ -37,48 +33,54 @@ class FaultProcess:
     Attributes:
         mtbf_s: mean time in s between two failures of a kind in the whole fabric, by kind.
         mttr_s: mean time in s from a failure to its repair.
+        unit: the unit of both times, and of the schedule; for another one than seconds, read that for s.
     """
 
     mtbf_s: Mapping[ElementKind, float]
     mttr_s: float
+    unit: TimeUnit = SECONDS
 
 
-def parse_process(text: str) -> FaultProcess:
+def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
     """Returns the random failures that a text describes.
 
     Args:
         text: as `mtbf:links=30s,switches=2min,controller=60s,mttr=500ms`, in any order; at least one kind of
             element, and mttr.
+        unit: the unit of the times.
 
     Raises:
-        ParameterError: the text has another form, or a time is not 1 ms to a day.
+        ParameterError: the text has another form, or a time is not from the unit's shortest to its longest
+            one, as 1 ms to a day.
     """
     times_s: dict[str, float] = {}
     for word in text.removeprefix(PREFIX).split(","):
         name, _, value = word.strip().partition("=")
         if name not in (*_KINDS, _REPAIR):
             raise ParameterError(
-                f"drawn faults must be like {FORM}, of {', '.join(_KINDS)} and {_REPAIR}, got {text!r}"
+                f"drawn faults must be like {unit.form}, of {', '.join(_KINDS)} and {_REPAIR}, got {text!r}"
             )
         if name in times_s:
             raise ParameterError(f"drawn faults must name {name} once, got {text!r}")
-        times_s[name] = _parse_time_s(name, value)
+        times_s[name] = _parse_time(name, value, unit)
     mtbf_s = {kind: times_s[name] for name, kind in _KINDS.items() if name in times_s}
     if not mtbf_s or _REPAIR not in times_s:
         raise ParameterError(
-            f"drawn faults must have {_REPAIR} and one of {', '.join(_KINDS)}, as {FORM}, got {text!r}"
+            f"drawn faults must have {_REPAIR} and one of {', '.join(_KINDS)}, as {unit.form}, got {text!r}"
         )
-    return FaultProcess(mtbf_s, times_s[_REPAIR])
+    return FaultProcess(mtbf_s, times_s[_REPAIR], unit)
 
 
-def _parse_time_s(name: str, text: str) -> float:
-    match = re.fullmatch(r"(\d*\.?\d+)(ms|s|min)", text, re.ASCII)
-    time_s = float(match[1]) * _UNITS_S[match[2]] if match else -1.0
-    if not _STEP_S <= time_s <= _DAY_S:
-        raise ParameterError(
-            f"{name} must be a time of 1ms to {_DAY_S}s, as 500ms, 30s or 2min, got {text!r}"
-        )
-    return time_s
+def _parse_time(name: str, text: str, unit: TimeUnit) -> float:
+    match = re.fullmatch(rf"(\d*\.?\d+)({'|'.join(unit.multiples)})", text, re.ASCII)
+    time = float(match[1]) * unit.multiples[match[2]] if match else -1.0
+    if not unit.step <= time <= unit.most:
+        if unit == SECONDS:
+            domain = f"1ms to {unit.most}s, as 500ms, 30s or 2min"
+        else:
+            domain = f"{unit.step:g} to {unit.most} {unit.name}, a number without a unit"
+        raise ParameterError(f"{name} must be a time of {domain}, got {text!r}")
+    return time
 
 
 def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
@@ -94,8 +96,8 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
         end_s: end of the schedule in s; all faults come before it.
 
     Returns:
-        The faults in order of time, times in whole milliseconds; an element fails only while it is up, and a
-        link only while both of its switches are.
+        The faults in order of time, times in whole milliseconds or cycles; an element fails only while it is
+        up, and a link only while both of its switches are.
 
     Raises:
         ParameterError: the schedule would have some `MOST_FAILURES` failures or more.
@@ -103,11 +105,13 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
     expected = sum(end_s / mtbf_s for mtbf_s in process.mtbf_s.values())
     if expected > MOST_FAILURES:
         raise ParameterError(
-            f"drawn faults must be {MOST_FAILURES} at most, got {expected:.0f} in {end_s:g} s; choose longer "
+            f"drawn faults must be {MOST_FAILURES} at most, got {expected:.0f} in {end_s:g} "
+            f"{process.unit.name}; choose longer "
             "times between failures"
         )
     kinds = [kind for kind in _KINDS.values() if kind in process.mtbf_s]
-    draws = {kind: _Draws(seed, list(_KINDS.values()).index(kind)) for kind in kinds}
+    numbers = list(_KINDS.values())
+    draws = {kind: _Draws(seed, numbers.index(kind), process.unit) for kind in kinds}
     failures = [
         (time_s, place, kind)
         for place, kind in enumerate(kinds)
@@ -122,7 +126,7 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
         if not candidates:
             continue
         element = candidates[choose(len(candidates))]
-        down[element] = round(time_s + repair_s, _DECIMALS)
+        down[element] = round(time_s + repair_s, process.unit.decimals)
         faults.append(Fault(time_s, element))
         if down[element] < end_s:
             faults.append(Fault(down[element], element, restores=True))
@@ -133,7 +137,8 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
 class _Draws:
     """Random numbers of one kind of element: those of the times do not depend on those of the choices."""
 
-    def __init__(self, seed: int, kind: int) -> None:
+    def __init__(self, seed: int, kind: int, unit: TimeUnit) -> None:
+        self._unit = unit
         self._times = np.random.default_rng([seed, kind, 0])
         self._others = np.random.default_rng([seed, kind, 1])
 
@@ -145,19 +150,20 @@ class _Draws:
             end_s: the end in s.
 
         Returns:
-            Times in s, in whole milliseconds.
+            Times in s, in whole milliseconds; or in whole cycles.
         """
         times_s: list[float] = []
+        decimals = self._unit.decimals
         time_s = float(self._times.exponential(mtbf_s))
-        while round(time_s, _DECIMALS) < end_s:
-            times_s.append(round(time_s, _DECIMALS))
+        while round(time_s, decimals) < end_s:
+            times_s.append(round(time_s, decimals))
             time_s += float(self._times.exponential(mtbf_s))
         return times_s
 
     def repair(self, mttr_s: float) -> tuple[float, Callable[[int], int]]:
-        """Returns the time in s of a repair, at least a millisecond, and a function that draws below n."""
+        """Returns the time of a repair, at least a step of the unit, and a function that draws below n."""
         repair_s, fraction = float(self._others.exponential(mttr_s)), float(self._others.random())
-        return max(_STEP_S, repair_s), lambda count: min(count - 1, int(fraction * count))
+        return max(self._unit.step, repair_s), lambda count: min(count - 1, int(fraction * count))
 
 
 def _links_up(topology: Topology, down: Mapping[Element, float]) -> Sequence[Element]:

@@ -11,18 +11,18 @@ A fault schedule is a text of lines like
     10  drain s3             # traffic is led around a switch, which can then be switched off without loss
     12  undrain s3
 
-with times in seconds since traffic starts. `link:s1-s7.2` is the second of several links between two
-switches, `link:s1-s7` all of them. `switch:s4` is a switch that loses its power: its links fail, too.
-`random:3`, `random-link` and `random-switch` are drawn from a seed. The prompt of a session also takes the
-link of a host, as `link:s1-h1_1`. `topology.drawn_faults` draws whole schedules.
-`emulation.fault_injection` carries a schedule out.
+with times in seconds since traffic starts; those of a simulation are in cycles (`CYCLES`). `link:s1-s7.2` is
+the second of several links between two switches, `link:s1-s7` all of them. `switch:s4` is a switch that loses
+its power: its links fail, too. `random:3`, `random-link` and `random-switch` are drawn from a seed. The
+prompt of a session also takes the link of a host, as `link:s1-h1_1`. `topology.drawn_faults` draws whole
+schedules. `emulation.fault_injection` carries a schedule out, and in a simulation `simulation.faults`.
 """
 
 from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,8 +34,37 @@ from topology.parameters import hint
 
 RANDOM_LINK, RANDOM_SWITCH = "random-link", "random-switch"
 FORCE = "--force"
-_DAY_S = 86_400
 _HOST_LINK = re.compile(r"link:(?:s\d+-h\d+_\d+|h\d+_\d+-s\d+)")
+
+
+@dataclass(frozen=True)
+class TimeUnit:
+    """The unit of the times of a fault schedule.
+
+    Attributes:
+        name: its name in messages.
+        most: the latest time.
+        decimals: decimals of times that are drawn.
+        whole: whether times are whole numbers.
+        multiples: suffix of a time in drawn schedules -> its length.
+        form: a drawn schedule, as an example.
+    """
+
+    name: str
+    most: int
+    decimals: int
+    whole: bool
+    multiples: Mapping[str, float]
+    form: str
+
+    @property
+    def step(self) -> float:
+        """The shortest time that is drawn."""
+        return 10.0**-self.decimals
+
+
+SECONDS = TimeUnit("s", 86_400, 3, False, {"ms": 0.001, "s": 1.0, "min": 60.0}, "mtbf:links=30s,mttr=10s")
+CYCLES = TimeUnit("cycles", 10**9, 0, True, {"": 1.0}, "mtbf:links=3000,mttr=1000")
 
 
 class ElementKind(enum.Enum):
@@ -101,7 +130,7 @@ class Fault:
     """An element that fails, or is restored, at a time.
 
     Attributes:
-        time_s: seconds since traffic starts, 0 to 86400.
+        time_s: seconds since traffic starts, 0 to 86400; of a simulation, cycles.
         element: the element.
         restores: whether the element is restored, or its drain ends; otherwise it fails, or is drained.
         maintenance: whether it is drained, or its drain ends; otherwise it fails, or is restored.
@@ -275,13 +304,16 @@ def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
     return int(copy) if parallel > 1 else 0
 
 
-def parse_schedule(text: str, topology: Topology, seed: int = 1) -> tuple[Fault, ...]:
+def parse_schedule(
+    text: str, topology: Topology, seed: int = 1, unit: TimeUnit = SECONDS
+) -> tuple[Fault, ...]:
     """Returns the faults of a fault schedule.
 
     Args:
         text: the schedule; empty lines and everything behind a `#` do not count.
         topology: the graph of routers.
         seed: the seed of the random generator that draws random elements.
+        unit: the unit of the times.
 
     Returns:
         The faults in order of time; those of one time in the order of their lines.
@@ -295,21 +327,22 @@ def parse_schedule(text: str, topology: Topology, seed: int = 1) -> tuple[Fault,
         if not words:
             continue
         try:
-            faults += _parse_line(words, topology, seed)
+            faults += _parse_line(words, topology, seed, unit)
         except ParameterError as error:
             raise ParameterError(f"line {number}: {error}") from None
     return tuple(sorted(faults, key=lambda fault: fault.time_s))
 
 
-def _parse_line(words: list[str], topology: Topology, seed: int) -> list[Fault]:
+def _parse_line(words: list[str], topology: Topology, seed: int, unit: TimeUnit) -> list[Fault]:
     forced = len(words) == 4 and words[1] == "drain" and words[3] == FORCE
     known = len(words) > 1 and words[1] in ("fail", "restore", "drain", "undrain")
     if not known or len(words) != 3 + forced or not re.fullmatch(r"\d*\.?\d+", words[0]):
         form = "TIME fail|restore|drain|undrain ELEMENT, as `2.5 fail link:s1-s2`"
         raise ParameterError(f"fault must be {form}, got {' '.join(words)!r}")
     time_s = float(words[0])
-    if time_s > _DAY_S:
-        raise ParameterError(f"fault time must be 0 to {_DAY_S} s, got {words[0]}")
+    if time_s > unit.most or (unit.whole and not time_s.is_integer()):
+        whole = "whole " if unit.whole else ""
+        raise ParameterError(f"fault time must be 0 to {unit.most} {whole}{unit.name}, got {words[0]}")
     if words[1] in ("fail", "restore"):
         elements = parse_elements(words[2], topology, seed)
         return [Fault(time_s, element, words[1] == "restore") for element in elements]

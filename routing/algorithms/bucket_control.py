@@ -14,7 +14,7 @@ Pure: occupancies are arguments, and changed groups are results.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from routing.plan.model import Group, SwitchPlan
@@ -281,8 +281,24 @@ class SwitchAdapter:
         Returns:
             The groups whose buckets were re-pointed, as they are to be on the switch.
         """
+        return [group.changed_group() for group in self.step(occupancies)]
+
+    def step(self, occupancies: Occupancies) -> list[AdaptiveGroup]:
+        """Takes one control step, as `update`, and returns the groups themselves.
+
+        Args:
+            occupancies: port -> occupied share of its buffer, of the ports that could be read.
+
+        Returns:
+            The groups whose buckets were re-pointed.
+        """
         self._ports.add(occupancies)
-        return [group.changed_group() for group in self._groups if self._changes(group)]
+        return [group for group in self._groups if self._changes(group)]
+
+    @property
+    def groups(self) -> Sequence[AdaptiveGroup]:
+        """The adaptive groups as their buckets point now."""
+        return self._groups
 
     def take_plan(self, plan: SwitchPlan) -> None:
         """Takes another plan of the switch; groups that it has as well keep their detours.

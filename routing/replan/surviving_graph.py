@@ -14,7 +14,7 @@ import numpy.typing as npt
 from topology.base import Topology
 from topology.drains import NO_DRAIN, Drain
 from topology.failures import Failure
-from topology.shortest_paths import all_distances
+from topology.shortest_paths import all_distances, connected_components
 
 # The cost of a drained link, and of the arrival at a drained router, in hops: more than packets live.
 _DRAINED_COST = 1024
@@ -93,6 +93,20 @@ def surviving_graph(topology: Topology, failure: Failure, drain: Drain = NO_DRAI
     if drain.any_drained:
         return SurvivingGraph(topology, failure, _costs_of_paths(topology, failure, drain), drain)
     return SurvivingGraph(topology, failure, all_distances(_surviving_links(topology, failure)))
+
+
+def cut_off_pairs(topology: Topology, failure: Failure) -> list[tuple[int, int]]:
+    """Returns the ordered pairs of surviving routers between which no path survives.
+
+    Args:
+        topology: the whole graph.
+        failure: the failed links and routers.
+    """
+    if not failure.any_failed:
+        return []
+    component = connected_components(topology, failure)
+    alive = [r for r in range(topology.routers) if r not in failure.failed_routers]
+    return [(a, b) for a in alive for b in alive if component[a] != component[b]]
 
 
 def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_]:

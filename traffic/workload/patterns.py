@@ -25,6 +25,7 @@ from traffic.workload.bit_patterns import BitPattern, HostIndices
 from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.demand_matrix import read_matrix
 from traffic.workload.hot_spots import HotSpots
+from traffic.workload.motifs import MOTIFS
 from traffic.workload.router_patterns import RouterPattern
 
 IDLE = -1  # in the place of a destination: the host sends nothing
@@ -239,12 +240,17 @@ def split_name(text: str) -> tuple[str, dict[str, Value]]:
     names = ", ".join(sorted(NAMES))
     if pattern in COLLECTIVES:
         raise UsageError(
-            f"pattern must be one of {names}, got {pattern!r}; only `polarlab run` runs collectives"
+            f"pattern must be one of {names}, got {pattern!r}; only `polarlab run` and `polarlab simulate` "
+            "run collectives"
+        )
+    if pattern in MOTIFS:
+        raise UsageError(
+            f"pattern must be one of {names}, got {pattern!r}; only `polarlab simulate` runs motifs"
         )
     if pattern not in PATTERNS:
         raise UsageError(
-            f"pattern must be one of {names}, got {pattern!r}; `polarlab run` also has the collectives "
-            f"{', '.join(sorted(COLLECTIVES))}{hint(pattern, (*NAMES, *COLLECTIVES))}"
+            f"pattern must be one of {names}, got {pattern!r}; runs and simulations also have collectives: "
+            f"{', '.join(sorted(COLLECTIVES))}{hint(pattern, (*NAMES, *COLLECTIVES, *MOTIFS))}"
         )
     parameters = PATTERNS[pattern].parameters
     name, values = split_parameters(text, parameters)

@@ -45,6 +45,7 @@ class Step(NamedTuple):
         source: the rank that it receives from, None if it receives nothing.
         receive_span: the part of its own vector that the received elements belong to.
         reduce: whether received elements are added to those in the vector; else they replace them.
+        computes: whether the rank computes before the step, as applications do between exchanges.
     """
 
     destination: int | None = None
@@ -52,6 +53,7 @@ class Step(NamedTuple):
     source: int | None = None
     receive_span: Span = Span(0, 0)
     reduce: bool = False
+    computes: bool = False
 
 
 Program = tuple[Step, ...]
@@ -225,6 +227,17 @@ def _for_any_number_of_ranks(
             programs[even] = (Step(rank, whole), Step(source=rank, receive_span=whole))
         programs[rank] = tuple(steps)
     return programs
+
+
+def most_messages(algorithm: Algorithm, ranks: int) -> int:
+    """Returns a bound on the messages that a rank sends, before any program is made.
+
+    Args:
+        algorithm: one of the algorithms of this module.
+        ranks: the number of ranks, at least 2.
+    """
+    exact: dict[Algorithm, int] = {ring: 2 * (ranks - 1), pairwise: ranks - 1}
+    return exact.get(algorithm, 2 * ranks.bit_length() + 1)
 
 
 def sliced_programs(algorithm: Algorithm, ranks: int, elements: int, slices: int) -> list[list[Program]]:

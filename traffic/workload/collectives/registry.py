@@ -69,7 +69,21 @@ def check_message(name: str, ranks: int, message_bytes: int) -> None:
     Raises:
         ParameterError: the size is not a positive multiple of the collective's granule.
     """
-    granule = COLLECTIVES[name].granule(ranks)
+    check_granule(name, ranks, message_bytes, COLLECTIVES[name].granule(ranks))
+
+
+def check_granule(name: str, ranks: int, message_bytes: int, granule: int) -> None:
+    """Checks that a message can be divided among ranks.
+
+    Args:
+        name: what is done with the message.
+        ranks: the number of ranks.
+        message_bytes: the size of the message in bytes.
+        granule: the number of bytes that the size must be a multiple of.
+
+    Raises:
+        ParameterError: the size is not a positive multiple of it.
+    """
     if message_bytes < granule or message_bytes % granule:
         nearest = max(1, round(message_bytes / granule)) * granule
         raise ParameterError(

@@ -113,20 +113,35 @@ def read_flows(path: str, topology: Topology, concentration: int) -> FlowList:
 
 def _row(words: list[str], place: str, indices: dict[str, int]) -> tuple[int, int, int, int]:
     """Returns start in ns, source, destination and bytes of a line."""
-    for column, name in zip(COLUMNS[1:3], words[1:3], strict=True):
-        if name not in indices:
-            first, *_, last = indices
-            raise ParameterError(f"{place}: {column} must be a host from {first} to {last}, got {name!r}")
-    if words[1] == words[2]:
-        raise ParameterError(f"{place}: destination must differ from the source, got {words[1]} twice")
+    transfer = read_transfer(words[1:], place, indices)
     try:
         time_s = float(words[0])
     except ValueError:
         time_s = math.nan
     if not 0 <= time_s <= MAX_TIME_S:
         raise ParameterError(f"{place}: time_s must be 0 to {MAX_TIME_S:g} s, got {words[0]!r}")
-    if not words[3].isdecimal() or not 1 <= int(words[3]) <= MAX_FLOW_BYTES:
+    return (round(time_s * 1e9), *transfer)
+
+
+def read_transfer(words: list[str], place: str, indices: dict[str, int]) -> tuple[int, int, int]:
+    """Returns source, destination and bytes of a line of flows or messages.
+
+    Args:
+        words: names of source and destination, and the number of bytes.
+        place: file and line, for errors.
+        indices: name of a host -> its index.
+
+    Raises:
+        ParameterError: a host is unknown or sends to itself, or the number of bytes is outside its domain.
+    """
+    for column, name in zip(COLUMNS[1:3], words, strict=False):
+        if name not in indices:
+            first, *_, last = indices
+            raise ParameterError(f"{place}: {column} must be a host from {first} to {last}, got {name!r}")
+    if words[0] == words[1]:
+        raise ParameterError(f"{place}: destination must differ from the source, got {words[0]} twice")
+    if not words[2].isdecimal() or not 1 <= int(words[2]) <= MAX_FLOW_BYTES:
         raise ParameterError(
-            f"{place}: bytes must be a whole number, 1 to {MAX_FLOW_BYTES}, got {words[3]!r}"
+            f"{place}: bytes must be a whole number, 1 to {MAX_FLOW_BYTES}, got {words[2]!r}"
         )
-    return round(time_s * 1e9), indices[words[1]], indices[words[2]], int(words[3])
+    return indices[words[0]], indices[words[1]], int(words[2])

@@ -1,0 +1,86 @@
+"""Dependencies of the messages of ranks' programs, for those who send messages without their content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from traffic.workload.collectives.algorithms import Program
+from traffic.workload.collectives.execution import MessageTable
+from traffic.workload.messages import MessageGraph
+
+_START = -1  # in the place of a message: the begin of the application
+
+
+def program_messages(
+    slices: Sequence[Sequence[Program]], hosts: Sequence[int], compute_cycles: int
+) -> MessageGraph:
+    """Returns the messages of programs, each of which waits for all that its rank has done before.
+
+    Args:
+        slices: for each slice a program for every rank (`algorithms.sliced_programs`).
+        hosts: the host of each rank; all different.
+        compute_cycles: cycles that a rank computes before a step that says so, and to add what it received.
+
+    Returns:
+        The messages in the order of MessageTable, and computations after them. A rank computes for one step
+        after the other of a slice, and for slices side by side.
+    """
+    table = MessageTable(slices, 1)
+    graph = _Graph(len(table.messages))
+    for task, program in enumerate(table.programs):
+        rank, before = task % table.ranks, _START
+        for step, sent, received in zip(program, table.sends[task], table.receives[task], strict=True):
+            if step.computes and compute_cycles:
+                before = graph.compute(rank, compute_cycles, before)
+            if sent >= 0:
+                graph.wait(sent, before)
+            if received >= 0:
+                adding = compute_cycles if step.reduce else 0
+                alone = before == _START and not adding
+                before = received if alone else graph.compute(rank, adding, before, received)
+    places = np.array(hosts, np.int64)
+    messages = np.array([(m.source, m.destination, m.size) for m in table.messages], np.int64).reshape(-1, 3)
+    computing = np.array(graph.computing, np.int64).reshape(-1, 2)
+    computing_hosts, none = places[computing[:, 0]], np.zeros(len(computing), np.int64)
+    return MessageGraph(
+        source=np.concatenate([places[messages[:, 0]], computing_hosts]),
+        destination=np.concatenate([places[messages[:, 1]], computing_hosts]),
+        bytes=np.concatenate([messages[:, 2], none]),
+        begin_cycles=np.zeros(len(messages) + len(computing), np.int64),
+        compute_cycles=np.concatenate([np.zeros(len(messages), np.int64), computing[:, 1]]),
+        dependencies=np.array(graph.dependencies, np.int64).reshape(-1, 2),
+    )
+
+
+class _Graph:
+    """Dependencies of messages, and the computations between them.
+
+    Attributes:
+        computing: rank and cycles of each computation, which are numbered after the messages.
+        dependencies: a message or computation, and one that waits for it.
+    """
+
+    def __init__(self, messages: int) -> None:
+        """Begins without computations and dependencies.
+
+        Args:
+            messages: number of messages.
+        """
+        self._messages = messages
+        self.computing: list[tuple[int, int]] = []
+        self.dependencies: list[tuple[int, int]] = []
+
+    def compute(self, rank: int, cycles: int, *before: int) -> int:
+        """Adds a computation that waits for others, and returns its number."""
+        number = self._messages + len(self.computing)
+        self.computing.append((rank, cycles))
+        for other in before:
+            self.wait(number, other)
+        return number
+
+    def wait(self, number: int, before: int) -> None:
+        """Has a message or a computation wait for another."""
+        if before != _START:
+            self.dependencies.append((before, number))

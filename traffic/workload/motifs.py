@@ -1,0 +1,221 @@
+"""Motifs: the exchanges of messages that applications on a grid of ranks repeat.
+
+A motif is one function here and a line in MOTIFS: it returns a program for every rank. Ranks are counted
+along the first dimension of the grid, then along the second, and so on; the grid has ends and does not wrap
+around.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from topology.errors import ParameterError
+from topology.parameters import Parameter
+from traffic.workload.collectives.algorithms import Program, Span, Step
+
+Grid = tuple[int, ...]
+# (sizes of the grid, elements of a message, repetitions) -> a program for every rank
+Programs = Callable[[Grid, int, int], list[Program]]
+
+
+def halo(grid: Grid, elements: int, steps: int) -> list[Program]:
+    """Returns the programs of halo exchanges: every rank computes, and then sends to its neighbours.
+
+    The next step begins when all messages of its neighbours have arrived.
+
+    Args:
+        grid: sizes of the grid of ranks, of any number of dimensions.
+        elements: length of a message.
+        steps: number of steps, at least 1.
+
+    Returns:
+        A program for every rank.
+
+    Source:
+        The motifs Halo2D and Halo3D of SST's Ember (sstsimulator/sst-elements), without the order of Halo3D's
+        dimensions and without its allreduce.
+    """
+    span = Span(0, elements)
+
+    def program(rank: int) -> Program:
+        near = [other for other in _neighbours(grid, rank) if other is not None]
+        sends = [Step(other, span, computes=place == 0) for place, other in enumerate(near)]
+        return (*sends, *(Step(source=other, receive_span=span) for other in near)) * steps
+
+    return [program(rank) for rank in range(math.prod(grid))]
+
+
+def sweep(grid: Grid, elements: int, blocks: int) -> list[Program]:
+    """Returns the programs of wavefronts that sweep over a grid of ranks: two from each of its four corners.
+
+    For each block of a sweep a rank waits for its neighbours towards the corner, computes, and sends to those
+    on the other side; a wavefront follows the one before at once.
+
+    Args:
+        grid: sizes of the grid of ranks, of two dimensions.
+        elements: length of a message.
+        blocks: blocks of a rank's planes that are worked on one after the other, at least 1.
+
+    Returns:
+        A program for every rank.
+
+    Source:
+        The motif Sweep3D of SST's Ember (sstsimulator/sst-elements).
+    """
+    span = Span(0, elements)
+
+    def program(rank: int) -> Program:
+        down_x, up_x, down_y, up_y = _neighbours(grid, rank)
+        steps: list[Step] = []
+        # From (0, 0), (X, 0), (X, Y) and (0, Y), for each of the two directions of the third dimension.
+        corners = [(down_x, up_x, down_y, up_y), (up_x, down_x, down_y, up_y)]
+        corners += [(up_x, down_x, up_y, down_y), (down_x, up_x, up_y, down_y)]
+        for (from_x, to_x, from_y, to_y), _ in itertools.product(corners * 2, range(blocks)):
+            steps += [Step(source=one, receive_span=span) for one in (from_x, from_y) if one is not None]
+            sends = [Step(one, span) for one in (to_x, to_y) if one is not None] or [Step()]
+            steps += [sends[0]._replace(computes=True), *sends[1:]]
+        return tuple(steps)
+
+    return [program(rank) for rank in range(math.prod(grid))]
+
+
+def _neighbours(grid: Grid, rank: int) -> list[int | None]:
+    """Returns a rank's neighbours down and up each dimension; None beyond the grid."""
+    found: list[int | None] = []
+    stride = 1
+    for size in grid:
+        place = rank // stride % size
+        found += [rank - stride if place else None, rank + stride if place < size - 1 else None]
+        stride *= size
+    return found
+
+
+@dataclass(frozen=True)
+class Motif:
+    """Definition of a motif, by its name on the command line.
+
+    Attributes:
+        dimensions: number of dimensions of its grid of ranks.
+        programs: see Programs.
+        repeated: the parameter that says how often its exchange is repeated.
+        most_messages: most messages that a rank sends in one repetition.
+        description: the definition, for users.
+        source: the publication that it is taken from.
+    """
+
+    dimensions: int
+    programs: Programs
+    repeated: Parameter
+    most_messages: int
+    description: str
+    source: str
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters of its name: grid, and number of repetitions."""
+        sizes = "x".join(("PX", "PY", "PZ")[: self.dimensions])
+        grid = Parameter(
+            name="grid",
+            type=str,
+            help=f"sizes of the grid of ranks, {sizes}",
+            parse=self.parse_grid,
+            domain_text=f"as {self._example}",
+            default_text="as near to equal as the ranks allow",
+            metavar=sizes,
+        )
+        return grid, self.repeated
+
+    @property
+    def _example(self) -> str:
+        return "x".join(["4"] * self.dimensions)
+
+    def parse_grid(self, text: str) -> Grid:
+        """Returns the sizes of a grid like `4x4`.
+
+        Args:
+            text: the sizes with x between them.
+
+        Raises:
+            ParameterError: the text has another form, or names fewer than two ranks.
+        """
+        words = text.lower().split("x")
+        right = len(words) == self.dimensions and all(re.fullmatch(r"[1-9]\d{0,5}", one) for one in words)
+        if not right or math.prod(map(int, words)) < 2:
+            raise ParameterError(
+                f"grid must be {self.dimensions} sizes of two ranks or more, as {self._example}, got {text!r}"
+            )
+        return tuple(map(int, words))
+
+    def default_ranks(self, hosts: int) -> int:
+        """Returns the number of ranks where none is given: the greatest grid of equal sizes, at least 2.
+
+        Args:
+            hosts: number of hosts, at least 2.
+        """
+        size = 1
+        while (size + 1) ** self.dimensions <= hosts:
+            size += 1
+        return max(2, int(size**self.dimensions))
+
+    def default_grid(self, ranks: int) -> Grid:
+        """Returns the grid of some ranks whose sizes are as near to equal as can be, the largest first.
+
+        Args:
+            ranks: number of ranks, at least 2.
+        """
+        sizes: list[int] = []
+        for left in range(self.dimensions, 1, -1):
+            most = round(ranks ** (1 / left))
+            size = next(one for one in range(most + 1, 0, -1) if ranks % one == 0 and one**left <= ranks)
+            sizes.append(size)
+            ranks //= size
+        return tuple(sorted([*sizes, ranks], reverse=True))
+
+
+def motif_usage(name: str) -> str:
+    """Returns the name of a motif with the arguments that it takes, as `halo2d[:grid=PXxPY,steps=STEPS]`.
+
+    Args:
+        name: a name of MOTIFS.
+    """
+    motif = MOTIFS[name]
+    forms = [f"{one.name}={one.metavar or one.name.upper()}" for one in motif.parameters]
+    return f"{name}[:{','.join(forms)}]"
+
+
+def _repeated(name: str, text: str, default: int) -> Parameter:
+    return Parameter(name=name, type=int, help=text, least=1, most=10_000, default=default)
+
+
+_STEPS = _repeated("steps", "exchanges one after the other", 1)
+_EMBER = "SST Ember motif"
+MOTIFS: Mapping[str, Motif] = {
+    "halo2d": Motif(
+        2,
+        halo,
+        _STEPS,
+        4,
+        "every rank of a grid exchanges messages with its 4 neighbours",
+        f"{_EMBER} Halo2D",
+    ),
+    "halo3d": Motif(
+        3,
+        halo,
+        _STEPS,
+        6,
+        "every rank of a grid exchanges messages with its 6 neighbours",
+        f"{_EMBER} Halo3D",
+    ),
+    "sweep3d": Motif(
+        2,
+        sweep,
+        _repeated("blocks", "messages of a wavefront to each neighbour, one after the other", 10),
+        16,
+        "wavefronts pass over a grid of ranks, two from each corner",
+        f"{_EMBER} Sweep3D",
+    ),
+}
