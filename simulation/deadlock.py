@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from simulation.arrays.ports import link_ports
 from simulation.kernels.state import (
     ANY_CHANNEL,
     CHANNEL_SHIFT,
@@ -15,7 +16,6 @@ from simulation.kernels.state import (
     TARGET,
     State,
 )
-from simulation.network import link_ports
 from simulation.result import Deadlock
 from simulation.tables.model import ForwardingTables
 
@@ -44,7 +44,7 @@ def find_deadlock(network: State, tables: ForwardingTables, cycle: int) -> Deadl
         if queue in walk:
             circle = walk[walk.index(queue) :]
             break
-    inputs = network.places[link_ports(tables), PEER]
+    inputs = network.outputs[link_ports(tables), PEER]
     link_of = {int(port): link for link, port in enumerate(inputs.tolist())}
     named = tuple((link_of[queue >> shift], queue & ((1 << shift) - 1)) for queue in circle)
     return Deadlock(cycle=cycle, waiting=int(queues[:, COUNT].sum()), circle=named)

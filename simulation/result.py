@@ -23,6 +23,51 @@ class Deadlock:
     circle: tuple[tuple[int, int], ...]
 
 
+@dataclass(frozen=True)
+class FaultOutcome:
+    """A fault, and the packets that were lost between it and the next one.
+
+    Attributes:
+        cycle: its cycle.
+        fault: the fault in the words of a fault schedule, as `fail link:s1-s7`.
+        lost_packets: packets on links that broke, and packets for which switches had no way on, of the
+            warm-up and the drain, too; those that full queues dropped are not among them.
+        last_loss_cycle: the cycle of the last of these losses; None without any.
+    """
+
+    cycle: int
+    fault: str
+    lost_packets: int = 0
+    last_loss_cycle: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOutcome:
+    """A plan of the controller for a changed fabric.
+
+    Attributes:
+        cycle: the cycle from which switches hold it.
+        failed: names of the failed elements, or `none`.
+        drained: names of the drained elements that it leads around, or `none`.
+        rules: number of rules and groups that changed.
+        cut_off_pairs: ordered pairs of live routers without any path.
+    """
+
+    cycle: int
+    failed: str
+    drained: str
+    rules: int
+    cut_off_pairs: int
+
+
+@dataclass(frozen=True)
+class FaultCourse:
+    """The faults of a simulation, and the controller's plans for them, in order of time."""
+
+    done: tuple[FaultOutcome, ...] = ()
+    plans: tuple[PlanOutcome, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class SimulationResult:
     """Measures of a simulation; "born" is the birth of a packet in its source's queue.
@@ -35,7 +80,8 @@ class SimulationResult:
         offered: packets born in the window.
         accepted: packets that arrived in the window.
         delivered: packets born in the window that arrived.
-        dropped: packets born in the window that a full queue, or a switch without a rule for them, dropped.
+        dropped: packets born in the window that a full queue, or a switch without a rule for them, dropped,
+            or that were lost on a link which broke.
         latency_sum: cycles from birth to the arrival of the tail (credit) or of the first bit (drop), summed
             over `delivered`.
         latency_max: the longest of these.
@@ -44,9 +90,11 @@ class SimulationResult:
         hops: packets by the number of links between routers that they took, int64 array.
         detoured: packets of `delivered` that took a detour.
         link_flits: flits that each directed link passed in the window, int64 array.
+        link_drops: packets that each directed link lost in the window, in its queue or on it, int64 array.
         host_packets: packets that arrived at each host in the window, int64 array.
         batches: cycles, arrived packets and the sum of their latencies, of each period of the window, int64
             array, (periods, 3); latencies are in cycles (credit) or ticks (drop).
+        batch_drops: packets that were lost or dropped in each period of the window, int64 array.
         packet_hops: packets that passed a link between routers, over all cycles.
         seconds: wall time of the kernel.
         deadlock: deadlock that ended the simulation, or None.
@@ -68,8 +116,10 @@ class SimulationResult:
     hops: npt.NDArray[np.int64]
     detoured: int
     link_flits: npt.NDArray[np.int64]
+    link_drops: npt.NDArray[np.int64]
     host_packets: npt.NDArray[np.int64]
     batches: npt.NDArray[np.int64]
+    batch_drops: npt.NDArray[np.int64]
     packet_hops: int
     seconds: float
     deadlock: Deadlock | None

@@ -9,7 +9,7 @@ FlowControl = Literal["credit", "drop"]
 ChannelPolicy = Literal["hop", "class", "any", "random"]
 Arbitration = Literal["round-robin", "random"]
 # The law by which adaptive choices are taken; see `Decision`.
-DecisionLaw = Literal["minimal", "threshold", "product"]
+DecisionLaw = Literal["minimal", "threshold", "product", "buckets"]
 
 _DROP_TICKS = 16  # of a cycle, where queues drop
 
@@ -64,24 +64,29 @@ class RouterSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The law by which a source router takes an adaptive choice, for every packet.
+    """The law by which a source router takes an adaptive choice, for every packet or every flow.
 
     Attributes:
         law: `minimal` takes no detours; `threshold` (UGAL_PF) is minimal unless the output of the minimal
             path is occupied by over `threshold`, and then takes a random detour by the least occupied port;
             `product` (UGAL) compares occupancy times hops of the minimal path with that of `candidates`
-            random detours, and takes the least.
+            random detours, and takes the least; `buckets` divides flows among the buckets of the plan's
+            groups, which the control law of the plan's routing re-points (`simulation.bucket_loop`).
         threshold: occupancy, as a share of one virtual channel's buffer (credit) or of a queue (drop), over 0
             (threshold).
         candidates: random detours that are compared, 1 to 16 (product).
         whole_path: whether `product` sums the occupancies of all queues of a path (UGAL-G), not that of the
             first.
+        period: cycles between two steps of the control law, at least 1 (buckets).
+        flows: flows of a pair of hosts; a packet belongs to a random one (buckets).
     """
 
     law: DecisionLaw = "minimal"
     threshold: float = 2 / 3
     candidates: int = 4
     whole_path: bool = False
+    period: int = 100
+    flows: int = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +98,11 @@ class Times:
         window: cycles of the window; packets born in it are measured.
         most_warmup: cycles after which the window begins although the state is not steady.
         most_drain: cycles after the window in which its packets may still arrive.
+        period: cycles of a period of the window, of which measures are kept.
     """
 
     warmup: int | None = None
     window: int = 3000
     most_warmup: int = 100_000
     most_drain: int = 100_000
+    period: int = 1000

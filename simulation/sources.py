@@ -112,14 +112,17 @@ class Sources:
     random: npt.NDArray[np.int64]
 
 
-def make_sources(workload: Workload, flits: int, seed: int) -> Sources:
+def make_sources(workload: Workload | None, hosts: int, flits: int, seed: int) -> Sources:
     """Returns the sources of a workload before their first births.
 
     Args:
-        workload: who sends to whom, and how much.
+        workload: who sends to whom, and how much; None where hosts send nothing but messages.
+        hosts: number of hosts.
         flits: flits of a packet.
         seed: seed of the run, at least 0.
     """
+    if workload is None:
+        return _idle_sources(hosts, seed)
     pattern = workload.pattern
     gaps, least, constant = gap_thresholds(workload.load, flits, workload.arrivals)
     fractions = cycle_fractions(workload.load, flits, workload.arrivals)
@@ -140,18 +143,35 @@ def make_sources(workload: Workload, flits: int, seed: int) -> Sources:
         guide=np.stack((first, fractions), axis=1).astype(np.int32),
         least_gap=least,
         constant_gap=constant,
-        random=seeded(seed, _STREAM, pattern.hosts),
+        random=seeded(seed, _STREAM, hosts),
     )
 
 
-def scheduled_births(workload: Workload, routers: RouterSettings) -> npt.NDArray[np.int64]:
+def _idle_sources(hosts: int, seed: int) -> Sources:
+    """Returns sources without births of their own."""
+    return Sources(
+        kinds=np.full(hosts, IDLE, np.int64),
+        partners=np.full(hosts, NONE, np.int64),
+        share_starts=np.zeros(hosts + 1, np.int64),
+        shares=np.zeros((0, 2), np.int64),
+        hot_hosts=np.zeros(0, np.int32),
+        hot_share=0,
+        gaps=np.zeros(0, np.int64),
+        guide=np.zeros((_FRACTIONS + 1, 2), np.int32),
+        least_gap=0,
+        constant_gap=0,
+        random=seeded(seed, _STREAM, hosts),
+    )
+
+
+def scheduled_births(workload: Workload | None, routers: RouterSettings) -> npt.NDArray[np.int64]:
     """Returns the packets of a workload that has a schedule, see `State.schedule`.
 
     Args:
-        workload: who sends to whom, and how much.
+        workload: who sends to whom, and how much; None where hosts send nothing but messages.
         routers: settings of routers and links.
     """
-    if workload.schedule is None:
+    if workload is None or workload.schedule is None:
         return np.zeros((0, 3), np.int64)
     duration_ticks = routers.packet_flits * routers.ticks
     parts = [

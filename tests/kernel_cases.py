@@ -7,7 +7,15 @@ from itertools import product
 
 from simulated_networks import digest, polarfly_pattern, polarfly_tables, simulated
 
-from simulation.settings import Decision
+from routing.registry import make_plan
+from simulation.bucket_loop import BucketLoop
+from simulation.faults import SimulatedFaults
+from simulation.settings import Decision, RouterSettings, Times
+from simulation.simulator import simulate
+from simulation.tables.compiler import compile_tables
+from simulation.workload import Workload
+from topology.families.polarfly import PolarFly
+from topology.faults import parse_schedule
 
 _POLICIES = ("hop", "class", "any", "random")
 _LAWS = {"minimal": ("min", "valiant", "compact-valiant"), "threshold": ("ugal-pf",), "product": ("ugal",)}
@@ -46,7 +54,7 @@ def digests() -> dict[str, str]:
         )
         name = f"ER_{q} {policy} {law} {routing} {arbitration} {speedup} {arrivals} {pattern} {number}"
         found[name] = digest(result)
-    return found | _digests_of_dropping_queues()
+    return found | _digests_of_dropping_queues() | _digests_of_faults() | _digests_of_loops()
 
 
 def _digests_of_dropping_queues() -> dict[str, str]:
@@ -68,6 +76,48 @@ def _digests_of_dropping_queues() -> dict[str, str]:
             burst_packets=1 + number / 2,
         )
         found[f"drop {law} {routing}"] = digest(result)
+    return found
+
+
+def _digests_of_faults() -> dict[str, str]:
+    found = {}
+    topology = PolarFly(2)
+    lines = ("50 fail link:s1-s5", "60 fail switch:s3", "80 restore link:s1-s5", "90 restore switch:s3")
+    for number, flow_control in enumerate(("credit", "drop")):
+        plan = make_plan(topology, 2, "ugal-pf")
+        routers = RouterSettings(flow_control=flow_control, buffer_flits=8, queue_packets=2)
+        faults = SimulatedFaults(plan, parse_schedule("\n".join(lines), topology), 15, routers)
+        result = simulate(
+            polarfly_tables(2, 2, "ugal-pf"),
+            Workload(pattern=polarfly_pattern(2, 2, "uniform"), load=0.9),
+            routers,
+            Decision(law="threshold", threshold=0.25),
+            Times(warmup=40, window=60, most_drain=120),
+            number,
+            interventions=[faults],
+        )
+        assert faults.course().done[0].lost_packets
+        found[f"faults {flow_control}"] = f"{digest(result)} {faults.course()}"
+    return found
+
+
+def _digests_of_loops() -> dict[str, str]:
+    found = {}
+    for number, (flow_control, name) in enumerate(product(("credit", "drop"), ("ugal", "ugal-pf"))):
+        plan = make_plan(PolarFly(2), 2, name)
+        routers = RouterSettings(flow_control=flow_control)
+        tables = compile_tables(plan, candidates=True)
+        loop = BucketLoop(plan, tables, 10, routers)
+        result = simulate(
+            tables,
+            Workload(pattern=polarfly_pattern(2, 2, "random-permutation"), load=0.9),
+            routers,
+            Decision(law="buckets", flows=5),
+            Times(warmup=40, window=60, most_drain=120),
+            number,
+            interventions=[loop],
+        )
+        found[f"loop {flow_control} {name}"] = f"{digest(result)} {loop.moved}"
     return found
 
 

@@ -6,6 +6,7 @@ them; they give the same numbers.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Mapping
@@ -44,8 +45,11 @@ def compiled(function: Function) -> Function:
     Args:
         function: a function of numbers and arrays.
     """
-    decorated: Function = numba.njit(cache=True, **_OPTIONS)(function)
-    return decorated
+    with contextlib.suppress(RuntimeError):  # no folder can be written: for each process anew
+        kept: Function = numba.njit(cache=True, **_OPTIONS)(function)
+        return kept
+    unkept: Function = numba.njit(**_OPTIONS)(function)
+    return unkept
 
 
 def inlined(function: Function) -> Function:

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from simulation.kernels.compiled import compiled, inlined
 from simulation.kernels.credits import end_tick, return_credits, return_room
-from simulation.kernels.inputs import look_at, wake
+from simulation.kernels.events import BLOCK, list_events, look_at, wake
 from simulation.kernels.measures import measure
+from simulation.kernels.prefetch import prefetch
 from simulation.kernels.random import below
 from simulation.kernels.routing import route_heads
 from simulation.kernels.sources import begin_sources, inject
@@ -38,24 +39,19 @@ from simulation.kernels.state import (
     DELIVERED,
     DROPPED,
     FIRST,
-    FIRST_PORT,
     FLITS,
     FLITS_SENT,
-    FOLLOWING,
-    FREE,
     HOPS,
     INPUT_FREE,
     INPUT_TURN,
     INPUTS,
+    LARGE,
     LAST_GRANT,
     LAW,
     LINK_FREE,
-    LIVE,
     MINIMAL_LAW,
     NEW_HEADS,
-    NEXT,
     NEXT_BLOCKED,
-    NEXT_RELEASED,
     NONE,
     OFFERED,
     OUTPUT,
@@ -68,10 +64,10 @@ from simulation.kernels.state import (
     PATIENCE,
     PLANNED,
     POLICY,
-    PORT_COUNT,
     QUEUE,
     QUEUE_PLACES,
     RANDOM_ARBITER,
+    READY,
     RELEASED,
     ROOM,
     ROUTER_TICKS,
@@ -80,7 +76,6 @@ from simulation.kernels.state import (
     TARGET,
     TICK,
     UNUSED,
-    USED,
     WINDOW_BEGIN,
     WINDOW_END,
     State,
@@ -88,6 +83,7 @@ from simulation.kernels.state import (
 
 # Results of `run`.
 RUNNING, DONE, DEADLOCKED = range(3)
+_MOST_PORTS = 1 << 20  # of a router
 
 
 @compiled
@@ -141,10 +137,13 @@ def run(state: State, until: int, drains: bool) -> int:
 def _arrive(state: State, tick: int) -> None:
     places = state.settings[QUEUE_PLACES]
     slot = tick & (len(state.wheel) - 1)
-    packet = state.wheel[slot, ARRIVALS]
+    arrivals = list_events(state, state.wheel[slot, ARRIVALS], state.next_packet)
     state.wheel[slot, ARRIVALS] = NONE
     new = state.counts[NEW_HEADS]
-    while packet != NONE:
+    for index in range(arrivals):
+        if state.settings[LARGE] and index & (BLOCK - 1) == 0:
+            _prefetch_arrivals(state, index, min(index + BLOCK, arrivals))
+        packet = state.events[index]
         queue = state.packets[packet, QUEUE]
         count = state.queues[queue, COUNT]
         place = state.queues[queue, FIRST] + count
@@ -155,8 +154,16 @@ def _arrive(state: State, tick: int) -> None:
         if count == 0:
             state.new_heads[new] = queue
             new += 1
-        packet = state.packets[packet, NEXT]
     state.counts[NEW_HEADS] = new
+
+
+@inlined
+def _prefetch_arrivals(state: State, begin: int, end: int) -> None:
+    """Prefetches the rows of the next packets, and those of the queues that they come to."""
+    for index in range(begin, end):
+        prefetch(state.packets, state.events[index])
+    for index in range(begin, end):
+        prefetch(state.queues, state.packets[state.events[index], QUEUE])
 
 
 @inlined
@@ -164,24 +171,38 @@ def _release(state: State, tick: int) -> None:
     """Has queues go on that wait for outputs which are free now."""
     shift = state.settings[CHANNEL_SHIFT]
     slot = tick & (len(state.wheel) - 1)
-    output = state.wheel[slot, OUTPUTS]
+    outputs = list_events(state, state.wheel[slot, OUTPUTS], state.next_output)
     state.wheel[slot, OUTPUTS] = NONE
-    while output != NONE:
-        state.ports[output, RELEASED] = 0
-        queue = state.ports[output, BUSY]
-        state.ports[output, BUSY] = NONE
+    for index in range(outputs):
+        if state.settings[LARGE] and index & (BLOCK - 1) == 0:
+            _prefetch_waiting(state, index, min(index + BLOCK, outputs))
+        output = state.events[index]
+        state.outputs[output, RELEASED] = 0
+        queue = state.outputs[output, BUSY]
+        state.outputs[output, BUSY] = NONE
         wake(state, queue, tick, shift)
-        output = state.ports[output, NEXT_RELEASED]
+
+
+@inlined
+def _prefetch_waiting(state: State, begin: int, end: int) -> None:
+    """Prefetches the rows of the next outputs, and those of the first queues that wait for them."""
+    shift = state.settings[CHANNEL_SHIFT]
+    for index in range(begin, end):
+        prefetch(state.outputs, state.events[index])
+    for index in range(begin, end):
+        queue = state.outputs[state.events[index], BUSY]
+        prefetch(state.queues, queue)
+        prefetch(state.inputs, queue >> shift)
 
 
 @inlined
 def _wait_for_output(state: State, queue: int, output: int) -> None:
-    state.queues[queue, NEXT_BLOCKED] = state.ports[output, BUSY]
-    state.ports[output, BUSY] = queue
-    if state.ports[output, RELEASED] == 0:
-        state.ports[output, RELEASED] = 1
-        slot = state.ports[output, OUTPUT_FREE] & (len(state.wheel) - 1)
-        state.ports[output, NEXT_RELEASED] = state.wheel[slot, OUTPUTS]
+    state.queues[queue, NEXT_BLOCKED] = state.outputs[output, BUSY]
+    state.outputs[output, BUSY] = queue
+    if state.outputs[output, RELEASED] == 0:
+        state.outputs[output, RELEASED] = 1
+        slot = state.outputs[output, OUTPUT_FREE] & (len(state.wheel) - 1)
+        state.next_output[output] = state.wheel[slot, OUTPUTS]
         state.wheel[slot, OUTPUTS] = output
 
 
@@ -201,63 +222,86 @@ def _ask(state: State, tick: int) -> int:
     """Has every input with work pick a channel, and returns the number of outputs that are asked for."""
     shift, channels = state.settings[CHANNEL_SHIFT], state.settings[CHANNELS]
     slot = tick & (len(state.wheel) - 1)
-    port = state.wheel[slot, INPUTS]
+    inputs = list_events(state, state.wheel[slot, INPUTS], state.next_input)
     state.wheel[slot, INPUTS] = NONE
     asked = 0
-    while port != NONE:
-        state.ports[port, PLANNED] = 0
-        following = state.ports[port, FOLLOWING]
-        channel = state.ports[port, INPUT_TURN]
+    for index in range(inputs):
+        if state.settings[LARGE] and index & (BLOCK - 1) == 0:
+            _prefetch_inputs(state, index, min(index + BLOCK, inputs))
+        port = state.events[index]
+        state.inputs[port, PLANNED] = 0
+        channel = state.inputs[port, INPUT_TURN]
         if state.settings[RANDOM_ARBITER]:
-            channel = below(state.random, state.places[port, OWNER], channels)
+            channel = below(state.random, state.inputs[port, OWNER], channels)
         for _ in range(channels):
             channel += 1
             if channel >= channels:
                 channel = 0
-            queue = (port << shift) + channel
-            if state.queues[queue, COUNT] == 0 or state.queues[queue, NEXT_BLOCKED] != FREE:
+            if state.inputs[port, READY] >> channel & 1 == 0:
                 continue
+            queue = (port << shift) + channel
             output = state.queues[queue, OUTPUT]
             target = state.queues[queue, TARGET]
-            if state.ports[output, OUTPUT_FREE] > tick:
-                state.ports[port, LIVE] -= 1
+            if state.outputs[output, OUTPUT_FREE] > tick:
+                state.inputs[port, READY] &= ~(1 << channel)
                 _wait_for_output(state, queue, output)
             elif not _has_room(state, target):
-                state.ports[port, LIVE] -= 1
+                state.inputs[port, READY] &= ~(1 << channel)
                 state.queues[queue, NEXT_BLOCKED] = state.queues[target, SHORT]
                 state.queues[target, SHORT] = queue
             else:
-                if state.ports[output, ASKED] != tick:
-                    state.ports[output, ASKED] = tick
-                    state.ports[output, ASKERS] = 1
-                    state.ports[output, ASKING] = queue
+                if state.outputs[output, ASKED] != tick:
+                    state.outputs[output, ASKED] = tick
+                    state.outputs[output, ASKERS] = 1
+                    state.outputs[output, ASKING] = queue
                     state.asked[asked] = output
                     asked += 1
                 else:
                     _compete(state, queue, output, tick, shift)
                 break
-        port = following
     return asked
+
+
+@inlined
+def _prefetch_inputs(state: State, begin: int, end: int) -> None:
+    """Prefetches what the next inputs look at: their own rows, their queues, outputs and targets."""
+    shift, channels = state.settings[CHANNEL_SHIFT], state.settings[CHANNELS]
+    for index in range(begin, end):
+        prefetch(state.inputs, state.events[index])
+    for index in range(begin, end):
+        port = state.events[index]
+        for channel in range(channels):
+            if state.inputs[port, READY] >> channel & 1:
+                prefetch(state.queues, (port << shift) + channel)
+    for index in range(begin, end):
+        port = state.events[index]
+        for channel in range(channels):
+            if state.inputs[port, READY] >> channel & 1:
+                queue = (port << shift) + channel
+                prefetch(state.outputs, state.queues[queue, OUTPUT])
+                target = state.queues[queue, TARGET]
+                if target != NONE:
+                    prefetch(state.queues, target)
 
 
 @inlined
 def _compete(state: State, queue: int, output: int, tick: int, shift: int) -> None:
     """Has one of two queues that ask for an output in the same tick lose; it looks elsewhere in the next."""
-    other = state.ports[output, ASKING]
-    state.ports[output, ASKERS] += 1
+    other = state.outputs[output, ASKING]
+    state.outputs[output, ASKERS] += 1
     if state.settings[RANDOM_ARBITER]:
-        wins = below(state.random, state.places[output, OWNER], state.ports[output, ASKERS]) == 0
+        wins = below(state.random, state.inputs[output, OWNER], state.outputs[output, ASKERS]) == 0
     else:
-        turn = state.places[output, FIRST_PORT] + state.ports[output, OUTPUT_TURN]
+        turn = state.outputs[output, OUTPUT_TURN]
         mine, theirs = (queue >> shift) - turn, (other >> shift) - turn
         if mine <= 0:
-            mine += state.places[output, PORT_COUNT]
+            mine += _MOST_PORTS
         if theirs <= 0:
-            theirs += state.places[output, PORT_COUNT]
+            theirs += _MOST_PORTS
         wins = mine < theirs
     loser = queue
     if wins:
-        state.ports[output, ASKING] = queue
+        state.outputs[output, ASKING] = queue
         loser = other
     # Its output will be busy then; other heads of the input may go.
     look_at(state, loser >> shift, tick + 1)
@@ -270,8 +314,10 @@ def _grant(state: State, tick: int, cycle: int, asked: int) -> None:
     new = counts[NEW_HEADS]
     in_window = counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]
     for index in range(asked):
+        if state.settings[LARGE] and index & (BLOCK - 1) == 0:
+            _prefetch_grants(state, index, min(index + BLOCK, asked))
         output = state.asked[index]
-        queue = state.ports[output, ASKING]
+        queue = state.outputs[output, ASKING]
         port = queue >> shift
         first = state.queues[queue, FIRST]
         packet = state.queues[queue, PACKETS + first]
@@ -280,25 +326,42 @@ def _grant(state: State, tick: int, cycle: int, asked: int) -> None:
         if state.queues[queue, COUNT]:
             state.new_heads[new] = queue
             new += 1
-        state.ports[port, LIVE] -= 1
-        state.ports[port, INPUT_FREE] = tick + flits
-        state.ports[port, INPUT_TURN] = queue - (port << shift)
-        state.ports[output, OUTPUT_TURN] = port - state.places[port, FIRST_PORT]
-        state.ports[output, OUTPUT_FREE] = tick + flits
-        depart = max(cycle + 1, state.ports[output, LINK_FREE])
-        state.ports[output, LINK_FREE] = depart + flits
+        state.inputs[port, READY] &= ~(1 << (queue - (port << shift)))
+        state.inputs[port, INPUT_FREE] = tick + flits
+        state.inputs[port, INPUT_TURN] = queue - (port << shift)
+        state.outputs[output, OUTPUT_TURN] = port
+        state.outputs[output, OUTPUT_FREE] = tick + flits
+        depart = max(cycle + 1, state.outputs[output, LINK_FREE])
+        state.outputs[output, LINK_FREE] = depart + flits
         if in_window:
-            state.ports[output, FLITS_SENT] += flits
+            state.outputs[output, FLITS_SENT] += flits
         return_room(state, queue, port)
         if state.queues[queue, TARGET] == NONE:
             _leave(state, packet, output, depart)
         else:
             _go_on(state, packet, queue, output, depart)
-        if state.ports[port, LIVE]:
+        if state.inputs[port, READY]:
             look_at(state, port, tick + flits)
     counts[NEW_HEADS] = new
     if asked:
         counts[LAST_GRANT] = tick
+
+
+@inlined
+def _prefetch_grants(state: State, begin: int, end: int) -> None:
+    """Prefetches the rows of what the next outputs pass on; they may have left the cache since."""
+    shift = state.settings[CHANNEL_SHIFT]
+    for index in range(begin, end):
+        prefetch(state.outputs, state.asked[index])
+    for index in range(begin, end):
+        queue = state.outputs[state.asked[index], ASKING]
+        prefetch(state.queues, queue)
+        prefetch(state.inputs, queue >> shift)
+    for index in range(begin, end):
+        queue = state.outputs[state.asked[index], ASKING]
+        prefetch(state.packets, state.queues[queue, PACKETS + state.queues[queue, FIRST]])
+        if state.queues[queue, TARGET] != NONE:
+            prefetch(state.queues, state.queues[queue, TARGET])
 
 
 @inlined
@@ -312,12 +375,12 @@ def _go_on(state: State, packet: int, queue: int, output: int, depart: int) -> N
                 target = other
     state.queues[target, ROOM] -= flits
     if state.settings[LAW] != MINIMAL_LAW:
-        state.ports[output, USED] += flits
+        state.used[output] += flits
     state.packets[packet, HOPS] += 1
     state.packets[packet, QUEUE] = target
-    arrival = (depart + state.places[output, DELAY]) * state.settings[SPEEDUP]
+    arrival = (depart + state.outputs[output, DELAY]) * state.settings[SPEEDUP]
     slot = (arrival + state.settings[ROUTER_TICKS]) & (len(state.wheel) - 1)
-    state.packets[packet, NEXT] = state.wheel[slot, ARRIVALS]
+    state.next_packet[packet] = state.wheel[slot, ARRIVALS]
     state.wheel[slot, ARRIVALS] = packet
     state.counts[PACKET_HOPS] += 1
 
@@ -328,8 +391,8 @@ def _leave(state: State, packet: int, output: int, depart: int) -> None:
     flits, counts = state.settings[FLITS], state.counts
     # The host takes what comes; as much may wait for the link as all channels hold.
     free = (depart + flits - state.settings[BUFFER]) * state.settings[SPEEDUP]
-    state.ports[output, OUTPUT_FREE] = max(state.ports[output, OUTPUT_FREE], free)
-    tail = depart + state.places[output, DELAY] + flits - 1
+    state.outputs[output, OUTPUT_FREE] = max(state.outputs[output, OUTPUT_FREE], free)
+    tail = depart + state.outputs[output, DELAY] + flits - 1
     latency = tail - state.packets[packet, BIRTH]
     measure(state, packet, tail, latency, latency)
     state.unused[counts[UNUSED]] = packet

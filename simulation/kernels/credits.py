@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from simulation.kernels.compiled import inlined
-from simulation.kernels.inputs import wake
+from simulation.kernels.events import BLOCK, wake
+from simulation.kernels.prefetch import prefetch
 from simulation.kernels.sources import plan_source
 from simulation.kernels.state import (
     ANY_CHANNEL,
     CHANNEL_SHIFT,
     CREDIT_CLASS,
     FLITS,
+    LARGE,
     LAW,
     MINIMAL_LAW,
     NONE,
-    PEER,
     POLICY,
     RING_BEGIN,
     RING_DELAY,
     RING_END,
     RING_ENDS,
     ROOM,
+    SENDER,
     SHORT,
-    USED,
     WAITING,
     State,
 )
@@ -43,28 +44,44 @@ def return_credits(state: State, tick: int, cycle: int) -> None:
         # The end of the ring `delay` ticks ago stands where that of this tick will be written.
         end = state.credit_rings[one, RING_ENDS + tick % state.credit_rings[one, RING_DELAY]]
         place = state.credit_rings[one, RING_BEGIN]
+        ahead = place
         while place != end:
+            if state.settings[LARGE] and place == ahead:
+                ahead = _prefetch_credits(state, one, place, end)
             queue = state.credits[one, place]
             place += 1
             if place == size:
                 place = 0
             state.queues[queue, ROOM] += flits
-            port = queue >> shift
-            peer = state.places[port, PEER]
-            if peer < 0:
-                host = -1 - peer
+            sender = state.queues[queue, SENDER]
+            if sender < 0:
+                host = -1 - sender
                 if state.hosts[host, WAITING]:
                     state.hosts[host, WAITING] = 0
                     plan_source(state, host, cycle, cycle)
             else:
                 if state.settings[LAW] != MINIMAL_LAW:
-                    state.ports[peer, USED] -= flits
-                key = (port << shift) if by_port else queue
+                    state.used[sender] -= flits
+                key = (queue >> shift) << shift if by_port else queue
                 first = state.queues[key, SHORT]
                 if first != NONE:
                     state.queues[key, SHORT] = NONE
                     wake(state, first, tick, shift)
         state.credit_rings[one, RING_BEGIN] = place
+
+
+@inlined
+def _prefetch_credits(state: State, one: int, place: int, end: int) -> int:
+    """Prefetches what the next credits touch; returns the place behind them."""
+    size = state.credits.shape[1]
+    last = min(place + BLOCK, size if end < place else end)
+    for index in range(place, last):
+        prefetch(state.queues, state.credits[one, index])
+    for index in range(place, last):
+        sender = state.queues[state.credits[one, index], SENDER]
+        if sender < 0:
+            prefetch(state.hosts, -1 - sender)
+    return 0 if last == size else last
 
 
 @inlined
@@ -76,7 +93,7 @@ def return_room(state: State, queue: int, port: int) -> None:
         queue: the queue.
         port: its input.
     """
-    one = state.places[port, CREDIT_CLASS]
+    one = state.inputs[port, CREDIT_CLASS]
     place = state.credit_rings[one, RING_END]
     state.credits[one, place] = queue
     place += 1

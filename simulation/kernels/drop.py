@@ -10,7 +10,7 @@ A packet takes as many cycles on a link as it has flits, and a cycle has SPEEDUP
 from __future__ import annotations
 
 from simulation.kernels.compiled import compiled, inlined
-from simulation.kernels.measures import measure
+from simulation.kernels.measures import count_lost, measure
 from simulation.kernels.routing import output_of
 from simulation.kernels.sources import BIRTH_BITS, begin_sources, destination_of, next_gap, plan_source
 from simulation.kernels.state import (
@@ -21,7 +21,6 @@ from simulation.kernels.state import (
     DELAY,
     DELIVERED,
     DROPPED,
-    FIRST_PORT,
     FLAGS,
     FLITS,
     FLITS_SENT,
@@ -29,20 +28,18 @@ from simulation.kernels.state import (
     HOST,
     HOST_FREE,
     HOST_PORT,
-    HOST_ROUTER,
     LAW,
     LINK_FREE,
     MEASURED,
     MINIMAL_LAW,
-    NEXT,
     NEXT_BIRTH,
-    NEXT_HOST,
     NONE,
     OF_HOST,
     OFFERED,
+    OVERFLOWED,
+    OWNER,
     PACKET_HOPS,
     PEER,
-    PORT_COUNT,
     QUEUE,
     QUEUE_PLACES,
     ROUTER,
@@ -52,7 +49,6 @@ from simulation.kernels.state import (
     TAG,
     TICK,
     UNUSED,
-    USED,
     WINDOW_BEGIN,
     WINDOW_END,
     State,
@@ -99,7 +95,7 @@ def _begin_cycle(state: State, cycle: int) -> None:
     host = state.source_wheel[slot]
     state.source_wheel[slot] = NONE
     while host != NONE:
-        following = state.hosts[host, NEXT_HOST]
+        following = state.next_host[host]
         while state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS <= cycle:
             birth = (state.hosts[host, NEXT_BIRTH] * state.settings[SPEEDUP]) >> BIRTH_BITS
             _give_birth(state, host, destination_of(state, host), birth)
@@ -122,6 +118,7 @@ def _give_birth(state: State, host: int, destination: int, birth: int) -> None:
         counts[OFFERED] += 1
     leaves = _leaving_time(state, state.hosts[host, HOST_FREE], birth)
     if leaves == NONE:
+        counts[OVERFLOWED] += 1
         if measured:
             counts[DROPPED] += 1
     else:
@@ -129,11 +126,11 @@ def _give_birth(state: State, host: int, destination: int, birth: int) -> None:
         counts[UNUSED] -= 1
         packet = state.unused[counts[UNUSED]]
         state.packets[packet, HOST] = destination
-        state.packets[packet, ROUTER] = state.hosts[destination, HOST_ROUTER]
+        state.packets[packet, ROUTER] = state.host_routers[destination]
         state.packets[packet, TAG], state.packets[packet, HOPS] = NONE, 0
         state.packets[packet, BIRTH], state.packets[packet, FLAGS] = birth, MEASURED if measured else 0
         port = state.hosts[host, HOST_PORT]
-        _send(state, packet, port, leaves + state.places[port, DELAY] * speedup)
+        _send(state, packet, port, leaves + state.outputs[port, DELAY] * speedup)
 
 
 @inlined
@@ -164,7 +161,7 @@ def _next_leaving_time(state: State, leaves: int, free: int) -> int:
 def _send(state: State, packet: int, port: int, tick: int) -> None:
     """Has a packet arrive at an input in a tick."""
     slot = (tick + state.settings[ROUTER_TICKS]) & (len(state.wheel) - 1)
-    state.packets[packet, QUEUE], state.packets[packet, NEXT] = port, state.wheel[slot, ARRIVALS]
+    state.packets[packet, QUEUE], state.next_packet[packet] = port, state.wheel[slot, ARRIVALS]
     state.wheel[slot, ARRIVALS] = packet
 
 
@@ -176,7 +173,7 @@ def _arrive(state: State, tick: int) -> None:
     # A packet that waits for nothing arrives further on in this tick.
     while state.wheel[slot, ARRIVALS] != NONE:
         packet = state.wheel[slot, ARRIVALS]
-        state.wheel[slot, ARRIVALS] = state.packets[packet, NEXT]
+        state.wheel[slot, ARRIVALS] = state.next_packet[packet]
         if not _pass_router(state, packet, tick):
             state.unused[counts[UNUSED]] = packet
             counts[UNUSED] += 1
@@ -186,28 +183,40 @@ def _arrive(state: State, tick: int) -> None:
 def _pass_router(state: State, packet: int, tick: int) -> bool:
     """Has a router treat a packet; returns whether it is on its way to another router."""
     port = state.packets[packet, QUEUE]
-    if state.places[port, OF_HOST] and state.settings[LAW] != MINIMAL_LAW:
+    if state.inputs[port, OF_HOST] and state.settings[LAW] != MINIMAL_LAW:
         _see_queues(state, port, tick)
     output = output_of(state, port, packet)
     leaves = NONE
     if output != NONE:
-        leaves = _leaving_time(state, state.ports[output, LINK_FREE], tick)
+        leaves = _leaving_time(state, state.outputs[output, LINK_FREE], tick)
     goes_on = False
-    if leaves == NONE:
-        state.counts[DROPPED] += state.packets[packet, FLAGS] & MEASURED
+    if output == NONE:
+        count_lost(state, packet, tick)
+    elif leaves == NONE:
+        _count_overflow(state, packet, output, tick)
     else:
-        state.ports[output, LINK_FREE] = _next_leaving_time(state, leaves, state.ports[output, LINK_FREE])
+        state.outputs[output, LINK_FREE] = _next_leaving_time(state, leaves, state.outputs[output, LINK_FREE])
         goes_on = _leave(state, packet, output, leaves)
     return goes_on
 
 
 @inlined
+def _count_overflow(state: State, packet: int, output: int, tick: int) -> None:
+    """Counts a packet that the full queue of an output drops."""
+    counts = state.counts
+    counts[DROPPED] += state.packets[packet, FLAGS] & MEASURED
+    counts[OVERFLOWED] += 1
+    if counts[WINDOW_BEGIN] <= tick // state.settings[SPEEDUP] < counts[WINDOW_END]:
+        state.port_drops[output] += 1
+
+
+@inlined
 def _see_queues(state: State, port: int, tick: int) -> None:
     """Writes the flits that wait at the outputs of a router, by one of its ports."""
-    first = state.places[port, FIRST_PORT]
-    for output in range(first, first + state.places[port, PORT_COUNT]):
-        allowed = state.ports[output, LINK_FREE] - state.settings[BURST]
-        state.ports[output, USED] = max(0, allowed - tick) // state.settings[SPEEDUP]
+    router = state.inputs[port, OWNER]
+    for output in range(state.first_ports[router], state.first_ports[router + 1]):
+        allowed = state.outputs[output, LINK_FREE] - state.settings[BURST]
+        state.used[output] = max(0, allowed - tick) // state.settings[SPEEDUP]
 
 
 @inlined
@@ -216,9 +225,9 @@ def _leave(state: State, packet: int, output: int, leaves: int) -> bool:
     counts, speedup = state.counts, state.settings[SPEEDUP]
     cycle = leaves // speedup
     if counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]:
-        state.ports[output, FLITS_SENT] += state.settings[FLITS]
-    arrival = leaves + state.places[output, DELAY] * speedup
-    peer = state.places[output, PEER]
+        state.outputs[output, FLITS_SENT] += state.settings[FLITS]
+    arrival = leaves + state.outputs[output, DELAY] * speedup
+    peer = state.outputs[output, PEER]
     if peer >= 0:
         counts[PACKET_HOPS] += 1
         state.packets[packet, HOPS] += 1

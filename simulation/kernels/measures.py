@@ -1,9 +1,10 @@
-"""Measures of packets that arrive at their hosts, the same for both flow controls."""
+"""Measures of packets that arrive at their hosts or are lost, the same for both flow controls."""
 
 from __future__ import annotations
 
 from simulation.kernels.compiled import inlined
 from simulation.kernels.latency import latency_class
+from simulation.kernels.messages import arrive
 from simulation.kernels.state import (
     ACCEPTED,
     ARRIVED,
@@ -11,16 +12,22 @@ from simulation.kernels.state import (
     DELIVERED,
     DETOURED,
     DETOURED_COUNT,
+    DROPPED,
     FLAGS,
     HOPS,
     HOST,
+    LAST_LOSS,
     LATENCY_MAX,
     LATENCY_SUM,
+    LOST,
     MEASURED,
     WINDOW_BEGIN,
     WINDOW_END,
     State,
 )
+from topology.addressing import INITIAL_TTL
+
+CUT_HOPS = INITIAL_TTL  # of a packet that was lost with its link, and is dropped where it arrives
 
 
 @inlined
@@ -35,6 +42,8 @@ def measure(state: State, packet: int, cycle: int, latency: int, latency_cycles:
         latency_cycles: the same time in whole cycles.
     """
     counts = state.counts
+    if len(state.messages):
+        arrive(state, packet, cycle)
     counts[ARRIVED] += 1
     counts[ARRIVED_LATENCY] += latency
     if counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]:
@@ -48,3 +57,18 @@ def measure(state: State, packet: int, cycle: int, latency: int, latency_cycles:
         state.hops[state.packets[packet, HOPS]] += 1
         if state.packets[packet, FLAGS] & DETOURED:
             counts[DETOURED_COUNT] += 1
+
+
+@inlined
+def count_lost(state: State, packet: int, tick: int) -> None:
+    """Counts a packet that has no way on, unless it was cut and counted before.
+
+    Args:
+        state: the simulation.
+        packet: the packet.
+        tick: the present tick.
+    """
+    if state.packets[packet, HOPS] != CUT_HOPS:
+        state.counts[DROPPED] += state.packets[packet, FLAGS] & MEASURED
+        state.counts[LOST] += 1
+        state.counts[LAST_LOSS] = tick

@@ -6,37 +6,39 @@ source's router, a law decides by the flits that its outputs have sent and that 
 
 from __future__ import annotations
 
+from simulation.kernels.buckets import outcome_of_flow
 from simulation.kernels.compiled import inlined
 from simulation.kernels.credits import return_room
-from simulation.kernels.inputs import look_at
+from simulation.kernels.events import BLOCK, look_at
+from simulation.kernels.measures import count_lost
+from simulation.kernels.prefetch import prefetch
 from simulation.kernels.random import below
 from simulation.kernels.state import (
     ANY_CHANNEL,
+    ARRIVED_MARKED,
+    ARRIVED_TAG_SHIFT,
+    BUCKET_LAW,
     BUNDLE_CHOICE,
+    BUNDLE_PORT,
     BUNDLE_START,
     BY_CLASS,
     BY_HOP,
     CANDIDATES,
     CHANNEL_SHIFT,
     CHANNELS,
-    CHOICE_START,
-    CHOICE_WEIGHT,
     COUNT,
     DETOUR_CHOICE,
     DETOUR_HOPS,
     DETOUR_START,
     DETOURED,
-    DROPPED,
     FIRST,
     FLAGS,
     FROM_HOST,
     HOPS,
     HOST,
-    HOST_PORT,
-    IS_DELIVERED,
+    LARGE,
     LAST_GRANT,
     LAW,
-    LIVE,
     MARKED,
     MARKED_TAGGED,
     MARKED_UNTAGGED,
@@ -47,17 +49,21 @@ from simulation.kernels.state import (
     NEW_HEADS,
     NONE,
     OF_HOST,
+    OUT_COUNT,
     OUT_MARK,
     OUT_PORT,
     OUT_TAG,
     OUT_WEIGHT,
+    OUT_WEIGHTS,
     OUTPUT,
     OWNER,
     PACKETS,
     PEER,
     POLICY,
     QUEUE_PLACES,
+    READY,
     ROUTER,
+    ROUTERS,
     TAG,
     TAGGED,
     TARGET,
@@ -65,7 +71,6 @@ from simulation.kernels.state import (
     THRESHOLD_LAW,
     UNTAGGED,
     UNUSED,
-    USED,
     WHOLE_PATH,
     State,
 )
@@ -74,6 +79,7 @@ from topology.addressing import INITIAL_TTL
 # Links that a packet takes at most: every router takes one from its TTL, and drops it at 0.
 MOST_HOPS = INITIAL_TTL - 1
 DROP, DELIVER = -1, -2  # in place of an outcome
+_ROWS_OF_LINE = 4  # of bundles, in a line of the processor's cache
 DETOUR_BIT = 1 << 30  # of an outcome that is a detour's
 
 
@@ -88,23 +94,69 @@ def route_heads(state: State, tick: int) -> None:
     shift, places = state.settings[CHANNEL_SHIFT], state.settings[QUEUE_PLACES]
     counts = state.counts
     for index in range(counts[NEW_HEADS]):
+        if state.settings[LARGE] and index & (BLOCK - 1) == 0:
+            _prefetch_heads(state, index, min(index + BLOCK, counts[NEW_HEADS]))
         queue = state.new_heads[index]
         port = queue >> shift
         while state.queues[queue, COUNT]:
             first = state.queues[queue, FIRST]
             packet = state.queues[queue, PACKETS + first]
             if route(state, queue, port, packet):
-                state.ports[port, LIVE] += 1
+                state.inputs[port, READY] |= 1 << (queue - (port << shift))
                 look_at(state, port, tick)
                 break
             state.queues[queue, FIRST] = first + 1 if first + 1 < places else 0
             state.queues[queue, COUNT] -= 1
             return_room(state, queue, port)
             counts[LAST_GRANT] = tick
-            counts[DROPPED] += state.packets[packet, FLAGS] & MEASURED
+            count_lost(state, packet, tick)
             state.unused[counts[UNUSED]] = packet
             counts[UNUSED] += 1
     counts[NEW_HEADS] = 0
+
+
+@inlined
+def _prefetch_heads(state: State, begin: int, end: int) -> None:
+    """Prefetches what the routing of the next heads reads, and the outputs that they will ask for."""
+    shift = state.settings[CHANNEL_SHIFT]
+    for index in range(begin, end):
+        queue = state.new_heads[index]
+        prefetch(state.packets, state.queues[queue, PACKETS + state.queues[queue, FIRST]])
+        prefetch(state.inputs, queue >> shift)
+    for index in range(begin, end):
+        queue = state.new_heads[index]
+        packet = state.queues[queue, PACKETS + state.queues[queue, FIRST]]
+        port = queue >> shift
+        place = _lookup_of(state, state.inputs[port, OWNER], state.inputs[port, OF_HOST], packet)
+        state.events[index - begin] = place
+        if place != NONE:
+            prefetch(state.lookups, place)
+        else:
+            prefetch(state.outputs, state.host_ports[state.packets[packet, HOST]])
+    for index in range(end - begin):
+        if state.events[index] != NONE:
+            choice = state.lookups[state.events[index]]
+            state.events[index] = choice
+            if choice < NONE:
+                prefetch(state.adaptive, -2 - choice)
+            else:
+                prefetch(state.outcomes, choice)
+    for index in range(end - begin):
+        if state.events[index] != NONE:
+            _prefetch_choice(state, state.events[index])
+
+
+@inlined
+def _prefetch_choice(state: State, choice: int) -> None:
+    """Prefetches what follows from an entry of `State.lookups`: an output, or detours."""
+    if choice >= 0:
+        prefetch(state.outputs, state.outcomes[choice, OUT_PORT])
+    elif state.settings[LAW] != MINIMAL_LAW:
+        prefetch(state.outcomes, state.adaptive[-2 - choice, MINIMAL])
+        bundle = state.adaptive[-2 - choice, BUNDLE_START]
+        while bundle < state.adaptive[-1 - choice, BUNDLE_START]:
+            prefetch(state.bundles, bundle)
+            bundle += _ROWS_OF_LINE
 
 
 @inlined
@@ -120,10 +172,10 @@ def route(state: State, queue: int, port: int, packet: int) -> bool:
     output = output_of(state, port, packet)
     if output != NONE:
         state.queues[queue, OUTPUT], state.queues[queue, TARGET] = output, NONE
-        peer = state.places[output, PEER]
+        peer = state.outputs[output, PEER]
         if peer >= 0:
             hops, tag = state.packets[packet, HOPS], state.packets[packet, TAG]
-            channel = _channel(state, hops, tag, state.places[port, OWNER])
+            channel = _channel(state, hops, tag, state.inputs[port, OWNER])
             state.queues[queue, TARGET] = (peer << state.settings[CHANNEL_SHIFT]) + channel
     return bool(output != NONE)
 
@@ -139,14 +191,16 @@ def output_of(state: State, port: int, packet: int) -> int:
     """
     outcome = DROP
     if state.packets[packet, HOPS] < MOST_HOPS:
-        outcome = _outcome_of(state, state.places[port, OWNER], state.places[port, OF_HOST], packet)
+        outcome = _outcome_of(state, port, packet)
     output = NONE
     if outcome == DELIVER:
-        host = state.packets[packet, HOST]
-        if state.hosts[host, IS_DELIVERED]:
-            output = state.hosts[host, HOST_PORT]
+        output = state.host_ports[state.packets[packet, HOST]]
     elif outcome != DROP:
-        flags = state.packets[packet, FLAGS] & ~MARKED
+        # What it was before, in case that it must be routed again.
+        before = state.packets[packet, FLAGS]
+        flags = (before & (MEASURED | DETOURED)) | ((state.packets[packet, TAG] + 1) << ARRIVED_TAG_SHIFT)
+        if before & MARKED:
+            flags |= ARRIVED_MARKED
         if outcome & DETOUR_BIT:
             outcome ^= DETOUR_BIT
             flags |= DETOURED
@@ -157,17 +211,33 @@ def output_of(state: State, port: int, packet: int) -> int:
 
 
 @inlined
-def _outcome_of(state: State, router: int, of_host: int, packet: int) -> int:
-    """Returns the outcome of a packet at a router, with DETOUR_BIT if a detour's; or DROP or DELIVER."""
-    settings, marked, destination = (
-        state.settings,
-        state.packets[packet, FLAGS] & MARKED,
-        state.packets[packet, ROUTER],
-    )
-    tag = state.packets[packet, TAG]
+def _outcome_of(state: State, port: int, packet: int) -> int:
+    """Returns the outcome of a packet that came by a port, with DETOUR_BIT if a detour's, DROP or DELIVER."""
+    router = state.inputs[port, OWNER]
+    place = _lookup_of(state, router, state.inputs[port, OF_HOST], packet)
+    outcome = DELIVER
+    if place != NONE:
+        choice = state.lookups[place]
+        if choice >= -1:
+            outcome = _outcome(state, choice, router)
+        elif state.settings[LAW] == BUCKET_LAW:
+            first = outcome_of_flow(state, -2 - choice, port, packet)
+            outcome = _outcome(state, first & ~DETOUR_BIT if first != NONE else DROP, router)
+            if first != NONE and first & DETOUR_BIT and outcome != DROP:
+                outcome |= DETOUR_BIT
+        else:
+            outcome = _decide(state, -2 - choice, router, state.packets[packet, ROUTER])
+    return outcome
+
+
+@inlined
+def _lookup_of(state: State, router: int, of_host: int, packet: int) -> int:
+    """Returns the place in `State.lookups` of a packet at a router; NONE where the router delivers it."""
+    settings, destination = state.settings, state.packets[packet, ROUTER]
+    tag, marked = state.packets[packet, TAG], state.packets[packet, FLAGS] & MARKED
+    place = NONE
     if tag == router:
         tag = NONE
-    outcome = DELIVER
     if tag != NONE or destination != router:
         layer, key = settings[UNTAGGED], destination
         if of_host:
@@ -176,12 +246,15 @@ def _outcome_of(state: State, router: int, of_host: int, packet: int) -> int:
             layer, key = settings[MARKED_TAGGED] if marked else settings[TAGGED], tag
         elif marked:
             layer = settings[MARKED_UNTAGGED]
-        choice = state.lookups[layer, router, key]
-        if choice < -1:
-            outcome = _decide(state, -2 - choice, router, destination)
-        else:
-            outcome = _outcome(state, choice, router)
-    return outcome
+        place = _place(state, layer, router, key)
+    return place
+
+
+@inlined
+def _place(state: State, layer: int, router: int, key: int) -> int:
+    """Returns the place in `State.lookups` of what a layer says for a key at a router."""
+    routers: int = state.settings[ROUTERS]
+    return (layer * routers + router) * routers + key
 
 
 @inlined
@@ -203,17 +276,12 @@ def _channel(state: State, hops: int, tag: int, router: int) -> int:
 @inlined
 def _outcome(state: State, choice: int, router: int) -> int:
     """Returns an outcome of a choice, by weight."""
-    found = DROP
-    if choice >= 0:
-        first = state.choices[choice, CHOICE_START]
-        size = state.choices[choice + 1, CHOICE_START] - first
-        if size:
-            found = first
-        if size > 1:
-            number = below(state.random, router, state.choices[choice, CHOICE_WEIGHT])
-            while number >= state.outcomes[found, OUT_WEIGHT]:
-                number -= state.outcomes[found, OUT_WEIGHT]
-                found += 1
+    found = choice
+    if choice != DROP and state.outcomes[choice, OUT_COUNT] > 1:
+        number = below(state.random, router, state.outcomes[choice, OUT_WEIGHTS])
+        while number >= state.outcomes[found, OUT_WEIGHT]:
+            number -= state.outcomes[found, OUT_WEIGHT]
+            found += 1
     return found
 
 
@@ -227,7 +295,7 @@ def _decide(state: State, adaptive: int, router: int, destination: int) -> int:
         return found
     used = 1 << 40
     if found != DROP and state.outcomes[found, OUT_PORT] != NONE:
-        used = state.ports[state.outcomes[found, OUT_PORT], USED]
+        used = state.used[state.outcomes[found, OUT_PORT]]
     if law == THRESHOLD_LAW:
         if used << 8 > state.settings[THRESHOLD]:
             found = _least_occupied(state, first, end, router)
@@ -242,9 +310,7 @@ def _decide(state: State, adaptive: int, router: int, destination: int) -> int:
         detour = begin + below(state.random, router, size)
         outcome = _outcome(state, state.detours[detour, DETOUR_CHOICE], router)
         if outcome != DROP and state.outcomes[outcome, OUT_PORT] != NONE:
-            product = (
-                state.ports[state.outcomes[outcome, OUT_PORT], USED] * state.detours[detour, DETOUR_HOPS]
-            )
+            product = state.used[state.outcomes[outcome, OUT_PORT]] * state.detours[detour, DETOUR_HOPS]
             if whole_path:
                 product = _path_load(state, outcome, router, destination)
             if product < least:
@@ -261,9 +327,9 @@ def _path_load(state: State, outcome: int, router: int, destination: int) -> int
         port = state.outcomes[outcome, OUT_PORT]
         if port == NONE:
             break
-        load += state.ports[port, USED]
+        load += state.used[port]
         tag = state.outcomes[outcome, OUT_TAG]
-        router = state.places[state.places[port, PEER], OWNER]
+        router = state.inputs[state.outputs[port, PEER], OWNER]
         if tag == router:
             tag = NONE
         outcome = DROP
@@ -271,9 +337,9 @@ def _path_load(state: State, outcome: int, router: int, destination: int) -> int
             layer, key = state.settings[UNTAGGED], destination
             if tag != NONE:
                 layer, key = state.settings[TAGGED], tag
-            choice = state.lookups[layer, router, key]
+            choice = state.lookups[_place(state, layer, router, key)]
             if choice >= 0:
-                outcome = state.choices[choice, CHOICE_START]
+                outcome = choice
     return load
 
 
@@ -283,13 +349,15 @@ def _least_occupied(state: State, first: int, end: int, router: int) -> int:
     bundle = first + below(state.random, router, end - first)
     best, least = bundle, 1 << 60
     for _ in range(end - first):
-        choice = state.bundles[bundle, BUNDLE_CHOICE]
-        begin, stop = state.choices[choice, CHOICE_START], state.choices[choice + 1, CHOICE_START]
-        occupied = 0
-        for outcome in range(begin, stop):
-            occupied += state.ports[state.outcomes[outcome, OUT_PORT], USED] << 8
-        if stop - begin > 1:
-            occupied //= stop - begin
+        port, occupied = state.bundles[bundle, BUNDLE_PORT], 0
+        if port != NONE:
+            occupied = state.used[port] << 8
+        else:
+            choice = state.bundles[bundle, BUNDLE_CHOICE]
+            count = state.outcomes[choice, OUT_COUNT]
+            for outcome in range(choice, choice + count):
+                occupied += state.used[state.outcomes[outcome, OUT_PORT]] << 8
+            occupied //= count
         if occupied < least:
             best, least = bundle, occupied
         bundle += 1

@@ -1,12 +1,16 @@
 """Sources: the births of every host's packets, their destinations, and their way into the network.
 
 A source keeps one packet at a time, the next that is due, so that its queue costs no memory: births and
-destinations are drawn when the packet before has left.
+destinations are drawn when the packet before has left. A source without births of its own sends messages
+(`simulation.kernels.messages`).
 """
 
 from __future__ import annotations
 
 from simulation.kernels.compiled import compiled, inlined
+from simulation.kernels.events import BLOCK, list_events
+from simulation.kernels.messages import release, send_packet, waiting_since
+from simulation.kernels.prefetch import prefetch
 from simulation.kernels.random import below, draw
 from simulation.kernels.state import (
     ARRIVALS,
@@ -15,7 +19,6 @@ from simulation.kernels.state import (
     CHANNEL_SHIFT,
     CHANNELS,
     CONSTANT_GAP,
-    DELAY,
     FIRST_GAP,
     FIRST_SHARE,
     FLAGS,
@@ -23,20 +26,19 @@ from simulation.kernels.state import (
     FRACTION,
     HOPS,
     HOST,
+    HOST_DELAY,
     HOST_FREE,
     HOST_PORT,
-    HOST_ROUTER,
     HOT,
     HOT_SHARE,
     IDLE,
     KIND,
+    LARGE,
     LAST_CHANNEL,
     LAST_SHARE,
     LEAST_GAP,
     MEASURED,
-    NEXT,
     NEXT_BIRTH,
-    NEXT_HOST,
     NONE,
     OFFERED,
     PARTNER,
@@ -73,7 +75,7 @@ def plan_source(state: State, host: int, cycle: int, now: int) -> None:
     """
     last = len(state.source_wheel) - 1
     slot = min(cycle, now + last) & last
-    state.hosts[host, NEXT_HOST] = state.source_wheel[slot]
+    state.next_host[host] = state.source_wheel[slot]
     state.source_wheel[slot] = host
 
 
@@ -186,11 +188,15 @@ def inject(state: State, cycle: int) -> None:
         state: the simulation.
         cycle: the present cycle.
     """
+    if len(state.messages):
+        _begin_messages(state, cycle)
     slot = cycle & (len(state.source_wheel) - 1)
-    host = state.source_wheel[slot]
+    hosts = list_events(state, state.source_wheel[slot], state.next_host)
     state.source_wheel[slot] = NONE
-    while host != NONE:
-        following = state.hosts[host, NEXT_HOST]
+    for index in range(hosts):
+        if state.settings[LARGE] and index & (BLOCK - 1) == 0:
+            _prefetch_hosts(state, index, min(index + BLOCK, hosts))
+        host = state.events[index]
         due = max(state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS, state.hosts[host, HOST_FREE])
         if due > cycle:
             plan_source(state, host, due, cycle)
@@ -200,7 +206,29 @@ def inject(state: State, cycle: int) -> None:
                 state.hosts[host, WAITING] = 1
             else:
                 _send(state, cycle, host, queue)
-        host = following
+
+
+@inlined
+def _prefetch_hosts(state: State, begin: int, end: int) -> None:
+    """Prefetches the rows of the next hosts, and those of the queues that they send to."""
+    for index in range(begin, end):
+        prefetch(state.hosts, state.events[index])
+    for index in range(begin, end):
+        host = state.events[index]
+        port = state.hosts[host, HOST_PORT]
+        channel = state.hosts[host, LAST_CHANNEL] + 1
+        if channel >= state.settings[CHANNELS]:
+            channel = 0
+        prefetch(state.queues, (port << state.settings[CHANNEL_SHIFT]) + channel)
+
+
+@inlined
+def _begin_messages(state: State, cycle: int) -> None:
+    """Plans to look at the sources that had nothing to send until this cycle."""
+    for index in range(release(state, cycle)):
+        host = state.message_hosts[index]
+        state.hosts[host, NEXT_BIRTH] = waiting_since(state, host) << BIRTH_BITS
+        plan_source(state, host, cycle, cycle)
 
 
 @inlined
@@ -223,29 +251,35 @@ def _channel_with_room(state: State, host: int) -> int:
 
 @inlined
 def _send(state: State, cycle: int, host: int, queue: int) -> None:
-    """Sends the next packet of a source, and draws the birth of the one after it."""
+    """Sends the next packet of a source, and draws the birth of the one after it, unless messages have it."""
     flits, counts = state.settings[FLITS], state.counts
     state.queues[queue, ROOM] -= flits
     counts[UNUSED] -= 1
     packet = state.unused[counts[UNUSED]]
     birth = state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS
-    destination = destination_of(state, host)
+    of_message = state.hosts[host, KIND] == IDLE
+    destination = send_packet(state, host, packet) if of_message else destination_of(state, host)
     measured = counts[WINDOW_BEGIN] <= birth < counts[WINDOW_END]
     state.packets[packet, HOST], state.packets[packet, ROUTER] = (
         destination,
-        state.hosts[destination, HOST_ROUTER],
+        state.host_routers[destination],
     )
     state.packets[packet, TAG], state.packets[packet, HOPS], state.packets[packet, BIRTH] = NONE, 0, birth
     state.packets[packet, FLAGS] = MEASURED if measured else 0
-    arrival = cycle + state.settings[SOURCE_CYCLES] + state.places[state.hosts[host, HOST_PORT], DELAY]
+    arrival = cycle + state.settings[SOURCE_CYCLES] + state.hosts[host, HOST_DELAY]
     slot = (arrival * state.settings[SPEEDUP] + state.settings[ROUTER_TICKS]) & (len(state.wheel) - 1)
-    state.packets[packet, QUEUE], state.packets[packet, NEXT] = queue, state.wheel[slot, ARRIVALS]
+    state.packets[packet, QUEUE], state.next_packet[packet] = queue, state.wheel[slot, ARRIVALS]
     state.wheel[slot, ARRIVALS] = packet
     state.hosts[host, HOST_FREE] = cycle + flits
-    state.hosts[host, NEXT_BIRTH] += next_gap(state, host)
-    following = state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS
     if measured:
         counts[OFFERED] += 1
-    if counts[BEHIND] and birth < counts[WINDOW_END] <= following:
-        counts[BEHIND] -= 1
-    plan_source(state, host, max(following, cycle + flits), cycle)
+    if of_message:
+        following = waiting_since(state, host)
+        state.hosts[host, NEXT_BIRTH] = following << BIRTH_BITS
+    else:
+        state.hosts[host, NEXT_BIRTH] += next_gap(state, host)
+        following = state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS
+        if counts[BEHIND] and birth < counts[WINDOW_END] <= following:
+            counts[BEHIND] -= 1
+    if following != NONE:
+        plan_source(state, host, max(following, cycle + flits), cycle)

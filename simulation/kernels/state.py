@@ -21,48 +21,45 @@ Int64 = npt.NDArray[np.int64]
 
 NONE: Final = -1
 
-# Columns of `State.packets`: destination host and its router, tag, links so far, birth (cycle), flags, next
-# packet of a list, queue that it goes to.
-HOST, ROUTER, TAG, HOPS, BIRTH, FLAGS, NEXT, QUEUE, PACKET_COLUMNS = range(9)
-# Bits of FLAGS.
+# Columns of `State.packets`: destination host and its router, tag, links so far, birth (cycle), flags, queue
+# that it goes to.
+HOST, ROUTER, TAG, HOPS, BIRTH, FLAGS, QUEUE, _, PACKET_COLUMNS = range(9)
+# Bits of FLAGS; those from ARRIVED_TAG_SHIFT on are the tag + 1 with which it came to the router that routed
+# it last.
 MEASURED: Final = 1
 DETOURED: Final = 2
 MARKED: Final = 4
+ARRIVED_MARKED: Final = 8
+ARRIVED_TAG_SHIFT: Final = 4
 
-# Columns of `State.places`, which do not change: router of a port, port at the other end of its link (-1 -
-# host at a port of a host), cycles of the link, first port of the router, number of its ports, whether a host
-# sends there, class of the delay of credits.
-OWNER, PEER, DELAY, FIRST_PORT, PORT_COUNT, OF_HOST, CREDIT_CLASS, PLACE_COLUMNS = range(8)
+# Columns of `State.inputs`: tick from which the input is free, channel that was granted last; channels whose
+# heads do not wait, a bit each; whether the input is in the wheel; router; whether a host sends there; class
+# of the delay of its credits.
+INPUT_FREE, INPUT_TURN, READY, PLANNED, OWNER, OF_HOST, CREDIT_CLASS, _, INPUT_COLUMNS = range(9)
 
-# Columns of `State.ports`: ticks from which input and output are free, cycle from which the link is; flits
-# sent that still take room beyond; channel and port that were granted last; tick in which the output was last
-# asked for, queue that is to get it, and number of those that ask; first of the queues that wait for the
-# output; heads of the input that do not wait; whether the input is in a slot of the wheel, and the next one
-# there; the same of the output; flits that the output sent in the window.
+# Columns of `State.outputs`: tick from which the output is free, cycle from which its link is; port that was
+# granted last; tick in which the output was last asked for, queue that is to get it, and number of those that
+# ask; first of the queues that wait for the output; whether the output is in the wheel; flits that it sent in
+# the window; port at the other end of its link (-1 - host at a port of a host), cycles of the link.
 (
-    INPUT_FREE,
     OUTPUT_FREE,
     LINK_FREE,
-    USED,
-    INPUT_TURN,
     OUTPUT_TURN,
     ASKED,
     ASKING,
     ASKERS,
     BUSY,
-    LIVE,
-    PLANNED,
-    FOLLOWING,
     RELEASED,
-    NEXT_RELEASED,
     FLITS_SENT,
-    PORT_COLUMNS,
-) = range(17)
+    PEER,
+    DELAY,
+) = range(11)
+OUTPUT_COLUMNS: Final = 16  # a line of the processor's cache
 
 # Columns of `State.queues`: place of the head, packets in the queue, free flits as the sender knows them; the
 # head's output and target queue; the next queue of the list in which the head waits, or FREE; first of the
-# queues that wait for room in this one; then the packets, a ring. With the default buffers of eight packets a
-# row is a line of the processor's cache.
+# queues that wait for room in this one; output that sends there, or -1 - host; then the packets, a ring. With
+# the default buffers of eight packets a row is a line of the processor's cache.
 (
     FIRST,
     COUNT,
@@ -71,7 +68,7 @@ OWNER, PEER, DELAY, FIRST_PORT, PORT_COUNT, OF_HOST, CREDIT_CLASS, PLACE_COLUMNS
     TARGET,
     NEXT_BLOCKED,
     SHORT,
-    _UNUSED_COLUMN,
+    SENDER,
     PACKETS,
 ) = range(9)
 FREE: Final = -2
@@ -84,42 +81,63 @@ ARRIVALS, INPUTS, OUTPUTS, WHEEL_COLUMNS = range(4)
 # ring, then its end in each of the last ticks.
 RING_DELAY, RING_BEGIN, RING_END, RING_ENDS = range(4)
 
-# Columns of `State.hosts`: port and router, whether it is delivered to; kind of destinations, the only one
-# (PARTNER), first and last of its shares (SHARES); birth of the next packet in 1/65,536 cycles, cycle (drop:
-# tick) from which the link is free, channel of the last packet, whether the next packet waits for room, next
-# host in the same slot of the wheel.
+# Columns of `State.hosts`: port, cycles of its link; kind of destinations, and the only one (PARTNER); birth
+# of the next packet in 1/65,536 cycles, cycle (drop: tick) from which the link is free, channel of the last
+# packet, whether the next packet waits for room; first and last of the shares (SHARES).
 (
     HOST_PORT,
-    HOST_ROUTER,
-    IS_DELIVERED,
+    HOST_DELAY,
     KIND,
     PARTNER_HOST,
-    FIRST_SHARE,
-    LAST_SHARE,
     NEXT_BIRTH,
     HOST_FREE,
     LAST_CHANNEL,
     WAITING,
-    NEXT_HOST,
-    HOST_COLUMNS,
-) = range(13)
+    FIRST_SHARE,
+    LAST_SHARE,
+) = range(10)
+HOST_COLUMNS: Final = 16  # the first eight are a line of the processor's cache
 IDLE, UNIFORM, PARTNER, SHARES, HOT = range(5)
 
-# Columns of `State.outcomes`, `State.choices`, `State.adaptive`, `State.bundles` and `State.detours`; see
-# `simulation.tables.model`.
-OUT_PORT, OUT_TAG, OUT_MARK, OUT_WEIGHT, OUTCOME_COLUMNS = range(5)
-CHOICE_START, CHOICE_WEIGHT, CHOICE_COLUMNS = range(3)
+# Columns of `State.outcomes`, `State.adaptive`, `State.bundles` and `State.detours`; see
+# `simulation.tables.model`. A choice is known by its first outcome, which tells their number and the sum of
+# their weights. BUNDLE_PORT is the port by which all detours of a bundle leave, or NONE if they have several.
+OUT_PORT, OUT_TAG, OUT_MARK, OUT_WEIGHT, OUT_COUNT, OUT_WEIGHTS, _, _, OUTCOME_COLUMNS = range(9)
 MINIMAL, MINIMAL_HOPS, BUNDLE_START, ADAPTIVE_COLUMNS = range(4)
-BUNDLE_CHOICE, DETOUR_START, BUNDLE_COLUMNS = range(3)
+BUNDLE_CHOICE, DETOUR_START, BUNDLE_PORT, _, BUNDLE_COLUMNS = range(5)
 DETOUR_CHOICE, DETOUR_HOPS, DETOUR_COLUMNS = range(3)
 
 # Columns of `State.guide`.
 FIRST_GAP, FRACTION = range(2)
 
+# Columns of `State.messages`: source and destination host; packets that have not been sent, and that have
+# not arrived, none of a computation; messages that it waits for; cycles of computing when these have arrived;
+# cycle in which it became ready to be sent, and in which it is due: ready, then arrived; first of the
+# messages that wait for it, and the end of these; next message of a list.
+(
+    MESSAGE_SOURCE,
+    MESSAGE_DESTINATION,
+    UNSENT,
+    UNARRIVED,
+    WAITS_FOR,
+    COMPUTE_CYCLES,
+    READY_CYCLE,
+    DUE_CYCLE,
+    FIRST_SUCCESSOR,
+    LAST_SUCCESSOR,
+    NEXT_MESSAGE,
+    MESSAGE_COLUMNS,
+) = range(12)
+
+# Columns of `State.message_queues`: first and last message that may be sent.
+FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
+
 # Entries of `State.counts`: present tick, unused packets, queues whose head has not been routed, tick of the
 # last grant; begin and end of the window; packets born in the window, packets that arrived in it; of the
-# packets born in it, those delivered, dropped, their latencies; then of all packets. At last hosts that may
-# still send packets of the window, and whether sources have drawn their first births.
+# packets born in it, those delivered, dropped, their latencies; then of all packets. Then hosts that may
+# still send packets of the window, or messages that have not arrived; whether sources have drawn their first
+# births; and the last cycle in which messages became ready. At last, of all packets, those without a way on
+# (LOST), the tick of the last of these, and those that full queues dropped.
 (
     TICK,
     UNUSED,
@@ -140,10 +158,15 @@ FIRST_GAP, FRACTION = range(2)
     BEHIND,
     SCHEDULED,
     BEGUN,
+    MESSAGE_CYCLE,
+    LOST,
+    LAST_LOSS,
+    OVERFLOWED,
     COUNTS,
-) = range(20)
+) = range(24)
 
-# Entries of `State.settings`.
+# Entries of `State.settings`. LARGE is whether the arrays are larger than a processor's own caches, so that
+# it pays to prefetch.
 (
     SPEEDUP,
     FLITS,
@@ -169,10 +192,13 @@ FIRST_GAP, FRACTION = range(2)
     MARKED_TAGGED,
     BURST,
     WHOLE_PATH,
+    FLOWS,
+    ROUTERS,
+    LARGE,
     SETTINGS,
-) = range(25)
+) = range(28)
 BY_HOP, BY_CLASS, ANY_CHANNEL, RANDOM_CHANNEL = range(4)
-MINIMAL_LAW, THRESHOLD_LAW, PRODUCT_LAW = range(3)
+MINIMAL_LAW, THRESHOLD_LAW, PRODUCT_LAW, BUCKET_LAW = range(4)
 
 
 class State(NamedTuple):
@@ -181,22 +207,29 @@ class State(NamedTuple):
     Attributes:
         settings: int64, what does not change.
         counts: int64, measures and the present time.
-        places: (ports, columns).
-        ports: (ports, columns).
+        first_ports: (N + 1,): first port of each router.
+        inputs: (ports, columns).
+        outputs: (ports, columns).
+        used: (ports,): flits that an output has sent and that still take room beyond.
         queues: (queues, columns).
         hosts: (H, columns).
         packets: (most packets, columns).
         unused: packets that are not in use, a stack.
         random: (N,): states of the routers' generators.
         host_random: (H,): states of the hosts' generators.
-        wheel: (ticks, columns).
+        wheel: (ticks, columns); the lists go on in the next three arrays.
+        next_packet: (most packets,): next packet of a list, or NONE.
+        next_input: (ports,).
+        next_output: (ports,).
+        events: (ports,): those of a list, one after the other.
         source_wheel: (cycles,): first host to look at.
+        next_host: (H,): next host to look at, or NONE.
         credits: (classes, places): queues in which room becomes free, a ring for each class of delay.
         credit_rings: (classes, columns).
         asked: outputs that are asked for in this tick.
         new_heads: queues whose head has not been routed.
-        lookups: (layers, N, N): choices; layers are named by settings.
-        outcomes, choices, adaptive, bundles, detours: forwarding tables.
+        lookups: (layers * N * N,): choices; layers are named by settings.
+        outcomes, adaptive, bundles, detours: forwarding tables.
         gaps: thresholds of 2^32: a gap is longer than `least + k` cycles if a random number is at least
             `gaps[k]`; a random number over all of them adds as many cycles and is drawn again.
         guide: (257, columns): first k to look at for a number's upper 8 bits, and quantiles of the part of a
@@ -206,13 +239,26 @@ class State(NamedTuple):
         schedule: (packets, 3): tick of birth, source and destination, in order of time (drop).
         latencies: packets by class of latency.
         hops: packets by links between routers.
+        host_routers: (H,): router of each host.
+        host_ports: (H,): port by which its router delivers to each host, or NONE.
         host_packets: (H,): packets that arrived at each host in the window.
+        port_drops: (ports,): packets that were lost in the window in the queue of an output or on its link.
+        buckets: (adaptive, buckets of a group): first outcome of each bucket, with DETOUR_BIT if a detour's;
+            NONE if it is dead. (0, 0) where no law needs them.
+        messages: (messages, columns): messages of an application; none where packets are drawn.
+        successors: messages that wait for others.
+        message_wheel: (cycles,): first message that is due.
+        message_queues: (H, columns): messages of a host that may be sent.
+        message_hosts: (H,): hosts whose first message has become ready in this cycle.
+        packet_messages: (most packets,): message of a packet.
     """
 
     settings: Int64
     counts: Int64
-    places: Int32
-    ports: Int32
+    first_ports: Int32
+    inputs: Int32
+    outputs: Int32
+    used: Int32
     queues: Int32
     hosts: Int64
     packets: Int32
@@ -220,14 +266,18 @@ class State(NamedTuple):
     random: Int64
     host_random: Int64
     wheel: Int32
+    next_packet: Int32
+    next_input: Int32
+    next_output: Int32
+    events: Int32
     source_wheel: Int32
+    next_host: Int32
     credits: Int32
     credit_rings: Int64
     asked: Int32
     new_heads: Int32
     lookups: Int32
     outcomes: Int32
-    choices: Int32
     adaptive: Int32
     bundles: Int32
     detours: Int32
@@ -238,4 +288,14 @@ class State(NamedTuple):
     schedule: Int64
     latencies: Int64
     hops: Int64
+    host_routers: Int32
+    host_ports: Int32
     host_packets: Int64
+    port_drops: Int64
+    buckets: Int32
+    messages: Int64
+    successors: Int32
+    message_wheel: Int32
+    message_queues: Int32
+    message_hosts: Int32
+    packet_messages: Int32

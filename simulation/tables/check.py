@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, REROUTED_DSCP, RoutePlan
 from routing.plan.tables import router_of_tag, tag_of
 from routing.verification.errors import PlanError
@@ -149,6 +150,7 @@ def gathered(ways: Iterable[tuple[float, Way | None]]) -> Forwarded:
     return Forwarded(shares, frozenset(detours))
 
 
+@without_garbage_collection()
 def check_against_walk(
     plan: RoutePlan,
     tables: ForwardingTables,

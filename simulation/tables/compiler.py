@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -26,32 +26,36 @@ _ALWAYS: Arrivals = (Arrival.HOST, Arrival.UNTAGGED)
 _BY_TAG: Arrivals = (Arrival.TAGGED, Arrival.MARKED_TAGGED)
 
 
-def compile_tables(plan: RoutePlan, failure: Failure = NO_FAILURE) -> ForwardingTables:
+def compile_tables(
+    plan: RoutePlan, failure: Failure = NO_FAILURE, *, candidates: bool = False
+) -> ForwardingTables:
     """Returns the forwarding of a fabric's switches as arrays.
 
     Args:
         plan: the plan, whose own rules and groups are read.
         failure: the links and routers that are down.
+        candidates: whether the tables have the candidates of adaptive groups in their order.
 
     Raises:
         PlanError: the plan treats packets in a way that forwarding tables cannot express.
     """
-    return PlanCompiler(plan).tables(failure)
+    return PlanCompiler(plan, candidates=candidates).tables(failure)
 
 
 class PlanCompiler:
     """Compiles one plan for several failures; only the switches that a failure concerns are made anew."""
 
     @without_garbage_collection()
-    def __init__(self, plan: RoutePlan) -> None:
+    def __init__(self, plan: RoutePlan, *, candidates: bool = False) -> None:
         """Reads the rules of a plan.
 
         Args:
             plan: the plan, which must not change.
+            candidates: whether tables have the candidates of adaptive groups in their order.
         """
         self._plan = plan
         self._rules = PlanRules(plan)
-        self._buckets = BucketBook(self._rules.actions)
+        self._buckets = BucketBook(self._rules.actions, keeps_order=candidates)
         topology = plan.topology
         self._link_starts = topology.adjacency.starts
         self._degrees = topology.degrees.tolist()
@@ -82,11 +86,12 @@ class PlanCompiler:
         )
 
     @without_garbage_collection()
-    def tables(self, failure: Failure = NO_FAILURE) -> ForwardingTables:
+    def tables(self, failure: Failure = NO_FAILURE, under_way: Collection[Arrival] = ()) -> ForwardingTables:
         """Returns the forwarding while some links and routers are down.
 
         Args:
             failure: the links and routers that are down.
+            under_way: kinds of packets that are on their way, beside those that the switches make.
 
         Raises:
             PlanError: the plan treats packets in a way that forwarding tables cannot express.
@@ -97,7 +102,7 @@ class PlanCompiler:
             if failure.failed_ports(router)
         }
         switches = [affected.get(router, own) for router, own in enumerate(self._forwarding)]
-        arrivals = _arrivals(switches)
+        arrivals = _arrivals(switches, under_way)
         made = [
             switch.tables(arrivals) if router in affected else self._unaffected(router, arrivals)
             for router, switch in enumerate(switches)
@@ -174,9 +179,10 @@ class PlanCompiler:
         )
 
 
-def _arrivals(switches: Sequence[SwitchForwarding]) -> Arrivals:
+def _arrivals(switches: Sequence[SwitchForwarding], under_way: Collection[Arrival]) -> Arrivals:
     """Returns the kinds of packets that there are, after checking the treatment of their tags."""
-    arrivals, tags = _ALWAYS, np.zeros((2, len(switches)), bool)
+    arrivals = tuple(arrival for arrival in Arrival if arrival in {*_ALWAYS, *under_way})
+    tags = np.zeros((2, len(switches)), bool)
     while True:
         used = [switch.used(arrivals, tags) for switch in switches]
         all_tags = np.logical_or.reduce([one.tags for one in used])
@@ -196,6 +202,7 @@ def _arrivals(switches: Sequence[SwitchForwarding]) -> Arrivals:
 
 def _adaptive(switches: Sequence[SwitchTables], choice_starts: Numbers) -> AdaptiveChoices:
     starts = choice_starts.tolist()
+    uses = [0 if one.adaptive is None else len(one.adaptive.minimal) for one in switches]
     own = [(start, one.adaptive) for start, one in zip(starts, switches, strict=False) if one.adaptive]
 
     def choices(get: Callable[[Detours], Numbers]) -> Int32:
@@ -215,6 +222,10 @@ def _adaptive(switches: Sequence[SwitchTables], choice_starts: Numbers) -> Adapt
         detour_starts=_joined_starts([one.detour_starts for _, one in own]),
         detours=detours,
         detour_hops=hops,
+        routers=np.repeat(np.arange(len(switches), dtype=np.int32), uses),
+        groups=_joined([one.groups for _, one in own]),
+        candidate_starts=_joined_starts([one.candidate_starts for _, one in own]),
+        candidates=choices(lambda one: one.keys[one.candidates]),
     )
 
 

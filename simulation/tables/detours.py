@@ -47,6 +47,10 @@ class Detours:
         keys: different keys of candidates, LOST_KEY of dead ones.
         detours: (detours,): index in `keys`; of a small type, because there are many.
         hops: (detours,): hops, in 1/256; None if all are 0.
+        groups: (choices,): number of the group that each choice is.
+        candidate_starts: (choices + 1,): the candidates of each choice.
+        candidates: (candidates,): index in `keys` of all candidates in the groups' order, minimal paths and
+            dead ones included; empty unless the `BucketBook` keeps their order.
     """
 
     minimal: Numbers
@@ -57,17 +61,22 @@ class Detours:
     keys: Numbers
     detours: SmallNumbers
     hops: Numbers | None
+    groups: Numbers
+    candidate_starts: Numbers
+    candidates: SmallNumbers
 
 
 class BucketBook:
     """The candidates of all adaptive groups of a fabric, numbered by identity."""
 
-    def __init__(self, actions: ActionBook) -> None:
+    def __init__(self, actions: ActionBook, *, keeps_order: bool = False) -> None:
         """Makes an empty book.
 
         Args:
             actions: lists of actions, to which those of buckets are added.
+            keeps_order: whether the candidates of groups are to be kept in their order as well.
         """
+        self.keeps_order = keeps_order
         self._book = actions
         self._numbers = IdentityTable()
         self.actions = np.empty(0, np.int64)  # by number
@@ -144,9 +153,17 @@ def find_detours(
         bundle_keys=bundle_sets[first_codes % count],
         detour_starts=np.append(starts, len(rows)),
         keys=keys,
-        detours=detours.astype(np.uint16) if len(keys) < 1 << 16 else detours,
+        detours=_small(detours, keys),
         hops=None if hops is None else hops[rows],
+        groups=np.array([use.group.number for use in uses], np.int64),
+        candidate_starts=np.append(firsts, lengths.sum()) if buckets.keeps_order else np.zeros(1, np.int64),
+        candidates=_small(index if buckets.keeps_order else index[:0], keys),
     )
+
+
+def _small(index: Int32, keys: Numbers) -> SmallNumbers:
+    """Returns indices of keys, of a small type where that is enough."""
+    return index.astype(np.uint16) if len(keys) < 1 << 16 else index
 
 
 def _keys_of_candidates(

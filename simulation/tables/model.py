@@ -9,7 +9,8 @@ A directed link has the number `link_starts[router] + port - 1` of the port that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,11 @@ class AdaptiveChoices:
         detour_starts: (bundles + 1,).
         detours: (detours,): choice of each detour, in `Choices`.
         detour_hops: (detours,): mean hops of each, in 1/256; 0 where no law needs them.
+        routers: (adaptive,): router of each.
+        groups: (adaptive,): number of the group that it is.
+        candidate_starts: (adaptive + 1,); (1,) where tables were not asked for candidates.
+        candidates: (candidates,): choice of each candidate of the group, in their order, the minimal path
+            first; NO_CHOICE if it is dead.
     """
 
     minimal: Int32
@@ -65,6 +71,10 @@ class AdaptiveChoices:
     detour_starts: Int32
     detours: Int32
     detour_hops: Int32
+    routers: Int32
+    groups: Int32
+    candidate_starts: Int32
+    candidates: Int32
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,32 @@ class ForwardingTables:
     choices: Choices
     adaptive: AdaptiveChoices
     links_up: Int32
+
+    def without_routers(self, dead: Collection[int]) -> ForwardingTables:
+        """Returns tables in which some routers drop all packets.
+
+        Args:
+            dead: the routers.
+        """
+        if not dead:
+            return self
+        rows = sorted(dead)
+
+        def without(table: Int32) -> Int32:
+            table = table.copy()
+            if table.size:
+                table[rows] = NO_CHOICE
+            return table
+
+        return replace(
+            self,
+            from_host=without(self.from_host),
+            untagged=without(self.untagged),
+            tagged=without(self.tagged),
+            marked=without(self.marked),
+            marked_tagged=without(self.marked_tagged),
+            delivered=np.where(np.isin(self.host_routers, rows), 0, self.delivered).astype(np.int32),
+        )
 
     @property
     def routers(self) -> int:

@@ -26,14 +26,16 @@ from simulated_networks import (
 )
 
 from routing.registry import make_plan
+from simulation.arrays import memory
+from simulation.arrays.network import make_network
 from simulation.kernels import compiled
 from simulation.kernels import state as of
 from simulation.kernels.credit import DONE, RUNNING, run
-from simulation.network import make_network
 from simulation.settings import Decision, RouterSettings, Times
-from simulation.simulator import simulate, unloaded_cycles
+from simulation.simulator import simulate
 from simulation.tables.check import PacketKind, forwarded, look_up
 from simulation.tables.compiler import compile_tables
+from simulation.timing import unloaded_cycles
 from simulation.workload import Workload
 from topology.families.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
@@ -59,8 +61,10 @@ def test_kernels_give_the_same_numbers_without_compilation():
     assert len(set(ours.values())) == len(ours)
 
 
+@pytest.mark.parametrize("prefetches", [False, True])
 @pytest.mark.parametrize("routing", DIGESTS)
-def test_a_run_gives_the_same_numbers_on_every_machine(routing):
+def test_a_run_gives_the_same_numbers_on_every_machine(routing, prefetches, monkeypatch):
+    monkeypatch.setattr(memory, "CACHE_BYTES", 0 if prefetches else 1 << 40)
     found = simulated(
         polarfly_tables(5, 3, routing),
         polarfly_pattern(5, 3, "uniform"),
@@ -91,6 +95,21 @@ def test_compiled_kernels_belong_to_the_state_of_all_their_modules(tmp_path, mon
     assert compiled.cache_folder() != before
 
 
+def test_kernels_run_where_no_folder_can_be_written(monkeypatch):
+    njit = compiled.numba.njit
+
+    def without_folder(**options):
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function 'doubled': no locator available for file 'doubled.py'")
+        return njit(**options)
+
+    def doubled(number):
+        return 2 * number
+
+    monkeypatch.setattr(compiled.numba, "njit", without_folder)
+    assert compiled.compiled(doubled)(3) == 6
+
+
 # ---- conservation ----
 
 
@@ -105,15 +124,16 @@ def check_conservation(network, watch):
     on_way = np.bincount(network.packets[on_links, of.QUEUE], minlength=len(room))
     taken = network.queues[:, of.COUNT] + on_way + watch.credits_on_the_way()
     assert (room + taken * watch.flits == np.where(watch.exists, watch.capacity, 0)).all()
-    used = ((watch.exists * watch.capacity) - room).reshape(len(network.places), -1).sum(axis=1)
-    links = np.flatnonzero(network.places[:, of.PEER] >= 0)
+    used = ((watch.exists * watch.capacity) - room).reshape(len(network.inputs), -1).sum(axis=1)
+    links = np.flatnonzero(network.outputs[:, of.PEER] >= 0)
     if network.settings[of.LAW] != of.MINIMAL_LAW:  # nobody else asks
-        assert (network.ports[network.places[links, of.PEER], of.USED] == used[links]).all()
+        assert (network.used[network.outputs[links, of.PEER]] == used[links]).all()
     waiting = (network.queues[:, of.COUNT] > 0) & (network.queues[:, of.NEXT_BLOCKED] == of.FREE)
     waiting[network.new_heads[: network.counts[of.NEW_HEADS]]] = False
-    live = waiting.reshape(len(network.places), -1).sum(axis=1)
-    assert (network.ports[:, of.LIVE] == live).all()
-    assert (network.ports[live > 0, of.PLANNED] == 1).all()
+    waiting = waiting.reshape(len(network.inputs), -1)
+    ready = (waiting << np.arange(waiting.shape[1])).sum(axis=1)
+    assert (network.inputs[:, of.READY] == ready).all()
+    assert (network.inputs[ready > 0, of.PLANNED] == 1).all()
 
 
 @settings(max_examples=25)
@@ -181,12 +201,12 @@ def test_packets_keep_their_order_and_take_hops_of_the_tables(routing, policy):
                 continue
             assert sent[queue].popleft() == packet
             port = queue >> watch.shift
-            router = int(network.places[port, of.OWNER])
+            router = int(network.inputs[port, of.OWNER])
             destination = int(network.packets[packet, of.ROUTER])
             if packet not in now:
                 assert (router, tag) == (destination, of.NONE) or tag == router == destination
                 continue
-            kind = PacketKind(bool(network.places[port, of.OF_HOST]), tag, mark)
+            kind = PacketKind(bool(network.inputs[port, of.OF_HOST]), tag, mark)
             allowed = forwarded(tables, look_up(tables, kind, router, destination))
             link = watch.link_of[now[packet] >> watch.shift]
             new_mark = int(bool(network.packets[packet, of.FLAGS] & of.MARKED))

@@ -6,13 +6,13 @@ from sample_fabrics import Drawn
 from simulated_networks import mean_latency, polarfly_pattern, polarfly_tables, simulated
 
 from routing.registry import make_plan
+from simulation.arrays.network import make_network
 from simulation.kernels import state as of
 from simulation.kernels.credit import run
 from simulation.kernels.sources import BIRTH_BITS, draw_window
-from simulation.network import make_network
 from simulation.settings import Decision, RouterSettings
-from simulation.simulator import unloaded_cycles
 from simulation.tables.compiler import compile_tables
+from simulation.timing import unloaded_cycles
 from simulation.workload import Workload
 from traffic.workload.patterns import IDLE, Pattern
 

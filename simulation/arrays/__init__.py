@@ -1,0 +1,1 @@
+"""Arrays of a simulated network at its begin."""

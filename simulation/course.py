@@ -1,0 +1,252 @@
+"""Course of a simulation: warm-up, window and drain, and the measures at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from simulation.arrays.network import event_cycles
+from simulation.arrays.ports import link_ports
+from simulation.deadlock import find_deadlock
+from simulation.kernels.credit import DEADLOCKED, DONE, RUNNING, run
+from simulation.kernels.drop import run_dropping
+from simulation.kernels.sources import BIRTH_BITS, draw_window
+from simulation.kernels.state import (
+    ACCEPTED,
+    ARRIVED,
+    ARRIVED_LATENCY,
+    BEHIND,
+    DELIVERED,
+    DETOURED_COUNT,
+    DROPPED,
+    FLITS_SENT,
+    IDLE,
+    KIND,
+    LATENCY_MAX,
+    LATENCY_SUM,
+    LOST,
+    NEXT_BIRTH,
+    OFFERED,
+    OVERFLOWED,
+    PACKET_HOPS,
+    TICK,
+    WINDOW_BEGIN,
+    WINDOW_END,
+    State,
+)
+from simulation.result import SimulationResult
+from simulation.settings import RouterSettings, Times
+from simulation.tables.model import ForwardingTables
+from simulation.timing import unloaded_cycles
+
+# (simulated cycles, packets that have arrived)
+Progress = Callable[[int, int], None]
+
+PERIOD = 1000  # cycles of the warm-up, after which the state is compared with that before
+STEADY_CHANGE = 0.05  # most by which latency and accepted load differ between periods of a steady state
+_LEAST_PERIODS = 3
+_OF_BATCHES = [ARRIVED, ARRIVED_LATENCY, LOST, OVERFLOWED]
+
+
+class Intervention(Protocol):
+    """Changes of a network in the course of its simulation."""
+
+    @property
+    def next_cycle(self) -> int | None:
+        """The cycle of the next change, at least the present one; None after the last."""
+
+    def act(self, network: State) -> State:
+        """Makes the next change, at the begin of its cycle, and returns the network after it."""
+
+
+@dataclass
+class Course:
+    """Course of a simulation: periods, and the counts after each.
+
+    Attributes:
+        network: the network; a field of it may be replaced between periods.
+        routers: settings of routers and links.
+        progress: is told simulated cycles and arrived packets after every period.
+        interventions: change the network at their cycles, those of one cycle in this order.
+        interrupted: whether Ctrl-C or a signal ended it.
+        status: result of the kernel.
+        begin: cycle in which the last iteration of an application began.
+        batches: cycles, arrived packets, the sum of their latencies, and lost packets, of each period of the
+            window.
+    """
+
+    network: State
+    routers: RouterSettings
+    progress: Progress | None
+    interventions: Sequence[Intervention] = ()
+    interrupted: bool = False
+    status: int = RUNNING
+    begin: int = 0
+    batches: list[tuple[int, int, int, int]] = field(default_factory=list)
+
+    @property
+    def cycles(self) -> int:
+        """Simulated cycles."""
+        return int(self.network.counts[TICK]) // self.routers.ticks
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Counts of the kernel."""
+        return self.network.counts
+
+    def advance(self, cycles: int, *, drains: bool = False) -> None:
+        """Runs the kernel for some cycles, unless it has come to an end.
+
+        Args:
+            cycles: number of cycles.
+            drains: whether it ends when all packets of the window have arrived.
+        """
+        if self.status != RUNNING:
+            return
+        until = self.cycles + cycles
+        kernel = run if self.routers.flow_control == "credit" else run_dropping
+        while self.cycles < until and self.status == RUNNING:
+            next_cycle = self._intervene()
+            tick = min(until, next_cycle or until) * self.routers.ticks
+            self.status = int(kernel(self.network, tick, drains))
+        if self.progress:
+            self.progress(self.cycles, int(self.counts[ARRIVED]))
+
+    def _intervene(self) -> int | None:
+        """Changes the network as is due now; returns the cycle of the next change, or None."""
+        for one in self.interventions:
+            while one.next_cycle == self.cycles:
+                self.network = one.act(self.network)
+        return min((one.next_cycle for one in self.interventions if one.next_cycle is not None), default=None)
+
+    def warm_up(self, times: Times) -> bool | None:
+        """Runs the warm-up; returns whether the state was steady, or None if a length was given.
+
+        Args:
+            times: warm-up, window and drain.
+        """
+        # Arrivals are counted when they are certain: the window must be known before the first that is in it.
+        steady = None
+        if times.warmup is not None:
+            self._set_window(times.warmup, times)
+        else:
+            steady = self._becomes_steady(times)
+            self._set_window(self.cycles + event_cycles(self.routers), times)
+        self._advance_to(int(self.counts[WINDOW_BEGIN]))
+        return steady
+
+    def _set_window(self, begin: int, times: Times) -> None:
+        self.counts[WINDOW_BEGIN], self.counts[WINDOW_END] = begin, begin + times.window
+
+    def _advance_to(self, end: int) -> None:
+        while self.cycles < end and self.status == RUNNING:
+            self.advance(min(PERIOD, end - self.cycles))
+
+    def _becomes_steady(self, times: Times) -> bool:
+        """Runs until the state is steady, or as long as it may take; returns whether it is."""
+        before: tuple[float, float] | None = None
+        for period in range(1, times.most_warmup // PERIOD + 1):
+            arrived, latency = int(self.counts[ARRIVED]), int(self.counts[ARRIVED_LATENCY])
+            self.advance(PERIOD)
+            if self.status != RUNNING:
+                return False
+            packets = int(self.counts[ARRIVED]) - arrived
+            now = (float(packets), (int(self.counts[ARRIVED_LATENCY]) - latency) / max(packets, 1))
+            if before and period >= _LEAST_PERIODS and all(map(_is_near, now, before)):
+                return True
+            before = now
+        return False
+
+    def measure(self, times: Times) -> None:
+        """Runs the window, in periods that are batches.
+
+        Args:
+            times: warm-up, window and drain.
+        """
+        end = int(self.counts[WINDOW_END])
+        while self.cycles < end and self.status == RUNNING:
+            self.batch(min(times.period, end - self.cycles))
+
+    def batch(self, cycles: int, *, drains: bool = False) -> None:
+        """Runs the kernel for a period of the window, or for less if all packets have arrived.
+
+        Args:
+            cycles: length of the period.
+            drains: whether it ends when all packets have arrived.
+        """
+        begin, before = self.cycles, self.counts[_OF_BATCHES].copy()
+        self.advance(cycles, drains=drains)
+        packets, latency, lost, overflowed = (self.counts[_OF_BATCHES] - before).tolist()
+        self.batches.append((self.cycles - begin, packets, latency, lost + overflowed))
+
+    def drain(self, times: Times) -> None:
+        """Runs on until the packets of the window have arrived; sources go on.
+
+        Args:
+            times: warm-up, window and drain.
+        """
+        hosts = self.network.hosts
+        behind = (hosts[:, NEXT_BIRTH] >> BIRTH_BITS) < self.counts[WINDOW_END]
+        self.counts[BEHIND] = int(((hosts[:, KIND] != IDLE) & behind).sum())
+        end = self.cycles + times.most_drain
+        while self.cycles < end and self.status == RUNNING:
+            self.advance(min(PERIOD, end - self.cycles), drains=True)
+
+    def shorten_window(self) -> None:
+        """Ends the window now, unless it has ended."""
+        begin, end = self.counts[[WINDOW_BEGIN, WINDOW_END]].tolist()
+        begin = min(begin, self.cycles)
+        self.counts[WINDOW_BEGIN], self.counts[WINDOW_END] = begin, min(end, max(begin, self.cycles))
+
+
+def _is_near(now: float, before: float) -> bool:
+    return abs(now - before) <= STEADY_CHANGE * max(before, 1e-9)
+
+
+def result_of(
+    course: Course, tables: ForwardingTables, steady: bool | None, seconds: float
+) -> SimulationResult:
+    """Returns the measures of a simulation that has ended.
+
+    Args:
+        course: its course.
+        tables: forwarding tables.
+        steady: whether the warm-up ended because the state was steady; None if it was of a given length.
+        seconds: wall time of the kernel.
+    """
+    routers = course.routers
+    counts, network = course.counts, course.network
+    batches = np.array(course.batches, np.int64).reshape(-1, 4)
+    latency = int(counts[LATENCY_SUM]) / routers.latency_units
+    unloaded = sum(int(n) * unloaded_cycles(hops, routers) for hops, n in enumerate(network.hops))
+    begin, end = counts[[WINDOW_BEGIN, WINDOW_END]].tolist()
+    waiting = int(draw_window(network)) if course.status != DONE else 0
+    return SimulationResult(
+        cycles=course.cycles,
+        warmup=begin,
+        window=end - begin,
+        steady=steady,
+        offered=int(counts[OFFERED]) + waiting,
+        accepted=int(counts[ACCEPTED]),
+        delivered=int(counts[DELIVERED]),
+        dropped=int(counts[DROPPED]),
+        latency_sum=latency,
+        latency_max=int(counts[LATENCY_MAX]) / routers.latency_units,
+        latency_counts=network.latencies,
+        queueing_sum=latency - unloaded,
+        hops=np.trim_zeros(network.hops, "b"),
+        detoured=int(counts[DETOURED_COUNT]),
+        link_flits=network.outputs[link_ports(tables), FLITS_SENT].astype(np.int64),
+        link_drops=network.port_drops[link_ports(tables)],
+        host_packets=network.host_packets,
+        batches=batches[:, :3],
+        batch_drops=batches[:, 3],
+        packet_hops=int(counts[PACKET_HOPS]),
+        seconds=seconds,
+        deadlock=find_deadlock(network, tables, course.cycles) if course.status == DEADLOCKED else None,
+        interrupted=course.interrupted,
+    )

@@ -1,0 +1,149 @@
+"""The controller's law over buckets of flows: what packets take, and what the loop's period costs."""
+
+import numpy as np
+import pytest
+from simulated_networks import mean_hops, polarfly_pattern
+
+from routing.registry import make_plan
+from simulation.arrays.network import make_network
+from simulation.bucket_loop import BucketLoop
+from simulation.faults import SimulatedFaults
+from simulation.kernels.routing import DETOUR_BIT
+from simulation.settings import Decision, RouterSettings, Times
+from simulation.simulator import simulate
+from simulation.tables.compiler import compile_tables
+from simulation.workload import Workload
+from topology.families.polarfly import PolarFly
+from topology.faults import parse_schedule
+
+pytestmark = pytest.mark.usefixtures("compiled_kernels")
+
+FAR = 10**9  # cycles of a period that never ends
+
+
+def looped(routing, pattern, load, period, *, q=5, hosts=3, loop=None, faults="", window=6000, **settings):
+    """Returns the result of a simulation with an adaptive loop, and the loop."""
+    topology = PolarFly(q)
+    plan = make_plan(topology, hosts, routing)
+    routers = RouterSettings(**settings)
+    tables = compile_tables(plan, candidates=True)
+    loop = loop or BucketLoop(plan, tables, period, routers)
+    interventions = [loop]
+    if faults:
+        schedule = parse_schedule(faults, topology)
+        interventions.insert(0, SimulatedFaults(plan, schedule, 300, routers, loop=loop))
+    result = simulate(
+        tables,
+        Workload(pattern=polarfly_pattern(q, hosts, pattern), load=load),
+        routers,
+        Decision(law="buckets", period=period),
+        Times(warmup=4000, window=window, most_drain=4000),
+        1,
+        interventions=interventions,
+    )
+    return result, loop
+
+
+def per_packet(law, routing, pattern, load, *, q=5, hosts=3, **settings):
+    """Returns the result of a simulation whose sources decide for every packet."""
+    return simulate(
+        compile_tables(make_plan(PolarFly(q), hosts, routing)),
+        Workload(pattern=polarfly_pattern(q, hosts, pattern), load=load),
+        RouterSettings(**settings),
+        Decision(law=law),
+        Times(warmup=4000, window=6000, most_drain=4000),
+        1,
+    )
+
+
+@pytest.mark.parametrize("routing", ["ugal", "ugal-pf"])
+def test_every_bucket_is_minimal_until_the_first_step_that_moves_one(routing):
+    found, loop = looped(routing, "uniform", 0.5, FAR)
+    assert found.detoured == loop.moved == 0
+    minimal = per_packet("minimal", routing, "uniform", 0.5)
+    assert mean_hops(found) == pytest.approx(mean_hops(minimal), rel=0.01)
+
+
+@pytest.mark.parametrize("flow_control", ["credit", "drop"])
+def test_the_loop_accepts_more_than_minimal_paths_and_the_less_the_slower_it_is(flow_control):
+    case = ("ugal-pf", "tornado", 0.4)
+    accepted = [
+        per_packet("minimal", *case, flow_control=flow_control).accepted,
+        looped(*case, 2000, flow_control=flow_control)[0].accepted,
+        looped(*case, 50, flow_control=flow_control)[0].accepted,
+    ]
+    assert accepted == sorted(accepted)
+    assert accepted[2] > 1.3 * accepted[0]
+
+
+@pytest.mark.parametrize("routing", ["ugal", "ugal-pf"])
+def test_packets_take_the_candidates_that_buckets_point_at(routing):
+    topology, routers = PolarFly(3), RouterSettings()
+    plan = make_plan(topology, 2, routing)
+    tables = compile_tables(plan, candidates=True)
+    loop = BucketLoop(plan, tables, 100, routers)
+    workload = Workload(pattern=polarfly_pattern(3, 2, "uniform"), load=0.5)
+    network = make_network(tables, workload, routers, Decision(law="buckets"), 1)
+    for adapter in loop._adapters:
+        for group in adapter.groups:
+            group.pointing = [bucket % len(group.ports) for bucket in range(len(group.pointing))]
+    network = loop.take_tables(network, plan, tables)
+    checked = 0
+    for use, (router, number) in enumerate(
+        zip(tables.adaptive.routers.tolist(), tables.adaptive.groups.tolist(), strict=True)
+    ):
+        [group] = [one for one in plan.switches[router].groups if one.number == number]
+        for bucket, choice in enumerate(network.buckets[use].tolist()):
+            candidate = bucket % len(group.ports)
+            assert bool(choice & DETOUR_BIT) == (candidate > 0)
+            outcomes = slice(*tables.choices.starts[[choice & ~DETOUR_BIT, (choice & ~DETOUR_BIT) + 1]])
+            ports = tables.choices.links[outcomes] - tables.link_starts[router] + 1
+            assert {*ports.tolist()} == {*group.ports[candidate]}
+            checked += 1
+    assert checked >= 64 * 13
+
+
+def test_flows_divide_evenly_among_buckets_and_stay():
+    class Halved(BucketLoop):
+        def act(self, network):
+            if not network.buckets.size:
+                for adapter in self._adapters:
+                    for group in adapter.groups:
+                        group.pointing = [int(bucket % 2 == 0) for bucket in range(len(group.pointing))]
+                network = self._with_all_buckets(network)
+            self._next = FAR
+            return network
+
+    plan, routers = make_plan(PolarFly(5), 3, "ugal-pf"), RouterSettings()
+    loop = Halved(plan, compile_tables(plan, candidates=True), 100, routers)
+    found, _ = looped("ugal-pf", "uniform", 0.3, 100, loop=loop)
+    # Neighbours on the same router need no path.
+    assert found.detoured / found.delivered == pytest.approx(0.5, abs=0.02)
+
+
+def test_buckets_of_dead_detours_are_skipped_and_all_is_counted():
+    faults = "4500 fail link:s1-s10\n5000 fail switch:s4\n7000 restore link:s1-s10\n7500 restore switch:s4"
+    found, loop = looped("ugal-pf", "perm2hop", 0.3, 100, q=3, hosts=2, faults=faults)
+    assert found.offered == found.delivered + found.dropped
+    assert 0 < found.dropped < 0.2 * found.offered
+    assert loop.moved > 0
+    assert found.detoured > 0
+
+
+def test_occupancies_are_shares_of_a_queue_or_of_a_buffer():
+    seen = []
+
+    class Watched(BucketLoop):
+        def _occupancies(self, network):
+            seen.append(super()._occupancies(network))
+            return seen[-1]
+
+    plan = make_plan(PolarFly(3), 2, "ugal-pf")
+    for flow_control in ("credit", "drop"):
+        routers = RouterSettings(flow_control=flow_control)
+        loop = Watched(plan, compile_tables(plan, candidates=True), 200, routers)
+        looped("ugal-pf", "tornado", 1.0, 200, q=3, hosts=2, loop=loop, flow_control=flow_control)
+        readings = np.array(seen)
+        assert 0 <= readings.min() < 0.1
+        assert 0.8 < readings.max() <= 1
+        seen.clear()
