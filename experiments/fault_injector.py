@@ -14,7 +14,7 @@ from experiments.events.base import Notify
 from experiments.events.traffic import FaultsDrawn
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import Maintenance
-from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
+from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord, schedule_text
 from experiments.results.run_directory import FAULTS, RunDirectory
 from experiments.spec.flows import FlowOptions
 from experiments.spec.resolve import RunTraffic
@@ -48,12 +48,11 @@ def write_schedule(directory: RunDirectory, traffic: RunTraffic, notify: Notify,
     asked = traffic.faults_asked if isinstance(traffic, TrafficOptions | FlowOptions) else None
     if asked is None and not traffic.faults:
         return
-    lines = [fault.line for fault in traffic.faults]
+    seed = 1
     if asked is not None:
-        failures = sum(not fault.restores for fault in traffic.faults)
-        notify(FaultsDrawn(asked, traffic.seed, failures, len(lines) - failures))
-        lines.insert(0, f"# drawn from {asked} with seed {traffic.seed}")
-    directory.write_text(name, "".join(f"{line}\n" for line in lines))
+        seed, failures = traffic.seed, sum(not fault.restores for fault in traffic.faults)
+        notify(FaultsDrawn(asked, seed, failures, len(traffic.faults) - failures))
+    directory.write_text(name, schedule_text(traffic.faults, asked, seed))
 
 
 class FaultSchedule:

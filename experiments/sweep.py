@@ -25,11 +25,10 @@ from experiments.pair_check import check_all_pairs
 from experiments.results.link_loads import LINK_LOAD_COLUMNS, directed_links, load_rows
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest, write_manifest
 from experiments.results.model import PairCheck
+from experiments.results.parts.sweep_rows import POINTS, POINTS_FOLDER
 from experiments.results.replications import combine
 from experiments.results.run_directory import FAULTS, MANIFEST, RunDirectory, kept_directory
 from experiments.results.sweep_points import (
-    POINTS,
-    POINTS_FOLDER,
     columns_of,
     held_settings,
     measured_points,

@@ -10,8 +10,8 @@ from experiments.comparison.failovers import compare_failovers, compare_series
 from experiments.comparison.model import Comparison
 from experiments.comparison.runs import compare_runs
 from experiments.comparison.simulations import compare_simulations
-from experiments.comparison.sweeps import compare_sweeps
-from experiments.results.open import Failover, Failovers, Run, Simulation, Sweep, open_results
+from experiments.comparison.sweeps import compare_simulated_sweeps, compare_sweeps
+from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep, open_results
 from topology.errors import ParameterError
 
 # Each kind of results: its name, and the function that compares some of them under given names.
@@ -19,6 +19,7 @@ _KINDS: Mapping[type, tuple[str, Callable[[Sequence[str], Sequence[Any]], Compar
     Run: ("run", compare_runs),
     Simulation: ("simulation", compare_simulations),
     Sweep: ("sweep", compare_sweeps),
+    SimulatedSweep: ("sweep of simulations", compare_simulated_sweeps),
     Failover: ("failover", compare_failovers),
     Failovers: ("series of failovers", compare_series),
 }

@@ -13,6 +13,8 @@ from experiments.spec.options import options_of
 _SETTINGS = ("traffic", "sweep")
 # Compared as a whole: the parameters of two families have nothing in common.
 _WHOLE = ("params",)
+# Settings of the routers of a sweep of simulations, which a single simulation has at its top.
+_ROUTERS = "routers"
 # Entries about the origin of a result, which come after its settings.
 _ORIGIN = (
     *("started", "datapath", "datapath_asked", "framework", "framework_asked"),
@@ -45,7 +47,10 @@ def flat_settings(manifest: Any) -> dict[str, Value]:
     own = set(flat)
     for group in _SETTINGS:
         for name, value in content.get(group, {}).items():
-            flat[f"{group}.{name}" if name in own else name] = value
+            if name == _ROUTERS:
+                _flatten(name, value, flat)
+            else:
+                flat[f"{group}.{name}" if name in own else name] = value
     flat |= _options(experiment, flat)
     return dict(sorted(flat.items(), key=lambda entry: entry[0].split(".")[0] in _ORIGIN))
 

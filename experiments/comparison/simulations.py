@@ -10,6 +10,7 @@ from experiments.results.open import Simulation
 from experiments.results.simulation.model import SimulationSummary
 
 KIND = "simulations"
+_COMPLETION = ("completion_cycles", "ideal_cycles", "slowdown", "slowdown_p99")  # of applications
 
 
 def compare_simulations(names: Sequence[str], simulations: Sequence[Simulation]) -> Comparison:
@@ -24,17 +25,24 @@ def compare_simulations(names: Sequence[str], simulations: Sequence[Simulation])
     """
     sides = side_by_side([flat_settings(one.manifest) for one in simulations])
     results = [_results(one.summary) for one in simulations]
+    applications = [name for name in _COMPLETION if any(result[name] is not None for result in results)]
     return Comparison(
         kind=KIND,
         runs=tuple(names),
         same=sides.same,
         differing=sides.differing,
-        results={name: [result[name] for result in results] for name in results[0]},
+        results={
+            name: [result[name] for result in results]
+            for name in results[0]
+            if name not in _COMPLETION or name in applications
+        },
     )
 
 
 def _results(summary: SimulationSummary) -> dict[str, Value]:
     latency, links = summary.latency_cycles, summary.links
+    collective, trace = summary.collective, summary.trace
+    completion = collective or trace
     return {
         "offered": summary.offered,
         "accepted": summary.accepted,
@@ -42,6 +50,10 @@ def _results(summary: SimulationSummary) -> dict[str, Value]:
         "loss": summary.loss,
         "stable": summary.stable,
         "deadlock": summary.deadlock is not None,
+        "completion_cycles": completion.completion_cycles if completion else None,
+        "ideal_cycles": completion.ideal_cycles if completion else None,
+        "slowdown": collective.slowdown if collective else None,
+        "slowdown_p99": trace.slowdown.p99 if trace and trace.slowdown else None,
         "latency_mean_cycles": latency.mean,
         "latency_p50_cycles": latency.p50,
         "latency_p99_cycles": latency.p99,

@@ -9,11 +9,14 @@ from typing import Any
 
 from experiments.comparison.model import ComparedPoint, Comparison, Value
 from experiments.comparison.settings import flat_settings, side_by_side
-from experiments.results.open import Sweep
+from experiments.results.open import SimulatedSweep, Sweep
+from experiments.results.parts.sweep_rows import SweptRow
+from experiments.results.simulation.sweep import SimulatedPointRow
 from experiments.results.sweep_points import PointRow
 from experiments.spec.sweep import Point
 
 _POINT = ("routing", "pattern", "load", "varied")
+SIMULATED_KIND = "sweeps of simulations"
 
 
 def compare_sweeps(names: Sequence[str], sweeps: Sequence[Sweep]) -> Comparison:
@@ -26,29 +29,48 @@ def compare_sweeps(names: Sequence[str], sweeps: Sequence[Sweep]) -> Comparison:
     Raises:
         ParameterError: one is damaged.
     """
+    return _compared("sweeps", names, sweeps, PointRow)
+
+
+def compare_simulated_sweeps(names: Sequence[str], sweeps: Sequence[SimulatedSweep]) -> Comparison:
+    """Returns sweeps of simulations side by side, as `compare_sweeps`.
+
+    Args:
+        names: a name for each sweep.
+        sweeps: the sweeps.
+
+    Raises:
+        ParameterError: one is damaged.
+    """
+    return _compared(SIMULATED_KIND, names, sweeps, SimulatedPointRow)
+
+
+def _compared(
+    kind: str, names: Sequence[str], sweeps: Sequence[Sweep | SimulatedSweep], row: type[SweptRow]
+) -> Comparison:
     sides = side_by_side([_settings(sweep) for sweep in sweeps])
     points = {point for sweep in sweeps for point in sweep.points}
     return Comparison(
-        kind="sweeps",
+        kind=kind,
         runs=tuple(names),
         same=sides.same,
         differing=sides.differing,
-        points=tuple(_point(point, sweeps) for point in sorted(points, key=attrgetter("order"))),
+        points=tuple(_point(point, sweeps, row) for point in sorted(points, key=attrgetter("order"))),
     )
 
 
-def _settings(sweep: Sweep) -> dict[str, Value]:
+def _settings(sweep: Sweep | SimulatedSweep) -> dict[str, Value]:
     """Returns the entries of a sweep's manifest, without those that differ between its points."""
     settings = sweep.manifest.sweep
     entries = flat_settings(sweep.manifest)
     return {name: value for name, value in entries.items() if not settings.varies(name.rpartition(".")[2])}
 
 
-def _point(point: Point, sweeps: Sequence[Sweep]) -> ComparedPoint:
+def _point(point: Point, sweeps: Sequence[Sweep | SimulatedSweep], kind: type[SweptRow]) -> ComparedPoint:
     rows = [sweep.points.get(point) for sweep in sweeps]
     values = {
         field.name: [None if row is None else getattr(row, field.name) for row in rows]
-        for field in fields(PointRow)
+        for field in fields(kind)
         if field.name not in _POINT
     }
     varied = next((row.varied for row in rows if row is not None and row.varied), {})

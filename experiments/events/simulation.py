@@ -52,6 +52,56 @@ class ParametersUnused(Event):
 
 
 @dataclass(frozen=True)
+class RoutesProven(Event):
+    """The plan passed its proof: every pair of routers with hosts is connected, within so many hops."""
+
+    pairs: int
+    max_hops: int
+
+    def __str__(self) -> str:
+        return f"plan proven: {self.pairs} pairs of routers, at most {self.max_hops} hops"
+
+
+@dataclass(frozen=True)
+class PlanNotProven(Event):
+    """The fabric is too large for the proof of its plan to be made before every simulation."""
+
+    routers: int
+    most: int
+
+    def __str__(self) -> str:
+        return (
+            f"the plan of {self.routers} routers is not proven before it is simulated, as those of up to "
+            f"{self.most} are; `polarlab verify` proves it"
+        )
+
+
+@dataclass(frozen=True)
+class ChannelsShared(Event):
+    """Rerouted packets may take more hops than there are virtual channels."""
+
+    hops: int
+    channels: int
+
+    def __str__(self) -> str:
+        return (
+            f"rerouted packets may take {self.hops} hops: those beyond hop {self.channels} share its virtual "
+            f"channel, and could come to a deadlock; --virtual-channels {self.hops} rules that out"
+        )
+
+
+@dataclass(frozen=True)
+class FabricChanged(Event):
+    """A fault, or a plan of the controller for one, takes effect."""
+
+    cycle: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"cycle {self.cycle:,}: {self.what}"
+
+
+@dataclass(frozen=True)
 class SimulationStarted(Event):
     """Simulated traffic begins; `window` cycles are measured after the warm-up."""
 
@@ -63,6 +113,32 @@ class SimulationStarted(Event):
     def __str__(self) -> str:
         warmup = "a warm-up until the state is steady" if self.warmup is None else f"{self.warmup:,} cycles"
         return f"{self.pattern} traffic at {self.load:g}: {warmup}, then {self.window:,} cycles measured"
+
+
+@dataclass(frozen=True)
+class ApplicationStarted(Event):
+    """Messages of an application begin to be sent."""
+
+    pattern: str
+    messages: int
+    size: str
+
+    def __str__(self) -> str:
+        return f"{self.pattern}: {self.messages:,} messages{self.size}"
+
+
+@dataclass(frozen=True)
+class ApplicationCompleted(Event):
+    """All iterations of an application with messages of one size, or a trace, were completed."""
+
+    pattern: str
+    size: str
+    cycles: float
+    ideal_cycles: int
+
+    def __str__(self) -> str:
+        slowdown = self.cycles / max(1, self.ideal_cycles)
+        return f"{self.pattern}{self.size}: {self.cycles:,.0f} cycles, {slowdown:.3f} times the ideal"
 
 
 @dataclass(frozen=True)
@@ -131,3 +207,53 @@ class PointCompared(Event):
 
     def __str__(self) -> str:
         return f"{self.routing} under {self.pattern} at {self.load:g} simulated"
+
+
+@dataclass(frozen=True)
+class ClusterReached(Event):
+    """The scheduler of a cluster answers, and its workers have the right version."""
+
+    scheduler: str
+    workers: int
+    threads: int
+
+    def __str__(self) -> str:
+        return f"{self.scheduler}: {self.workers} workers with {self.threads} threads in all"
+
+
+@dataclass(frozen=True)
+class PointDeadlocked(Event):
+    """The packets of a simulated point came to be in a deadlock."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class PointsSimulated(Ongoing):
+    """Points of a sweep that were simulated so far: `done` of `points`, the last of them named."""
+
+    done: int
+    points: int
+    name: str
+
+    @property
+    def fraction(self) -> float:
+        """The part of the points."""
+        return self.done / self.points
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.points} points simulated, the last was {self.name}"
+
+
+@dataclass(frozen=True)
+class CrosscheckNotKept(Event):
+    """The folder of measured results cannot keep a cross-check."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"the cross-check is printed, but not kept for figures: {self.reason}; try sudo"

@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 
 from experiments.comparison.model import ComparedPoint, Comparison
 from experiments.comparison.simulations import KIND as SIMULATIONS
+from experiments.comparison.sweeps import SIMULATED_KIND as SIMULATED_SWEEPS
 from experiments.figures.collective import size_axis
 from experiments.figures.flow_classes import compared_classes, draw_classes_compared
 from experiments.figures.style import (
@@ -24,7 +25,7 @@ from experiments.figures.style import (
     UNSTABLE,
     check_figure,
     cross_out,
-    invalid_handle,
+    crossed_handle,
     legend_below,
     new_figure,
     number_text,
@@ -33,8 +34,9 @@ from experiments.figures.style import (
     save_new_figure,
     set_title,
 )
-from experiments.figures.sweep_axes import Axis, axis_of, curve_styles
+from experiments.figures.sweeps.axes import Axis, axis_of, curve_styles
 from experiments.results.text import hosts_text, parameters
+from experiments.spec.options import SIMULATED_SWEEP, SWEEP
 from topology.errors import ParameterError
 
 # Results that are drawn as bars: their name, and the unit of the axis.
@@ -84,7 +86,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
     Raises:
         ParameterError: sweeps have no points.
     """
-    if comparison.kind == "sweeps":
+    if comparison.kind in ("sweeps", SIMULATED_SWEEPS):
         figure = _sweeps(comparison)
     elif compared_classes(comparison):
         figure = draw_classes_compared(comparison)
@@ -205,7 +207,9 @@ def _sweeps(comparison: Comparison) -> Figure:
     points = comparison.points
     if not points:
         raise ParameterError("sweeps must have points to be drawn, got none")
-    axis = axis_of(points)
+    simulated = comparison.kind == SIMULATED_SWEEPS
+    unit, doubt = ("cycles", UNSTABLE) if simulated else ("ms", INVALID)
+    axis = axis_of(points, SIMULATED_SWEEP if simulated else SWEEP)
     patterns = list(dict.fromkeys(axis.panel(point) for point in points))
     styles = curve_styles(axis.curve(point) for point in points)
     figure = new_figure((max(7.5, 1.2 + 3.1 * len(patterns)), 7.0))
@@ -216,12 +220,12 @@ def _sweeps(comparison: Comparison) -> Figure:
             chosen = [p for p in points if (axis.curve(p), axis.panel(p)) == (name, pattern)]
             for number in range(len(comparison.runs)):
                 _curve(accepted, chosen, "accepted", number, axis, look)
-                _curve(latency, chosen, "latency_mean_ms", number, axis, look)
+                _curve(latency, chosen, f"latency_mean_{unit}", number, axis, look)
         accepted.set_title(printable(pattern), parse_math=False)
         accepted.set(ylim=(0, 1.03), **({} if axis.key else {"xlim": (0, 1.03)}))
         plain_log_labels(latency.yaxis)
     panels[0][0].set_ylabel("accepted")
-    panels[1][0].set_ylabel("mean latency in ms")
+    panels[1][0].set_ylabel(f"mean latency in {unit}")
     handles = [
         Line2D([], [], marker=marker, color=color, label=printable(name), linestyle="none")
         for name, (marker, color) in styles.items()
@@ -230,8 +234,8 @@ def _sweeps(comparison: Comparison) -> Figure:
         Line2D([], [], color="0.3", linestyle=_LINES[number % len(_LINES)], label=printable(run))
         for number, run in enumerate(comparison.runs)
     ]
-    if any(valid is False for point in points for valid in point.values["valid"]):
-        handles.append(invalid_handle())
+    if any(good is False for point in points for good in _good(point)):
+        handles.append(crossed_handle(doubt))
     legend_below(figure, handles)
     return figure
 
@@ -255,13 +259,18 @@ def _curve(
         value = point.values[name][number]
         place = axis.place(point, point.values["offered"][number])
         if value is not None and place is not None:
-            curve.append((place, value, point.values["valid"][number]))
+            curve.append((place, value, _good(point)[number]))
         elif value is not None and axis.key:
             axes.plot(axis.span, (value, value), linewidth=1.0, **line)
     curve.sort()
     if curve:
         axes.plot([x for x, _, _ in curve], [y for _, y, _ in curve], marker=marker, markersize=5, **line)
         cross_out(axes, [(x, y) for x, y, valid in curve if not valid], marker, color)
+
+
+def _good(point: ComparedPoint) -> Sequence[bool | None]:
+    """Returns whether a point is valid, or stable if it was simulated, in each sweep."""
+    return point.values["valid"] if "valid" in point.values else point.values["stable"]
 
 
 def _label(value: float | None) -> str:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from experiments.figures.style import printable
 
 Events = Sequence[tuple[float, str]]
+IN_SECONDS, IN_CYCLES = "{:8.3f} s", "cycle {:,.0f}"  # forms of times
 # So many events are listed below a figure in one column; of more, faults alone in several.
 _FEW = 14
 _MOST_LISTED = 200
@@ -22,8 +23,8 @@ def mark_events(axes: Axes, events: Events, *, numbered: bool = True) -> None:
     """Draws a vertical line at each event, with its number at the upper edge where there is space for it.
 
     Args:
-        axes: axes over time in s, whose limits are final.
-        events: time in s, and description, in order of time.
+        axes: axes over time, whose limits are final.
+        events: time in the unit of the axes, and description, in order of time.
         numbered: whether the lines have numbers.
     """
     left, right = axes.get_xlim()
@@ -66,23 +67,24 @@ def _number(axes: Axes, time_s: float, height: float, number: int) -> None:
     )
 
 
-def list_inches(events: Events, width: float) -> float:
+def list_inches(events: Events, width: float, form: str = IN_SECONDS) -> float:
     """Returns the height in inches of the list of events below a figure that is `width` inches wide."""
-    return _LINE_INCHES * len(_list(events, width))
+    return _LINE_INCHES * len(_list(events, width, form))
 
 
-def list_events(figure: Figure, events: Events) -> None:
+def list_events(figure: Figure, events: Events, form: str = IN_SECONDS) -> None:
     """Writes the events below a figure with the numbers of their lines, many of them in several columns."""
-    lines = _list(events, figure.get_figwidth())
+    lines = _list(events, figure.get_figwidth(), form)
     if lines:
         text = printable("\n".join(lines))
         figure.supxlabel(text, fontsize=8, ha="left", x=0.05, family="monospace", parse_math=False)
 
 
-def _list(events: Events, width: float) -> list[str]:
+def _list(events: Events, width: float, form: str) -> list[str]:
     """Returns the lines of the list of events, each with an entry for every column."""
     numbers = _listed(events)
-    entries = [f"{n:>2}  {events[n - 1][0]:8.3f} s  {events[n - 1][1]}" for n in numbers[:_MOST_LISTED]]
+    times = {n: form.format(events[n - 1][0]) for n in numbers[:_MOST_LISTED]}
+    entries = [f"{n:>2}  {time}  {events[n - 1][1]}" for n, time in times.items()]
     if len(numbers) > _MOST_LISTED:
         entries.append(f"    and {len(numbers) - _MOST_LISTED} more")
     if not entries:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
@@ -13,9 +15,7 @@ from matplotlib.figure import Figure
 from experiments.figures.fabric import HEAT, draw_fabric, link_lines
 from experiments.figures.style import DARK, heading, legend_above, legend_below, new_figure, set_title
 from experiments.results.link_loads import LINK_LOADS, directed_links, jain
-from experiments.results.model import Summary
 from experiments.results.open import Run, Simulation
-from experiments.results.parts.faults import FaultRecord
 from experiments.results.run_directory import holds_graph, read_graph
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
@@ -47,8 +47,8 @@ def draw_links(run: Run | Simulation) -> Figure:
     figure = new_figure((12.5, 5.6) if topology else (7, 4.5))
     if topology:
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-        faults = run.summary.faults if isinstance(run.summary, Summary) else None
-        _map(figure, left, topology, loads, faults)
+        done = run.summary.faults.done if run.summary.faults else ()
+        _map(figure, left, topology, loads, [entry.fault for entry in done])
     else:
         right = figure.subplots()
     _bars(right, loads)
@@ -72,7 +72,7 @@ def _map(
     axes: Axes,
     topology: Topology,
     loads: npt.NDArray[np.float64],
-    faults: FaultRecord | None,
+    faults: Sequence[str],
 ) -> None:
     place = {(link.source, link.port): number for number, link in enumerate(directed_links(topology))}
     busier = np.array(
@@ -97,9 +97,9 @@ def _map(
     legend_below(figure, axes.get_legend_handles_labels()[0], most=5, small=True)
 
 
-def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: FaultRecord | None) -> None:
+def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: Sequence[str]) -> None:
     """Draws dashed lines over the links that failed during the run, by themselves or with a switch."""
-    words = [entry.fault.partition(" ") for entry in faults.done] if faults else []
+    words = [fault.partition(" ") for fault in faults]
     failed_names = [name for verb, _, name in words if verb == "fail" and name != CONTROLLER.name]
     names = ",".join(name for name in failed_names if not names_host_link(name))
     if not names:

@@ -10,9 +10,10 @@ from experiments.figures.failover import draw_failover
 from experiments.figures.failovers import draw_series
 from experiments.figures.run import draw_run
 from experiments.figures.simulation.single import draw_simulation
+from experiments.figures.simulation.sweep import draw_simulated_sweep
 from experiments.figures.style import save_figures
 from experiments.figures.sweep import draw_sweep
-from experiments.results.open import Failover, Failovers, Simulation, Sweep, open_results
+from experiments.results.open import Failover, Failovers, SimulatedSweep, Simulation, Sweep, open_results
 
 
 def plot_results(folder: Path) -> list[Path]:
@@ -40,6 +41,8 @@ def draw_results(folder: Path) -> dict[str, Figure]:
     match open_results(folder):
         case Simulation() as results:
             return draw_simulation(results)
+        case SimulatedSweep() as results:
+            return draw_simulated_sweep(results)
         case Sweep():
             return draw_sweep(folder)
         case Failover():

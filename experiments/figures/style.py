@@ -159,8 +159,17 @@ def cross_out(axes: Axes, points: Sequence[tuple[float, float]], marker: str, co
 
 
 def invalid_handle() -> Line2D:
-    """Returns the entry of a legend for points that are crossed out."""
-    return Line2D([], [], **_CROSS, label=f"crossed out: {INVALID}")
+    """Returns the entry of a legend for points that are crossed out as not valid."""
+    return crossed_handle(INVALID)
+
+
+def crossed_handle(reason: str) -> Line2D:
+    """Returns the entry of a legend for points that are crossed out.
+
+    Args:
+        reason: the reason, as `result not valid`.
+    """
+    return Line2D([], [], **_CROSS, label=f"crossed out: {reason}")
 
 
 class _PlainLogFormatter(LogFormatter):
@@ -262,19 +271,25 @@ def heading(summary: Summary | SimulationSummary) -> str:
         text += f", means over {len(summary.repeat.seeds)} seeds"
     elif summary.seed != 1:
         text += f", seed {summary.seed}"
-    failures = [f for f in summary.faults.done if not f.fault.startswith("restore")] if summary.faults else []
-    text += f", {len(failures)} fault{'s' * (len(failures) > 1)}" if failures else ""
+    text += _failures_text(summary)
     return printable(text if summary.fidelity.valid else f"{text} ({INVALID})")
+
+
+def _failures_text(summary: Summary | SimulationSummary) -> str:
+    failures = [f for f in summary.faults.done if not f.fault.startswith("restore")] if summary.faults else []
+    return f", {len(failures)} fault{'s' * (len(failures) > 1)}" if failures else ""
 
 
 def _simulation_heading(summary: SimulationSummary) -> str:
     routers = summary.routers
+    traffic = summary.pattern if summary.load is None else f"{summary.pattern} traffic at {summary.load:g}"
     text = (
         f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts, simulated "
-        f"({routers.flow_control}): {summary.pattern} traffic at {summary.load:g} under {summary.routing} "
-        "routing"
+        f"({routers.flow_control}): {traffic} under {summary.routing} routing"
     )
     if summary.seed != 1:
         text += f", seed {summary.seed}"
-    doubt = "deadlock" if summary.deadlock else UNSTABLE
-    return printable(text if summary.stable else f"{text} ({doubt})")
+    text += _failures_text(summary)
+    if summary.deadlock or summary.stable is False:
+        text += f" ({'deadlock' if summary.deadlock else UNSTABLE})"
+    return printable(text)

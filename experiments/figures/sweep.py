@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -21,23 +22,39 @@ from experiments.figures.style import (
     save_figures,
     set_title,
 )
-from experiments.figures.sweep_axes import Axis, axis_of, curve_styles
+from experiments.figures.sweeps.axes import Axis, axis_of, curve_styles
+from experiments.figures.sweeps.curves import (
+    CURVE_INCHES,
+    FEW_CURVES,
+    LEVEL,
+    PANEL_INCHES,
+    PREDICTED,
+    Quantity,
+    draw_curve,
+    draw_line,
+    is_level,
+    places,
+)
 from experiments.results.manifest import SweepSettings
 from experiments.results.open import Sweep
+from experiments.results.parts.crosscheck import Compared, kept_crosscheck
 from experiments.results.sweep_points import PointRow
 from experiments.results.tables import damage_named, read_csv_text
 from experiments.results.text import hosts_text, parameters
+from experiments.spec.sweep import Point
 
-# The bar marks a single load, through which no line goes.
-_PREDICTED: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2, "marker": "_", "markersize": 11}
-_PANEL_INCHES = 3.1
-_FEW_CURVES, _CURVE_INCHES = 6, 0.12  # each further curve makes the legend, and the figure, longer
-_LEVEL: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2}
+_ACCEPTED = Quantity("accepted", "accepted_ci95")
+_LATENCY = Quantity("latency_mean_ms", "latency_mean_ci95_ms")
 # The simulator's links pass a flit per cycle.
 _FLITS_PER_PACKET = 4
 _MOST_FAULTS = 6  # that a title names
-
-Curve = list[tuple[float, float]]
+_CROSSCHECKED: dict[str, Any] = {
+    "linestyle": "-",
+    "linewidth": 0.8,
+    "marker": ".",
+    "markersize": 4,
+    "alpha": 0.6,
+}
 
 
 class SimulatedPoint(NamedTuple):
@@ -73,23 +90,29 @@ def draw_sweep(folder: Path) -> dict[str, Figure]:
     results = Sweep(folder)
     rows, settings = list(results.points.values()), results.manifest.sweep
     with damage_named(folder):
-        return {"sweep": _draw(rows, settings)}
+        return {"sweep": _draw(rows, settings, kept_crosscheck(folder))}
 
 
-def _draw(rows: Sequence[PointRow], settings: SweepSettings) -> Figure:
+def _draw(
+    rows: Sequence[PointRow],
+    settings: SweepSettings,
+    crosschecked: Mapping[Point, Compared] = MappingProxyType({}),
+) -> Figure:
     axis = axis_of(rows)
     panels: dict[str, list[PointRow]] = {}
     for row in rows:
         panels.setdefault(axis.panel(row), []).append(row)
     styles = curve_styles(axis.curve(row) for row in rows)
-    height = 6.8 + _CURVE_INCHES * max(0, len(styles) - _FEW_CURVES)
-    figure = new_figure((max(7.5, 1.2 + _PANEL_INCHES * len(panels)), height))
+    height = 6.8 + CURVE_INCHES * max(0, len(styles) - FEW_CURVES)
+    figure = new_figure((max(7.5, 1.2 + PANEL_INCHES * len(panels)), height))
     axes = figure.subplots(2, len(panels), sharex=True, sharey="row", squeeze=False)
     is_simulated = False
     for (pattern, own), accepted, latency in zip(panels.items(), axes[0], axes[1], strict=True):
         latency.set(xlabel=axis.label, yscale="log")
         for curve, style in styles.items():
-            _measured(accepted, latency, [row for row in own if axis.curve(row) == curve], axis, style)
+            chosen = [row for row in own if axis.curve(row) == curve]
+            _crosschecked(accepted, latency, chosen, crosschecked, axis, style[1])
+            _measured(accepted, latency, chosen, axis, style)
         if not axis.key:
             for curve, style in styles.items():
                 is_simulated |= _simulated(accepted, latency, settings, curve, pattern, style)
@@ -101,10 +124,14 @@ def _draw(rows: Sequence[PointRow], settings: SweepSettings) -> Figure:
     axes[0][0].set_ylabel("accepted")
     axes[1][0].set_ylabel("mean latency in ms")
     handles = _legend(styles, is_simulated)
-    if any(_is_level(row, axis) for row in rows):
-        handles.append(Line2D([], [], color="0.3", **_LEVEL, label=f"dashed: without {axis.key}"))
+    if any(row.point in crosschecked for row in rows):
+        handles.append(
+            Line2D([], [], color="0.3", **_CROSSCHECKED, label="light: the same packets, simulated")
+        )
+    if any(is_level(row, axis) for row in rows):
+        handles.append(Line2D([], [], color="0.3", **LEVEL, label=f"dashed: without {axis.key}"))
     handles += [] if all(row.valid for row in rows) else [invalid_handle()]
-    legend_below(figure, handles, small=len(styles) > _FEW_CURVES)
+    legend_below(figure, handles, small=len(styles) > FEW_CURVES)
     set_title(figure, _title(settings, rows, axis))
     return figure
 
@@ -138,25 +165,31 @@ def _measured(
 ) -> None:
     """Draws a measured curve with its intervals, and the fluid model's."""
     marker, color = look
-    style = {"marker": marker, "linestyle": "-", "color": color, "markersize": 5}
-    for axes, name, half in (
-        (accepted, "accepted", "accepted_ci95"),
-        (latency, "latency_mean_ms", "latency_mean_ci95_ms"),
-    ):
-        curve = _curve(rows, name, axis)
-        _line(axes, curve, style)
-        _bars(axes, curve, dict(_curve(rows, half, axis)), color)
-        cross_out(axes, _curve([row for row in rows if not row.valid], name, axis), marker, color)
-        for row in rows:  # those that do not depend on what is on the axis
-            level = getattr(row, name)
-            if level is not None and _is_level(row, axis):
-                axes.plot(axis.span, (level, level), color=color, **_LEVEL)
-    _line(accepted, _curve(rows, "predicted_accepted", axis), {**_PREDICTED, "color": color})
+    for axes, quantity in ((accepted, _ACCEPTED), (latency, _LATENCY)):
+        draw_curve(axes, rows, quantity, axis, look)
+        invalid = [row for row in rows if not row.valid]
+        cross_out(axes, places(invalid, quantity.column, axis), marker, color)
+    draw_line(accepted, places(rows, "predicted_accepted", axis), {**PREDICTED, "color": color})
 
 
-def _is_level(row: PointRow, axis: Axis) -> bool:
-    """Returns whether a point has no place on the x axis: its routing and pattern do not have the key."""
-    return bool(axis.key) and axis.place(row, row.offered) is None
+def _crosschecked(
+    accepted: Axes,
+    latency: Axes,
+    rows: Sequence[PointRow],
+    simulated: Mapping[Point, Compared],
+    axis: Axis,
+    color: str,
+) -> None:
+    """Draws the same packets on simulated switches: lighter lines beside the measured ones."""
+    curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
+    for row in rows:
+        place, one = axis.place(row, row.offered), simulated.get(row.point)
+        if place is not None and one is not None:
+            curves[0].append((place, one.accepted_simulated))
+            curves[1].append((place, one.latency_ms_simulated))
+    draw_line(accepted, sorted(curves[0]), {**_CROSSCHECKED, "color": color})
+    # Without the time that programs take, latencies on idle links are so short that they would fill the axis.
+    draw_line(latency, sorted(curves[1]), {**_CROSSCHECKED, "color": color, "scaley": False})
 
 
 def _simulated(
@@ -178,8 +211,8 @@ def _simulated(
         "markerfacecolor": "none",
     }
     packet_ms = settings.frame_bytes * 8 / settings.link_rate_bps * 1e3
-    _line(accepted, [(point.offered, point.accepted) for point in simulated], hollow)
-    _line(latency, [(point.offered, point.latency_packets * packet_ms) for point in simulated], hollow)
+    draw_line(accepted, [(point.offered, point.accepted) for point in simulated], hollow)
+    draw_line(latency, [(point.offered, point.latency_packets * packet_ms) for point in simulated], hollow)
     return bool(simulated)
 
 
@@ -192,26 +225,8 @@ def _legend(styles: Mapping[str, tuple[str, str]], is_simulated: bool) -> list[L
         [], [], color="0.3", marker="o", markersize=9, markerfacecolor="none", linestyle="none"
     )
     simulated.set_label("hollow: the authors' simulator")
-    predicted = Line2D([], [], color="0.3", **_PREDICTED, label="dotted, bars: fluid model")
+    predicted = Line2D([], [], color="0.3", **PREDICTED, label="dotted, bars: fluid model")
     return [*handles, *([simulated] if is_simulated else []), predicted]
-
-
-def _line(axes: Axes, curve: Sequence[Any], style: dict[str, Any]) -> None:
-    if curve:
-        axes.plot([x for x, _ in curve], [y for _, y in curve], **style)
-
-
-def _bars(axes: Axes, curve: Curve, halves: dict[float, float], color: str) -> None:
-    """Draws the confidence intervals of those points that have one."""
-    for x, y in curve:
-        if x in halves:
-            axes.errorbar(x, y, yerr=halves[x], color=color, capsize=2, linewidth=1)
-
-
-def _curve(rows: Sequence[PointRow], column: str, axis: Axis) -> Curve:
-    """Returns (place on the axis, value) of the points that have both, in the order of their places."""
-    points = [(axis.place(row, row.offered), getattr(row, column)) for row in rows]
-    return sorted((x, y) for x, y in points if x is not None and y is not None)
 
 
 def simulated_curve(settings: SweepSettings, routing: str, pattern: str) -> list[SimulatedPoint]:

@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from experiments.report.model import Section, table_of
 
 
-def event_section(events: Sequence[tuple[float, str]]) -> tuple[Section, ...]:
+def event_section(events: Sequence[tuple[float, str]], *, in_cycles: bool = False) -> tuple[Section, ...]:
     """Returns a section with events in order of time; none where there are none.
 
     Args:
         events: seconds since the start of the traffic, and description.
+        in_cycles: whether times are cycles of a simulation instead.
     """
     if not events:
         return ()
+    column, form = ("cycle", "{:.0f}") if in_cycles else ("time_s", "{:.3f}")
     rows = [
-        {"number": str(number), "time_s": f"{time_s:.3f}", "event": text}
-        for number, (time_s, text) in enumerate(events, 1)
+        {"number": str(number), column: form.format(time), "event": text}
+        for number, (time, text) in enumerate(events, 1)
     ]
-    note = "The numbers are those of the vertical lines in the figures; times are seconds of the traffic."
-    return (Section("Faults and plans", note, table_of(rows, ("time_s", "event"))),)
+    note = "The numbers are those of the vertical lines in the figures"
+    note += "." if in_cycles else "; times are seconds of the traffic."
+    return (Section("Faults and plans", note, table_of(rows, (column, "event"))),)

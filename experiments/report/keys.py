@@ -27,12 +27,15 @@ from experiments.results.flows.statistics import FLOW_COLUMNS, FLOWS
 from experiments.results.link_loads import LINK_LOADS, LinkLoadRow
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.model import Summary
+from experiments.results.parts.crosscheck import CROSSCHECK, Agreement
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.host_links import HOST_LINKS, HostLinkRow
 from experiments.results.parts.replications import Interval
+from experiments.results.parts.sweep_rows import POINTS
 from experiments.results.simulation import tables as simulated
 from experiments.results.simulation.model import SimulationManifest, SimulationSummary
-from experiments.results.sweep_points import POINTS, PointRow
+from experiments.results.simulation.sweep import SimulatedPointRow, SimulatedSweepManifest
+from experiments.results.sweep_points import PointRow
 
 _INTRODUCTION = """\
 # Keys of results
@@ -67,12 +70,23 @@ _RECORDS = (
         FailoverSeries,
         "`summary.json`, `polarlab demo failover --repeat N --json`",
     ),
-    _Record("Summary of a simulation", SimulationSummary, "`summary.json`, `polarlab simulate --json`"),
+    _Record(
+        "Summary of a simulation",
+        SimulationSummary,
+        "`summary.json`, `points/*/summary.json` of a sweep of simulations, `polarlab simulate --json`",
+    ),
     _Record("Manifest of a run or a failover", RunManifest, "`manifest.json`"),
     _Record("Manifest of a sweep", SweepManifest, "`manifest.json`"),
     _Record("Manifest of a simulation", SimulationManifest, "`manifest.json`"),
+    _Record("Manifest of a sweep of simulations", SimulatedSweepManifest, "`manifest.json`"),
+    _Record(
+        "Point of a sweep of simulations",
+        SimulatedPointRow,
+        "`points.csv` of such a sweep, where an empty cell does not apply, and `polarlab sweep --json`",
+    ),
+    _Record("Cross-check", Agreement, f"`{CROSSCHECK}`, `polarlab crosscheck --json`"),
     _Record("Faults", FaultRecord, "`faults` in summaries"),
-    _Record("Interval", Interval, "`repeat` in the summary of a run"),
+    _Record("Interval", Interval, "`repeat` in summaries"),
     _Record("Distribution", Distribution, "the summary of a series of failovers"),
     _Record("Phase of a failover", Phase, "`phases` in the summary of a failover"),
 )
@@ -103,6 +117,9 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
         simulated.LATENCY_CYCLES: ("bin of simulated latencies", simulated.LATENCY_CYCLE_COLUMNS),
         simulated.PERIODS: ("period of the window of a simulation", simulated.PERIOD_COLUMNS),
         simulated.HOSTS: ("host of a simulation", simulated.HOST_COLUMNS),
+        simulated.ITERATIONS: ("iteration of a simulated application", simulated.ITERATION_COLUMNS),
+        simulated.RANK_CYCLES: ("rank and iteration of these", simulated.RANK_COLUMNS),
+        simulated.MESSAGES: ("message of a simulated trace", simulated.MESSAGE_COLUMNS),
         tables.PROBES: ("stream of probes of a failover and interval of time", tables.PROBE_COLUMNS),
         tables.EVENTS: ("event of a failover", tables.EVENT_COLUMNS),
         FAILOVERS: ("failover of a series; an empty cell does not apply", descriptions(Repetition)),

@@ -11,6 +11,7 @@ from typing import Any
 from experiments.codec import plain
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.simulation.model import SimulationManifest
+from experiments.results.simulation.sweep import SimulatedSweepManifest
 from experiments.results.text import hosts_text, parameters
 
 
@@ -106,12 +107,15 @@ def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table |
     return Table(tuple(rows[0]), tuple(map(Row, rows)), tuple(texts))
 
 
-def fabric_name(manifest: RunManifest | SweepManifest | SimulationManifest) -> str:
+Manifest = RunManifest | SweepManifest | SimulationManifest | SimulatedSweepManifest
+
+
+def fabric_name(manifest: Manifest) -> str:
     """Returns topology, parameters and hosts, for a title."""
     return f"{manifest.name} ({parameters(manifest.params)}), {hosts_text(manifest.name, manifest.hosts)}"
 
 
-def manifest_sections(manifest: RunManifest | SweepManifest | SimulationManifest) -> tuple[Section, ...]:
+def manifest_sections(manifest: Manifest) -> tuple[Section, ...]:
     """Returns the last sections of every page: the settings, and the origin of the measurement."""
     content = plain(manifest)
     settings = content.pop("traffic", None) or content.pop("sweep", None) or {}

@@ -14,9 +14,9 @@ from jinja2 import Environment, PackageLoader
 from experiments.report.failover import failover_page, failovers_page
 from experiments.report.model import Page
 from experiments.report.run import run_page
-from experiments.report.simulation import simulation_page
+from experiments.report.simulation import simulated_sweep_page, simulation_page
 from experiments.report.sweep import sweep_page
-from experiments.results.open import Failover, Failovers, Run, Simulation, Sweep, open_results
+from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep, open_results
 from experiments.results.run_directory import check_new, write_new
 from experiments.results.tables import damage_named
 from experiments.results.text import readable
@@ -28,6 +28,7 @@ _PAGES: Mapping[type, Callable[[Any], Page]] = {
     Run: run_page,
     Simulation: simulation_page,
     Sweep: sweep_page,
+    SimulatedSweep: simulated_sweep_page,
     Failover: failover_page,
     Failovers: failovers_page,
 }

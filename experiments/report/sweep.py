@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from experiments.codec import plain
 from experiments.figures.sweep import plot_sweep
 from experiments.report.links import worst_links
@@ -38,17 +41,7 @@ def sweep_page(results: Sweep) -> Page:
     """
     rows = list(results.points.values())
     varied = results.manifest.sweep.varied
-    keys = tuple(key for key in varied if key not in _COLUMNS)
-    words = (key for key in keys if any(isinstance(value, str | bool) for value in varied[key]))
-    cells = [dict.fromkeys(keys, "") | row.cells() for row in rows]
-    wanted = (*_COLUMNS[:_KEYS_AT], *keys, *_COLUMNS[_KEYS_AT:])
-    columns = tuple(name for name in wanted if any(row[name] for row in cells))
-    table = Table(
-        columns,
-        tuple(Row(row_cells, row.valid) for row, row_cells in zip(rows, cells, strict=True)),
-        ("routing", "pattern", "valid", *words),
-        sortable=True,
-    )
+    table = points_table([(row.cells(), row.valid) for row in rows], varied, _COLUMNS)
     note = (
         f"{len(rows)} points, {sum(row.valid for row in rows)} of them valid, the others in brown and "
         "crossed out: their details have the reasons. Fractions are of all hosts' injection capacity."
@@ -61,6 +54,30 @@ def sweep_page(results: Sweep) -> Page:
             Section("Each point", details=tuple(_detail(results, row) for row in rows)),
             *manifest_sections(results.manifest),
         ),
+    )
+
+
+def points_table(
+    rows: Sequence[tuple[Mapping[str, Any], bool]],
+    varied: Mapping[str, Sequence[Any]],
+    columns: Sequence[str],
+) -> Table:
+    """Returns the table of the points of a sweep, without columns that are empty everywhere.
+
+    Args:
+        rows: cells of each point by column, and whether it is sound.
+        varied: values of each key that the sweep varies.
+        columns: columns of every sweep: the point's three, whether it is sound, and its results.
+    """
+    keys = tuple(key for key in varied if key not in columns)
+    words = (key for key in keys if any(isinstance(value, str | bool) for value in varied[key]))
+    cells = [dict.fromkeys(keys, "") | dict(row) for row, _ in rows]
+    wanted = (*columns[:_KEYS_AT], *keys, *columns[_KEYS_AT:])
+    return Table(
+        tuple(name for name in wanted if any(row[name] for row in cells)),
+        tuple(Row(row, sound) for row, (_, sound) in zip(cells, rows, strict=True)),
+        ("routing", "pattern", columns[_KEYS_AT], *words),
+        sortable=True,
     )
 
 

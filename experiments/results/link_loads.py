@@ -161,7 +161,8 @@ class LinkLoadRow:
         link: the link by its two switches, `s3-s7` for packets from s3 to s7.
         port: port of the sending switch; it tells parallel links apart.
         load: bits carried in the window / (link rate x length of the window), 0 to about 1.
-        dropped_packets: packets that the link's full queue dropped in the window.
+        dropped_packets: packets that the link's full queue dropped in the window; in a simulation also those
+            that were lost in its queue or on it when it broke.
     """
 
     link: str

@@ -1,4 +1,4 @@
-"""Opened results: a folder as a Run, Simulation, Sweep, Failover or Failovers, read when asked for."""
+"""Opened results: a folder of a run, simulation, sweep or failovers as an object, read when asked for."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from experiments.results.failover import FAILOVERS, FailoverSeries, FailoverSumm
 from experiments.results.link_loads import LINK_LOADS, LinkLoadRow, read_link_loads
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.model import Summary
+from experiments.results.parts.sweep_rows import POINTS, POINTS_FOLDER
 from experiments.results.run_directory import MANIFEST, SUMMARY, seed_folder
 from experiments.results.simulation.model import SimulationManifest, SimulationSummary
-from experiments.results.simulation.tables import LATENCY_CYCLES
-from experiments.results.sweep_points import (
-    POINTS,
-    POINTS_FOLDER,
-    PointRow,
-    point_links,
-    point_rows,
-    read_sweep_manifest,
+from experiments.results.simulation.sweep import (
+    SimulatedPointRow,
+    SimulatedSweepManifest,
+    holds_simulated_sweep,
+    point_folder,
+    read_simulated_manifest,
+    simulated_rows,
 )
+from experiments.results.simulation.tables import LATENCY_CYCLES
+from experiments.results.sweep_points import PointRow, point_links, point_rows, read_sweep_manifest
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINKS, PROBES, read_csv
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
@@ -141,6 +143,44 @@ class Sweep(_Results):
         return read_link_loads(path) if path.exists() else ()
 
 
+class SimulatedSweep(_Results):
+    """Results of a sweep of simulations."""
+
+    @cached_property
+    def manifest(self) -> SimulatedSweepManifest:
+        """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
+        return read_simulated_manifest(self.folder)
+
+    @cached_property
+    def points(self) -> Mapping[Point, SimulatedPointRow]:
+        """The simulated points by routing, pattern and load; raises ParameterError if they are damaged."""
+        return simulated_rows(self.folder)
+
+    def summary(self, point: Point) -> SimulationSummary | None:
+        """Returns the result of a point in full; None where only its row is left.
+
+        Args:
+            point: a point of the sweep.
+
+        Raises:
+            ParameterError: the result is damaged.
+        """
+        path = point_folder(self.folder, point) / SUMMARY
+        return read_record(path, SimulationSummary) if path.exists() else None
+
+    def link_loads(self, point: Point) -> tuple[LinkLoadRow, ...]:
+        """Returns the load of each directed link at a point; none where they are not known.
+
+        Args:
+            point: a point of the sweep.
+
+        Raises:
+            ParameterError: the table is damaged.
+        """
+        path = point_folder(self.folder, point) / LINK_LOADS
+        return read_link_loads(path) if path.exists() else ()
+
+
 class Failover(_Results):
     """Results of a failover demonstration."""
 
@@ -180,7 +220,7 @@ class Failovers(_Results):
         return tuple(Failover(self.folder / seed_folder(seed)) for seed in self.summary.seeds)
 
 
-Results = Run | Simulation | Sweep | Failover | Failovers
+Results = Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers
 
 
 def open_results(folder: Path | str) -> Results:
@@ -196,7 +236,7 @@ def open_results(folder: Path | str) -> Results:
     if not path.is_dir():
         raise ParameterError(f"{path} is not a directory of results")
     if (path / POINTS).exists():
-        return Sweep(path)
+        return SimulatedSweep(path) if holds_simulated_sweep(path) else Sweep(path)
     if (path / FAILOVERS).exists():
         return Failovers(path)
     if any(path.glob(f"seed-*/{PROBES}")):

@@ -74,7 +74,7 @@ def combine(summaries: Sequence[Summary], asked: int) -> Summary:
     complete = [summary for summary in summaries if not summary.interrupted] or interrupted
     doubts = [INTERRUPTED] if interrupted and complete is not interrupted else []
     first = complete[0]
-    intervals = {name: _interval(map(value_of, complete)) for name, value_of in METRICS.items()}
+    intervals = {name: interval_of(map(value_of, complete)) for name, value_of in METRICS.items()}
     means = {name: entry.mean if entry else None for name, entry in intervals.items()}
     return replace(
         first,
@@ -119,8 +119,12 @@ def _programs(summaries: Sequence[Summary]) -> tuple[ProgramRecord, ...] | None:
     return tuple(programs) or None
 
 
-def _interval(values: Iterable[float | None]) -> Interval | None:
-    """Returns the interval of those values that there are; None if there is none."""
+def interval_of(values: Iterable[float | None]) -> Interval | None:
+    """Returns the interval of those values that there are; None if there is none.
+
+    Args:
+        values: a value of each replication; None of one that has none.
+    """
     present = tuple(value for value in values if value is not None)
     if not present:
         return None

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-
-import msgspec
+from typing import ClassVar
 
 from experiments.codec import omitted, read_record
 from experiments.results.link_loads import LINK_LOADS
 from experiments.results.manifest import SweepManifest, SweepSettings
 from experiments.results.model import Summary
+from experiments.results.parts.sweep_rows import (
+    POINTS,
+    POINTS_FOLDER,
+    SweptRow,
+    columns_with,
+    own_columns,
+    read_rows,
+    varied_at,
+)
 from experiments.results.run_directory import MANIFEST
-from experiments.results.tables import read_csv
+from experiments.spec.options import SWEEP
 from experiments.spec.sweep import Point
-from experiments.spec.variations.values import read_value, values_at
 from topology.errors import ParameterError
-from topology.parameters import Value, value_text
-
-POINTS = "points.csv"
-POINTS_FOLDER = "points"
+from topology.parameters import Value
 
 
 def point_links(point: Point) -> str:
@@ -30,7 +33,7 @@ def point_links(point: Point) -> str:
 
 
 @dataclass(frozen=True)
-class PointRow:
+class PointRow(SweptRow):
     """Result of a point, as a row of `points.csv`; a value that does not apply is None, an empty cell.
 
     Attributes:
@@ -55,6 +58,13 @@ class PointRow:
             (`seed` has its own already). Absent if the sweep varies nothing else than routings, patterns and
             loads.
     """
+
+    words: ClassVar[tuple[str, ...]] = ("valid",)
+    later: ClassVar[tuple[str, ...]] = (
+        *("accepted_ci95", "latency_mean_ci95_ms", "hops_mean"),
+        *("link_load_max", "link_load_mean", "jain", "dropped_packets"),
+        *("held_frame_times_max", "held_frame_times_mean", "queueing_frame_times"),
+    )
 
     routing: str
     pattern: str
@@ -86,33 +96,8 @@ class PointRow:
     queueing_frame_times: float | None = None
     varied: Mapping[str, Value] | None = omitted()
 
-    @property
-    def point(self) -> Point:
-        """The point."""
-        options = ((name, value) for name, value in (self.varied or {}).items() if "." not in name)
-        return Point(self.routing, self.pattern, self.load, tuple(sorted(options)))
 
-    def by_column(self) -> dict[str, Value | None]:
-        """Returns the row's values by column, those of varied keys behind the point's other names."""
-        values = {name: getattr(self, name) for name in COLUMNS}
-        point = {name: values[name] for name in COLUMNS[:_POINT_COLUMNS]}
-        return {**point, **(self.varied or {}), **values}
-
-    def cells(self) -> dict[str, str]:
-        """Returns the row's cells as text, by column."""
-        varied = {key: value_text(value) for key, value in (self.varied or {}).items()}
-        cells = {name: _cell(value) for name, value in self.by_column().items()}
-        return cells | {"load": f"{self.load:g}"} | varied
-
-
-COLUMNS = tuple(field.name for field in fields(PointRow) if field.name != "varied")
-# Columns behind which those of the varied keys stand.
-_POINT_COLUMNS = 3
-LATER_COLUMNS = (
-    *("accepted_ci95", "latency_mean_ci95_ms", "hops_mean"),
-    *("link_load_max", "link_load_mean", "jain", "dropped_packets"),
-    *("held_frame_times_max", "held_frame_times_mean", "queueing_frame_times"),
-)
+COLUMNS = own_columns(PointRow)
 
 
 def columns_of(keys: Iterable[str]) -> tuple[str, ...]:
@@ -121,14 +106,7 @@ def columns_of(keys: Iterable[str]) -> tuple[str, ...]:
     Args:
         keys: the keys, as of `--vary`.
     """
-    varied = (key for key in keys if key not in COLUMNS)
-    return (*COLUMNS[:_POINT_COLUMNS], *varied, *COLUMNS[_POINT_COLUMNS:])
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
+    return columns_with(PointRow, keys)
 
 
 def row_of(point: Point, summary: Summary, keys: Iterable[str] = ()) -> PointRow:
@@ -172,14 +150,8 @@ def row_of(point: Point, summary: Summary, keys: Iterable[str] = ()) -> PointRow
         held_frame_times_max=fidelity.held_frame_times_max,
         held_frame_times_mean=fidelity.held_frame_times_mean,
         queueing_frame_times=summary.queueing_frame_times,
-        varied=_varied(point, keys),
+        varied=varied_at(point, keys),
     )
-
-
-def _varied(point: Point, keys: Iterable[str]) -> Mapping[str, Value] | None:
-    """Returns the values of varied keys at a point; None if the sweep varies none."""
-    keys = tuple(keys)
-    return values_at(point.routing, point.pattern, dict(point.options), keys) if keys else None
 
 
 def held_settings(folder: Path) -> SweepSettings | None:
@@ -216,34 +188,12 @@ def point_rows(folder: Path) -> dict[Point, PointRow]:
     Raises:
         ParameterError: the table is missing or damaged.
     """
-    keys = _varied_keys(folder)
-    table = read_csv(
-        folder / POINTS, columns_of(keys), (*LATER_COLUMNS, *(key for key in keys if "." in key))
-    )
-    try:
-        rows = [
-            _row(dict(zip(table, cells, strict=True)), keys) for cells in zip(*table.values(), strict=True)
-        ]
-    except ValueError as error:  # msgspec's errors are ValueErrors, too
-        raise ParameterError(f"{folder / POINTS} is damaged: {error}") from None
-    return {row.point: row for row in sorted(rows, key=lambda row: row.point.order)}
+    return read_rows(folder, PointRow, _varied_keys(folder), SWEEP)
 
 
 def _varied_keys(folder: Path) -> tuple[str, ...]:
     """Returns the keys that the sweep of a folder varies; none where it has no manifest."""
     return tuple(read_sweep_manifest(folder).sweep.varied) if (folder / MANIFEST).exists() else ()
-
-
-def _row(cells: dict[str, str], keys: Sequence[str]) -> PointRow:
-    """Returns a row by its cells; raises ValueError if one of them does not fit."""
-    options = sorted((key, read_value(key, cells[key])) for key in keys if "." not in key)
-    values = {name: cells[name] or None for name in COLUMNS}
-    valid = {"yes": True, "no": False}.get(cells["valid"], cells["valid"])
-    row = msgspec.convert({**values, "valid": valid}, PointRow, strict=False)
-    for name, value in vars(row).items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"{name} must be finite, got {value}")
-    return replace(row, varied=_varied(Point(row.routing, row.pattern, row.load, tuple(options)), keys))
 
 
 def measured_points(folder: Path) -> frozenset[Point]:

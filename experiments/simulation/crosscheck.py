@@ -1,44 +1,57 @@
 """Cross-check of measurements: packets of a run or a sweep, sent again over simulated switches.
 
 The simulator gets the very schedule of the packets, the plan of the switches, their queues and their token
-buckets. A source decides for every packet, as the papers' routers do, where switches have a controller that
-re-points shares of flows; under adaptive routings the difference shows the effect of the controller's loop.
+buckets; under adaptive routings also the controller's control law with its period. The law sees all queues at
+once, and its changes take effect at once, where a controller reads switch by switch and sends messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
+from controller.adaptation_loop import step_s
 from emulation.shaping import burst_bytes
 from experiments.events.base import Notify
-from experiments.events.simulation import PointCompared
+from experiments.events.simulation import CrosscheckNotKept, PointCompared
 from experiments.results.model import Summary
 from experiments.results.open import Run, Sweep, open_results
-from experiments.simulation.model import Agreement, Compared
+from experiments.results.parts.crosscheck import CROSSCHECK, Agreement, Compared
+from experiments.results.run_directory import kept_directory
+from experiments.simulation.fabric import most_hops
 from experiments.spec.simulation.model import SimulatedFabric
-from routing.registry import make_plan
+from routing.plan.model import RoutePlan
+from routing.registry import make_plan, routing
+from simulation.bucket_loop import BucketLoop
 from simulation.result import SimulationResult
-from simulation.settings import RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
-from simulation.workload import Workload
+from simulation.workload import Arrivals, Workload
 from topology.base import Topology
-from topology.errors import ParameterError
+from topology.errors import MachineError, ParameterError
 from topology.links import LinkSpec
+from topology.parameters import Value
 from topology.registry import make_topology
 from traffic.workload.patterns import make_pattern
 from traffic.workload.schedule import PatternSchedule
 
+Options = tuple[tuple[str, Value], ...]  # name -> value
+
 _NS = 1_000_000_000
 _FLITS = 4  # of a packet; a cycle is a quarter of a frame's time
 _MOST_DRAIN = 5000
+_CREDIT_WINDOW = 20_000  # cycles
 _FLOWS = 64  # of a pair of hosts, where results do not tell
 
 
 def crosscheck(folder: Path, notify: Notify) -> Agreement:
     """Returns measured points beside the same packets on simulated switches, and beside theory.
+
+    The folder keeps them, so that figures and report of a sweep show them, unless it cannot be written.
 
     Args:
         folder: output directory of a run, or of a sweep, of packets of a pattern without faults.
@@ -47,40 +60,54 @@ def crosscheck(folder: Path, notify: Notify) -> Agreement:
     Raises:
         ParameterError: the folder holds other results, or none that can be simulated.
     """
-    tables: dict[str, ForwardingTables] = {}
+    plans: dict[str, tuple[RoutePlan, ForwardingTables]] = {}
     topology: Topology | None = None
     points = []
-    for summary, flows in _summaries(folder):
+    for summary, flows, options in _summaries(folder):
         topology = topology or _topology(folder, summary)
-        if summary.routing not in tables:
-            tables[summary.routing] = compile_tables(make_plan(topology, summary.hosts, summary.routing))
-        points.append(_point(summary, flows, topology, tables[summary.routing]))
+        if summary.routing not in plans:
+            plan = make_plan(topology, summary.hosts, summary.routing)
+            plans[summary.routing] = plan, compile_tables(plan, candidates=True)
+        point = _point(summary, flows, *plans[summary.routing])
+        points.append(replace(point, options=dict(options)) if options else point)
         notify(PointCompared(points[-1].routing, points[-1].pattern, points[-1].load))
     if not points:
         raise ParameterError(
             f"results must have packets of a pattern without faults to compare, got {folder}"
         )
-    return Agreement(str(folder), tuple(points))
+    agreement = Agreement(str(folder), tuple(points))
+    try:
+        with kept_directory(folder, go_on=True) as directory:
+            directory.write_record(CROSSCHECK, agreement)
+    except MachineError as error:  # results of a run, whose folder is root's
+        notify(CrosscheckNotKept(str(error)))
+    return agreement
 
 
-def _summaries(folder: Path) -> Iterator[tuple[Summary, int]]:
-    """Yields the results that can be simulated, with their flows: packets of a pattern, without faults."""
+def _summaries(folder: Path) -> Iterator[tuple[Summary, int, Options]]:
+    """Yields the results that can be simulated, their flows, and the options that a sweep varies.
+
+    These are those of packets of a pattern, without faults.
+    """
     results = open_results(folder)
+    found: list[tuple[Summary | None, Options]]
     match results:
         case Run():
-            found = [one.summary for one in results.replications]
+            found = [(one.summary, ()) for one in results.replications]
             flows = results.manifest.traffic.flows
         case Sweep():
-            found = [one for one in map(results.summary, results.points) if one is not None]
+            found = [(results.summary(point), point.options) for point in results.points]
             flows = results.manifest.sweep.flows
         case _:
             raise ParameterError(f"results to compare must be those of a run or a sweep, got {folder}")
-    for summary in found:
+    for summary, options in found:
+        if summary is None:  # only its row is left
+            continue
         measured = (
             summary.load is not None and summary.measured_s and summary.queueing_frame_times is not None
         )
         if measured and summary.faults is None and summary.repeat is None:
-            yield summary, flows or _FLOWS
+            yield summary, flows or _FLOWS, options
 
 
 def _topology(folder: Path, summary: Summary) -> Topology:
@@ -89,12 +116,13 @@ def _topology(folder: Path, summary: Summary) -> Topology:
     return make_topology(summary.name, dict(summary.params))
 
 
-def _point(summary: Summary, flows: int, topology: Topology, tables: ForwardingTables) -> Compared:
-    result = _simulated(summary, flows, topology, tables)
+def _point(summary: Summary, flows: int, plan: RoutePlan, tables: ForwardingTables) -> Compared:
+    result = _simulated(summary, flows, plan, tables)
     capacity = result.window * tables.hosts / _FLITS
     arrived = sum(result.hops.tolist())
     hops = sum(count * packets for count, packets in enumerate(result.hops.tolist()))
     measured = sum(summary.hops.values())
+    frame_ms = summary.frame_bytes * 8e3 / summary.link_rate_bps
     return Compared(
         routing=summary.routing,
         pattern=summary.pattern,
@@ -102,32 +130,25 @@ def _point(summary: Summary, flows: int, topology: Topology, tables: ForwardingT
         valid=summary.fidelity.valid,
         accepted=summary.accepted,
         accepted_simulated=round(result.accepted / capacity, 6),
+        accepted_credit=round(_accepted_with_credits(summary, plan, tables), 6),
         accepted_predicted=summary.predicted.accepted if summary.predicted else None,
         hops_mean=round(sum(int(n) * packets for n, packets in summary.hops.items()) / max(measured, 1), 6),
         hops_mean_simulated=round(hops / max(arrived, 1), 6),
         queueing_frame_times=summary.queueing_frame_times,
         queueing_frame_times_simulated=round(result.queueing_sum / max(result.delivered, 1) / _FLITS, 6),
+        latency_ms_simulated=round(result.latency_sum / max(result.delivered, 1) / _FLITS * frame_ms, 6),
+        seed=summary.seed,
     )
 
 
-def _simulated(
-    summary: Summary, flows: int, topology: Topology, tables: ForwardingTables
-) -> SimulationResult:
+def _simulated(summary: Summary, flows: int, plan: RoutePlan, tables: ForwardingTables) -> SimulationResult:
     """Returns the result of a run's packets on simulated switches."""
     links = LinkSpec(summary.link_rate_bps, summary.queue_packets, summary.mtu)
     packets_per_s = links.rate_bps / (summary.frame_bytes * 8)
     frame_ns = round(_NS / packets_per_s)
-    routers = RouterSettings(
-        flow_control="drop",
-        packet_flits=_FLITS,
-        router_cycles=0,
-        link_cycles=0,
-        host_link_cycles=0,
-        queue_packets=summary.queue_packets,
-        burst_packets=burst_bytes(links) / summary.frame_bytes,
-    )
+    routers = _routers(summary, links)
     load = float(summary.load or 0)
-    pattern = make_pattern(summary.pattern, topology, summary.hosts, summary.seed)
+    pattern = make_pattern(summary.pattern, plan.topology, summary.hosts, summary.seed)
     begin_s, window_s = summary.warmup_s, summary.measured_s or 0.0
     schedule = PatternSchedule(
         pattern,
@@ -138,18 +159,56 @@ def _simulated(
         str(summary.arrivals),
         packets_per_s,
     )
-    fabric = SimulatedFabric(
-        summary.name, dict(summary.params), topology, summary.hosts, summary.routing, routers
-    )
+    decision, loops = Decision(), []
+    if not routing(summary.routing).oblivious:
+        period = max(1, round(step_s(links.rate_bps, links.queue_packets) * packets_per_s * _FLITS))
+        decision = Decision(law="buckets", period=period, flows=flows)
+        loops.append(BucketLoop(plan, tables, period, routers))
     return simulate(
         tables,
         Workload(pattern=pattern, load=load, schedule=schedule, frame_ns=frame_ns),
         routers,
-        fabric.packet_decision(),
+        decision,
         Times(
             warmup=round(begin_s * packets_per_s * _FLITS),
             window=round(window_s * packets_per_s * _FLITS),
             most_drain=_MOST_DRAIN,
         ),
         summary.seed,
+        interventions=loops,
+    )
+
+
+def _accepted_with_credits(summary: Summary, plan: RoutePlan, tables: ForwardingTables) -> float:
+    """Returns the load of a run's pattern that lossless routers accept, of the injection capacity."""
+    fabric = SimulatedFabric(
+        summary.name,
+        dict(summary.params),
+        plan.topology,
+        summary.hosts,
+        summary.routing,
+        RouterSettings(channels=max(RouterSettings().channels, most_hops(plan))),
+    )
+    pattern = make_pattern(summary.pattern, plan.topology, summary.hosts, summary.seed)
+    result = simulate(
+        tables,
+        Workload(pattern=pattern, load=float(summary.load or 0), arrivals=cast(Arrivals, summary.arrivals)),
+        fabric.routers,
+        fabric.packet_decision(),
+        Times(window=_CREDIT_WINDOW, most_drain=0),
+        summary.seed,
+    )
+    return result.accepted * fabric.routers.packet_flits / (result.window * tables.hosts)
+
+
+def _routers(summary: Summary, links: LinkSpec) -> RouterSettings:
+    """Returns the settings of routers that are as a run's switches."""
+    return RouterSettings(
+        flow_control="drop",
+        packet_flits=_FLITS,
+        router_cycles=0,
+        link_cycles=0,
+        host_link_cycles=0,
+        queue_packets=summary.queue_packets,
+        burst_packets=burst_bytes(links) / summary.frame_bytes,
     )

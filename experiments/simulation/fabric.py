@@ -7,18 +7,31 @@ import time
 import numpy as np
 
 from experiments.events.base import Notify
-from experiments.events.simulation import CreditsTooFew, ParametersUnused, TablesCompiled
+from experiments.events.simulation import (
+    ChannelsShared,
+    CreditsTooFew,
+    ParametersUnused,
+    PlanNotProven,
+    RoutesProven,
+    TablesCompiled,
+)
 from experiments.results.simulation.record import SimulatedFabricRecord
+from experiments.spec.simulation.decisions import BUCKETS
 from experiments.spec.simulation.model import BY_HOP, CREDIT, SimulatedFabric
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
+from routing.verification.verifier import Prover
+from simulation.bucket_loop import BucketLoop
 from simulation.settings import RouterSettings
 from simulation.tables.check import check_against_walk
 from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
-from topology.errors import ParameterError, UsageError
+from topology.errors import NegativeResult, ParameterError, UsageError
+from topology.parameters import join_parameters
 
 _PRODUCT = "product"
+# Routers of the largest fabric whose plan is proven, in 2 s: that of ER_31 under UGAL_PF would take minutes.
+MOST_PROVEN = 256
 
 
 def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> SimulatedFabricRecord:
@@ -31,6 +44,7 @@ def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> SimulatedFabricRe
     Raises:
         UsageError: the routing cannot route the graph, or the decision for every packet does not fit to it.
         ParameterError: packets take more hops than there are virtual channels.
+        NegativeResult: the plan fails its proof.
         PlanError: the plan has rules that forwarding tables cannot express, or the tables differ from the
             walk of the plan.
     """
@@ -38,29 +52,97 @@ def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> SimulatedFabricRe
     plan = make_plan(fabric.topology, fabric.hosts, fabric.routing)
     check_channels(plan, fabric.routers)
     planned = time.perf_counter()
-    tables = compile_tables(plan)
+    prover = Prover()
+    _prove(plan, prover, notify)
+    proven = time.perf_counter()
+    tables = compile_tables(plan, candidates=fabric.packet_decision().law == BUCKETS)
     check_against_walk(plan, tables)
-    _check_decision(fabric, tables)
     compiled = time.perf_counter()
     rules = plan.size().flows
-    notify(TablesCompiled(tables.routers, tables.hosts, rules, compiled - began))
+    notify(TablesCompiled(tables.routers, tables.hosts, rules, planned - began + compiled - proven))
+    check_fabric(fabric, plan, tables, notify)
+    bringup_s = {"plan": planned - began, "verify": proven - planned, "tables": compiled - proven}
+    return SimulatedFabricRecord(fabric, plan, tables, bringup_s, prover)
+
+
+def _prove(plan: RoutePlan, prover: Prover, notify: Notify) -> None:
+    """Raises NegativeResult if a plan fails its proof; those of large fabrics are not proven."""
+    routers = plan.topology.routers
+    if routers > MOST_PROVEN:
+        notify(PlanNotProven(routers, MOST_PROVEN))
+        return
+    proof = prover.prove(plan, every_host=False)
+    if not proof.ok:
+        raise NegativeResult(f"the plan fails its proof and is not simulated: {proof.faults[0]}")
+    notify(RoutesProven(proof.pairs, proof.max_hops))
+
+
+def bucket_loop(fabric: SimulatedFabricRecord) -> BucketLoop | None:
+    """Returns the controller's loop of a fabric; None where sources decide for every packet.
+
+    Args:
+        fabric: the fabric.
+    """
+    decision = fabric.options.packet_decision()
+    if decision.law != BUCKETS:
+        return None
+    return BucketLoop(fabric.plan, fabric.tables, decision.period, fabric.options.routers)
+
+
+def check_fabric(fabric: SimulatedFabric, plan: RoutePlan, tables: ForwardingTables, notify: Notify) -> None:
+    """Checks a fabric against a plan, as which it need not be made.
+
+    Args:
+        fabric: specification of the fabric.
+        plan: a plan of its routing.
+        tables: the plan as forwarding tables.
+        notify: takes events of settings without effect, and of buffers too small for full links.
+
+    Raises:
+        UsageError: the decision for every packet does not fit to the plan.
+        ParameterError: packets take more hops than there are virtual channels.
+    """
+    check_channels(plan, fabric.routers)
+    _check_decision(fabric, tables)
     _warn(fabric, notify)
-    bringup_s = {"plan": planned - began, "tables": compiled - planned}
-    return SimulatedFabricRecord(fabric, plan, tables, bringup_s)
+
+
+def planned_routing(text: str) -> str:
+    """Returns the name of a routing with those parameters alone that its plan depends on.
+
+    Args:
+        text: name of the routing, with its parameters.
+    """
+    chosen = routing(text)
+    keys = {parameter.key for parameter in chosen.plan_parameters}
+    given = {key: value for key, value in chosen.given.items() if key in keys}
+    return join_parameters(chosen.name.partition(":")[0], given, chosen.plan_parameters)
 
 
 def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
     """Raises ParameterError if packets of a plan take more hops than there are channels, one for each."""
     if routers.flow_control != CREDIT or routers.channel_policy != BY_HOP:
         return
-    distances = np.arange(plan.topology.diameter + 1, dtype=np.int16)
-    needed = int(plan.hop_bound(distances).max())
+    needed = most_hops(plan)
     if routers.channels < needed:
         raise ParameterError(
             f"virtual-channels must be {needed} or more for the paths of up to {needed} hops of "
             f"{plan.routing}, a channel for each hop, got {routers.channels}; or choose another "
             "--channel-policy"
         )
+
+
+def most_hops(plan: RoutePlan) -> int:
+    """Returns the most hops of a packet while nothing has failed."""
+    distances = np.arange(plan.topology.diameter + 1, dtype=np.int16)
+    return int(plan.hop_bound(distances).max())
+
+
+def warn_of_repairs(fabric: SimulatedFabricRecord, notify: Notify) -> None:
+    """Notifies of too few virtual channels for the hops of packets that switches reroute."""
+    routers, hops = fabric.options.routers, most_hops(fabric.plan) + fabric.plan.repair_hops
+    if routers.flow_control == CREDIT and routers.channel_policy == BY_HOP and routers.channels < hops:
+        notify(ChannelsShared(hops, routers.channels))
 
 
 def credit_flits(routers: RouterSettings) -> int:
@@ -93,7 +175,7 @@ def _warn(fabric: SimulatedFabric, notify: Notify) -> None:
     if routers.flow_control == CREDIT and routers.buffer_flits < credit_flits(routers):
         notify(CreditsTooFew(credit_flits(routers), routers.buffer_flits))
     chosen = routing(fabric.routing)
-    if chosen.packet_law is not None:
+    if chosen.packet_law is not None and fabric.packet_decision().law != BUCKETS:
         plan_keys = {parameter.key for parameter in chosen.plan_parameters}
         unused = [
             p.name

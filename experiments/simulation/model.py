@@ -61,49 +61,6 @@ class SaturationResult(SimulatedSettings):
     format: int = FORMAT
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compared:
-    """A measured point beside the same packets on simulated switches.
-
-    Attributes:
-        routing, pattern, load: the point.
-        valid: whether the measurement is valid.
-        accepted: bytes that arrived, of the injection capacity: measured,
-        accepted_simulated: in the simulation, and
-        accepted_predicted: by the fluid model; None for adaptive routings.
-        hops_mean, hops_mean_simulated: mean number of links between routers that packets took.
-        queueing_frame_times, queueing_frame_times_simulated: mean time that packets waited in queues, in
-            times of a frame on a link.
-    """
-
-    routing: str
-    pattern: str
-    load: float
-    valid: bool
-    accepted: float | None
-    accepted_simulated: float
-    accepted_predicted: float | None
-    hops_mean: float
-    hops_mean_simulated: float
-    queueing_frame_times: float | None
-    queueing_frame_times_simulated: float
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Results of real packets beside simulations of the same packets.
-
-    Attributes:
-        results: their folder.
-        points: the points that could be compared.
-        format: version of this record's meaning.
-    """
-
-    results: str
-    points: tuple[Compared, ...]
-    format: int = FORMAT
-
-
 class SaturationInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a search for saturation.
 

@@ -12,13 +12,13 @@ from experiments.results.simulation.summary import (
     latency_quantiles,
     offered_and_accepted,
     settings,
-    versions,
 )
+from experiments.results.simulation.versions import versions
 from experiments.simulation.fabric import prepare_fabric
 from experiments.simulation.model import LoadPoint, SaturationInterrupted, SaturationResult
 from experiments.simulation.simulate import simulate_traffic
-from experiments.spec.resolve import Simulation
 from experiments.spec.simulation.model import SimulatedTraffic
+from experiments.spec.simulation.resolve import Simulation
 from topology.exit_status import Terminated
 
 # Cycles after the window in which its packets may arrive: ten times the latency of a stable network.
@@ -37,6 +37,7 @@ def find_saturation(simulation: Simulation, precision: float, notify: Notify) ->
         UsageError: an option makes no sense for this fabric.
         SaturationInterrupted: Ctrl-C, or a signal; it has the loads that were tried until then.
     """
+    assert isinstance(simulation.traffic, SimulatedTraffic)  # the command has no applications
     fabric = prepare_fabric(simulation.fabric, notify)
     times = replace(simulation.traffic.times, most_drain=_MOST_DRAIN)
     traffic = replace(simulation.traffic, times=times)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 from experiments.codec import plain
 from experiments.events.base import Notify
 from experiments.events.outcomes import ResultsNotWritten, ResultsWritten
-from experiments.events.simulation import SimulationProgress, SimulationStarted, SimulationUnstable
-from experiments.events.traffic import Interrupted
+from experiments.events.simulation import FabricChanged, SimulationStarted, SimulationUnstable
+from experiments.events.traffic import FaultsDrawn, Interrupted
 from experiments.results.manifest import write_graph
-from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory
+from experiments.results.parts.faults import schedule_text
+from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
-from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
+from experiments.results.simulation.record import AnyTraffic, SimulatedFabricRecord, SimulationRecord
 from experiments.results.simulation.series import write_series
-from experiments.results.simulation.summary import manifest_of, summarise
-from experiments.simulation.fabric import prepare_fabric
-from experiments.spec.resolve import Simulation
-from experiments.spec.simulation.model import SimulatedTraffic
+from experiments.results.simulation.summary import manifest_of, replan_record, summarise
+from experiments.simulation.applications import simulate_messages
+from experiments.simulation.fabric import bucket_loop, prepare_fabric, warn_of_repairs
+from experiments.simulation.pace import Pace
+from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.spec.simulation.resolve import Simulation
+from routing.replan.replan import Provers
+from simulation.bucket_loop import BucketLoop
+from simulation.faults import SimulatedFaults
+from simulation.result import FaultOutcome, PlanOutcome
 from simulation.simulator import simulate
 from simulation.workload import Workload
 from topology.errors import NegativeResult
@@ -41,20 +47,31 @@ def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> Simu
     """
     with kept_directory(folder) as directory:
         fabric = prepare_fabric(simulation.fabric, notify)
-        directory.write_record(MANIFEST, manifest_of(simulation.fabric, simulation.traffic))
-        write_graph(directory, simulation.fabric.topology)
-        record = simulate_traffic(fabric, simulation.traffic, notify)
+        write_origin(directory, simulation.fabric, simulation.traffic)
+        if isinstance(simulation.traffic, SimulatedTraffic):
+            _write_schedule(directory, simulation.traffic, notify)
+        record = _simulated(fabric, simulation.traffic, notify)
         summary = summarise(record)
-        _write(directory, record, summary, notify)
+        try:
+            write_result(directory, record, summary)
+        except OSError:
+            notify(ResultsNotWritten(json.dumps(plain(summary))))
+            raise
     notify(ResultsWritten(folder, interrupted=record.result.interrupted))
     if record.result.interrupted:
         raise KeyboardInterrupt
     if summary.deadlock:
         raise NegativeResult(summary.deadlock.text)
-    if not summary.stable:
+    if summary.stable is False:
         latency = summary.latency_cycles.mean
         notify(SimulationUnstable(summary.accepted, summary.offered, latency))
     return summary
+
+
+def _simulated(fabric: SimulatedFabricRecord, traffic: AnyTraffic, notify: Notify) -> SimulationRecord:
+    if isinstance(traffic, SimulatedTraffic):
+        return simulate_traffic(fabric, traffic, notify)
+    return simulate_messages(fabric, traffic, notify)
 
 
 def simulate_traffic(
@@ -68,8 +85,11 @@ def simulate_traffic(
         notify: takes the events.
     """
     options = fabric.options
+    warmup = traffic.times.warmup
     pattern = make_pattern(traffic.pattern, options.topology, options.hosts, traffic.seed)
     notify(SimulationStarted(traffic.pattern, traffic.load, traffic.times.warmup, traffic.times.window))
+    loop = bucket_loop(fabric)
+    faults = _faults(fabric, traffic, loop, notify)
     result = simulate(
         fabric.tables,
         Workload(pattern=pattern, load=traffic.load, arrivals=traffic.arrivals),
@@ -77,36 +97,82 @@ def simulate_traffic(
         options.packet_decision(),
         traffic.times,
         traffic.seed,
-        _Pace(traffic, notify),
+        Pace(notify, None if warmup is None else warmup + traffic.times.window),
+        interventions=[one for one in (faults, loop) if one is not None],
     )
     if result.interrupted:
         notify(Interrupted())
-    return SimulationRecord(fabric, traffic, pattern, result)
+    return SimulationRecord(fabric, traffic, pattern, result, faults.course() if faults else None)
 
 
-class _Pace:
-    """Teller of a simulation's progress, with the cycles of a second between two tellings."""
+def _faults(
+    fabric: SimulatedFabricRecord, traffic: SimulatedTraffic, loop: BucketLoop | None, notify: Notify
+) -> SimulatedFaults | None:
+    """Returns the faults of a simulation; None without any."""
+    if not traffic.faults:
+        return None
+    warn_of_repairs(fabric, notify)
 
-    def __init__(self, traffic: SimulatedTraffic, notify: Notify) -> None:
-        warmup = traffic.times.warmup
-        self._total = None if warmup is None else warmup + traffic.times.window
-        self._notify = notify
-        self._cycles, self._time_s = 0, time.monotonic()
+    def tell(outcome: FaultOutcome | PlanOutcome) -> None:
+        text = replan_record(outcome).text if isinstance(outcome, PlanOutcome) else outcome.fault
+        notify(FabricChanged(outcome.cycle, text))
 
-    def __call__(self, cycles: int, packets: int) -> None:
-        """Takes the simulated cycles, and the packets that have arrived."""
-        now_s = time.monotonic()
-        speed = (cycles - self._cycles) / max(now_s - self._time_s, 1e-9)
-        self._cycles, self._time_s = cycles, now_s
-        self._notify(SimulationProgress(cycles, self._total, packets, speed))
+    return SimulatedFaults(
+        fabric.plan,
+        traffic.faults,
+        None if isinstance(traffic.replan_cycles, str) else traffic.replan_cycles,
+        fabric.options.routers,
+        provers=Provers(fabric.prover),
+        tell=tell,
+        loop=loop,
+    )
 
 
-def _write(
-    directory: RunDirectory, record: SimulationRecord, summary: SimulationSummary, notify: Notify
-) -> None:
-    try:
-        write_series(directory, record)
-        directory.write_record(SUMMARY, summary)
-    except OSError:
-        notify(ResultsNotWritten(json.dumps(plain(summary))))
-        raise
+def _write_schedule(directory: RunDirectory, traffic: SimulatedTraffic, notify: Notify) -> None:
+    """Writes the schedule of faults into the folder, to be carried out again; nothing without faults."""
+    asked = traffic.faults_asked
+    if asked is None and not traffic.faults:
+        return
+    if asked is not None:
+        failures = sum(not fault.restores for fault in traffic.faults)
+        notify(FaultsDrawn(asked, traffic.seed, failures, len(traffic.faults) - failures))
+    directory.write_text(FAULTS, schedule_text(traffic.faults, asked, traffic.seed))
+
+
+def write_simulation(directory: RunDirectory, record: SimulationRecord, summary: SimulationSummary) -> None:
+    """Writes all files of a simulation: manifest, graph, tables and summary.
+
+    Args:
+        directory: folder of the simulation.
+        record: the simulation.
+        summary: its summary.
+
+    Raises:
+        OSError: the disk is full, or went away.
+    """
+    write_origin(directory, record.fabric.options, record.traffic)
+    write_result(directory, record, summary)
+
+
+def write_origin(directory: RunDirectory, fabric: SimulatedFabric, traffic: AnyTraffic) -> None:
+    """Writes everything that a simulation depends on: its manifest, and its graph if it is one of networkx.
+
+    Args:
+        directory: folder of the simulation.
+        fabric: specification of the fabric.
+        traffic: specification of the traffic.
+    """
+    directory.write_record(MANIFEST, manifest_of(fabric, traffic))
+    write_graph(directory, fabric.topology)
+
+
+def write_result(directory: RunDirectory, record: SimulationRecord, summary: SimulationSummary) -> None:
+    """Writes the tables and the summary of a simulation.
+
+    Args:
+        directory: folder of the simulation.
+        record: the simulation.
+        summary: its summary.
+    """
+    write_series(directory, record)
+    directory.write_record(SUMMARY, summary)

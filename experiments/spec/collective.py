@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
@@ -14,9 +14,13 @@ from topology.errors import ParameterError
 from topology.faults import Fault
 from traffic.wire.layout import ETHERNET_BYTES
 from traffic.wire.segment_codec import SEGMENT_BYTES
+from traffic.workload.applications import default_ranks, make_application
 from traffic.workload.collectives.operations import ELEMENT
 from traffic.workload.collectives.registry import COLLECTIVES, check_message, split_collective
 from traffic.workload.placement import place_ranks
+
+if TYPE_CHECKING:
+    from experiments.spec.experiment import Experiment
 
 DEFAULT_SIZES = "64KiB,256KiB,1MiB"
 # Memory that an iteration may take.
@@ -76,22 +80,23 @@ def check_collective(collective: CollectiveOptions, fabric: FabricOptions) -> No
 
 
 def default_slices(_experiment: object, values: Mapping[str, Any]) -> int:
-    """Returns the number of slices of a collective's vectors where none is given.
+    """Returns the number of slices of a collective's vectors where none is given; 1 of motifs.
 
     Args:
         values: option -> value.
     """
-    return 2 if COLLECTIVES[split_collective(values["pattern"])[0]].sliced else 1
+    collective = COLLECTIVES.get(str(values["pattern"]).partition(":")[0])
+    return 2 if collective and collective.sliced else 1
 
 
 def default_sizes(_experiment: object, values: Mapping[str, Any]) -> str:
-    """Returns the default message sizes, a list: the nearest to DEFAULT_SIZES that a collective can have.
+    """Returns the default message sizes, a list: the nearest to DEFAULT_SIZES that an application can have.
 
     Args:
         values: option -> value.
     """
-    collective = COLLECTIVES[split_collective(values["pattern"])[0]]
-    granule = collective.granule(max(2, values["ranks"]))  # fewer ranks are refused with the whole
+    ranks = max(2, values["ranks"])  # fewer ranks are refused with the whole
+    granule = make_application(values["pattern"], ranks).granule
     sizes = (max(1, round(size / granule)) * granule for size in parse_sizes(DEFAULT_SIZES))
     return ",".join(map(str, dict.fromkeys(sizes)))
 
@@ -119,3 +124,14 @@ def _memory_bytes(name: str, algorithm: str, ranks: int, message_bytes: int) -> 
     programs = collective.algorithms[algorithm](ranks, elements)
     sent = sum(step.send_span.length for program in programs for step in program)
     return (3 * ranks * elements + sent) * ELEMENT.itemsize
+
+
+def all_ranks(experiment: Experiment, values: Mapping[str, Any]) -> int:
+    """Returns the number of ranks where none is given: that of all hosts that the application can use.
+
+    Args:
+        experiment: the experiment.
+        values: option -> value; has the pattern and the hosts of a router.
+    """
+    endpoints = experiment.topology.endpoints(int(values["hosts"]))
+    return default_ranks(str(values["pattern"]), endpoints)

@@ -14,6 +14,8 @@ from experiments.spec.files.source import Source
 from experiments.spec.option import Given, Option
 from experiments.spec.options import (
     COLLECTIVE,
+    ENGINE,
+    ENGINES,
     FAILOVER,
     FLOWS,
     KINDS,
@@ -21,11 +23,14 @@ from experiments.spec.options import (
     PROGRAMS,
     REPLAY,
     RUN,
+    SIMULATE,
     SIMULATED,
     SWEEP,
     TOPOLOGY,
+    TRACE,
     TRAFFIC_KINDS,
     UP,
+    declared_kind,
     family_options,
     option_of,
     options_of,
@@ -79,8 +84,9 @@ class Experiment:
             given = {**_FAILOVER_FABRIC, **given}
         if TOPOLOGY not in given:
             raise UsageError("topology must be given; `polarlab topology --list` names the families")
-        family = str(option_of(TOPOLOGY, self.kind).accept(given[TOPOLOGY]))
-        declared = {option.name: option for option in options_of(self.kind, family)}
+        kind = declared_kind(self.kind, given)
+        family = str(option_of(TOPOLOGY, kind).accept(given[TOPOLOGY]))
+        declared = {option.name: option for option in options_of(kind, family)}
         for name in given:
             if name not in declared:
                 raise UsageError(_unknown(name, self.kind, family, declared))
@@ -162,8 +168,14 @@ class Experiment:
         kind = kind or self.kind
         new = by_option(values)
         family = self.family if new.get(TOPOLOGY, self.family) == self.family else None
-        known = {option.name: option for option in options_of(kind, family)}
+        declared = declared_kind(kind, {**self.values, **new})
+        known = {option.name: option for option in options_of(declared, family)}
         merged = {name: value for name, value in self.values.items() if name in known} | new
+        if kind == self.kind and declared != self.declared_kind:  # options of one name mean different things
+            same = {
+                option.name for option in options_of(self.declared_kind, family) if option in known.values()
+            }
+            merged = {name: value for name, value in merged.items() if name in new or name in same}
         if _VARY in known and _VARY in new:
             texts: Any = known[_VARY].accept(new[_VARY])
             varied = varied_options(texts)
@@ -191,7 +203,7 @@ class Experiment:
         values = {name: value for name, value in self.values.items() if isinstance(value, str)}
         found = {
             option.name: option.path(values[option.name]) if option.path else values[option.name]
-            for option in options_of(self.kind, values.get(TOPOLOGY))
+            for option in options_of(self.declared_kind, values.get(TOPOLOGY))
             if option.name in values and option.name != "out" and (option.path or option.file)
         }
         return {name: path for name, path in found.items() if path}
@@ -204,6 +216,11 @@ class Experiment:
     def _varied(self) -> Mapping[str, str]:
         """The options that a sweep varies -> their keys."""
         return varied_options(self.values.get(_VARY, ()))
+
+    @property
+    def declared_kind(self) -> str:
+        """The name by which the declarations of options know the kind: a sweep's is that of its engine."""
+        return declared_kind(self.kind, self.values)
 
     @property
     def family(self) -> str:
@@ -241,7 +258,7 @@ class Experiment:
 
     @property
     def traffic_kind(self) -> str:
-        """The kind of the traffic: packets, a collective, flows, the replay of a file, or programs alone."""
+        """The kind of the traffic, one of TRAFFIC_KINDS."""
         return traffic_kind(self.kind, self.values)
 
     @property
@@ -266,7 +283,7 @@ class Experiment:
     @property
     def options(self) -> tuple[Option, ...]:
         """The options that apply, in the order of their declarations."""
-        return tuple(option for option in options_of(self.kind, self.family) if self.has(option))
+        return tuple(option for option in options_of(self.declared_kind, self.family) if self.has(option))
 
     def has(self, option: Option) -> bool:
         """Returns whether an option applies to the kind of the traffic, and to the other options."""
@@ -275,10 +292,10 @@ class Experiment:
     @cached_property
     def complete(self) -> Experiment:
         """The same experiment with a value for each option that has a default."""
-        values = dict(self.values)
+        values, kind = dict(self.values), self.declared_kind
         for option in self.options:
             if option.name not in {*values, *self._varied} and option.table != TOPOLOGY:
-                default = option.derived(self, values) if option.derived else option.default_for(self.kind)
+                default = option.derived(self, values) if option.derived else option.default_for(kind)
                 if default is not None:
                     values[option.name] = default
         return Experiment(self.kind, values, self.source, self.graph)
@@ -298,7 +315,7 @@ class Experiment:
     def _foreign(self, option: Option) -> str:
         if option.when:
             other, value = option.when
-            got = self.values.get(other, option_of(other, self.kind).default)
+            got = self.values.get(other, option_of(other, self.declared_kind).default)
             return f"--{option.name} is for --{other} {value}; leave it out, got --{other} {got}"
         now = TRAFFIC_KINDS[self.traffic_kind]
         if PACKETS not in option.kinds:
@@ -322,8 +339,9 @@ def _applies(option: Option, kind: str, values: Mapping[str, Given]) -> bool:
     """Returns whether an option of a kind of experiments applies beside the values of the others."""
     if option.when:
         other, value = option.when
+        kind = declared_kind(kind, values)
         return values.get(other, option_of(other, kind).default_for(kind)) == value
-    return kind != RUN or not option.kinds or traffic_kind(kind, values) in option.kinds
+    return kind not in (RUN, SIMULATE) or not option.kinds or traffic_kind(kind, values) in option.kinds
 
 
 def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
@@ -333,6 +351,8 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
         kind: kind of the experiment.
         values: option -> value.
     """
+    if kind == SIMULATE:
+        return _simulated_kind(values)
     if kind != RUN:
         return PACKETS
     if "flow-file" in values:
@@ -347,12 +367,24 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
     return COLLECTIVE if is_collective(str(values.get("pattern", ""))) else PACKETS
 
 
+def _simulated_kind(values: Mapping[str, Given]) -> str:
+    """Returns the kind of the traffic that options of a simulation ask for."""
+    if "trace" in values:
+        return TRACE
+    from traffic.workload.applications import is_application
+
+    return COLLECTIVE if is_application(str(values.get("pattern", ""))) else PACKETS
+
+
 def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) -> str:
     """Returns the message that a kind of experiments does not have an option, by the names of Python."""
     given, taker = keyword(name), "Fabric" if kind == UP else kind
-    elsewhere = sorted(
-        {command for command in KINDS if name in {option.name for option in options_of(command)}}
-    )
+    engines = {engine: declared_kind(kind, {ENGINE: engine}) for engine in ENGINES}
+    for engine, other in engines.items():
+        if kind == SWEEP and name in {option.name for option in options_of(other)}:
+            mine = next(one for one in ENGINES if one != engine)
+            return f"--{name} is for --{ENGINE} {engine}; leave it out, got --{ENGINE} {mine}"
+    elsewhere = sorted(kind for kind in KINDS if name in {option.name for option in options_of(kind)})
     if elsewhere:
         return f"{given} is not an argument of {taker}, but of {', '.join(elsewhere)}"
     own = [f"--{option.name}" for option in family_options(family)]  # also of `--again` on a command line

@@ -15,26 +15,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.spec.option import Given, Option, at
 from topology.addressing import MAX_HOSTS
-from topology.drawn_faults import FORM, PREFIX
+from topology.drawn_faults import FORM
+from topology.faults import CYCLES
 from topology.links import DEFAULT_MTU, MAX_DELAY_MS, MAX_LOSS, MAX_MTU, MAX_QUEUE_PACKETS, MIN_MTU
 from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS
-from traffic.workload.flows.sizes import FIXED, MAX_FLOW_BYTES, PUBLISHED
+from traffic.workload.flows.sizes import MAX_FLOW_BYTES
 
 if TYPE_CHECKING:
     from experiments.spec.experiment import Experiment
 
 RUN, SWEEP, FAILOVER, UP = "run", "sweep", "failover", "up"
 SIMULATE, SATURATION = "simulate", "saturation"
+# Engines of a sweep, by the option of that name; one of the simulator has options of its own.
+ENGINE, EMULATION, SIMULATION = "engine", "emulation", "simulation"
+ENGINES = (EMULATION, SIMULATION)
+SIMULATED_SWEEP = f"{SWEEP} --{ENGINE} {SIMULATION}"
 # Commands that are experiments, which files hold; those with a fabric of switches; those with simulated
 # routers; and all with a topology.
 KINDS = (RUN, SWEEP, FAILOVER, SIMULATE)
 _FABRIC = frozenset((RUN, SWEEP, FAILOVER, UP))
-SIMULATED = (SIMULATE, SATURATION)
+SIMULATED = (SIMULATE, SATURATION, SIMULATED_SWEEP)
 _GRAPH = _FABRIC | {*SIMULATED, "topology", "verify", "predict", "rules", "explain"}
+_SWEEPS = (SWEEP, SIMULATED_SWEEP)  # with lists of routings, patterns and loads
 
 AUTO_RATE, STEADY = "auto", "steady"
 DEFAULT_PATTERN, DEFAULT_LOAD, DEFAULT_FLOWS = "uniform", 0.3, 64
-MAX_REPEAT, MAX_SEED = 1000, 2**63 - 1
+MAX_REPEAT, MAX_SEED, MAX_WORKERS = 1000, 2**63 - 1, 1024
 MAX_CYCLES, MAX_BUFFER_FLITS, MAX_LINK_CYCLES = 10**9, 65_536, 10_000
 TOPOLOGY = "topology"
 
@@ -47,13 +53,15 @@ class Kind(NamedTuple):
     remedy: str = "leave it out"
 
 
-PACKETS, COLLECTIVE, FLOWS, REPLAY, PROGRAMS = "packets", "collective", "flows", "replay", "programs"
+PACKETS, COLLECTIVE, TRACE = "packets", "collective", "trace"
+FLOWS, REPLAY, PROGRAMS = "flows", "replay", "programs"
 TRAFFIC_KINDS: Mapping[str, Kind] = {
     PACKETS: Kind("packets", "--pattern and --load"),
     COLLECTIVE: Kind("collectives", "--pattern allreduce or all-to-all", "they have --iterations"),
     FLOWS: Kind("TCP flows", "--flow-sizes or --flow-file"),
     REPLAY: Kind("a file of flows, which has all hosts and times", "--flow-file"),
     PROGRAMS: Kind("programs alone", "--exec", "give --pattern or --load as well"),
+    TRACE: Kind("a trace, which has all hosts and times", "--trace"),
 }
 
 
@@ -68,10 +76,8 @@ TABLES: Mapping[str, Table] = {
     TOPOLOGY: Table("topology"),
     "fabric": Table("fabric"),
     "traffic": Table("traffic"),
-    "flows": Table(
-        "TCP flows", "Flows instead of packets, with --flow-sizes or --flow-file (docs/flows.md)."
-    ),
-    "collective": Table("collectives", "With --pattern allreduce[:ALGORITHM] or all-to-all."),
+    "flows": Table("TCP flows", "In place of packets, with --flow-sizes or --flow-file (docs/flows.md)."),
+    "collective": Table("collectives", "With --pattern allreduce[:ALGORITHM] or all-to-all, or motifs."),
     "programs": Table(
         "own programs",
         "With --pattern or --load they run beside generated traffic. Without both, nothing is generated, and "
@@ -94,29 +100,12 @@ def _frame_bytes(experiment: Experiment, values: Mapping[str, Given]) -> Given:
     return default_frame_bytes(mtu) if experiment.traffic_kind == PACKETS else mtu + ETHERNET_BYTES
 
 
-def _all_hosts(experiment: Experiment, values: Mapping[str, Given]) -> Given:
-    return experiment.topology.endpoints(int(str(values["hosts"])))
-
-
-def _timeout(_experiment: Experiment, values: Mapping[str, Given]) -> Given | None:
-    return 300.0 if values.get("exec") or "exec-file" in values else None
-
-
-def _schedule_file(text: str) -> str:
-    return "" if text.startswith(PREFIX) else text
-
-
-def _sizes_file(text: str) -> str:
-    return "" if text in PUBLISHED or text.startswith(f"{FIXED}:") else text
-
-
-def _matrix_file(text: str) -> str:
-    name, _, file = text.partition(":")
-    return file.removeprefix("file=") if name == "matrix" else ""
-
-
 _CREDIT, _DROP = ("flow-control", "credit"), ("flow-control", "drop")
+_NAMED = "experiments.spec.files.named"
 _LISTED = at("experiments.spec.variations.values:listed_values")  # of the option of a run that a list is for
+
+
+Options = tuple[Option, ...]
 
 
 def _whole(name: str, text: str, default: int | None, least: int, most: float, **more: Any) -> Option:
@@ -135,9 +124,7 @@ def _switch(name: str, text: str, default: bool, **more: Any) -> Option:
     return Option(name=name, type=bool, help=text, default=default, **more)
 
 
-def _table(
-    table: str, commands: Collection[str], kinds: Collection[str], *declared: Option
-) -> tuple[Option, ...]:
+def _table(table: str, commands: Collection[str], kinds: Collection[str], *declared: Option) -> Options:
     """Returns options of a table; commands and kinds are those of options that have none of their own."""
     return tuple(
         replace(option, table=table, commands=option.commands or commands, kinds=option.kinds or kinds)
@@ -145,7 +132,7 @@ def _table(
     )
 
 
-def _of_routers(*declared: Option) -> tuple[Option, ...]:
+def _of_routers(*declared: Option) -> Options:
     """Returns options whose settings are those of simulated routers in results."""
     return tuple(replace(one, setting=one.setting or f"routers.{one.key}") for one in declared)
 
@@ -173,7 +160,7 @@ OPTIONS: tuple[Option, ...] = (
         _number("link-loss", "packet loss probability of every link between routers, as 0.01", 0.0, 0,
                 MAX_LOSS, commands=_FABRIC - {FAILOVER}),
         _text("routing", "routing algorithm", "min", known=at("routing.registry:ROUTINGS"),
-              canonical=at("experiments.spec.fabric:routing_name"), commands=_GRAPH - {"topology", SWEEP}),
+              canonical=at("experiments.spec.fabric:routing_name"), commands=_GRAPH - {"topology", *_SWEEPS}),
         _switch("local-repair", "fast reroute in switches; without it, only the controller repairs", True,
                 default_text="with",
                 commands=_FABRIC | {"verify", "rules"}),
@@ -187,14 +174,14 @@ OPTIONS: tuple[Option, ...] = (
     ),
     *_table("traffic", (RUN, SWEEP), (),
         _text("pattern", "traffic pattern, one of `polarlab patterns`", DEFAULT_PATTERN,
-              known=at("experiments.spec.traffic:pattern_names"), path=_matrix_file,
+              known=at("experiments.spec.traffic:pattern_names"), path=at(f"{_NAMED}:matrix_file"),
               canonical=at("experiments.spec.traffic:canonical_pattern"),
-              commands=(RUN, "predict", *SIMULATED), kinds=(PACKETS, COLLECTIVE, FLOWS)),
+              commands=(RUN, "predict", SIMULATE, SATURATION), kinds=(PACKETS, COLLECTIVE, FLOWS)),
         Option(name="load", type=float, help="offered load, over 0 and at most 1 of the hosts' capacity",
                default=DEFAULT_LOAD, above=0, most=1, commands=(RUN, "predict", SIMULATE),
                kinds=(PACKETS, FLOWS)),
         _whole("seed", "seed of the random generator", 1, 0, MAX_SEED,
-               commands=(*KINDS, "predict", SATURATION)),
+               commands=(*KINDS, "predict", SATURATION, SIMULATED_SWEEP)),
         _whole("frame-bytes", "length of every frame, without FCS", None, 1, math.inf, unit="bytes",
                derived=_frame_bytes, default_text="1000; of collectives, the MTU's",
                kinds=(PACKETS, COLLECTIVE)),
@@ -213,20 +200,32 @@ OPTIONS: tuple[Option, ...] = (
               choices=at("traffic.workload.arrivals:ARRIVALS"), kinds=(PACKETS,),
               default_in=dict.fromkeys(SIMULATED, "bernoulli")),
         _whole("cycles", "length of the measured window; a link passes a flit a cycle", 3000, 1, MAX_CYCLES,
-               unit="cycles", commands=SIMULATED, setting="window_cycles"),
+               unit="cycles", commands=SIMULATED, kinds=(PACKETS,), setting="window_cycles"),
         _whole("warmup", f"time before the window; `{STEADY}`: until latency and throughput have settled",
-               None, 0, MAX_CYCLES, unit="cycles", words=(STEADY,), commands=SIMULATED,
-               default_in=dict.fromkeys(SIMULATED, STEADY), default_text=STEADY, setting="warmup_cycles"),
+               None, 0, MAX_CYCLES, unit="cycles", words=(STEADY,), commands=SIMULATED, kinds=(PACKETS,),
+               default_in=dict.fromkeys(SIMULATED, STEADY), setting="warmup_cycles",
+               derived=at("experiments.spec.warmup:simulated_warmup"),
+               default_text=f"{STEADY}; with --faults 1000"),
         _text("faults", "schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore "
               f"link:s1-s7`; or random ones by their mean times, drawn from --seed, as {FORM}", file=True,
-              path=_schedule_file),
+              path=at(f"{_NAMED}:schedule_file")),
+        _text("faults", "schedule of failures and restorations: lines like `2500 fail link:s1-s7`, `4000 "
+              "restore link:s1-s7`, times in cycles; or random ones by their mean times, drawn from --seed, "
+              f"as {CYCLES.form}", file=True, path=at(f"{_NAMED}:schedule_file"), kinds=(PACKETS,),
+              commands=(SIMULATE,)),
+        _whole("replan-cycles", "time from a fault until switches have the controller's plan for it; "
+               "`none`: never", None, 0, MAX_CYCLES, unit="cycles", words=("none",), commands=(SIMULATE,),
+               derived=at("experiments.spec.simulation.model:default_replan_cycles"), default_text="1000",
+               needs=("faults",)),
         _whole("repeat", "number of replications, a seed each; results are means with 95 % intervals", 1, 1,
                MAX_REPEAT, kinds=(PACKETS, FLOWS, REPLAY, PROGRAMS), varies=False, excludes=("faults",)),
+        _whole("repeat", "number of replications, a seed each; results are means with 95 % intervals", 1, 1,
+               MAX_REPEAT, commands=(SIMULATED_SWEEP,), varies=False),
     ),
     *_table("flows", (RUN,), (FLOWS, REPLAY),
         _text("flow-sizes", "distribution of the sizes of TCP flows: web-search, data-mining, fixed:BYTES or "
               "a CSV file", default_text="no flows", known=at("traffic.workload.flows.sizes:PUBLISHED"),
-              file=True, path=_sizes_file, metavar="SIZES", excludes=("flow-file",)),
+              file=True, path=at(f"{_NAMED}:sizes_file"), metavar="SIZES", excludes=("flow-file",)),
         _text("flow-file", "TCP flows to replay, a CSV file: time_s,source,destination,bytes", file=True),
         _whole("flow-size-limit", "size to which larger flows are cut", None, 1, MAX_FLOW_BYTES,
                unit="bytes"),
@@ -235,17 +234,27 @@ OPTIONS: tuple[Option, ...] = (
         _number("drain", "time after the last flow's start in which flows may be completed", 10.0, 0, 3600,
                 unit="s", setting="drain_s"),
     ),
-    *_table("collective", (RUN,), (COLLECTIVE,),
-        _whole("ranks", "number of ranks", None, 0, math.inf, derived=_all_hosts, default_text="all hosts"),
+    *_table("collective", (RUN, SIMULATE), (COLLECTIVE,),
+        _whole("ranks", "number of ranks", None, 0, math.inf,
+               derived=at("experiments.spec.collective:all_ranks"),
+               default_text="all hosts; of motifs, a grid of equal sizes"),
         _text("placement", "assignment of ranks to hosts; random:SEED has a seed of its own", "linear",
               known=at("traffic.workload.placement:PLACEMENTS")),
         _text("message-bytes", "message sizes, as 64KiB,1MiB", unit="bytes", listed=True,
               derived=at("experiments.spec.collective:default_sizes"), default_text="64KiB,256KiB,1MiB",
               parse=at("experiments.spec.collective:parse_sizes")),
-        _whole("iterations", "measured iterations of each size", 5, 1, 100_000),
-        _whole("warmup-iterations", "iterations of each size before the measured ones", 1, 0, 1000),
+        _whole("iterations", "measured iterations of each size", 5, 1, 100_000, default_in={SIMULATE: 1}),
+        _whole("warmup-iterations", "iterations of each size before the measured ones", 1, 0, 1000,
+               commands=(RUN,)),
         _whole("slices", "slices of an allreduce's vector that are worked on side by side", None, 1, 64,
                derived=at("experiments.spec.collective:default_slices"), default_text="2"),
+        _whole("compute-cycles", "time that a rank computes: in a motif before each exchange or block, in an "
+               "allreduce to add what it has received", 0, 0, MAX_CYCLES, unit="cycles",
+               commands=(SIMULATE,)),
+        _whole("flit-bytes", "size of a flit of messages", 32, 1, 65_536, unit="bytes", commands=(SIMULATE,),
+               kinds=(COLLECTIVE, TRACE)),
+        _text("trace", "messages to send at their times, a CSV file: time_cycles,source,destination,bytes",
+              file=True, commands=(SIMULATE,), kinds=(TRACE,)),
     ),
     *_table("programs", (RUN,), (),
         _text("exec", 'program, as "h1_1 iperf3 -c h5_1"; several start together. One that ends with & is a '
@@ -253,13 +262,15 @@ OPTIONS: tuple[Option, ...] = (
               metavar="LINE", setting="programs"),
         _text("exec-file", "file of programs, a line each; lines that begin with # are comments", file=True),
         _number("exec-timeout", "longest time of a program since the traffic began; then it is ended, and "
-                "the rest kept", None, 0.1, 86_400, unit="s", derived=_timeout, default_text="300",
-                setting="exec_timeout_s", needs=("exec", "exec-file")),
+                "the rest kept", None, 0.1, 86_400, unit="s", default_text="300",
+                derived=at("experiments.spec.programs:default_timeout_s"), setting="exec_timeout_s",
+                needs=("exec", "exec-file")),
     ),
     *_table("simulation", SIMULATED, (), *_of_routers(
         _text("flow-control", "flow control; credit: input queues with virtual channels, which lose nothing, "
               "as the papers' routers; drop: output queues that drop what does not fit, as switches",
-              "credit", choices=at("experiments.spec.simulation.model:FLOW_CONTROLS"), metavar="KIND"),
+              "credit", choices=at("experiments.spec.simulation.model:FLOW_CONTROLS"), metavar="KIND",
+              varies=False),
         _whole("packet-flits", "length of a packet", 4, 1, 64, unit="flits"),
         _whole("virtual-channels", "virtual channels of a port", 4, 1, 16, when=_CREDIT),
         _whole("buffer-flits", "capacity of a virtual channel's buffer", 32, 1, MAX_BUFFER_FLITS,
@@ -284,14 +295,18 @@ OPTIONS: tuple[Option, ...] = (
                unit="packets", when=_DROP, setting="routers.queue_packets"),
         _number("burst", "packets that an idle link lets go at once, with --flow-control drop", 2.0, 1, 1000,
                 unit="packets", when=_DROP, setting="routers.burst_packets"),
-        _text("decision", "law by which a source decides for every packet between minimal path and detours, "
-              "as threshold:0.5 (of a channel's buffer, or of a queue) or product:candidates=2",
+        _text("decision", "law by which a source decides between minimal path and detours: for every packet, "
+              "as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, "
+              "by the routing's control law, as buckets:period=50 (cycles)",
               default_text="that of the routing", known=at("experiments.spec.simulation.decisions:DECISIONS"),
               canonical=at("experiments.spec.simulation.decisions:decision_name"), metavar="LAW"),
         _number("precision", "distance between neighbouring loads", 0.01, 0.001, 0.5,
                 commands=(SATURATION,)),
     )),
-    *_table("sweep", (SWEEP,), (),
+    *_table("sweep", _SWEEPS, (),
+        _text(ENGINE, "engine of all points; emulation: switches and real packets; simulation: simulated "
+              "routers, without root", EMULATION, choices=lambda: ENGINES,
+              default_in={SIMULATED_SWEEP: SIMULATION}, metavar="ENGINE"),
         _text("routings", "routing algorithms", "min,ugal-pf", known=at("routing.registry:ROUTINGS"),
               parse=partial(_LISTED, "routing"), listed=True),
         _text("patterns", "traffic patterns, of `polarlab patterns`", "uniform,tornado", listed=True,
@@ -303,9 +318,16 @@ OPTIONS: tuple[Option, ...] = (
               "times for several keys. KEY is an option of traffic or links, ROUTING.PARAMETER or "
               "PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP. Topology, hosts, mtu and datapath "
               "need a fabric of their own for each value: run a sweep for each",
-              repeatable=True, keyed=True, metavar="KEY=VALUES",
+              repeatable=True, keyed=True, metavar="KEY=VALUES", commands=(SWEEP,),
               known=at("experiments.spec.variations.keys:known_keys"),
               parse=at("experiments.spec.variations.values:check_variation")),
+        _text("vary", "further values to go over, as cycles=3000,10000 or virtual-channels=4,8; several "
+              "times for several keys. KEY is an option of traffic, or of simulated routers but for "
+              "flow-control, "
+              "ROUTING.PARAMETER or PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP",
+              repeatable=True, keyed=True, metavar="KEY=VALUES", commands=(SIMULATED_SWEEP,),
+              known=at("experiments.spec.variations.keys:known_simulated_keys"),
+              parse=at("experiments.spec.variations.values:check_simulated_variation")),
     ),
     *_table("failover", (FAILOVER,), (),
         _text("fail", "failing elements, with commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its "
@@ -323,11 +345,23 @@ OPTIONS: tuple[Option, ...] = (
               commands=(RUN, FAILOVER, SIMULATE)),
         _text("out", "output directory; a sweep in it goes on", file=True, metavar="DIR", commands=(SWEEP,),
               default_text="in results/, by name, hosts and link rate"),
+        _text("out", "output directory; a sweep in it goes on", file=True, metavar="DIR",
+              commands=(SIMULATED_SWEEP,), default_text="in results/, by name and hosts"),
         _text("out", "output directory of the session: loads and drops of links over time, faults, and the "
               "lines that ran", default_text="nothing is written", file=True, metavar="DIR", commands=(UP,)),
     ),
 )
 # fmt: on
+
+
+def declared_kind(kind: str, values: Mapping[str, Any]) -> str:
+    """Returns the name by which declarations know a kind of experiments with some values.
+
+    Args:
+        kind: kind of the experiment, or name of a command.
+        values: option -> value; a sweep has other options by its engine.
+    """
+    return SIMULATED_SWEEP if kind == SWEEP and values.get(ENGINE) == SIMULATION else kind
 
 
 def option_of(name: str, command: str) -> Option:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -172,3 +172,12 @@ def check_programs(programs: Sequence[Program]) -> None:
             "programs must be more than servers (lines that end with &) where no traffic is generated; "
             "add a client, or give --pattern or --load"
         )
+
+
+def default_timeout_s(_experiment: object, values: Mapping[str, Any]) -> float | None:
+    """Returns the longest time of programs where none is given, in seconds; None without programs.
+
+    Args:
+        values: option -> value.
+    """
+    return 300.0 if values.get("exec") or "exec-file" in values else None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from emulation.capture import CapturePoint
 from experiments.spec.captures import parse_captures
@@ -28,6 +28,7 @@ from experiments.spec.options import (
     REPLAY,
     RUN,
     SIMULATED,
+    SIMULATED_SWEEP,
     STEADY,
     SWEEP,
 )
@@ -41,28 +42,23 @@ from experiments.spec.programs import (
 from experiments.spec.simulation.model import (
     SimulatedFabric,
     SimulatedTraffic,
-    check_simulation,
-    router_settings,
 )
-from experiments.spec.sweep import PointOptions, SweepOptions
+from experiments.spec.simulation.resolve import SimulatedSweep, Simulation, simulated_sweep_of, simulation_of
+from experiments.spec.sweep import PointOptions, SweepOptions, sweep_options, values_at
 from experiments.spec.traffic import (
     TrafficOptions,
     asked_faults,
     check_traffic,
     read_faults,
 )
-from experiments.spec.values import DEFAULT_RESULTS, dated_folder, plain_name
-from experiments.spec.variations.texts import SHORT_FORMS
-from experiments.spec.variations.values import listed_values, read_variations
+from experiments.spec.values import DEFAULT_RESULTS, dated_folder, made, plain_name
 from experiments.spec.warmup import most_warmup_s
-from simulation.settings import Times
 from topology.errors import ParameterError, UsageError
 from topology.faults import CONTROLLER, parse_elements
 from topology.links import LinkSpec
 from topology.networkx_graphs import NetworkxTopology
 from traffic.workload.flows.flow_list import read_flows
 
-Made = TypeVar("Made")
 Values = Mapping[str, Any]  # of options
 RunTraffic = TrafficOptions | CollectiveOptions | FlowOptions | ProgramTraffic
 
@@ -107,15 +103,7 @@ class Failovers:
     failovers: FailoverSeriesOptions
 
 
-@dataclass(frozen=True)
-class Simulation:
-    """Traffic on a fabric of simulated routers."""
-
-    fabric: SimulatedFabric
-    traffic: SimulatedTraffic
-
-
-Specification = Session | Run | Sweep | Failovers | Simulation
+Specification = Session | Run | Sweep | Failovers | Simulation | SimulatedSweep
 
 
 def specification(experiment: Experiment) -> Specification:
@@ -131,7 +119,9 @@ def specification(experiment: Experiment) -> Specification:
     """
     values = experiment.complete.values
     if experiment.kind in SIMULATED:
-        return _simulation(experiment, values)
+        return simulation_of(experiment, values)
+    if experiment.declared_kind == SIMULATED_SWEEP:
+        return simulated_sweep_of(experiment, values)
     if experiment.kind == SWEEP:
         return _sweep(experiment, values)
     fabric = fabric_options(experiment, values)
@@ -148,6 +138,9 @@ def default_folder(chosen: Specification) -> Path:
     family: tuple[object, ...] = (fabric.name, *fabric.params.values())
     if isinstance(fabric.topology, NetworkxTopology):
         family = (Path(fabric.topology.file_name).stem,)
+    if isinstance(chosen, SimulatedSweep):
+        keys = [variation.key for variation in chosen.sweep.vary]
+        return DEFAULT_RESULTS / plain_name("simulated-sweep", *family, fabric.hosts, *keys)
     if isinstance(chosen, Sweep):
         links = chosen.fabric.links
         rate = AUTO_RATE if chosen.fabric.calibrate else f"{links.rate_bps / 1000:g}kbit"
@@ -156,7 +149,8 @@ def default_folder(chosen: Specification) -> Path:
     words = ("failover", *family, fabric.routing)
     if isinstance(chosen, Simulation):
         traffic = chosen.traffic
-        words = ("simulation", *family, fabric.routing, traffic.pattern, f"{traffic.load:g}")
+        volume = [f"{traffic.load:g}"] if isinstance(traffic, SimulatedTraffic) else []
+        words = ("simulation", *family, fabric.routing, traffic.pattern, *volume)
     if isinstance(chosen, Run):
         words = (*family, fabric.routing, chosen.traffic.pattern, _volume(chosen))
     return dated_folder(*words)
@@ -186,7 +180,7 @@ def fabric_options(experiment: Experiment, values: Values) -> FabricOptions:
         values.get("link-delay", 0.0),
         values.get("link-loss", 0.0),
     )
-    return _made(
+    return made(
         FabricOptions,
         values,
         name=experiment.family,
@@ -213,7 +207,7 @@ def packet_options(values: Values, fabric: FabricOptions) -> TrafficOptions:
         raise UsageError("--faults needs a known end of the traffic; give --warmup in seconds")
     warmup_s = most_warmup_s(fabric.links, values["frame-bytes"]) if steady else values["warmup"]
     end_s = warmup_s + values["duration"]
-    traffic = _made(
+    traffic = made(
         TrafficOptions,
         values,
         warmup_s=warmup_s,
@@ -224,16 +218,6 @@ def packet_options(values: Values, fabric: FabricOptions) -> TrafficOptions:
     )
     check_traffic(traffic, fabric)
     return traffic
-
-
-def _made(kind: type[Made], values: Values, **others: Any) -> Made:
-    """Returns a specification whose fields are options of the same names, except for some others."""
-    names = {
-        entry.name: entry.name.replace("_", "-")
-        for entry in fields(cast(Any, kind))
-        if entry.name not in others
-    }
-    return kind(**{name: values[option] for name, option in names.items() if option in values}, **others)
 
 
 def _run(experiment: Experiment, values: Values, fabric: FabricOptions) -> Run:
@@ -262,7 +246,7 @@ def _program_traffic(values: Values, fabric: FabricOptions, programs: ProgramOpt
 def _collective(values: Values, fabric: FabricOptions) -> CollectiveOptions:
     sizes, seed = parse_sizes(values["message-bytes"]), values["seed"]
     faults = read_faults(values.get("faults"), fabric.topology, seed, math.inf)
-    collective = _made(CollectiveOptions, values, message_bytes=sizes, faults=faults)
+    collective = made(CollectiveOptions, values, message_bytes=sizes, faults=faults)
     check_collective(collective, fabric)
     return collective
 
@@ -275,7 +259,7 @@ def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
         last_ns = int(read_flows(file, fabric.topology, fabric.hosts).time_ns[-1])
         warmup_s, duration_s = 0.0, max(1.0, math.ceil(last_ns / 1e9 + 1e-3))
     end_s = warmup_s + duration_s + values["drain"]
-    flows = _made(
+    flows = made(
         FlowOptions,
         {"pattern": REPLAYED, **values},
         warmup_s=warmup_s,
@@ -291,17 +275,10 @@ def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
 
 def _sweep(experiment: Experiment, values: Values) -> Sweep:
     """Returns a sweep with the specifications of all its points, checked."""
-    vary = {variation.key: variation for variation in read_variations(values.get("vary", ()))}
-
-    def listed(key: str) -> tuple[Any, ...]:
-        return vary.pop(key).values if key in vary else listed_values(key, values[SHORT_FORMS[key]])
-
-    routings, patterns, loads = map(listed, SHORT_FORMS)
-    sweep = SweepOptions(routings, patterns, loads, values["repeat"], tuple(vary.values()))
+    sweep = sweep_options(values, SWEEP)
     points = []
     for point in sweep.points():
-        own = {**values, "routing": point.routing, "pattern": point.pattern, "load": point.load}
-        own |= dict(point.options)
+        own = values_at(point, values)
         fabric = fabric_options(experiment, own)
         points.append(PointOptions(point, fabric, packet_options(own, fabric)))
     return Sweep(sweep, tuple(points))
@@ -319,20 +296,3 @@ def _failovers(values: Values, fabric: FabricOptions) -> FailoverSeriesOptions:
         options = FailoverOptions(elements, values["kill-controller"], seed=seed)
         repetitions.append(with_time_for_repair(options, repeated=repeat > 1))
     return FailoverSeriesOptions(fail, tuple(repetitions))
-
-
-def _simulation(experiment: Experiment, values: Values) -> Simulation:
-    fabric = _made(
-        SimulatedFabric,
-        values,
-        name=experiment.family,
-        params=experiment.params,
-        topology=experiment.topology,
-        routers=router_settings(values),
-        experiment=kept_content(experiment) if experiment.kind in KINDS else None,
-    )
-    warmup = None if values["warmup"] == STEADY else values["warmup"]
-    times = Times(warmup=warmup, window=values["cycles"])
-    traffic = _made(SimulatedTraffic, values, load=values.get("load", 1.0), times=times)
-    check_simulation(fabric, traffic)
-    return Simulation(fabric, traffic)

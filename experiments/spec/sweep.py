@@ -5,14 +5,22 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.spec.fabric import FabricOptions, routing_name
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.values import plain_name
 from experiments.spec.variations.keys import parameters_of
-from experiments.spec.variations.values import MAX_POINTS, Variation, number
+from experiments.spec.variations.texts import SHORT_FORMS
+from experiments.spec.variations.values import (
+    MAX_POINTS,
+    Variation,
+    listed_values,
+    number,
+    read_variations,
+)
 from topology.errors import ParameterError, UsageError
 from topology.parameters import Value, join_parameters, split_parameters, value_text
 from traffic.workload.patterns import pattern_name
@@ -44,8 +52,8 @@ class Point:
     @property
     def order(self) -> tuple[object, ...]:
         """The sort key of points: routing, pattern, options, load; numbers in names count as numbers."""
-        options = ((number(*option) or 0.0, value_text(option[1])) for option in self.options)
-        return (_natural(self.routing), _natural(self.pattern), *options, self.load)
+        options = tuple((number(*option) or 0.0, value_text(option[1])) for option in self.options)
+        return (_natural(self.routing), _natural(self.pattern), options, self.load)
 
 
 def _natural(text: str) -> tuple[object, ...]:
@@ -158,3 +166,30 @@ class PointOptions:
     point: Point
     fabric: FabricOptions
     traffic: TrafficOptions
+
+
+def sweep_options(values: Mapping[str, Any], kind: str) -> SweepOptions:
+    """Returns the points of a sweep.
+
+    Args:
+        values: option -> value.
+        kind: kind of the sweep's options in the declarations.
+    """
+    vary = {variation.key: variation for variation in read_variations(values.get("vary", ()), kind)}
+
+    def listed(key: str) -> tuple[Any, ...]:
+        return vary.pop(key).values if key in vary else listed_values(key, values[SHORT_FORMS[key]])
+
+    routings, patterns, loads = map(listed, SHORT_FORMS)
+    return SweepOptions(routings, patterns, loads, values["repeat"], tuple(vary.values()))
+
+
+def values_at(point: Point, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns option -> value at a point of a sweep.
+
+    Args:
+        point: the point.
+        values: option -> value of the sweep.
+    """
+    own = {**values, "routing": point.routing, "pattern": point.pattern, "load": point.load}
+    return own | dict(point.options)

@@ -13,9 +13,11 @@ from topology.base import Topology
 from topology.drains import check_schedule
 from topology.drawn_faults import PREFIX, draw_faults, parse_process
 from topology.errors import ParameterError
-from topology.faults import Fault, parse_schedule
+from topology.faults import SECONDS, Fault, TimeUnit, parse_schedule
 from traffic.wire.layout import check_frame_bytes
-from traffic.workload.collectives.registry import COLLECTIVES, is_collective, split_collective
+from traffic.workload.applications import application_name, is_application
+from traffic.workload.collectives.registry import COLLECTIVES
+from traffic.workload.motifs import MOTIFS
 from traffic.workload.patterns import PATTERNS, make_pattern, pattern_name
 
 # What one core sends, measured; Open vSwitch passes far fewer.
@@ -61,19 +63,18 @@ class TrafficOptions:
 
 
 def pattern_names() -> list[str]:
-    """Returns the names of all patterns, and of all collectives with their algorithms."""
-    return [*PATTERNS, *(f"{name}:{one}" for name, entry in COLLECTIVES.items() for one in entry.algorithms)]
+    """Returns the names of all patterns, of all collectives with their algorithms, and of all motifs."""
+    collectives = (f"{name}:{one}" for name, entry in COLLECTIVES.items() for one in entry.algorithms)
+    return [*PATTERNS, *collectives, *MOTIFS]
 
 
 def canonical_pattern(text: str) -> str:
-    """Returns the name of a pattern or a collective as results have it, as `allreduce:ring` for `allreduce`.
+    """Returns the name of a pattern or an application as results have it, `allreduce:ring` of `allreduce`.
 
     Raises:
         UsageError: the pattern is unknown.
     """
-    if is_collective(text):
-        return ":".join(split_collective(text))
-    return pattern_name(text)
+    return application_name(text) if is_application(text) else pattern_name(text)
 
 
 def check_traffic(traffic: TrafficOptions, fabric: FabricOptions) -> None:
@@ -96,7 +97,9 @@ def _check_packet_rate(traffic: TrafficOptions, fabric: FabricOptions) -> None:
         )
 
 
-def read_faults(asked: str | None, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
+def read_faults(
+    asked: str | None, topology: Topology, seed: int, end_s: float, unit: TimeUnit = SECONDS
+) -> tuple[Fault, ...]:
     """Returns the faults of a schedule, all before the traffic's end.
 
     Args:
@@ -104,6 +107,7 @@ def read_faults(asked: str | None, topology: Topology, seed: int, end_s: float) 
         topology: the graph whose links and switches fail.
         seed: seed of random faults.
         end_s: end of the traffic, inf where it is not known.
+        unit: unit of the times, of the end, too.
 
     Raises:
         ParameterError: the file or the text is not a schedule, or a fault comes too late.
@@ -111,8 +115,8 @@ def read_faults(asked: str | None, topology: Topology, seed: int, end_s: float) 
     if asked is None:
         return ()
     if asked_faults(asked):
-        return draw_schedule(asked, topology, seed, end_s)
-    return read_schedule(Path(asked), topology, seed, end_s)
+        return draw_schedule(asked, topology, seed, end_s, unit)
+    return read_schedule(Path(asked), topology, seed, end_s, unit)
 
 
 def asked_faults(asked: str | None) -> str | None:
@@ -120,7 +124,9 @@ def asked_faults(asked: str | None) -> str | None:
     return asked if asked is not None and asked.startswith(PREFIX) else None
 
 
-def read_schedule(path: Path, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
+def read_schedule(
+    path: Path, topology: Topology, seed: int, end_s: float, unit: TimeUnit = SECONDS
+) -> tuple[Fault, ...]:
     """Returns the faults of a schedule's file.
 
     Args:
@@ -128,6 +134,7 @@ def read_schedule(path: Path, topology: Topology, seed: int, end_s: float) -> tu
         topology: the graph whose links and switches fail.
         seed: seed of random faults.
         end_s: end of the traffic; every fault must come before it.
+        unit: unit of the times, of the end, too.
 
     Raises:
         ParameterError: the file cannot be read, a line is not a fault or comes too late, or a drain would cut
@@ -135,19 +142,21 @@ def read_schedule(path: Path, topology: Topology, seed: int, end_s: float) -> tu
     """
     text = read_text(path, "--faults needs a fault schedule")
     try:
-        faults = parse_schedule(text, topology, seed)
+        faults = parse_schedule(text, topology, seed, unit)
         check_schedule(faults, topology)
     except ParameterError as error:
         raise ParameterError(f"{path}, {error}") from None
     late = next((fault for fault in faults if fault.time_s >= end_s), None)
     if late:
         raise ParameterError(
-            f"{path}: faults must come before the traffic's end at {end_s:g} s, got `{late.line}`"
+            f"{path}: faults must come before the traffic's end at {end_s:g} {unit.name}, got `{late.line}`"
         )
     return faults
 
 
-def draw_schedule(text: str, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
+def draw_schedule(
+    text: str, topology: Topology, seed: int, end_s: float, unit: TimeUnit = SECONDS
+) -> tuple[Fault, ...]:
     """Returns a fault schedule that is drawn at random.
 
     Args:
@@ -155,11 +164,12 @@ def draw_schedule(text: str, topology: Topology, seed: int, end_s: float) -> tup
         topology: the graph whose links and switches fail.
         seed: seed of the random generator.
         end_s: end of the traffic, inf where it is not known.
+        unit: unit of the times, of the end, too.
 
     Raises:
         ParameterError: the text has another form, or the end is not known.
     """
-    process = parse_process(text)
+    process = parse_process(text, unit)
     if math.isinf(end_s):
         raise ParameterError(
             f"--faults must be a FILE where the traffic's end is not known before, got {text!r}"

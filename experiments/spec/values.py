@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from topology.errors import ParameterError
 from topology.parameters import hint
+
+Made = TypeVar("Made")
 
 DEFAULT_RESULTS = Path("results")
 _LONGEST_NAME = 120  # characters; a file's name ends at 255
@@ -81,3 +85,19 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
     known = list(choices)
     if value not in known:
         raise ParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}{hint(value, known)}")
+
+
+def made(kind: type[Made], values: Mapping[str, Any], **others: Any) -> Made:
+    """Returns a specification whose fields are options of the same names, except for some others.
+
+    Args:
+        kind: dataclass of the specification.
+        values: option -> value.
+        others: fields that are given.
+    """
+    names = {
+        entry.name: entry.name.replace("_", "-")
+        for entry in fields(cast(Any, kind))
+        if entry.name not in others
+    }
+    return kind(**{name: values[option] for name, option in names.items() if option in values}, **others)

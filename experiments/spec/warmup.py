@@ -18,6 +18,7 @@ _LEAST_SPAN_S, _QUEUES = 2.0, 3
 _QUEUES_ADAPTING = 8
 # It takes two spans at least to see that throughput is steady; after so many the warm-up ends all the same.
 _MOST_SPANS = 20
+_FAULT_WARMUP_CYCLES = 1000
 
 
 def steady_span_s(links: LinkSpec, frame_bytes: int, *, adaptive: bool = False) -> float:
@@ -40,6 +41,19 @@ def most_warmup_s(links: LinkSpec, frame_bytes: int) -> float:
         frame_bytes: length of the frames.
     """
     return _MOST_SPANS * steady_span_s(links, frame_bytes)
+
+
+def simulated_warmup(_experiment: Experiment, values: Mapping[str, Given]) -> Given:
+    """Returns the warm-up of a simulation where none is given.
+
+    Args:
+        _experiment: the experiment.
+        values: option -> value, as given.
+
+    Returns:
+        `steady`; cycles where the end of the window has to be known before.
+    """
+    return _FAULT_WARMUP_CYCLES if "faults" in values else STEADY
 
 
 def default_warmup(experiment: Experiment, values: Mapping[str, Given]) -> Given:

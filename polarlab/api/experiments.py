@@ -1,4 +1,4 @@
-"""Experiments: runs, sweeps and failovers, each with a fabric of its own; all need root."""
+"""Experiments: runs, sweeps and failovers, each with a fabric of its own; real packets need root."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from emulation.subprocesses import add_administration_folders
 from experiments.events.base import Notify, ignore
 from experiments.events.outcomes import PointsMeasured
 from experiments.events.pace import paced
-from experiments.spec.options import FAILOVER, RUN, SWEEP
+from experiments.spec.options import FAILOVER, MAX_WORKERS, RUN, SWEEP
 from experiments.spec.resolve import Failovers as FailoversSpecification
 from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Sweep as SweepSpecification
+from experiments.spec.simulation.resolve import SimulatedSweep as SimulatedSweepSpecification
 from polarlab.api.arguments import keywords_in_errors
 from polarlab.api.requests import Folder, Subject, request_of
-from polarlab.api.results import Failover, Failovers, Results, Run, Sweep
+from polarlab.api.results import Failover, Failovers, Results, Run, SimulatedSweep, Sweep
+from topology.errors import ParameterError, UsageError
 
 
 def run(
@@ -63,8 +65,10 @@ def sweep(
     again: Results | Folder | None = None,
     out: Folder | None = None,
     progress: Notify = ignore,
+    workers: int | None = None,
+    scheduler: str | None = None,
     **options: Any,
-) -> Sweep:
+) -> Sweep | SimulatedSweep:
     """Runs the experiments of a sweep that its folder does not hold yet, and returns the results of all.
 
     Args:
@@ -75,23 +79,40 @@ def sweep(
         out: folder of the results, in which a sweep goes on; by default one in results/, by the fabric; of
             one that is measured again, a new one.
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
+        workers: processes of this machine that simulate points, with `engine="simulation"`; None for one on
+            each of its cores.
+        scheduler: address of the scheduler of a dask.distributed cluster that simulates points in their
+            place, as `tcp://HOST:PORT`.
         options: parameters of the family and options of `polarlab sweep` by their names with underscores, as
             `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
-            `vary="ugal-pf.threshold=0.3:0.9:0.2"`.
+            `vary="ugal-pf.threshold=0.3:0.9:0.2"`. With `engine="simulation"` the points are simulated.
 
     Raises:
         UsageError: as of `run`, or the folder holds another sweep.
-        MachineError: this process does not run as root, or the machine lacks something else.
+        MachineError: this process does not run as root, which simulations need not; or the machine lacks
+            something else, as a scheduler that answers.
         NegativeResult: a proof failed, or packets took other paths than planned.
         KeyboardInterrupt: Ctrl-C; the folder has the points measured until then.
     """
     with keywords_in_errors(experiment):
         request = request_of(SWEEP, experiment, options, again=again, out=out)
-        one = cast(SweepSpecification, request.resolve())
+        one = cast(SweepSpecification | SimulatedSweepSpecification, request.resolve())
+        folder = request.folder(one)
+        if isinstance(one, SimulatedSweepSpecification):
+            _check_places(workers, scheduler)
+            from experiments.simulation.sweep import run_simulated_sweep
+
+            simulated = run_simulated_sweep(
+                one, folder, paced(progress), workers=workers, scheduler=scheduler
+            )
+            progress(PointsMeasured(simulated, folder))
+            return SimulatedSweep(folder)
+        for name, value in (("workers", workers), ("scheduler", scheduler)):
+            if value is not None:
+                raise UsageError(f"--{name} is for --engine simulation; leave it out, got --engine emulation")
         _require_machine()
         from experiments.sweep import run_sweep
 
-        folder = request.folder(one)
         measured = run_sweep(one.points, one.sweep, folder, paced(progress))
         progress(PointsMeasured(measured, folder))
         return Sweep(folder)
@@ -150,6 +171,14 @@ def schema() -> dict[str, Any]:
     from experiments.spec.files.schema import schema as schema_of_files
 
     return schema_of_files()
+
+
+def _check_places(workers: int | None, scheduler: str | None) -> None:
+    """Raises UsageError unless points can be simulated by so many processes, or on a scheduler's cluster."""
+    if workers is not None and scheduler is not None:
+        raise UsageError("--workers and --scheduler exclude each other; leave one of them out")
+    if workers is not None and not (isinstance(workers, int) and 1 <= workers <= MAX_WORKERS):
+        raise ParameterError(f"workers must be 1 to {MAX_WORKERS}, got {workers}")
 
 
 def _require_machine() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.results.again import experiment_again
-from experiments.results.open import Failover, Failovers, Run, Simulation, Sweep
+from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep
 from experiments.spec.experiment import Experiment, by_option
 from experiments.spec.files.reuse import reused
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
@@ -20,7 +20,7 @@ from topology.networkx_graphs import NetworkxTopology
 from topology.registry import FAMILIES
 
 Folder = str | os.PathLike[str]
-Results = Run | Simulation | Sweep | Failover | Failovers
+Results = Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers
 Subject = Folder | Topology | Experiment | Results
 
 _FILE = ".toml"

@@ -13,9 +13,11 @@ from experiments.results import open as opened
 from experiments.results.failover import FailoverSeries, FailoverSummary
 from experiments.results.model import Summary
 from experiments.results.parts.flows import class_rows
-from experiments.results.run_directory import SUMMARY
+from experiments.results.run_directory import SUMMARY, seed_folder
 from experiments.results.simulation.model import SimulationSummary
+from experiments.results.simulation.sweep import point_folder
 from experiments.results.text import hosts_text, parameters
+from experiments.spec.sweep import Point
 from polarlab.api.figures import Figures
 from polarlab.api.frames import Row, flat, frame, pandas, read_frame
 from topology.errors import ParameterError
@@ -193,8 +195,8 @@ class Simulation(_Shown, opened.Simulation):
         return (self.folder / SUMMARY).exists()
 
     @property
-    def stable(self) -> bool:
-        """Whether the network carries the load."""
+    def stable(self) -> bool | None:
+        """Whether the network carries the load; None of applications."""
         return self.summary.stable
 
     def _rows(self) -> Sequence[Row]:
@@ -205,14 +207,22 @@ class Simulation(_Shown, opened.Simulation):
         values = {
             "fabric": _fabric(summary),
             "routing": summary.routing,
-            "traffic": f"{summary.pattern} at {summary.load:g}",
+            "traffic": summary.pattern if summary.load is None else f"{summary.pattern} at {summary.load:g}",
             "offered": summary.offered,
             "accepted": summary.accepted,
+            **self._completion(),
             "latency_mean_cycles": summary.latency_cycles.mean,
             "latency_p99_cycles": summary.latency_cycles.p99,
         }
         shown = {name: _number(value) for name, value in values.items() if value is not None}
-        return {**shown, "stable": "yes" if summary.stable else "no"}
+        return shown if summary.stable is None else {**shown, "stable": "yes" if summary.stable else "no"}
+
+    def _completion(self) -> Mapping[str, Any]:
+        """Returns the completion of an application."""
+        application = self.summary.collective or self.summary.trace
+        if application is None:
+            return {}
+        return {name: getattr(application, name) for name in ("completion_cycles", "ideal_cycles")}
 
 
 class Sweep(_Shown, opened.Sweep):
@@ -229,6 +239,32 @@ class Sweep(_Shown, opened.Sweep):
             "patterns": ", ".join(dict.fromkeys(row.pattern for row in points)),
             "points": len(points),
             "valid": f"{sum(row.valid for row in points)} of {len(points)}",
+        }
+
+
+class SimulatedSweep(_Shown, opened.SimulatedSweep):
+    """Results of a sweep of simulations: `points` by routing, pattern and load, `simulation(point)`."""
+
+    def simulation(self, point: Point) -> Simulation:
+        """Returns the results of a point, as of `polarlab.simulate`; of replications, of the first seed.
+
+        Args:
+            point: a point of the sweep, one of `points`.
+        """
+        folder, row = point_folder(self.folder, point), self.points[point]
+        return Simulation(folder if self.manifest.sweep.repeat == 1 else folder / seed_folder(row.seed))
+
+    def _rows(self) -> Sequence[Row]:
+        return [row.by_column() for row in self.points.values()]
+
+    def _short(self) -> Mapping[str, Any]:
+        points = list(self.points.values())
+        return {
+            "fabric": _fabric(self.manifest),
+            "routings": ", ".join(dict.fromkeys(row.routing for row in points)),
+            "patterns": ", ".join(dict.fromkeys(row.pattern for row in points)),
+            "points": len(points),
+            "stable": f"{sum(row.stable for row in points)} of {len(points)}",
         }
 
 
@@ -274,18 +310,19 @@ class Failovers(_Shown, opened.Failovers):
         }
 
 
-Results = Run | Simulation | Sweep | Failover | Failovers
-_KINDS: Mapping[type, type[Run | Simulation | Sweep | Failover | Failovers]] = {
+Results = Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers
+_KINDS: Mapping[type, type[Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers]] = {
     opened.Run: Run,
     opened.Simulation: Simulation,
     opened.Sweep: Sweep,
+    opened.SimulatedSweep: SimulatedSweep,
     opened.Failover: Failover,
     opened.Failovers: Failovers,
 }
 
 
 def open_results(folder: _Folder) -> Results:
-    """Returns the results that a folder holds, a Run, Simulation, Sweep, Failover or Failovers.
+    """Returns the results that a folder holds, an object of the class of their kind, as Run or Sweep.
 
     Args:
         folder: output directory of `polarlab run`, `simulate`, `sweep` or `demo failover`.

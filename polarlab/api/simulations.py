@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from experiments.events.base import Notify, ignore
 from experiments.events.pace import paced
-from experiments.simulation.model import Agreement, SaturationInterrupted, SaturationResult
+from experiments.results.parts.crosscheck import Agreement
+from experiments.simulation.model import SaturationInterrupted, SaturationResult
 from experiments.spec.options import SATURATION, SIMULATE
-from experiments.spec.resolve import Simulation as SimulationSpecification
+from experiments.spec.simulation.resolve import Simulation as SimulationSpecification
 from polarlab.api.arguments import keywords_in_errors
 from polarlab.api.frames import frame
 from polarlab.api.requests import Folder, Subject, request_of

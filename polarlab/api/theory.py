@@ -27,6 +27,7 @@ from topology.failures import NO_FAILURE, Failure, failure_of, link_failures, sw
 from topology.faults import ElementKind, parse_elements
 from topology.parameters import Parameter
 from traffic.workload.collectives.registry import COLLECTIVES
+from traffic.workload.motifs import MOTIFS, motif_usage
 from traffic.workload.patterns import PATTERNS, make_pattern, usage
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class PatternEntry(Named):
     Attributes:
         name: its name.
         usage: its name with the arguments that it takes.
-        level: `endpoints`, `routers` or `collective`.
+        level: `endpoints`, `routers`, `collective` or `motif`.
         definition: its definition, in a line.
         source: the publication that defines it.
         parameters: its parameters, as `hosts` of `hotspot:hosts=8`.
@@ -111,7 +112,7 @@ class PatternEntry(Named):
 
 
 def patterns() -> Listing[PatternEntry]:
-    """Returns the traffic patterns and collectives, by their names.
+    """Returns the traffic patterns, collectives and motifs, by their names.
 
     Examples:
         >>> patterns()["tornado"].level
@@ -129,6 +130,10 @@ def patterns() -> Listing[PatternEntry]:
     for name, algorithm in names:
         one, whole = COLLECTIVES[name], f"{name}:{algorithm}"
         entries.append(PatternEntry(whole, whole, "collective", one.description, one.source))
+    for name, motif in MOTIFS.items():
+        entries.append(
+            PatternEntry(name, motif_usage(name), "motif", motif.description, motif.source, motif.parameters)
+        )
     return Listing(tuple(entries), row_with_parameters)
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from polarlab import UsageError
 from polarlab.api.command_line.declarations import (
+    ENGINE,
     FAILOVER,
     FAMILIES,
     KINDS,
+    MAX_WORKERS,
     RUN,
     SATURATION,
+    SIMULATED_SWEEP,
     SWEEP,
     TABLES,
     TOPOLOGY,
@@ -24,6 +27,7 @@ from polarlab.api.command_line.declarations import (
     Option,
     Reuse,
     at,
+    declared_kind,
     family_options,
     options_of,
     reused,
@@ -79,6 +83,10 @@ OWN: tuple[Option, ...] = (
          file=True, metavar="DIR"),
     _own("print-config", KINDS, "experiment as a file, on standard output; nothing is run", type=bool),
     _own("strict", (RUN, SWEEP), "exit status 1 if a result is not valid", type=bool),
+    _own("workers", (SWEEP,), "processes of this machine that simulate points", type=int, least=1,
+         most=MAX_WORKERS, default_text="one on each core"),
+    _own("scheduler", (SWEEP,), "scheduler of a dask.distributed cluster that simulates points, as "
+         "tcp://HOST:PORT", default_text="this machine", metavar="ADDRESS"),
     _own("json", _WITH_JSON, "one JSON object on standard output", type=bool),
 )
 # fmt: on
@@ -86,8 +94,26 @@ OWN: tuple[Option, ...] = (
 
 def options_of_command(command: str) -> list[Option]:
     """Returns all options of a command but for the parameters of families, those by their places first."""
-    declared = [*options_of(command), *(option for option in OWN if command in option.commands)]
+    declared = [*_declared(command), *(option for option in OWN if command in option.commands)]
     return sorted(declared, key=lambda option: (not option.positional, option.name != "demonstration"))
+
+
+def _declared(command: str) -> list[Option]:
+    """Returns the declared options of a command; of a sweep those of all engines, one of each name."""
+    own = list(options_of(command))
+    names = {option.name for option in own}
+    others = options_of(SIMULATED_SWEEP) if command == SWEEP else ()
+    return [*own, *(option for option in others if option.name not in names)]
+
+
+def _sweep_help(option: Option) -> str:
+    """Returns the help of an option of a sweep, which may have another meaning with simulations."""
+    meant = {o.name: o.help_in(SIMULATED_SWEEP) for o in options_of(SIMULATED_SWEEP)}
+    if SWEEP not in option.commands:
+        return meant[option.name]
+    text = option.help_in(SWEEP)
+    other = meant.get(option.name, text)
+    return text if other == text or option.name == ENGINE else f"{text}; with simulations: {other}"
 
 
 def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[str]) -> Base:
@@ -119,7 +145,8 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
     optional_name = command in ("topology", FAILOVER) or _AGAIN in words
     for option in options:
         place = parser if option.positional else groups.get(option.table, parser)
-        _add(place, option, command, optional=optional_name and option.name == TOPOLOGY)
+        text = _sweep_help(option) if command == SWEEP and option.table else ""
+        _add(place, option, command, text=text, optional=optional_name and option.name == TOPOLOGY)
     return base
 
 
@@ -240,7 +267,10 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
             raise UsageError(f"{_AGAIN} has a topology, that of its results; leave {name} out")
     family = base.family if base else str(given.get(TOPOLOGY, "polarfly" if command == FAILOVER else ""))
     foreign = {option.name: None for one in FAMILIES for option in family_options(one)}
-    declared = {option.name: option for option in options_of(command, family if family in FAMILIES else None)}
+    kind = _kind(command, given, base)
+    # Options of the other engine of a sweep are refused with those that do not exist.
+    foreign |= {option.name: None for option in _declared(command)}
+    declared = {option.name: option for option in options_of(kind, family if family in FAMILIES else None)}
     values: dict[str, Given] = {}
     for option_name, known in {**foreign, **declared}.items():
         value = given.get(option_name.replace("-", "_"))
@@ -253,6 +283,11 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     if request.note:
         print_line(f"polarlab: {request.note}")
     arguments.experiment = request.experiment
+
+
+def _kind(command: str, given: Mapping[str, Any], base: Experiment | None) -> str:
+    """Returns the name by which the declarations know a command with some values, or those of a file."""
+    return declared_kind(command, {**(base.values if base else {}), **given})
 
 
 def _own_value(option: Option, value: Any) -> Any:

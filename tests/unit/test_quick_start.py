@@ -45,6 +45,12 @@ def test_a_run():
     assert not modules & {"scipy", "setuptools", "pkg_resources", "distutils", "matplotlib", "networkx"}
 
 
+def test_commands_of_real_packets_do_without_the_simulator():
+    modules = loaded("import polarlab.api.fabric, polarlab.api.experiments")
+    assert "experiments" in modules
+    assert not modules & {"numba", "llvmlite"}
+
+
 def test_a_graph_of_few_routers_is_searched_without_scipy():
     code = "from topology.registry import make_topology; make_topology('{}', {{'q': {}}}).distance_table"
     assert "scipy" not in loaded(code.format("slimfly", 5))

@@ -8,7 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.figures.events import IN_CYCLES, list_events, list_inches, mark_events
 from experiments.figures.links import draw_links
+from experiments.figures.simulation.application import draw_application
 from experiments.figures.style import (
     DARK,
     LIGHT,
@@ -49,8 +51,8 @@ def plot_simulation(results: Simulation) -> list[Path]:
 def draw_simulation(results: Simulation) -> dict[str, Figure]:
     """Returns the figures of a simulation by their names.
 
-    `throughput` (over the window, and packets by hops), `latency` (its distribution) and `links` (their loads
-    on the fabric's drawing, and sorted).
+    `throughput` (over the window, and packets by hops), `latency` (its distribution), `links` (their loads on
+    the fabric's drawing, and sorted) and, of applications, `completion` beside the ideal.
 
     Args:
         results: the simulation.
@@ -63,14 +65,18 @@ def draw_simulation(results: Simulation) -> dict[str, Figure]:
             "throughput": _throughput(results),
             "latency": _latency(results),
             "links": draw_links(results),
+            **draw_application(results),
         }
 
 
 def _throughput(results: Simulation) -> Figure:
-    figure = new_figure((11, 4.4))
+    events = results.summary.faults.events if results.summary.faults else []
+    figure = new_figure((11, 4.4 + list_inches(events, 11, IN_CYCLES)))
     over_time, by_hops = figure.subplots(1, 2, width_ratios=(2, 1))
     _periods(over_time, results)
     _hops(by_hops, results)
+    mark_events(over_time, events)
+    list_events(figure, events, IN_CYCLES)
     set_title(figure, heading(results.summary))
     return figure
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from topology.faults import Fault
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,18 @@ class FaultRecord:
         events = [(entry.time_s, entry.fault) for entry in self.done]
         events += [(entry.time_s, replan_text(entry.failed, entry.drained)) for entry in self.replanned]
         return sorted(events)
+
+
+def schedule_text(faults: Sequence[Fault], asked: str | None = None, seed: int = 1) -> str:
+    """Returns the text of a fault schedule, which can be carried out again.
+
+    Args:
+        faults: the faults.
+        asked: random failures from which they were drawn, as asked for; None if they were not.
+        seed: seed from which they were drawn.
+    """
+    drawn = [f"# drawn from {asked} with seed {seed}"] if asked is not None else []
+    return "".join(f"{line}\n" for line in [*drawn, *(fault.line for fault in faults)])
 
 
 def replan_text(failed: str, drained: str = "none") -> str:

@@ -8,6 +8,13 @@ from dataclasses import dataclass
 from experiments.codec import FORMAT, omitted
 from experiments.results.manifest import Origin
 from experiments.results.model import Predicted, RuleCounts
+from experiments.results.parts.replications import Interval
+from experiments.results.simulation.application_model import (
+    ApplicationSettings,
+    SimulatedCollective,
+    SimulatedMessages,
+)
+from experiments.results.simulation.faults import SimulatedFaultRecord
 from experiments.spec.simulation.model import RouterRecord
 from topology.parameters import Value
 
@@ -33,24 +40,32 @@ class SimulatedSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulatedTrafficSettings:
+class SimulatedTrafficSettings(ApplicationSettings):
     """Settings of the traffic of a simulation, as asked for.
 
     Attributes:
-        pattern: traffic pattern.
-        load: offered load, 0 to 1 of the injection capacity.
-        arrivals: arrival process: poisson, bernoulli or constant.
+        pattern: traffic pattern; or collective or motif; `trace` for a trace of messages.
+        load: offered load, 0 to 1 of the injection capacity; null for applications.
+        arrivals: arrival process: poisson, bernoulli or constant; null for applications.
         seed: seed of the random generator.
-        warmup_cycles: cycles before the window; null where it began once the state was steady.
-        window_cycles: cycles of the window.
+        warmup_cycles: cycles before the window; null where it began once the state was steady, and for
+            applications.
+        window_cycles: cycles of the window; null for applications, whose window is all of the simulation.
+        faults: fault schedule, a line for each fault, times in cycles.
+        faults_asked: random failures from which the fault schedule was drawn.
+        replan_cycles: cycles from a fault until switches have the controller's plan for it; `none` if they
+            never do; absent without faults.
     """
 
     pattern: str
-    load: float
-    arrivals: str
+    load: float | None
+    arrivals: str | None
     seed: int
     warmup_cycles: int | None
-    window_cycles: int
+    window_cycles: int | None
+    faults: tuple[str, ...] | None = omitted()
+    faults_asked: str | None = omitted()
+    replan_cycles: int | str | None = omitted()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +86,8 @@ class SimulatedPackets:
     Attributes:
         sent: packets that were born in the window.
         received: of these, packets that arrived before the simulation's end.
-        dropped: of these, packets that a full queue, or a router without a rule for them, dropped.
+        dropped: of these, packets that a full queue, or a router without a rule for them, dropped, or that
+            were lost with their link or router.
         under_way: of these, packets that were still in a queue at the simulation's end.
         arrived: packets that arrived in the window, those born in the warm-up included.
     """
@@ -114,7 +130,8 @@ class SimulatedLinks:
         load_mean: mean load of all directed links.
         jain: Jain's fairness index of the loads x of the n directed links, (sum x)^2 / (n sum x^2): 1 if all
             are equal, 1/n if one carries everything; None if nothing was carried.
-        dropped_packets: packets born in the window that full queues dropped, or routers without a rule.
+        dropped_packets: packets born in the window that full queues dropped, or routers without a rule, or
+            that were lost with their link or router.
     """
 
     load_max: float | None
@@ -148,24 +165,51 @@ class DeadlockRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SimulatedReplications:
+    """Means over simulations that differ in their seeds only.
+
+    Attributes:
+        asked: number of replications that were asked for.
+        seeds: seeds of those that were simulated.
+        stable: number of those that were stable.
+        offered, accepted, loss: as in the summary of a simulation.
+        latency_mean_cycles, latency_p50_cycles, latency_p99_cycles: as `latency_cycles` of a simulation.
+        queueing_frame_times, detoured: as in the summary of a simulation.
+    """
+
+    asked: int
+    seeds: tuple[int, ...]
+    stable: int
+    offered: Interval | None = omitted()
+    accepted: Interval | None = omitted()
+    loss: Interval | None = omitted()
+    latency_mean_cycles: Interval | None = omitted()
+    latency_p50_cycles: Interval | None = omitted()
+    latency_p99_cycles: Interval | None = omitted()
+    queueing_frame_times: Interval | None = omitted()
+    detoured: Interval | None = omitted()
+
+
+@dataclass(frozen=True, kw_only=True)
 class SimulationSummary(SimulatedSettings):
     """Result of a simulation, `summary.json`.
 
     Attributes:
-        pattern: traffic pattern.
+        pattern: traffic pattern; or collective or motif; `trace` for a trace of messages.
         endpoints: number of hosts of the fabric.
-        load: load that hosts were asked to send, 0 to 1 of the injection capacity.
-        arrivals: arrival process: poisson, bernoulli or constant.
+        load: load that hosts were asked to send, 0 to 1 of the injection capacity; null for applications.
+        arrivals: arrival process: poisson, bernoulli or constant; null for applications.
         warmup_cycles: begin of the window, in cycles.
         measured_cycles: length of the window in cycles; shorter than asked for if the simulation ended early.
         cycles: all simulated cycles: warm-up, window, and the drain until the window's packets had arrived.
         offered: flits of the packets that were born in the window / (`endpoints` x `measured_cycles`).
         accepted: flits of the packets that arrived in the window / (`endpoints` x `measured_cycles`), those
             born in the warm-up included.
-        loss: `packets.dropped` / `packets.sent`; 0 with flow control by credits.
+        loss: `packets.dropped` / `packets.sent`; 0 with flow control by credits and without faults.
         packets: counts of packets.
         stable: whether the network carries the load: at least 0.99 of `offered` is accepted (or so much that
-            chance explains the rest), the mean latency is under 500 cycles, and there was no deadlock.
+            chance explains the rest), the mean latency is under 500 cycles, and there was no deadlock; null
+            for applications, which send when they can.
         steady: whether the state was steady when the window began, for `--warmup steady`.
         latency_ms: null; simulated latencies are in cycles.
         latency_cycles: latency in cycles.
@@ -176,20 +220,25 @@ class SimulationSummary(SimulatedSettings):
         links: load of the links between routers.
         rules: rules and groups of the plan.
         deadlock: deadlock that ended the simulation; null without one.
-        bringup_s: seconds of each step before the packets: plan, tables.
+        faults: faults during the simulation.
+        bringup_s: seconds of each step before the packets: plan, its proof (verify), tables.
         packet_hops: packets that passed a link between routers, over all cycles.
         seconds: wall time in which packets were simulated.
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
         predicted: prediction of the fluid model, for oblivious routings on fabrics of up to 1,024 hosts.
+        collective: completion of a collective or a motif.
+        trace: completion of the messages of a trace.
+        repeat: means over replications with their confidence intervals, which the other keys repeat; counts
+            are sums, `stable` tells whether all are. Absent of a single simulation.
         interrupted: true if the simulation was ended early; absent otherwise.
         format: version of this record's meaning.
     """
 
     pattern: str
     endpoints: int
-    load: float
-    arrivals: str
+    load: float | None
+    arrivals: str | None
     warmup_cycles: int
     measured_cycles: int
     cycles: int
@@ -197,7 +246,7 @@ class SimulationSummary(SimulatedSettings):
     accepted: float
     loss: float | None
     packets: SimulatedPackets
-    stable: bool
+    stable: bool | None
     steady: bool | None = omitted()
     latency_ms: None = None
     latency_cycles: Latencies
@@ -208,12 +257,16 @@ class SimulationSummary(SimulatedSettings):
     links: SimulatedLinks
     rules: RuleCounts
     deadlock: DeadlockRecord | None = None
+    faults: SimulatedFaultRecord | None = omitted()
     bringup_s: Mapping[str, float]
     packet_hops: int
     seconds: float
     seed: int
     versions: Mapping[str, str]
     predicted: Predicted | None = omitted()
+    collective: SimulatedCollective | None = omitted()
+    trace: SimulatedMessages | None = omitted()
+    repeat: SimulatedReplications | None = omitted()
     interrupted: bool | None = omitted()
     format: int = FORMAT
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, directed_links
 from experiments.results.run_directory import RunDirectory
+from experiments.results.simulation.applications import write_application
 from experiments.results.simulation.record import SimulationRecord
 from experiments.results.simulation.tables import (
     HOST_COLUMNS,
@@ -35,7 +36,11 @@ def write_series(directory: RunDirectory, record: SimulationRecord) -> None:
     result = record.result
     links = directed_links(record.fabric.options.topology)
     loads = record.link_loads().tolist()
-    rows = ((link.name, link.port, round(load, 6), 0) for link, load in zip(links, loads, strict=True))
+    drops = result.link_drops.tolist()
+    rows = (
+        (link.name, link.port, round(load, 6), dropped)
+        for link, load, dropped in zip(links, loads, drops, strict=True)
+    )
     directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, rows)
     taken = np.flatnonzero(result.hops).tolist()
     directory.write_csv(HOPS, HOP_COLUMNS, ((n, result.hops[n]) for n in taken))
@@ -44,6 +49,7 @@ def write_series(directory: RunDirectory, record: SimulationRecord) -> None:
     received = ((host.name, count) for host, count in zip(hosts, result.host_packets.tolist(), strict=True))
     directory.write_csv(HOSTS, HOST_COLUMNS, received)
     directory.write_csv(LATENCY_CYCLES, LATENCY_CYCLE_COLUMNS, _latencies(record))
+    write_application(directory, record)
 
 
 def _latencies(record: SimulationRecord) -> Iterator[tuple[float, int]]:
@@ -56,7 +62,9 @@ def _periods(record: SimulationRecord) -> Iterator[tuple[object, ...]]:
     """Yields the periods of the window."""
     flits, hosts = record.fabric.options.routers.packet_flits, record.fabric.tables.hosts
     units, end = record.fabric.options.routers.latency_units, record.result.warmup
-    for cycles, packets, latency_sum in record.result.batches.tolist():
+    drops = record.result.batch_drops.tolist()
+    for (cycles, packets, latency_sum), dropped in zip(record.result.batches.tolist(), drops, strict=True):
         end += cycles
         accepted = round(packets * flits / (cycles * hosts), 6) if cycles else ""
-        yield end, accepted, packets, round(latency_sum / units / packets, 3) if packets else ""
+        latency = round(latency_sum / units / packets, 3) if packets else ""
+        yield end, accepted, packets, latency, dropped

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import math
-import platform
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,8 @@ import numpy as np
 from experiments.results.link_loads import jain
 from experiments.results.manifest import origin
 from experiments.results.model import Predicted, RuleCounts
+from experiments.results.simulation.applications import application_parts
+from experiments.results.simulation.faults import SimulatedFault, SimulatedFaultRecord, SimulatedReplan
 from experiments.results.simulation.model import (
     DeadlockRecord,
     Latencies,
@@ -21,16 +21,16 @@ from experiments.results.simulation.model import (
     SimulationManifest,
     SimulationSummary,
 )
-from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
+from experiments.results.simulation.record import AnyTraffic, SimulatedFabricRecord, SimulationRecord
+from experiments.results.simulation.versions import versions
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic, router_record
 from experiments.theory.fluid_model import predict_pattern
 from routing.registry import routing
 from simulation.kernels.latency import quantile
-from simulation.result import Deadlock, SimulationResult
+from simulation.result import Deadlock, FaultCourse, PlanOutcome, SimulationResult
 from simulation.tables.model import ForwardingTables
 from topology.addressing import interface_name
 
-_PACKAGES = ("polarlab", "numpy", "numba")
 # The network carries a load if it accepts this share of it, with a mean latency below this one.
 LEAST_ACCEPTED, MOST_LATENCY_CYCLES = 0.99, 500.0
 # Differences of counts by chance are within so many standard deviations.
@@ -56,7 +56,7 @@ def summarise(record: SimulationRecord) -> SimulationSummary:
         accepted=accepted,
         loss=_share(result.dropped, result.offered),
         packets=_packets(result),
-        stable=is_stable(result),
+        stable=None if record.application else is_stable(result),
         steady=result.steady,
         **_latencies(record),
         hops={int(n): int(result.hops[n]) for n in np.flatnonzero(result.hops)},
@@ -64,14 +64,30 @@ def summarise(record: SimulationRecord) -> SimulationSummary:
         links=_links(record),
         rules=_rules(fabric),
         deadlock=deadlock_record(result.deadlock, fabric.tables),
+        faults=_faults(record.faults),
         bringup_s={name: round(seconds, 3) for name, seconds in fabric.bringup_s.items()},
         packet_hops=result.packet_hops,
         seconds=round(result.seconds, 6),
         seed=traffic.seed,
         versions=versions(),
         predicted=_predicted(record),
+        **application_parts(record),
         interrupted=True if result.interrupted else None,
     )
+
+
+def _faults(course: FaultCourse | None) -> SimulatedFaultRecord | None:
+    if course is None:
+        return None
+    return SimulatedFaultRecord(
+        done=tuple(SimulatedFault(**vars(one)) for one in course.done),
+        replanned=tuple(replan_record(one) for one in course.plans),
+    )
+
+
+def replan_record(outcome: PlanOutcome) -> SimulatedReplan:
+    """Returns a plan of the controller as results keep it."""
+    return SimulatedReplan(**vars(outcome))
 
 
 def _packets(result: SimulationResult) -> SimulatedPackets:
@@ -103,7 +119,7 @@ def offered_and_accepted(record: SimulationRecord) -> tuple[float, float]:
     return offered or 0.0, accepted or 0.0
 
 
-def manifest_of(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> SimulationManifest:
+def manifest_of(fabric: SimulatedFabric, traffic: AnyTraffic) -> SimulationManifest:
     """Returns the manifest of a simulation that starts now on this machine."""
     return SimulationManifest(
         **origin(traffic.seed, versions(), fabric.experiment),
@@ -113,10 +129,30 @@ def manifest_of(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> Simulatio
             load=traffic.load,
             arrivals=traffic.arrivals,
             seed=traffic.seed,
-            warmup_cycles=traffic.times.warmup,
-            window_cycles=traffic.times.window,
+            **_own_settings(traffic),
         ),
     )
+
+
+def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
+    """Returns the settings that traffic of another kind does not have."""
+    if isinstance(traffic, SimulatedTraffic):
+        times = {"warmup_cycles": traffic.times.warmup, "window_cycles": traffic.times.window}
+        return {**times, **_fault_settings(traffic)}
+    own = {name: value for name, value in vars(traffic).items() if name not in ("pattern", "seed")}
+    return {"warmup_cycles": None, "window_cycles": None, **own}
+
+
+def _fault_settings(traffic: SimulatedTraffic) -> dict[str, Any]:
+    """Returns the fields of the settings of faults; none without any."""
+    if not traffic.faults and traffic.faults_asked is None:
+        return {}
+    lines = tuple(fault.line for fault in traffic.faults)
+    return {
+        "faults": lines,
+        "faults_asked": traffic.faults_asked,
+        "replan_cycles": traffic.replan_cycles,
+    }
 
 
 def settings(fabric: SimulatedFabric) -> dict[str, Any]:
@@ -128,12 +164,6 @@ def settings(fabric: SimulatedFabric) -> dict[str, Any]:
         "routing": fabric.routing,
         "routers": router_record(fabric),
     }
-
-
-def versions() -> dict[str, str]:
-    """Returns the versions of the software that produces results, by name."""
-    packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
-    return {**packages, "python": platform.python_version()}
 
 
 def is_stable(result: SimulationResult) -> bool:
@@ -157,7 +187,9 @@ def latency_quantiles(result: SimulationResult) -> Latencies:
     """Returns mean and quantiles of the latencies of a simulation, in cycles."""
     if not result.delivered:
         return Latencies(None, None, None, None, None)
-    p50, p99, p99_9 = (quantile(result.latency_counts, share) for share in (0.5, 0.99, 0.999))
+    # The middle of a class may lie above the greatest latency that is in it.
+    middles = [quantile(result.latency_counts, share) for share in (0.5, 0.99, 0.999)]
+    p50, p99, p99_9 = (None if one is None else min(one, result.latency_max) for one in middles)
     mean = round(result.latency_sum / result.delivered, 6)
     return Latencies(mean, p50, p99, p99_9, result.latency_max)
 
@@ -206,6 +238,8 @@ def _rules(fabric: SimulatedFabricRecord) -> RuleCounts:
 def _predicted(record: SimulationRecord) -> Predicted | None:
     """Returns the fluid model's prediction for the same plan, pattern and load; None where it has none."""
     fabric = record.fabric
+    if record.pattern is None or record.traffic.load is None:
+        return None
     if not routing(fabric.options.routing).oblivious or fabric.tables.hosts > _MOST_PREDICTED_HOSTS:
         return None
     prediction = predict_pattern(fabric.plan, record.pattern, record.traffic.load)

@@ -11,7 +11,7 @@ from typing import Any
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.source import Source, key_lines
 from experiments.spec.option import Given, Option
-from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, option_of, options_of
+from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, declared_kind, option_of, options_of
 from experiments.spec.variations.texts import SHORT_FORMS
 from topology.errors import ParameterError, UsageError
 from topology.parameters import hint
@@ -60,7 +60,9 @@ def experiment_of(
         UsageError: the content does not describe an experiment.
     """
     try:
-        kind = _checked_kind(content, lines or {})
+        checked = _checked_kind(content, lines or {})
+        given_table = content.get(SWEEP)
+        kind = declared_kind(checked, given_table if isinstance(given_table, Mapping) else {})
         name = _family_name(kind, content)
         if name:
             _check_family(name, lines or {})
@@ -74,7 +76,7 @@ def experiment_of(
         paths = {option.name: option for option in _declared(kind, name)}
         values = {name: _at_folder(paths[name], value, folder) for name, value in values.items()}
         given = {option: (paths[option].table, option_key(paths[option])) for option in values}
-        return Experiment(kind, values, None if lines is None else _source(source, given, lines))
+        return Experiment(checked, values, None if lines is None else _source(source, given, lines))
     except UsageError as error:
         if str(error).startswith(f"{source}: "):
             raise
@@ -216,7 +218,7 @@ def _place(lines: Lines, table: str, key: str = "") -> str:
 def _unknown_key(kind: str, table: str, key: str, declared: Mapping[str, Option]) -> str:
     place = next((o.table for o in options_of(kind) if o.name == key and o.table != table), None)
     right = f"; it belongs to [{place}]" if place else hint(key, declared)
-    if kind == SWEEP and key in SHORT_FORMS:
+    if kind.startswith(SWEEP) and key in SHORT_FORMS:
         right = f"; a sweep has {SHORT_FORMS[key]} in [sweep]"
     return f"keys of [{table}] must be {', '.join(declared)}, got {key!r}{right}"
 

@@ -125,6 +125,8 @@ def _note(experiment: Experiment, command: str) -> str:
     file = f" of {experiment.source.name}" if experiment.source else ""
     if command == PREDICT and "faults" in experiment.values:
         return f"the prediction is that of the whole fabric; faults{file} do not count"
+    if command == SATURATION and "faults" in experiment.values:
+        return f"the saturation is that of the whole fabric; faults{file} do not count"
     names = {option.name for option in options_of(command, experiment.family)} | set(SHORT_FORMS.values())
     unused = [name for name in experiment.values if name not in names - {"patterns", "loads"}]
     if command != UP or not unused:

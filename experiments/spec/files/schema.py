@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from experiments.spec.files.experiment_file import VERSION, option_key
 from experiments.spec.option import Option
 from experiments.spec.options import (
+    EMULATION,
+    ENGINE,
+    ENGINES,
     FAILOVER,
     KINDS,
+    SIMULATED_SWEEP,
+    SIMULATION,
+    SWEEP,
     TABLES,
     TOPOLOGY,
     family_options,
@@ -34,7 +40,10 @@ def schema() -> dict[str, Any]:
     """
     kinds = {"enum": list(KINDS), "description": "kind of the experiment, by the command that runs it"}
     version = {"const": VERSION, "description": "version of the file's form"}
-    tables = {name: {"title": table.title, **_ANY_TYPE} for name, table in TABLES.items()}
+    tables: dict[str, dict[str, Any]] = {
+        name: {"title": table.title, **_ANY_TYPE} for name, table in TABLES.items()
+    }
+    tables[SWEEP] |= {"properties": {ENGINE: {"enum": list(ENGINES)}}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Experiment of PolarLab",
@@ -42,7 +51,7 @@ def schema() -> dict[str, Any]:
         "type": "object",
         "properties": {"version": version, "kind": kinds, **tables},
         "required": ["version", "kind"],
-        "allOf": [_branch("kind", kind, _kind_schema(kind)) for kind in KINDS],
+        "allOf": [_of_engine(branch) for branch in _branches()],
     }
 
 
@@ -52,9 +61,35 @@ def _branch(key: str, value: str, then: Mapping[str, Any], *, given: bool = True
     return {"if": {**condition, "required": [key]} if given else condition, "then": then}
 
 
-def _kind_schema(kind: str) -> dict[str, Any]:
+def _branches() -> Iterator[dict[str, Any]]:
+    """Yields the branch of each kind of experiments; a sweep has one for each engine."""
+    for kind in KINDS:
+        yield _branch("kind", kind, _kind_schema(kind, kind))
+        if kind == SWEEP:
+            yield _branch("kind", kind, _kind_schema(kind, SIMULATED_SWEEP))
+
+
+def _of_engine(branch: dict[str, Any]) -> dict[str, Any]:
+    """Returns the branch of a kind of experiments, that of a sweep with the condition of its engine."""
+    title = branch["then"]["title"]
+    if title == SIMULATED_SWEEP:
+        chosen = {"properties": {ENGINE: {"const": SIMULATION}}, "required": [ENGINE]}
+        branch["if"]["properties"][SWEEP] = chosen
+        branch["if"]["required"].append(SWEEP)
+    elif title == SWEEP:
+        branch["if"]["properties"][SWEEP] = {"properties": {ENGINE: {"const": EMULATION}}}
+    return branch
+
+
+def _kind_schema(name: str, kind: str) -> dict[str, Any]:
+    """Returns the schema of files of a kind of experiments.
+
+    Args:
+        name: the kind.
+        kind: its name in the declarations of options.
+    """
     declared = options_of(kind)
-    tables: dict[str, Any] = {"version": {"const": VERSION}, "kind": {"const": kind}}
+    tables: dict[str, Any] = {"version": {"const": VERSION}, "kind": {"const": name}}
     for table in dict.fromkeys(option.table for option in declared):
         if table == TOPOLOGY:
             tables[table] = _topology_schema(kind)

@@ -1,4 +1,4 @@
-"""Laws by which simulated sources decide for every packet between minimal path and detours."""
+"""Laws by which simulated sources decide between minimal path and detours, for every packet or every flow."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from experiments.spec.values import check_choice
 from topology.parameters import Parameter, Value, join_parameters, split_parameters
+from traffic.wire.layout import MAX_FLOWS
 
-MINIMAL = "minimal"
-# Laws of decisions for every packet, by their names, with their parameters.
+MINIMAL, BUCKETS = "minimal", "buckets"
+# Laws of decisions by their names, with their parameters.
 DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
     MINIMAL: (),
     "threshold": (
@@ -37,6 +38,25 @@ DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
             type=bool,
             help="whether the queues of the whole path count (UGAL-G), not the first alone (UGAL-L)",
             default=False,
+        ),
+    ),
+    BUCKETS: (
+        Parameter(
+            name="period",
+            type=int,
+            help="time between two steps of the routing's control law, which re-points buckets of flows",
+            unit="cycles",
+            least=1,
+            most=1_000_000,
+            default=100,
+        ),
+        Parameter(
+            name="flows",
+            type=int,
+            help="flows of each pair of hosts, one of which a packet belongs to",
+            least=1,
+            most=MAX_FLOWS,
+            default=64,
         ),
     ),
 }

@@ -13,6 +13,7 @@ from routing.registry import routing
 from simulation.settings import Arbitration, ChannelPolicy, Decision, FlowControl, RouterSettings, Times
 from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
+from topology.faults import Fault
 from topology.parameters import join_parameters, split_parameters
 from traffic.workload.patterns import make_pattern, pattern_name
 
@@ -20,6 +21,10 @@ FLOW_CONTROLS: Sequence[str] = get_args(FlowControl)
 CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
 ARBITRATIONS: Sequence[str] = get_args(Arbitration)
 CREDIT, BY_HOP = "credit", "hop"
+DEFAULT_REPLAN_CYCLES = 1000
+NEVER = "none"  # of new plans after faults
+# The proof of an adaptive plan of more routers takes gigabytes.
+_MOST_REPLANNED = 600
 
 # Options with the names of fields of RouterSettings, but for these.
 _OPTIONS = {"channels": "virtual-channels", "queue_packets": "queue", "burst_packets": "burst"}
@@ -98,6 +103,12 @@ class SimulatedTraffic:
         arrivals: distribution of a host's packets over time, one of ARRIVALS.
         seed: seed of the random generator.
         times: warm-up and window.
+        faults: failures and restorations, times in cycles.
+        faults_asked: random failures from which `faults` was drawn, as asked for; None if it was not drawn.
+        replan_cycles: cycles from a fault until switches have the plan for it; `none` if they never do.
+
+    Raises:
+        UsageError: a drain without new plans.
     """
 
     pattern: str
@@ -105,9 +116,18 @@ class SimulatedTraffic:
     arrivals: Literal["bernoulli", "poisson", "constant"] = "bernoulli"
     seed: int = 1
     times: Times = field(default_factory=Times)
+    faults: tuple[Fault, ...] = ()
+    faults_asked: str | None = None
+    replan_cycles: int | str = NEVER
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pattern", pattern_name(self.pattern))
+        drain = next((fault for fault in self.faults if fault.maintenance), None)
+        if drain and self.replan_cycles == NEVER:
+            raise UsageError(
+                f"--replan-cycles must be a number of cycles for the drains of --faults, got {NEVER} and "
+                f"`{drain.line}`"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +149,8 @@ class RouterRecord:
         credit_cycles: cycles of a credit on its way back.
         queue_packets: packets that fit into an output queue.
         burst_packets: packets that an idle link lets go at once.
-        decision: law by which a source decides for every packet between minimal path and detours.
+        decision: law by which a source decides between minimal path and detours, for every packet or, with
+            `buckets`, for flows.
     """
 
     flow_control: str
@@ -172,5 +193,21 @@ def router_settings(values: Mapping[str, Any]) -> RouterSettings:
 
 
 def check_simulation(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> None:
-    """Raises UsageError unless the fabric has the traffic's pattern."""
+    """Raises UsageError unless the fabric has the traffic's pattern, and new plans can be made for faults."""
     make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
+    routers = fabric.topology.routers
+    replans = traffic.faults and traffic.replan_cycles != NEVER
+    if replans and routers > _MOST_REPLANNED and not routing(fabric.routing).oblivious:
+        raise UsageError(
+            f"--replan-cycles must be {NEVER} for adaptive routings of over {_MOST_REPLANNED} routers, whose "
+            f"proofs take gigabytes, got {fabric.routing} and {routers} routers"
+        )
+
+
+def default_replan_cycles(_experiment: object, values: Mapping[str, Any]) -> int | None:
+    """Returns the cycles from a fault to the new plan where none are given; None without faults.
+
+    Args:
+        values: option -> value.
+    """
+    return DEFAULT_REPLAN_CYCLES if "faults" in values else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from experiments.spec import options as declarations
 from experiments.spec.option import Option
-from experiments.spec.options import RUN, SWEEP, TOPOLOGY, family_options, option_of
+from experiments.spec.options import RUN, SIMULATED_SWEEP, SWEEP, TOPOLOGY, family_options, option_of
 from experiments.spec.variations.texts import SHORT_FORMS
 from routing.registry import ROUTINGS
 from topology.errors import UsageError
@@ -15,29 +15,47 @@ from topology.registry import FAMILIES
 from traffic.workload.patterns import PATTERNS
 
 
-def swept_options() -> dict[str, Option]:
-    """Returns the options that a sweep can vary on a fabric that stays up, by name."""
+def swept_options(kind: str = SWEEP) -> dict[str, Option]:
+    """Returns the options that a sweep can vary on a fabric that stays up, by name.
+
+    Args:
+        kind: SWEEP or SIMULATED_SWEEP.
+    """
     listed = [option_of(name, RUN) for name in SHORT_FORMS]
-    return {option.name: option for option in (*listed, *_fabric_and_traffic()) if option.varies}
+    return {option.name: option for option in (*listed, *_fabric_and_traffic(kind)) if option.varies}
 
 
-def _own_fabric_options() -> list[str]:
+def _own_fabric_options(kind: str) -> list[str]:
     """Returns the options of which each value needs a fabric of its own."""
-    return [TOPOLOGY, *(o.name for o in _fabric_and_traffic() if o.table == "fabric" and not o.varies)]
+    fixed = (o for o in _fabric_and_traffic(kind) if o.table in ("fabric", "simulation") and not o.varies)
+    return [TOPOLOGY, *(option.name for option in fixed)]
 
 
-def _fabric_and_traffic() -> list[Option]:
-    tables = ("fabric", "traffic")
-    return [option for option in declarations.OPTIONS if SWEEP in option.commands and option.table in tables]
+def _fabric_and_traffic(kind: str) -> list[Option]:
+    tables = ("fabric", "traffic", "simulation")
+    return [option for option in declarations.OPTIONS if kind in option.commands and option.table in tables]
 
 
-def known_keys() -> list[str]:
-    """Returns all keys, those of parameters included."""
-    return [*swept_options(), *_owned_keys()]
+def known_keys(kind: str = SWEEP) -> list[str]:
+    """Returns all keys, those of parameters included.
+
+    Args:
+        kind: SWEEP or SIMULATED_SWEEP.
+    """
+    return [*swept_options(kind), *_owned_keys()]
 
 
-def declaration(key: str) -> Parameter:
+def known_simulated_keys() -> list[str]:
+    """Returns all keys of a sweep of simulations."""
+    return known_keys(SIMULATED_SWEEP)
+
+
+def declaration(key: str, kind: str = SWEEP) -> Parameter:
     """Returns the declaration of the option or parameter of a key.
+
+    Args:
+        key: the key.
+        kind: SWEEP or SIMULATED_SWEEP.
 
     Raises:
         UsageError: the key is not known.
@@ -45,12 +63,13 @@ def declaration(key: str) -> Parameter:
     owner, dot, name = key.rpartition(".")
     if dot:
         return _owned(key, owner, name)
-    if key in swept_options():
-        return swept_options()[key]
-    names = ", ".join(swept_options())
+    swept = swept_options(kind)
+    if key in swept:
+        return swept[key]
+    names = ", ".join(swept)
     raise UsageError(
         f"key of --vary must be one of {names}, ROUTING.PARAMETER or PATTERN.PARAMETER, got {key!r}"
-        f"{hint(key, [*known_keys(), *_own_fabric_options()])}"
+        f"{hint(key, [*known_keys(kind), *_own_fabric_options(kind)])}"
     )
 
 
@@ -82,10 +101,15 @@ def _owned_keys() -> list[str]:
     ]
 
 
-def needs_own_fabric(key: str) -> bool:
-    """Returns whether each value of an option needs a fabric of its own."""
+def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:
+    """Returns whether each value of an option needs a fabric of its own.
+
+    Args:
+        key: name of the option.
+        kind: SWEEP or SIMULATED_SWEEP.
+    """
     own = {option.name for family in FAMILIES for option in family_options(family)}
-    return key in _own_fabric_options() or (key not in swept_options() and key in own)
+    return key in _own_fabric_options(kind) or (key not in swept_options(kind) and key in own)
 
 
 def own_fabric_message(key: str, given: Any) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from experiments.spec.options import AUTO_RATE
+from experiments.spec.options import AUTO_RATE, SIMULATED_SWEEP, SWEEP
 from experiments.spec.values import words_of
 from experiments.spec.variations.keys import (
     declaration,
@@ -48,8 +48,12 @@ class Variation:
         return declaration(self.key)
 
 
-def read_variations(texts: Iterable[str]) -> tuple[Variation, ...]:
+def read_variations(texts: Iterable[str], kind: str = SWEEP) -> tuple[Variation, ...]:
     """Returns the variations that texts like `queue=8,32` ask for, in their order.
+
+    Args:
+        texts: the texts.
+        kind: SWEEP or SIMULATED_SWEEP, whose options they are.
 
     Raises:
         UsageError: a key is not known, is given twice, or needs a fabric of its own.
@@ -57,15 +61,20 @@ def read_variations(texts: Iterable[str]) -> tuple[Variation, ...]:
     """
     variations: dict[str, Variation] = {}
     for key, given in given_values(texts).items():
-        if needs_own_fabric(key):
+        if needs_own_fabric(key, kind):
             raise UsageError(own_fabric_message(key, given))
-        variations[key] = Variation(key, _values(key, given))
+        variations[key] = Variation(key, _values(key, given, kind))
     return tuple(variations.values())
 
 
 def check_variation(text: str) -> None:
     """Raises UsageError unless a text asks for a variation."""
     read_variations([text])
+
+
+def check_simulated_variation(text: str) -> None:
+    """Raises UsageError unless a text asks for a variation of a sweep of simulations."""
+    read_variations([text], SIMULATED_SWEEP)
 
 
 def listed_values(key: str, text: str) -> tuple[Value, ...]:
@@ -98,9 +107,9 @@ def _named(key: str) -> Iterator[None]:
         raise type(error)(f"--vary {key}: {error}") from None
 
 
-def _values(key: str, text: str) -> tuple[Value, ...]:
+def _values(key: str, text: str, kind: str) -> tuple[Value, ...]:
     """Returns the values of a key, checked; numbers ascend."""
-    parameter = declaration(key)
+    parameter = declaration(key, kind)
     with _named(key):
         values = _read(parameter, text)
         _check_different(values)
@@ -198,11 +207,16 @@ def number(key: str, value: Value | None) -> float | None:
     return None
 
 
-def read_value(key: str, text: str) -> Value:
+def read_value(key: str, text: str, kind: str = SWEEP) -> Value:
     """Returns the value of an option in a table's cell, of the option's type.
+
+    Args:
+        key: name of the option.
+        text: the cell.
+        kind: SWEEP or SIMULATED_SWEEP.
 
     Raises:
         ParameterError: the text is not a value of the option.
     """
-    option = swept_options().get(key)
+    option = swept_options(kind).get(key)
     return option.read(text) if option else text

@@ -8,14 +8,18 @@ from experiments.spec.option import Given, Option, at
 from experiments.spec.options import (
     DEFAULT_LOAD,
     DEFAULT_PATTERN,
+    ENGINE,
     FAILOVER,
     KINDS,
+    MAX_WORKERS,
     RUN,
     SATURATION,
+    SIMULATED_SWEEP,
     SWEEP,
     TABLES,
     TOPOLOGY,
     UP,
+    declared_kind,
     family_options,
     options_of,
 )

@@ -21,7 +21,10 @@ EXAMPLES = (
     "polarlab compare results/SWEEP results/OTHER-SWEEP",
 )
 # Values of sweeps' points that are printed; --json has all.
-_POINT_VALUES = ("accepted", "loss", "latency_mean_ms", "latency_p99_ms", "hops_mean", "link_load_max")
+_POINT_VALUES = (
+    *("accepted", "loss", "latency_mean_ms", "latency_p99_ms", "latency_mean_cycles", "latency_p99_cycles"),
+    *("hops_mean", "link_load_max"),
+)
 
 
 def run(arguments: argparse.Namespace) -> Status:
@@ -62,14 +65,15 @@ def _print_points(comparison: Comparison, name: str) -> None:
     """Prints a value of all points of sweeps, and the differences to the first sweep."""
     from polarlab.api.command_line.records import readable
 
-    if not any(value is not None for point in comparison.points for value in point.values[name]):
+    if not any(value is not None for point in comparison.points for value in point.values.get(name, ())):
         return
     first, *others = comparison.runs
     rows = []
     for point in comparison.points:
         row = {name: point.name}
-        for run, value, valid in zip(comparison.runs, point.values[name], point.values["valid"], strict=True):
-            row[run] = readable(value) + (" (not valid)" if valid is False else "")
+        word = "valid" if "valid" in point.values else "stable"
+        for run, value, good in zip(comparison.runs, point.values[name], point.values[word], strict=True):
+            row[run] = readable(value) + (f" (not {word})" if good is False else "")
         differences = point.differences.get(name, [None] * len(comparison.runs))[1:]
         for other, difference in zip(others, differences, strict=True):
             row[f"{other} - {first}"] = "-" if difference is None else f"{difference:+.4g}"

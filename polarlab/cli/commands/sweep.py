@@ -5,25 +5,35 @@ from __future__ import annotations
 import argparse
 
 import polarlab
+from polarlab import UsageError
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
 
-SUMMARY = "experiments over loads, patterns, routings and other options, resumable (root)"
+SUMMARY = "experiments over loads, patterns, routings and other options, resumable (root, unless simulated)"
 EXAMPLES = (
     "sudo polarlab sweep polarfly --q 5 --hosts 3 --patterns uniform,tornado --loads 0.1:0.9:0.2",
     "sudo polarlab sweep polarstar --q 2 --supernode iq --degree 3 --routings min,ugal",
     "sudo polarlab sweep polarfly --q 3 --hosts 2 --link-rate 500kbit --loads 0.8 --vary queue=8,16,32,64",
+    "polarlab sweep polarfly --q 7 --hosts 4 --engine simulation --repeat 3",
+    "polarlab sweep polarfly --q 5 --hosts 3 --engine simulation --scheduler tcp://127.0.0.1:8786",
 )
 _COLUMNS = ("routing", "pattern", "load", "offered", "accepted", "latency_mean_ms", "valid")
+_SIMULATED_COLUMNS = ("routing", "pattern", "load", "offered", "accepted", "latency_mean_cycles", "stable")
 
 
 def run(arguments: argparse.Namespace) -> Status:
     """Runs a sweep and prints its points; returns NEGATIVE under --strict if one is not valid."""
+    from polarlab.api.command_line.declarations import SWEEP
     from polarlab.api.command_line.events import Event, EveryEvent, PointsInvalid, PointsMeasured
     from polarlab.api.command_line.records import plain
 
     chosen = arguments.experiment.resolve()
+    simulated = arguments.experiment.declared_kind != SWEEP
+    if simulated and arguments.strict:
+        raise UsageError(
+            "--strict is for --engine emulation: no machine is too slow for a simulation; leave it out"
+        )
     out, measured = arguments.experiment.folder(chosen), 0
 
     def notify(event: Event) -> None:
@@ -32,11 +42,13 @@ def run(arguments: argparse.Namespace) -> Status:
             measured = event.measured
         progress(event)
 
+    places = {"workers": arguments.workers, "scheduler": arguments.scheduler}
     with ConsoleProgress() as progress:
-        results = polarlab.sweep(arguments.experiment, out=out, progress=EveryEvent(notify))
+        results = polarlab.sweep(arguments.experiment, out=out, progress=EveryEvent(notify), **places)
         figures = draw_figures(results, progress)
-        points = [results.points[point] for point in chosen.sweep.points()]
-        invalid = sum(not point.valid for point in points)
+        held = results.points
+        points = [held[point] for point in chosen.sweep.points()]
+        invalid = sum(not getattr(point, "valid", True) for point in points)  # simulated ones always are
         if invalid:
             progress(PointsInvalid(invalid, len(points), out))
     if arguments.json:
@@ -45,5 +57,6 @@ def run(arguments: argparse.Namespace) -> Status:
     else:
         keys = [variation.key for variation in chosen.sweep.vary]
         rows = [dict.fromkeys(keys, "") | point.cells() for point in points]
-        print_table(rows, (*_COLUMNS[:3], *keys, *_COLUMNS[3:]))
+        columns = _SIMULATED_COLUMNS if simulated else _COLUMNS
+        print_table(rows, (*columns[:3], *keys, *columns[3:]))
     return Status.NEGATIVE if arguments.strict and invalid else Status.DONE

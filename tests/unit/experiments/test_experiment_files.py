@@ -11,7 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from experiments.spec.experiment import Experiment
-from experiments.spec.options import FAILOVER, RUN, SIMULATE, SWEEP, TRAFFIC_KINDS, options_of
+from experiments.spec.options import (
+    COLLECTIVE,
+    FAILOVER,
+    PACKETS,
+    RUN,
+    SIMULATE,
+    SIMULATED_SWEEP,
+    SWEEP,
+    TRACE,
+    TRAFFIC_KINDS,
+    options_of,
+)
 from experiments.spec.resolve import Sweep
 from polarlab.cli.main import main
 from polarlab.cli.parser import parse
@@ -66,20 +77,30 @@ def values_of(option, kind):
 @st.composite
 def command_lines(draw):
     """The words of an experiment's command line, with any options that go together."""
-    kind = draw(st.sampled_from([RUN, SWEEP, FAILOVER, SIMULATE]))
-    traffic = draw(st.sampled_from([*TRAFFIC_KINDS])) if kind == RUN else "packets"
+    kind = draw(st.sampled_from([RUN, SWEEP, SIMULATED_SWEEP, FAILOVER, SIMULATE]))
+    kinds = {RUN: {*TRAFFIC_KINDS} - {TRACE}, SIMULATE: {PACKETS, COLLECTIVE, TRACE}}
+    traffic = draw(st.sampled_from(sorted(kinds.get(kind, {PACKETS}))))
     must = {
         "packets": [],
         "collective": ["--pattern", draw(st.sampled_from(["allreduce", "allreduce:ring", "all-to-all"]))],
         "flows": ["--flow-sizes", "web-search"],
         "replay": ["--flow-file", "flows.csv"],
         "programs": ["--exec", "h1_1 true"],
+        "trace": ["--trace", "trace.csv"],
     }[traffic]
-    skipped = {"topology", "flow-file", "exec-file", "flow-sizes", *(word[2:] for word in must)}
+    skipped = {
+        "topology",
+        "engine",
+        "flow-file",
+        "exec-file",
+        "flow-sizes",
+        "trace",
+        *(word[2:] for word in must),
+    }
     skipped |= {"exec"} if traffic == "packets" else set()
     skipped |= {"pattern", "load"} if traffic == "programs" else set()
-    words = ["demo", "failover"] if kind == FAILOVER else [kind]
-    words += ["polarfly", "--q", str(draw(st.sampled_from([2, 3]))), *must]
+    name, *engine = ["demo failover"] if kind == FAILOVER else kind.split()
+    words = [*name.split(), "polarfly", "--q", str(draw(st.sampled_from([2, 3]))), *engine, *must]
     for option in options_of(kind):
         applies = not option.kinds or traffic in option.kinds
         if option.when:  # `flow-control` is given, if at all, as the other value than its default
@@ -107,7 +128,7 @@ def test_what_a_command_line_means_is_read_back_identically(tmp_path, words):
     read = Experiment.from_toml(path)
     assert read.to_toml() == written
     assert read.complete.to_toml() == written  # it is complete
-    if "flow-file" not in read.values:
+    if not {"flow-file", "trace"} & read.values.keys():  # their paths are absolute in files
         assert read == experiment.complete
     command = ["demo", "failover"] if read.kind == FAILOVER else [read.kind]
     assert parse([*command, str(path)]).experiment == read

@@ -60,6 +60,8 @@ def test_options_reach_the_simulator():
             Decision(law="threshold", threshold=0.25),
         ),
         ({"routing": "ugal-pf", "decision": "minimal"}, Decision(law="minimal")),
+        ({"routing": "ugal-pf", "decision": "buckets"}, Decision(law="buckets", period=100, flows=64)),
+        ({"routing": "ugal", "decision": "buckets:50,flows=8"}, Decision(law="buckets", period=50, flows=8)),
     ],
 )  # fmt: skip
 def test_a_decision_is_the_routings_own_unless_it_is_given(options, decision):
@@ -97,6 +99,36 @@ def test_every_setting_of_routers_has_an_option_and_a_name_in_results():
     assert {one.setting.removeprefix("routers.") for one in table} == names | {"decision"}
 
 
+def test_faults_have_times_in_cycles_and_end_before_the_window(tmp_path):
+    path = tmp_path / "faults.txt"
+    path.write_text("3999 fail link:s1-s10\n")
+    _, traffic = specified(faults=path)
+    assert [fault.line for fault in traffic.faults] == ["3999 fail link:s1-s10"]
+    assert (traffic.times, traffic.replan_cycles) == (Times(warmup=1000, period=100), 1000)
+    path.write_text("4000 fail link:s1-s10\n")
+    with pytest.raises(UsageError, match="4000 cycles"):
+        specified(faults=path)
+    path.write_text("500 drain s4\n")
+    assert specified(faults=path, replan_cycles=0)[1].replan_cycles == 0
+    with pytest.raises(UsageError, match=r"replan-cycles.*drain switch:s4"):
+        specified(faults=path, replan_cycles="none")
+
+
+def test_drawn_faults_have_whole_cycles():
+    _, traffic = specified(faults="mtbf:links=100,mttr=50")
+    assert len(traffic.faults) > 40
+    assert all(float(fault.time_s).is_integer() and fault.time_s < 4000 for fault in traffic.faults)
+    assert traffic.faults_asked == "mtbf:links=100,mttr=50"
+    assert "replan-cycles" not in Experiment("simulate", {"topology": "polarfly", "q": 3}).complete.values
+
+
+def test_new_adaptive_plans_of_large_fabrics_are_refused_before_they_fill_the_memory():
+    options = {"q": 25, "routing": "ugal-pf", "faults": "mtbf:links=1000,mttr=50"}
+    with pytest.raises(UsageError, match="replan-cycles must be none"):
+        specified(**options)
+    assert specified(**options, replan_cycles="none")[1].replan_cycles == "none"
+
+
 def test_results_name_the_settings_of_one_flow_control_alone():
     lossless, _ = specified()
     dropping, _ = specified(flow_control="drop")
@@ -114,6 +146,12 @@ def test_results_name_the_settings_of_one_flow_control_alone():
         ("--load 1.2", "load 1.2"),
         ("--cycles 0", "cycles 1 0"),
         ("--warmup soon", "warmup steady 'soon'"),
+        ("--routing ugal --decision buckets:0", "period 1 1000000 0"),
+        ("--decision buckets", "--decision --routing min"),
+        ("--replan-cycles 5", "--replan-cycles --faults"),
+        ("--faults mtbf:links=100,mttr=5 --replan-cycles -1", "replan-cycles none -1"),
+        ("--faults mtbf:links=100,mttr=5 --warmup steady", "--faults --warmup cycles"),
+        ("--faults mtbf:links=100ms,mttr=5", "links cycles '100ms'"),
         ("--virtual-channels 17", "virtual-channels 1 16 17"),
         ("--speedup 0", "speedup 1 4 0"),
         ("--flow-control wish", "flow-control credit drop 'wish'"),
@@ -124,7 +162,6 @@ def test_results_name_the_settings_of_one_flow_control_alone():
         ("--routing ugal --decision thershold", "decision minimal threshold product 'thershold' 'threshold'"),
         ("--routing ugal --decision product:0", "candidates 1 16 0"),
         ("--routing ugal --decision threshold:candidates=2", "threshold 'candidates=2'"),
-        ("--pattern allreduce", "pattern 'allreduce' uniform"),
         ("--pattern perm", "'perm' uniform"),
         ("--link-rate 2Mbit", "--link-rate"),
         ("--arrivals late", "'late' bernoulli"),

@@ -6,7 +6,7 @@ import pytest
 import result_folders
 
 from experiments.figures import sweep as drawing
-from experiments.figures.sweep_axes import Axis, curve_styles
+from experiments.figures.sweeps.axes import Axis, curve_styles
 from experiments.results.open import open_results
 
 

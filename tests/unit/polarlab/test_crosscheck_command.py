@@ -4,8 +4,11 @@ import json
 
 import pytest
 import records
-from result_folders import write_run
+from result_folders import write_run, write_sweep
 
+import polarlab
+from controller.adaptation_loop import step_s
+from experiments.simulation import crosscheck
 from polarlab.cli import main as entry
 
 # A run of ER_3 with a schedule of its own; the simulation has its packets, whatever was measured.
@@ -18,8 +21,28 @@ def test_a_point_has_measured_simulated_and_predicted_values(tmp_path, capsys):
     [point] = json.loads(capsys.readouterr().out)["points"]
     assert point["accepted"] == records.SUMMARY.accepted
     assert point["accepted_simulated"] == pytest.approx(records.SUMMARY.load, rel=0.1)
+    assert point["accepted_credit"] == pytest.approx(records.SUMMARY.load, rel=0.12)
     assert point["queueing_frame_times_simulated"] > 0
     assert 1 < point["hops_mean_simulated"] < 2
+
+
+def test_an_adaptive_point_has_the_controllers_law_at_its_period(tmp_path, monkeypatch, capsys):
+    periods = []
+
+    class Noted(crosscheck.BucketLoop):
+        def __init__(self, plan, tables, period, routers):
+            super().__init__(plan, tables, period, routers)
+            periods.append(period)
+
+    monkeypatch.setattr(crosscheck, "BucketLoop", Noted)
+    folder = write_run(tmp_path / "run", records.summary(routing="ugal-pf", **MEASURED))
+    assert entry.main(["crosscheck", str(folder), "--json"]) == 0
+    [point] = json.loads(capsys.readouterr().out)["points"]
+    summary = records.summary()
+    packets_per_s = summary.link_rate_bps / 8 / summary.frame_bytes
+    step = step_s(summary.link_rate_bps, summary.queue_packets)
+    assert periods == [pytest.approx(step * packets_per_s * 4, abs=0.5)]
+    assert point["accepted_simulated"] == pytest.approx(records.SUMMARY.load, rel=0.1)
 
 
 def test_the_table_has_a_line_for_each_point(tmp_path, capsys):
@@ -28,6 +51,26 @@ def test_the_table_has_a_line_for_each_point(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "queueing simulated" in printed
     assert records.SUMMARY.pattern in printed
+
+
+def test_the_figure_of_a_sweep_has_the_simulated_points(tmp_path, capsys):
+    folder = write_sweep(tmp_path / "sweep", ["min"], ["tornado"], loads=(0.2, 0.6), vary=["flows=1,2"])
+    for path in folder.glob("points/*.json"):
+        load = float(path.name.split("-")[2])
+        summary = {**json.loads(path.read_text()), **MEASURED, "pattern": "tornado", "load": load}
+        path.write_text(json.dumps(summary))
+    assert "light" not in str(_labels(folder))
+    assert entry.main(["crosscheck", str(folder), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert json.loads((folder / "crosscheck.json").read_text()) == printed
+    assert [point["options"] for point in printed["points"]] == [{"flows": 1}] * 2 + [{"flows": 2}] * 2
+    assert all(point["latency_ms_simulated"] > 0 for point in printed["points"])
+    assert "light: the same packets, simulated" in _labels(folder)
+
+
+def _labels(folder):
+    """Returns the labels of the figure of a sweep."""
+    return [text.get_text() for text in polarlab.plot(folder)["sweep"].legends[0].get_texts()]
 
 
 def test_results_without_queueing_cannot_be_compared(tmp_path, capsys):

@@ -102,7 +102,8 @@ class TestOneDeclaration:
         assert Experiment.from_toml(path) == chosen
 
     def test_is_in_the_schema(self):
-        run, sweep, failover, simulate = (branch["then"]["properties"] for branch in schema()["allOf"])
+        kinds = {branch["then"]["title"]: branch["then"]["properties"] for branch in schema()["allOf"]}
+        run, sweep, simulated_sweep, failover, simulate = kinds.values()
         for tables in (run, sweep):
             entry = tables["fabric"]["properties"]["link-jitter"]
             assert (entry["type"], entry["minimum"], entry["maximum"], entry["default"]) == (
@@ -111,7 +112,7 @@ class TestOneDeclaration:
                 9,
                 0.5,
             )
-        for tables in (failover, simulate):
+        for tables in (failover, simulate, simulated_sweep):
             assert "link-jitter" not in tables["fabric"]["properties"]
         assert run["traffic"]["properties"]["mode"]["enum"] == ["plain", "purled"]
 
@@ -166,9 +167,9 @@ def test_the_declarations_are_the_options_of_the_parsers():
     [subparsers] = [one for one in make_parser()._actions if isinstance(one, argparse._SubParsersAction)]
     for name in commands():
         parser = subparsers.choices[name]
-        kind = parser.kind
+        kinds = {parser.kind} | ({declarations.SIMULATED_SWEEP} if name == "sweep" else set())
         parser.complete_options()
-        declared = {option.key for option in (*declarations.OPTIONS, *OWN) if kind in option.commands}
+        declared = {option.key for option in (*declarations.OPTIONS, *OWN) if kinds & {*option.commands}}
         declared |= {o.key for family in FAMILIES for o in declarations.family_options(family)}
         assert {action.dest for action in parser._actions} - {"help"} <= declared, name
 

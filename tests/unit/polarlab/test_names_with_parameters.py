@@ -13,6 +13,7 @@ from topology.families.polarfly import PolarFly
 from topology.links import LinkSpec
 from topology.parameters import value_text
 from traffic.workload.collectives.registry import COLLECTIVES
+from traffic.workload.motifs import MOTIFS
 from traffic.workload.patterns import PATTERNS, split_name
 
 
@@ -46,7 +47,7 @@ def test_patterns_are_listed_with_their_parameters(capsys):
     listed = printed(capsys, "patterns")["patterns"]
     names = [entry["pattern"].partition(":")[0].partition("[")[0] for entry in listed]
     assert names[: len(PATTERNS)] == list(PATTERNS)
-    assert set(names[len(PATTERNS) :]) == set(COLLECTIVES)
+    assert set(names[len(PATTERNS) :]) == {*COLLECTIVES, *MOTIFS}
     by_name = dict(zip(names, listed, strict=False))
     assert [parameter["name"] for parameter in by_name["hotspot"]["parameters"]] == ["hosts", "share"]
     assert by_name["hotspot"]["parameters"][1]["default"] == 0.5

@@ -4,8 +4,11 @@ import json
 
 import pytest
 from command_line import fails, prints_json
+from damage import damaged
 
+from experiments.simulation import fabric
 from polarlab.cli import main as entry
+from routing.registry import make_plan
 from topology.exit_status import Status
 
 SHORT = "polarfly --q 3 --hosts 2 --warmup 500 --cycles 1500"
@@ -36,6 +39,51 @@ def test_a_deadlock_ends_with_status_1_and_its_circle(capsys, tmp_path):
     assert f" -> {circle[0]} (channel 0)\n" in err
 
 
+def test_faults_are_told_counted_and_carried_out_again(capsys, tmp_path):
+    schedule = tmp_path / "faults.txt"
+    schedule.write_text("800 fail link:s1-s10\n900 fail switch:s7\n1500 restore switch:s7\n")
+    words = f"simulate {SHORT} --load 0.5 --faults {schedule} --replan-cycles 200"
+    assert entry.main([*words.split(), "--out", str(tmp_path / "one"), "--json"]) == Status.DONE
+    out, err = capsys.readouterr()
+    result = json.loads(out)
+    faults = result["faults"]
+    assert [one["cycle"] for one in faults["done"]] == [800, 900, 1500]
+    assert [one["cycle"] for one in faults["replanned"]] == [1000, 1100, 1700]
+    assert sum(one["lost_packets"] for one in faults["done"]) == result["packets"]["dropped"] > 0
+    assert "cycle 900: fail switch:s7" in err
+    assert "--virtual-channels 5" in err
+    rows = (tmp_path / "one" / "periods.csv").read_text().splitlines()
+    assert rows[0].endswith(",dropped_packets")
+    dropped = {int(row.split(",")[0]): int(row.split(",")[-1]) for row in rows[1:]}
+    assert dropped[800] == dropped[1600] == 0 < dropped[1000]
+    schedule.unlink()
+    again = prints_json(capsys, f"simulate --again {tmp_path / 'one'} --out {tmp_path / 'two'} --json")
+    assert again["faults"] == faults
+    text = (tmp_path / "two" / "manifest.json").read_text()
+    assert json.loads(text)["traffic"]["faults"][0] == "800 fail link:s1-s10"
+    assert entry.main(["report", str(tmp_path / "two")]) == Status.DONE
+    assert "the controller&#39;s plan without s1-s10, s7" in (tmp_path / "two" / "report.html").read_text()
+
+
+def test_the_controllers_law_has_all_parameters_of_the_routing(capsys, tmp_path):
+    words = f"simulate {SHORT} --pattern tornado --load 0.6 --decision buckets:period=40"
+    found = []
+    for number, name in enumerate(("ugal-pf", "ugal-pf:margin=0.2,threshold=0.3,rest-detoured=0")):
+        out = tmp_path / str(number)
+        assert entry.main([*words.split(), "--routing", name, "--out", str(out), "--json"]) == Status.DONE
+        printed, told = capsys.readouterr()
+        assert "does not have" not in told
+        found.append(json.loads(printed)["detoured"])
+    assert 0 < found[0] < found[1]
+
+
+def test_a_plan_that_fails_its_proof_is_not_simulated(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(fabric, "make_plan", lambda *asked: damaged(make_plan(*asked), 1))
+    message = fails(capsys, f"simulate {SHORT} --out {tmp_path / 'none'}", Status.NEGATIVE)
+    assert "fails its proof and is not simulated" in message
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_that_holds_files_is_refused(capsys, tmp_path):
     (tmp_path / "mine").touch()
     assert "is not empty" in fails(capsys, f"simulate {SHORT} --out {tmp_path}", Status.USAGE)
@@ -63,3 +111,18 @@ def test_saturation_prints_its_points(capsys, words):
         assert {point["load"] for point in json.loads(out)["points"]} >= {0.5}
     else:
         assert "latency_cycles" in out
+
+
+@pytest.mark.parametrize("traffic", ["--pattern allreduce:ring --message-bytes 4KiB", "--trace messages.csv"])
+def test_applications_and_traces_have_no_faults(capsys, tmp_path, traffic):
+    schedule = tmp_path / "faults.txt"
+    schedule.write_text("1500 fail switch:s4\n")
+    words = f"simulate polarfly --q 3 {traffic} --faults {schedule} --out {tmp_path / 'none'}"
+    assert "--faults is not for" in fails(capsys, words, Status.USAGE)
+
+
+def test_no_quantile_of_latency_is_above_the_longest(capsys, tmp_path):
+    words = f"simulate {SHORT} --load 1 --pattern tornado --routing ugal-pf --out {tmp_path / 'full'} --json"
+    result = prints_json(capsys, words)
+    latency = result["latency_cycles"]
+    assert latency["p50"] <= latency["p99"] <= latency["p99_9"] <= latency["max"]

@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> Status:
             for name, title in _QUANTITIES.items():
                 row[title] = readable(point[name])
                 row[f"{title} simulated"] = readable(point[f"{name}_simulated"])
+            row["accepted, credits"] = readable(point["accepted_credit"])
             row["accepted predicted"] = readable(point["accepted_predicted"])
             row["valid"] = readable(point["valid"])
             rows.append(row)

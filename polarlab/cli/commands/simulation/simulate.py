@@ -17,6 +17,8 @@ EXAMPLES = (
     "polarlab simulate polarfly --q 5 --hosts 2 --routing ugal-pf --pattern tornado --load 0.4",
     "polarlab simulate polarfly --q 3 --hosts 2 --load 0.4 --flow-control drop --queue 8",
     "polarlab simulate polarfly --q 3 --routing ugal --pattern perm2hop --decision product:candidates=2",
+    "polarlab simulate polarfly --q 3 --pattern allreduce:ring --message-bytes 64KiB",
+    "polarlab simulate polarfly --q 3 --pattern sweep3d:3x4 --message-bytes 1KiB --compute-cycles 200",
 )
 
 

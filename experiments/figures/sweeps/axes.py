@@ -10,6 +10,7 @@ from typing import Protocol
 from matplotlib.colors import to_hex, to_rgb
 
 from experiments.figures.style import curve_style
+from experiments.spec.options import SWEEP
 from experiments.spec.variations.keys import declaration, parameters_of
 from experiments.spec.variations.values import number
 from topology.errors import UsageError
@@ -72,11 +73,12 @@ class Axis:
         return number(self.key, (point.varied or {}).get(self.key)) if self.key else offered
 
 
-def axis_of(points: Sequence[SweptPoint]) -> Axis:
+def axis_of(points: Sequence[SweptPoint], kind: str = SWEEP) -> Axis:
     """Returns the x axis of some points: the first number that varies if they have one load, else the load.
 
     Args:
         points: the points.
+        kind: SWEEP or SIMULATED_SWEEP, whose options vary.
     """
     if len({point.load for point in points}) > 1:
         return Axis()
@@ -84,16 +86,16 @@ def axis_of(points: Sequence[SweptPoint]) -> Axis:
         numbers = (number(key, (point.varied or {}).get(key)) for point in points)
         places = {place for place in numbers if place is not None}
         if len(places) > 1:
-            return Axis(key, _label(key), (min(places), max(places)))
+            return Axis(key, _label(key, kind), (min(places), max(places)))
     return Axis()
 
 
-def _label(key: str) -> str:
+def _label(key: str, kind: str) -> str:
     """Returns the label of an axis: the key and its unit."""
     if key == "link-rate":
         return "link-rate in Mbit/s"
     try:
-        unit = declaration(key).unit
+        unit = declaration(key, kind).unit
     except UsageError:  # of another version
         unit = ""
     return f"{key} in {unit}" if unit else key

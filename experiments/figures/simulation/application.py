@@ -1,0 +1,99 @@
+"""Figures of simulated applications: completion over message size, and slowdown of a trace's messages."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.figures.collective import size_axis
+from experiments.figures.style import (
+    DARK,
+    LIGHT,
+    heading,
+    legend_above,
+    new_figure,
+    plain_log_labels,
+    set_title,
+)
+from experiments.results.open import Simulation
+from experiments.results.simulation.tables import (
+    ITERATION_COLUMNS,
+    ITERATIONS,
+    MESSAGE_COLUMNS,
+    MESSAGES,
+)
+
+
+def draw_application(results: Simulation) -> dict[str, Figure]:
+    """Returns the figure `completion` of an application; none of drawn packets.
+
+    Args:
+        results: the simulation.
+
+    Raises:
+        ParameterError: its table is missing or damaged.
+    """
+    if results.summary.collective:
+        return {"completion": _collective(results)}
+    return {"completion": _trace(results)} if results.summary.trace else {}
+
+
+def _collective(results: Simulation) -> Figure:
+    """Draws the completion of each iteration over message size, and the ideal; and the slowdown."""
+    collective = results.summary.collective
+    assert collective is not None
+    sizes = sorted(collective.sizes, key=lambda size: size.message_bytes)
+    places = [size.message_bytes for size in sizes]
+    figure = new_figure((11, 4.4))
+    left, right = figure.subplots(1, 2)
+    table = results.table(ITERATIONS, ITERATION_COLUMNS)
+    left.plot(
+        np.array(table["message_bytes"], float),
+        np.array(table["completion_cycles"], float),
+        linestyle="none",
+        marker="o",
+        markerfacecolor="none",
+        color=DARK,
+        label="an iteration",
+    )
+    ideal = [size.ideal_cycles for size in sizes]
+    left.plot(places, ideal, marker="_", linestyle=":", color="0.5", label="ideal")
+    left.set(ylabel="completion time in cycles", yscale="log")
+    plain_log_labels(left.yaxis)
+    legend_above(left, columns=2)
+    measured = [size for size in sizes if size.slowdown is not None]
+    slowdowns = [size.slowdown or 0.0 for size in measured]
+    right.plot([size.message_bytes for size in measured], slowdowns, marker="o", color=DARK)
+    right.axhline(1, color="0.5", linestyle=":")
+    right.set(ylabel="slowdown (times the ideal)", ylim=(0, 1.15 * max([1.0, *slowdowns])))
+    for axes in (left, right):
+        size_axis(axes, places)
+    set_title(figure, f"{heading(results.summary)}\n{collective.ranks} ranks")
+    return figure
+
+
+def _trace(results: Simulation) -> Figure:
+    """Draws the slowdown of messages over their sizes, and its distribution."""
+    table = results.table(MESSAGES, MESSAGE_COLUMNS)
+    arrived = [place for place, text in enumerate(table["slowdown"]) if text]
+    sizes = np.array(table["bytes"], float)[arrived]
+    slowdowns = np.array([table["slowdown"][place] for place in arrived], float)
+    figure = new_figure((11, 4.4))
+    left, right = figure.subplots(1, 2)
+    left.plot(sizes, slowdowns, linestyle="none", marker=".", markersize=3, color=DARK)
+    left.set(xlabel="size of the message in bytes", ylabel="slowdown (times the ideal)")
+    _distribution(right, slowdowns)
+    if arrived:
+        left.set(xscale="log", yscale="log")
+        plain_log_labels(left.yaxis)
+    set_title(figure, heading(results.summary))
+    return figure
+
+
+def _distribution(axes: Axes, slowdowns: np.ndarray) -> None:
+    """Draws the share of the messages with at most a slowdown."""
+    ordered = np.sort(slowdowns)
+    axes.step(ordered, np.arange(1, len(ordered) + 1) / max(1, len(ordered)), where="post", color=DARK)
+    axes.axvline(1, color=LIGHT, linestyle=":")
+    axes.set(xlabel="slowdown (times the ideal)", ylabel="share of the messages", ylim=(0, 1.02))

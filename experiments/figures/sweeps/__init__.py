@@ -1,0 +1,1 @@
+"""Axes and curves that figures of all sweeps share."""

@@ -1,0 +1,95 @@
+"""Simulated applications: collectives, motifs and traces as messages on a fabric of simulated routers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from experiments.events.base import Notify
+from experiments.events.simulation import ApplicationCompleted, ApplicationStarted
+from experiments.events.traffic import Interrupted
+from experiments.results.simulation.record import (
+    ApplicationRecord,
+    SimulatedFabricRecord,
+    SimulationRecord,
+)
+from experiments.simulation.fabric import bucket_loop
+from experiments.simulation.pace import Pace
+from experiments.spec.simulation.applications import SimulatedApplication, SimulatedTrace
+from simulation.applications import ApplicationResult, Phase, simulate_application
+from traffic.workload.collectives.dependencies import program_messages
+from traffic.workload.messages import MessageGraph
+from traffic.workload.placement import place_ranks
+from traffic.workload.traces import read_trace
+
+
+def simulate_messages(
+    fabric: SimulatedFabricRecord, traffic: SimulatedApplication | SimulatedTrace, notify: Notify
+) -> SimulationRecord:
+    """Returns the record of an application on a fabric; of an interrupted simulation, until then.
+
+    Args:
+        fabric: the fabric.
+        traffic: specification of the application.
+        notify: takes the events.
+
+    Raises:
+        ParameterError: the application takes too long.
+    """
+    options, loop = fabric.options, bucket_loop(fabric)
+    hosts: tuple[int, ...] = ()
+    if isinstance(traffic, SimulatedApplication):
+        hosts = place_ranks(traffic.placement, traffic.ranks, options.topology, options.hosts, traffic.seed)
+        phases = [_phase(fabric, graph, traffic.iterations) for graph in _graphs(traffic, hosts)]
+    else:
+        phases = [_phase(fabric, read_trace(traffic.trace, options.topology, options.hosts), 1)]
+    for size, phase in zip(_sizes(traffic), phases, strict=True):
+        notify(ApplicationStarted(traffic.pattern, int(phase.graph.sent.sum()), size))
+    result = simulate_application(
+        fabric.tables,
+        phases,
+        options.routers,
+        options.packet_decision(),
+        traffic.flit_bytes,
+        traffic.seed,
+        Pace(notify),
+        interventions=[] if loop is None else [loop],
+    )
+    if result.packets.interrupted:
+        notify(Interrupted())
+    for event in _completed(traffic, result):
+        notify(event)
+    application = ApplicationRecord(hosts, phases[-1].graph, result.ideals, result.iterations, result.done)
+    return SimulationRecord(fabric, traffic, None, result.packets, application=application)
+
+
+def _graphs(traffic: SimulatedApplication, hosts: tuple[int, ...]) -> Iterator[MessageGraph]:
+    """Yields the messages of each size."""
+    for size in traffic.message_bytes:
+        programs = traffic.application.programs(size, traffic.slices)
+        yield program_messages(programs, hosts, traffic.compute_cycles)
+
+
+def _phase(fabric: SimulatedFabricRecord, graph: MessageGraph, iterations: int) -> Phase:
+    """Returns messages with the lengths of their shortest paths."""
+    routers = fabric.tables.host_routers
+    hops = fabric.options.topology.distances(routers[graph.source], routers[graph.destination])
+    return Phase(graph, hops.astype(np.int64), iterations)
+
+
+def _sizes(traffic: SimulatedApplication | SimulatedTrace) -> list[str]:
+    """Returns the ends of the events of each phase."""
+    if isinstance(traffic, SimulatedTrace):
+        return [""]
+    return [f" with {size:,} bytes" for size in traffic.message_bytes]
+
+
+def _completed(
+    traffic: SimulatedApplication | SimulatedTrace, result: ApplicationResult
+) -> Iterator[ApplicationCompleted]:
+    """Yields an event for each phase whose iterations were all completed."""
+    for number, (size, ideal) in enumerate(zip(_sizes(traffic), result.ideals, strict=True)):
+        cycles = [one.cycles for one in result.iterations if one.phase == number]
+        if cycles:
+            yield ApplicationCompleted(traffic.pattern, size, sum(cycles) / len(cycles), ideal.cycles)

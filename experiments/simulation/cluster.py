@@ -1,0 +1,200 @@
+"""Clusters of dask.distributed, whose workers do the simulations of a sweep."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import pickle
+import re
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from experiments.events.base import Notify
+from experiments.events.simulation import ClusterReached
+from experiments.simulation.code_version import code_version
+from experiments.simulation.tasks import Done, Task
+from simulation.result import SimulationResult
+from simulation.tables.model import ForwardingTables
+from topology.errors import MachineError, ParameterError
+from topology.exit_status import Terminated
+
+_ADDRESS = re.compile(r"(tcp|tls)://[^/\s]+:\d+")
+_CONNECT_S, _WORKERS_S = 5, 10
+
+
+class WorkerVersionError(MachineError):
+    """A worker has another version of the code than the process that asks it."""
+
+
+def check_scheduler(address: str) -> None:
+    """Raises an error unless a text is the address of a scheduler, and the library for it is installed.
+
+    Args:
+        address: the address.
+
+    Raises:
+        ParameterError: it has another form.
+        MachineError: dask.distributed is not installed.
+    """
+    if not _ADDRESS.fullmatch(address):
+        raise ParameterError(f"scheduler must be tcp://HOST:PORT or tls://HOST:PORT, got {address!r}")
+    _distributed()
+
+
+def _distributed() -> Any:
+    """Returns the module distributed, which takes a second to import."""
+    try:
+        return importlib.import_module("distributed")
+    except ImportError:
+        raise MachineError(
+            "dask.distributed is not installed, which --scheduler needs; `pip install 'polarlab[cluster]'`"
+        ) from None
+
+
+class Cluster:
+    """Connection to the scheduler of a cluster whose workers have this process's version of the code."""
+
+    def __init__(self, address: str, client: Any) -> None:
+        """Takes a connection; see `reached_cluster`."""
+        self._address = address
+        self._client = client
+
+    def run(self, tables: ForwardingTables, tasks: Sequence[Task]) -> Iterator[Done]:
+        """Yields the results of tasks as they come; one whose worker dies is done again elsewhere.
+
+        Args:
+            tables: forwarding tables of all tasks.
+            tasks: the tasks.
+
+        Raises:
+            MachineError: the scheduler is gone, a worker has another version, or a task has killed workers.
+            KeyboardInterrupt: Ctrl-C, or a signal; results that were there by then come before it.
+        """
+        distributed, own, version = _distributed(), uuid.uuid4().hex, code_version()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the size of the tables
+            # The scheduler keeps the tables as the argument of a task: should all workers that have them die,
+            # others get them again.
+            shared = self._client.submit(pickle.loads, pickle.dumps(tables), key=f"tables-{own}")
+            futures = {
+                self._client.submit(_done, shared, task, version, key=f"simulation-{own}-{number}"): number
+                for number, task in enumerate(tasks)
+            }
+        left = dict(futures)
+        try:
+            for future in distributed.as_completed(futures, loop=self._client.loop):
+                yield left.pop(future), self._result(future)
+        except (KeyboardInterrupt, Terminated):
+            for future in [one for one in left if one.status == "finished"]:
+                yield left.pop(future), self._result(future)
+            raise
+        finally:
+            with contextlib.suppress(Exception):  # the scheduler may be gone
+                self._client.cancel([*left, shared], force=True)
+
+    def _result(self, future: Any) -> SimulationResult:
+        """Returns the result of a task; raises MachineError if the cluster has none."""
+        try:
+            result = future.result()
+        except MachineError:
+            raise
+        except Exception as error:  # of the library, and of whatever runs on the worker
+            kinds = {kind.__name__ for kind in type(error).__mro__}
+            if "KilledWorker" in kinds:
+                raise MachineError(
+                    f"workers of {self._address} died again and again in one simulation, perhaps for want of "
+                    "memory; the same command goes on"
+                ) from None
+            if kinds & {"CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError"}:
+                raise MachineError(
+                    f"the scheduler at {self._address} is gone; start it, and the same command goes on"
+                ) from None
+            raise
+        if not isinstance(result, SimulationResult):
+            raise MachineError(f"workers of {self._address} must answer with results, got {result!r}")
+        return result
+
+
+@contextlib.contextmanager
+def reached_cluster(address: str, notify: Notify) -> Iterator[Cluster]:
+    """Connects to a scheduler for the time of a block.
+
+    Args:
+        address: address of the scheduler, as tcp://HOST:PORT.
+        notify: takes the events.
+
+    Raises:
+        ParameterError: the address has another form.
+        MachineError: no scheduler answers, it has no workers, or one of them has another version.
+    """
+    check_scheduler(address)
+    distributed = _distributed()
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its errors are raised as well
+    try:
+        client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, TimeoutError, ValueError):
+        raise MachineError(
+            f"no scheduler answers at {address}; `dask scheduler` starts one, `dask worker` its workers"
+        ) from None
+    try:
+        _check_workers(client, address, notify)
+        yield Cluster(address, client)
+    finally:
+        with contextlib.suppress(Exception):  # the scheduler may be gone
+            client.close(timeout=_CONNECT_S)
+
+
+def _check_workers(client: Any, address: str, notify: Notify) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_WORKERS_S)
+    except TimeoutError:
+        raise MachineError(
+            f"the scheduler at {address} has no workers; `dask worker {address} --nthreads 1` starts one"
+        ) from None
+    versions = client.run(_teller(), on_error="return")
+    for worker, version in sorted(versions.items()):
+        if version != code_version():
+            raise WorkerVersionError(_other_version(worker, version))
+    threads = sum(client.nthreads().values())
+    notify(ClusterReached(address, len(versions), threads))
+
+
+def _other_version(worker: str, version: object) -> str:
+    """Returns the message that a worker has another version of the code, or none."""
+    has = version if isinstance(version, str) else "none"
+    return f"worker {worker} has {has}, but must have {code_version()}; update it, or this machine"
+
+
+def _teller() -> Callable[[], str]:
+    """Returns a function that travels as its code, to workers that may lack PolarLab."""
+
+    def tell() -> str:
+        from experiments.simulation.code_version import code_version
+
+        return code_version()
+
+    return tell
+
+
+def _done(tables: ForwardingTables, task: Task, version: str) -> SimulationResult:
+    """Returns the result of a task, on a worker.
+
+    Args:
+        tables: forwarding tables.
+        task: the task.
+        version: version of the code of the process that asks.
+
+    Raises:
+        WorkerVersionError: the worker has another version; it may have joined later than the others.
+    """
+    if version != code_version():
+        raise WorkerVersionError(
+            f"a worker has {code_version()}, but must have {version}; update it, or this machine"
+        )
+    result = task.run(tables)
+    if result.interrupted:  # the worker is being ended
+        raise InterruptedError("the worker was ended")
+    return result

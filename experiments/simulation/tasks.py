@@ -1,0 +1,217 @@
+"""Simulations as tasks, which other processes and machines can do; and the processes of this machine."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import warnings
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from simulation.result import SimulationResult
+from simulation.settings import Decision, RouterSettings, Times
+from simulation.simulator import simulate
+from simulation.tables.model import ForwardingTables
+from simulation.workload import Workload
+from topology.errors import MachineError
+from topology.exit_status import Terminated
+from traffic.workload.patterns import make_pattern
+
+
+@dataclass(frozen=True)
+class Task:
+    """One simulation, without the forwarding tables, which tasks share.
+
+    Attributes:
+        workload, routers, decision, times, seed: as of `simulation.simulator.simulate`.
+    """
+
+    workload: Workload
+    routers: RouterSettings
+    decision: Decision
+    times: Times
+    seed: int
+
+    def run(self, tables: ForwardingTables) -> SimulationResult:
+        """Returns the result of the simulation.
+
+        Args:
+            tables: forwarding tables.
+        """
+        return simulate(tables, self.workload, self.routers, self.decision, self.times, self.seed)
+
+
+# Number of a task, and its result.
+Done = tuple[int, SimulationResult]
+
+
+def task_of(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> Task:
+    """Returns a simulation as a task.
+
+    Args:
+        fabric: specification of the fabric.
+        traffic: specification of the traffic.
+    """
+    pattern = make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
+    workload = Workload(pattern=pattern, load=traffic.load, arrivals=traffic.arrivals)
+    return Task(workload, fabric.routers, fabric.packet_decision(), traffic.times, traffic.seed)
+
+
+def usable_cores() -> int:
+    """Returns the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def run_here(tables: ForwardingTables, tasks: Sequence[Task]) -> Iterator[Done]:
+    """Yields the results of tasks one by one, each done in this process.
+
+    Args:
+        tables: forwarding tables of all tasks.
+        tasks: the tasks.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C, or a signal.
+    """
+    for number, task in enumerate(tasks):
+        result = task.run(tables)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        yield number, result
+
+
+def run_in_processes(tables: ForwardingTables, tasks: Sequence[Task], workers: int) -> Iterator[Done]:
+    """Yields the results of tasks as they come, done by processes that share the tables of this one.
+
+    Args:
+        tables: forwarding tables of all tasks.
+        tasks: the tasks.
+        workers: number of processes, at least 1.
+
+    Raises:
+        MachineError: a process was ended.
+        KeyboardInterrupt: Ctrl-C, or a signal; the results of tasks that were done by then come before it.
+    """
+    _compile_kernel(tables, tasks[0])
+    pool = _Pool(tables, tasks, min(workers, len(tasks)))
+    try:
+        while pool.is_busy:
+            yield from pool.done(None)
+    except (KeyboardInterrupt, Terminated):
+        yield from pool.done(0.0)
+        raise
+    finally:
+        pool.end()
+
+
+def _compile_kernel(tables: ForwardingTables, task: Task) -> None:
+    """Has the kernel in this process's memory, so that its forks need not compile or load it one by one."""
+    if replace(task, times=Times(warmup=1, window=1, most_drain=1)).run(tables).interrupted:
+        raise KeyboardInterrupt
+
+
+class _Pool:
+    """Processes, forked from this one, each with a connection over which it gets numbers of tasks."""
+
+    def __init__(self, tables: ForwardingTables, tasks: Sequence[Task], workers: int) -> None:
+        self._todo = deque(range(len(tasks)))
+        self._busy: dict[Connection[Any, Any], int] = {}
+        self._processes: dict[Connection[Any, Any], BaseProcess] = {}
+        # A fork has the tables, however large, at once; a fresh interpreter would run a user's script again.
+        context = multiprocessing.get_context("fork")
+        try:
+            for _ in range(workers):
+                mine, theirs = context.Pipe()
+                foreign = (*self._processes, mine)
+                process = context.Process(target=_serve, args=(theirs, foreign, tables, tasks), daemon=True)
+                with warnings.catch_warnings():
+                    # Newer Pythons warn of forks beside threads; here the fork uses nothing that they lock.
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    process.start()
+                theirs.close()
+                self._processes[mine] = process
+                self._give(mine)
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a task is being done."""
+        return bool(self._busy)
+
+    def _give(self, connection: Connection[Any, Any]) -> None:
+        """Gives a process the next task, if there is one."""
+        if self._todo:
+            number = self._todo.popleft()
+            self._busy[connection] = number
+            connection.send(number)
+
+    def done(self, timeout_s: float | None) -> Iterator[Done]:
+        """Yields the results that are there; waits for one if there is none.
+
+        Args:
+            timeout_s: longest time to wait; None for any.
+        """
+        for connection in wait(list(self._busy), timeout_s):
+            if not isinstance(connection, Connection):
+                continue
+            number, result = self._busy.pop(connection), _received(connection, self._processes[connection])
+            if timeout_s is None:
+                self._give(connection)
+            yield number, result
+
+    def end(self) -> None:
+        """Ends all processes, whatever they do."""
+        for connection, process in self._processes.items():
+            process.kill()
+            process.join()
+            connection.close()
+
+
+def _received(connection: Connection[Any, Any], process: BaseProcess) -> SimulationResult:
+    """Returns the result that a process sends; raises the error that it met."""
+    try:
+        result = connection.recv()
+    except (EOFError, ConnectionError):
+        process.join()
+        raise MachineError(
+            f"a process of the sweep was ended (exit code {process.exitcode}), perhaps for want of memory; "
+            "the same command goes on, with fewer --workers perhaps"
+        ) from None
+    if isinstance(result, BaseException):
+        raise result
+    if not isinstance(result, SimulationResult):
+        raise TypeError(f"result of a process must be that of a simulation, got {result!r}")
+    return result
+
+
+def _serve(
+    connection: Connection[Any, Any],
+    foreign: Sequence[Connection[Any, Any]],
+    tables: ForwardingTables,
+    tasks: Sequence[Task],
+) -> None:
+    """Does tasks until the other end of the connection is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent takes Ctrl-C, and ends its processes
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    gc.freeze()  # a collection would copy the parent's memory
+    for other in foreign:  # else the parent's end stays open, and its death unnoticed
+        other.close()
+    while True:
+        try:
+            number = connection.recv()
+            try:
+                answer: SimulationResult | Exception = tasks[number].run(tables)
+            except Exception as error:  # told to the parent
+                answer = error
+            connection.send(answer)
+        except (EOFError, ConnectionError):
+            return

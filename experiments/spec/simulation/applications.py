@@ -1,0 +1,107 @@
+"""Specifications of simulated applications: collectives and motifs, and traces of messages, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from experiments.spec.simulation.model import CREDIT, SimulatedFabric
+from experiments.spec.values import check_range
+from topology.errors import ParameterError, UsageError
+from traffic.workload.applications import Application, make_application
+from traffic.workload.collectives.registry import COLLECTIVES
+from traffic.workload.placement import place_ranks
+from traffic.workload.traces import read_trace
+
+TRACE = "trace"  # in the place of a pattern
+# About a kilobyte of memory for each.
+MOST_MESSAGES = 1_000_000
+
+
+@dataclass(frozen=True)
+class SimulatedApplication:
+    """The collective or the motif of a simulation.
+
+    Attributes:
+        pattern: its name, with its parameters.
+        ranks: number of ranks, 2 to all hosts.
+        placement: assignment of ranks to hosts.
+        message_bytes: message sizes.
+        iterations: iterations of each size; each begins when the one before has ended everywhere.
+        slices: slices of a collective's vector that are worked on side by side.
+        compute_cycles: cycles that a rank computes between exchanges.
+        flit_bytes: bytes of a flit.
+        seed: seed of the random generator.
+    """
+
+    pattern: str
+    ranks: int
+    placement: str
+    message_bytes: tuple[int, ...]
+    iterations: int
+    slices: int
+    compute_cycles: int
+    flit_bytes: int
+    seed: int
+    load: ClassVar[None] = None
+    arrivals: ClassVar[None] = None
+
+    @property
+    def application(self) -> Application:
+        """The application, with its algorithm or its grid."""
+        return make_application(self.pattern, self.ranks)
+
+
+@dataclass(frozen=True)
+class SimulatedTrace:
+    """The trace of a simulation.
+
+    Attributes:
+        trace: path of the file.
+        flit_bytes: bytes of a flit.
+        seed: seed of the random generator.
+    """
+
+    trace: str
+    flit_bytes: int
+    seed: int
+    pattern: ClassVar[str] = TRACE
+    load: ClassVar[None] = None
+    arrivals: ClassVar[None] = None
+
+
+def check_application(traffic: SimulatedApplication, fabric: SimulatedFabric) -> None:
+    """Raises UsageError unless the application can run on the fabric, within the memory for its messages."""
+    _check_flow_control(traffic.pattern, fabric)
+    place_ranks(traffic.placement, traffic.ranks, fabric.topology, fabric.hosts, traffic.seed)
+    application = traffic.application
+    collective = COLLECTIVES.get(application.name)
+    check_range("slices", traffic.slices, 1, 64 if collective and collective.sliced else 1)
+    for size in traffic.message_bytes:
+        application.check_message(size)
+    if traffic.compute_cycles and not application.computes:
+        raise UsageError(
+            "--compute-cycles is for motifs and allreduce, whose ranks compute, got --pattern "
+            f"{traffic.pattern}"
+        )
+    most = application.most_messages * traffic.slices
+    if most > MOST_MESSAGES:
+        raise ParameterError(
+            f"messages of an iteration must be at most {MOST_MESSAGES:,}, got up to {most:,} of "
+            f"{traffic.pattern} with {traffic.ranks} ranks; choose fewer --ranks"
+        )
+
+
+def check_trace(traffic: SimulatedTrace, fabric: SimulatedFabric) -> None:
+    """Raises UsageError unless the trace can be read, and sent over the fabric."""
+    _check_flow_control("a trace", fabric)
+    read_trace(traffic.trace, fabric.topology, fabric.hosts)
+
+
+def _check_flow_control(what: str, fabric: SimulatedFabric) -> None:
+    """Raises UsageError if routers drop packets: a message that lost one would never be complete."""
+    if fabric.routers.flow_control != CREDIT:
+        raise UsageError(
+            f"{what} needs --flow-control {CREDIT}, which loses no packets, got --flow-control "
+            f"{fabric.routers.flow_control}"
+        )

@@ -1,0 +1,127 @@
+"""Typed specifications of simulations, made from the complete values of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from experiments.spec.collective import parse_sizes
+from experiments.spec.experiment import Experiment
+from experiments.spec.files.experiment_file import kept_content
+from experiments.spec.options import COLLECTIVE, KINDS, SIMULATE, SIMULATED_SWEEP, STEADY, TRACE, options_of
+from experiments.spec.simulation.applications import (
+    SimulatedApplication,
+    SimulatedTrace,
+    check_application,
+    check_trace,
+)
+from experiments.spec.simulation.model import (
+    SimulatedFabric,
+    SimulatedTraffic,
+    check_simulation,
+    router_settings,
+)
+from experiments.spec.sweep import Point, SweepOptions, sweep_options, values_at
+from experiments.spec.traffic import asked_faults, read_faults
+from experiments.spec.values import made
+from simulation.settings import Times
+from topology.errors import UsageError
+from topology.faults import CYCLES
+
+_FAULT_PERIOD = 100  # cycles of a period of the window, so that repairs show
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Traffic on a fabric of simulated routers."""
+
+    fabric: SimulatedFabric
+    traffic: SimulatedTraffic | SimulatedApplication | SimulatedTrace
+
+    @property
+    def packets(self) -> SimulatedTraffic:
+        """The traffic, of packets of a pattern, as all points of sweeps have."""
+        if not isinstance(self.traffic, SimulatedTraffic):
+            raise TypeError(f"traffic must be packets of a pattern, got {type(self.traffic).__name__}")
+        return self.traffic
+
+
+@dataclass(frozen=True)
+class SimulatedSweep:
+    """Simulations of one graph: values to go over, and the simulation of each point."""
+
+    sweep: SweepOptions
+    points: tuple[tuple[Point, Simulation], ...]
+    experiment: Mapping[str, Any]  # as manifests keep it
+
+    @property
+    def fabric(self) -> SimulatedFabric:
+        """The fabric of the first point."""
+        return self.points[0][1].fabric
+
+
+def simulation_of(experiment: Experiment, values: Mapping[str, Any]) -> Simulation:
+    """Returns the specification of a simulation, checked.
+
+    Args:
+        experiment: the experiment.
+        values: option -> value, complete.
+
+    Raises:
+        UsageError: options contradict each other.
+        ParameterError: a value is outside its domain.
+    """
+    fabric = made(
+        SimulatedFabric,
+        values,
+        name=experiment.family,
+        params=experiment.params,
+        topology=experiment.topology,
+        routers=router_settings(values),
+        experiment=kept_content(experiment) if experiment.kind in KINDS else None,
+    )
+    if experiment.traffic_kind == TRACE:
+        trace = made(SimulatedTrace, values)
+        check_trace(trace, fabric)
+        return Simulation(fabric, trace)
+    if experiment.traffic_kind == COLLECTIVE:
+        sizes = parse_sizes(values["message-bytes"])
+        application = made(SimulatedApplication, values, message_bytes=sizes)
+        check_application(application, fabric)
+        return Simulation(fabric, application)
+    warmup, faults = None if values["warmup"] == STEADY else values["warmup"], values.get("faults")
+    if faults and warmup is None:
+        raise UsageError("--faults needs a known end of the window; give --warmup in cycles")
+    times = Times(warmup=warmup, window=values["cycles"])
+    if faults:
+        times = replace(times, period=_FAULT_PERIOD)
+    traffic = made(
+        SimulatedTraffic,
+        values,
+        load=values.get("load", 1.0),
+        times=times,
+        faults=read_faults(
+            faults, fabric.topology, values["seed"], (warmup or 0) + times.window, unit=CYCLES
+        ),
+        faults_asked=asked_faults(faults),
+    )
+    check_simulation(fabric, traffic)
+    return Simulation(fabric, traffic)
+
+
+def simulated_sweep_of(experiment: Experiment, values: Mapping[str, Any]) -> SimulatedSweep:
+    """Returns a sweep of simulations, each point as `polarlab simulate` would have it, checked.
+
+    Args:
+        experiment: the experiment.
+        values: option -> value, complete.
+    """
+    sweep, points = sweep_options(values, SIMULATED_SWEEP), []
+    names = {option.name for option in options_of(SIMULATE, experiment.family)} - {"out"}
+    for point in sweep.points():
+        own = {name: value for name, value in values_at(point, values).items() if name in names}
+        one = Experiment(SIMULATE, own, graph=experiment.graph)
+        vars(one)["topology"] = experiment.topology  # that of all points; a large graph takes seconds
+        points.append((point, simulation_of(one, one.complete.values)))
+    return SimulatedSweep(sweep, tuple(points), kept_content(experiment))

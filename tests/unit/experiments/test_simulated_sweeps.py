@@ -1,0 +1,271 @@
+"""Sweeps of simulations: points in processes and on a cluster, resumed, drawn, reported and compared."""
+
+import importlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import polarlab
+from experiments.events.pace import EveryEvent
+from experiments.events.simulation import PointsSimulated
+from experiments.results.open import Simulation, open_results
+from experiments.results.simulation.sweep import SimulatedPointRow
+from experiments.simulation import cluster
+from experiments.simulation.code_version import code_version
+from experiments.simulation.fabric import planned_routing
+from experiments.simulation.tasks import Task
+from experiments.spec.experiment import Experiment
+from topology.errors import MachineError, ParameterError, UsageError
+
+SWEPT = {
+    **{"q": 3, "hosts": 2, "engine": "simulation", "routings": "min,ugal-pf", "patterns": "tornado"},
+    **{"loads": [0.1, 0.4], "warmup": 300, "cycles": 600},
+}
+
+
+def table(folder):
+    """Returns the table of a sweep's points."""
+    return (folder / "points.csv").read_text()
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """The results of a sweep that this process simulated."""
+    return polarlab.sweep("polarfly", out=tmp_path_factory.mktemp("swept") / "one", workers=1, **SWEPT)
+
+
+def test_each_point_is_a_folder_as_of_simulate(swept, tmp_path):
+    for point, row in swept.points.items():
+        one = swept.simulation(point)
+        assert isinstance(open_results(one.folder), Simulation)
+        assert (row.offered, row.accepted) == (one.summary.offered, one.summary.accepted)
+        assert row.latency_mean_cycles == one.summary.latency_cycles.mean
+    again = polarlab.simulate(again=one.folder, out=tmp_path / "again")
+    assert again.summary.hops == one.summary.hops
+    assert again.summary.latency_cycles == one.summary.latency_cycles
+
+
+def test_processes_give_the_same_results_as_this_one(swept, tmp_path):
+    other = polarlab.sweep("polarfly", out=tmp_path / "other", workers=3, **SWEPT)
+    assert table(other.folder) == table(swept.folder)
+    for point in swept.points:
+        files = [one.simulation(point).folder / "link_loads.csv" for one in (swept, other)]
+        assert files[0].read_text() == files[1].read_text()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupted_sweep_keeps_its_points_and_goes_on(swept, tmp_path, workers):
+    def interrupt(event):
+        if isinstance(event, PointsSimulated):
+            raise KeyboardInterrupt
+
+    folder = tmp_path / "swept"
+    with pytest.raises(KeyboardInterrupt):
+        polarlab.sweep("polarfly", out=folder, workers=workers, progress=EveryEvent(interrupt), **SWEPT)
+    assert len(polarlab.open_results(folder).points) == 1
+    told = []
+    polarlab.sweep("polarfly", out=folder, workers=workers, progress=told.append, **SWEPT)
+    assert any("3 of those asked for are missing" in str(event) for event in told)
+    assert table(folder) == table(swept.folder)
+
+
+def test_more_loads_add_points_and_other_settings_are_refused(tmp_path):
+    few = {**SWEPT, "routings": "min", "loads": [0.1]}
+    folder = polarlab.sweep("polarfly", out=tmp_path / "swept", workers=1, **few).folder
+    more = polarlab.sweep("polarfly", out=folder, workers=1, **{**few, "loads": [0.1, 0.2]})
+    assert [point.load for point in more.points] == [0.1, 0.2]
+    with pytest.raises(ParameterError, match="window_cycles 600, not 700"):
+        polarlab.sweep("polarfly", out=folder, workers=1, **{**few, "cycles": 700})
+    with pytest.raises(ParameterError, match="virtual_channels 4, not 6"):
+        polarlab.sweep("polarfly", out=folder, workers=1, virtual_channels=6, **few)
+    with pytest.raises(ParameterError, match="varies nothing else, not speedup"):
+        polarlab.sweep("polarfly", out=folder, workers=1, vary="speedup=1,2", **few)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "manifest.json").write_text('{"name": "polarfly"}')
+    with pytest.raises(ParameterError, match="does not hold a sweep of simulations"):
+        polarlab.sweep("polarfly", out=tmp_path / "other", workers=1, **few)
+
+
+def test_an_ended_process_is_told_and_leaves_the_finished_points(tmp_path, monkeypatch):
+    ran = Task.run
+
+    def end_at_high_load(task, tables):
+        if task.workload.load > 0.3 and task.times.window > 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return ran(task, tables)
+
+    monkeypatch.setattr(Task, "run", end_at_high_load)
+    with pytest.raises(MachineError, match="exit code -9"):
+        polarlab.sweep("polarfly", out=tmp_path / "swept", workers=2, **SWEPT)
+
+
+def test_replications_have_means_and_intervals(tmp_path):
+    few = {**SWEPT, "routings": "min", "loads": [0.4]}
+    swept = polarlab.sweep("polarfly", out=tmp_path / "swept", workers=2, repeat=3, **few)
+    ((point, row),) = swept.points.items()
+    folder = tmp_path / "swept" / "points" / point.name
+    ones = [Simulation(folder / f"seed-{seed}").summary for seed in (1, 2, 3)]
+    assert row.accepted == pytest.approx(sum(one.accepted for one in ones) / 3, abs=1e-6)
+    assert row.accepted_ci95 > 0
+    assert row.latency_mean_ci95_cycles > 0
+    summary = swept.summary(point)
+    assert summary.repeat.seeds == (1, 2, 3)
+    assert summary.packets.sent == sum(one.packets.sent for one in ones)
+    assert {load.link for load in swept.link_loads(point)}
+    assert polarlab.sweep("polarfly", out=tmp_path / "swept", repeat=3, **few).points == swept.points
+
+
+def test_values_that_vary_are_those_of_the_points(tmp_path):
+    few = {**SWEPT, "routings": "ugal-pf", "loads": [0.4], "vary": ["buffer-flits=8,32", "seed=1,2"]}
+    swept = polarlab.sweep("polarfly", out=tmp_path / "swept", workers=1, **few)
+    assert [dict(point.options) for point in swept.points] == [
+        {"buffer-flits": flits, "seed": seed} for flits in (8, 32) for seed in (1, 2)
+    ]
+    for point in swept.points:
+        manifest = swept.simulation(point).manifest
+        assert manifest.routers.buffer_flits == dict(point.options)["buffer-flits"]
+        assert manifest.traffic.seed == dict(point.options)["seed"]
+    rows = list(swept.points.values())
+    assert len({row.latency_mean_cycles for row in rows}) == 4
+    assert "sweep" in swept.plot()
+
+
+def test_sweeps_are_drawn_reported_and_compared(swept, tmp_path):
+    other = polarlab.sweep("polarfly", out=tmp_path / "other", workers=1, speedup=1, **SWEPT)
+    labels = [text.get_text() for text in swept.plot()["sweep"].legends[0].get_texts()]
+    assert {"min, simulated", "ugal-pf, simulated", "dotted, bars: fluid model"} <= set(labels)
+    assert "ugal-pf-tornado-0.4" in other.report().read_text()
+    comparison = polarlab.compare(swept, other)
+    assert comparison.differing["routers.speedup"] == [2, 1]
+    assert len(comparison.points) == 4
+    assert comparison.plot()
+    assert list(swept.to_frame().columns)[:3] == ["routing", "pattern", "load"]
+
+
+def test_a_plan_is_that_of_all_routings_with_the_same_tables():
+    assert planned_routing("ugal-pf:threshold=0.5") == planned_routing("ugal-pf")
+    assert planned_routing("min") != planned_routing("ugal-pf")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"link-rate": "1Mbit"}, "--link-rate is for --engine emulation; leave it out"),
+        ({"engine": "emulation", "cycles": 9}, "--cycles is for --engine simulation; leave it out"),
+        ({"engine": "other"}, "engine must be one of emulation, simulation"),
+        ({"queue": 8}, "--queue is for --flow-control drop"),
+        ({"vary": "flow-control=credit,drop"}, "flow-control needs a fabric of its own"),
+        ({"vary": "duration=1,2"}, "key of --vary must be one of"),
+    ],
+)
+def test_options_of_the_other_engine_are_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        Experiment("sweep", {"topology": "polarfly", "q": 3, "engine": "simulation", **options}).resolve()
+
+
+def test_an_experiment_of_another_engine_keeps_what_means_the_same():
+    given = {
+        "topology": "polarfly",
+        "q": 3,
+        "engine": "simulation",
+        "hosts": 2,
+        "warmup": 300,
+        "loads": "0.5",
+    }
+    other = Experiment("sweep", given).overridden({"engine": "emulation"})
+    assert other.values == {"topology": "polarfly", "q": 3, "engine": "emulation", "hosts": 2, "loads": "0.5"}
+
+
+def test_places_that_do_not_fit_are_refused(tmp_path):
+    for given, message in (
+        ({"workers": 0}, "workers must be 1 to 1024"),
+        ({"workers": 2, "scheduler": "tcp://h:1"}, "exclude each other"),
+        ({"scheduler": "here"}, "scheduler must be tcp://HOST:PORT"),
+        ({"workers": 2, "engine": "emulation"}, "is for engine simulation|--engine simulation"),
+    ):
+        engine = {"engine": given.pop("engine", "simulation")}
+        with pytest.raises(UsageError, match=message):
+            polarlab.sweep("polarfly", q=3, out=tmp_path / "swept", **engine, **given)
+    assert not (tmp_path / "swept").exists()
+
+
+def test_a_missing_library_is_told_with_its_remedy(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MachineError, match=r"pip install 'polarlab\[cluster\]'"):
+        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **SWEPT)
+    assert not (tmp_path / "swept").exists()
+
+
+def test_a_scheduler_that_is_not_there_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(cluster, "_CONNECT_S", 0.5)
+    with pytest.raises(MachineError, match="no scheduler answers at tcp://127"):
+        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **SWEPT)
+
+
+def start(*words):
+    """Starts a process of dask, with this checkout's modules."""
+    root = str(Path(cluster.__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": root, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "20s"}
+    command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    """A scheduler's address on loopback, and the processes of its two workers."""
+    pytest.importorskip("distributed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    started = [start("scheduler", "--host", "127.0.0.1", "--port", str(port))]
+    try:
+        for number in range(2):
+            place = str(tmp_path_factory.mktemp(f"worker-{number}"))
+            own = ("--nthreads", "1", "--no-nanny", "--local-directory", place)
+            started.append(start("worker", address, *own))
+        with importlib.import_module("distributed").Client(address, timeout=30) as client:
+            client.wait_for_workers(2, timeout=30)
+        yield address, started[1:]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def test_a_worker_of_another_version_is_refused(workers, monkeypatch, tmp_path):
+    monkeypatch.setattr(cluster, "code_version", lambda: "polarlab 9")
+    with pytest.raises(MachineError) as caught:
+        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler=workers[0], **SWEPT)
+    assert code_version() in str(caught.value)
+    assert "polarlab 9" in str(caught.value)
+    assert "worker tcp://" in str(caught.value)
+    assert not (tmp_path / "swept").exists()
+
+
+def test_a_worker_of_another_version_that_joins_later_refuses_its_tasks():
+    with pytest.raises(MachineError) as caught:
+        cluster._done(None, None, "polarlab 9")
+    assert code_version() in str(caught.value)
+    assert "polarlab 9" in str(caught.value)
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_same_results(workers, swept, tmp_path):
+    address, processes = workers
+
+    def kill_one(event):
+        if isinstance(event, PointsSimulated) and processes[0].poll() is None:
+            processes[0].kill()
+            time.sleep(0.2)
+
+    told = EveryEvent(kill_one)
+    other = polarlab.sweep("polarfly", out=tmp_path / "other", scheduler=address, progress=told, **SWEPT)
+    assert processes[0].poll() is not None
+    assert table(other.folder) == table(swept.folder)
+    assert all(isinstance(row, SimulatedPointRow) for row in other.points.values())
