@@ -92,6 +92,8 @@ def _draw_accepted(axes: Axes) -> None:
         measured = [point["accepted"] for point in own]
         simulated = [point["accepted_simulated"] for point in own]
         axes.plot(measured, simulated, marker, color=color, markerfacecolor="none", label=routing)
+        lossless = [point["accepted_credit"] for point in own]
+        axes.plot(measured, lossless, "x", color=color, label=f"{routing}, credits")
         predicted = [(p["accepted"], p["accepted_predicted"]) for p in own if p["accepted_predicted"]]
         if predicted:
             axes.plot(*zip(*predicted, strict=True), "+", color="0.3", label="fluid model (min)")
