@@ -49,6 +49,14 @@ def network():
         yield prepared
 
 
+@pytest.fixture
+def faults(network):
+    """Injects faults into the network; what a failed test left broken is mended for the next one."""
+    injector = FaultInjector(network)
+    yield injector
+    injector.restore_all()
+
+
 def other_than(framework):
     """Returns the other framework, or skips the test where only one is installed."""
     [other] = FRAMEWORKS.keys() - {framework}
@@ -59,13 +67,12 @@ def other_than(framework):
 
 @each_other_framework
 @pytest.mark.tried_again
-def test_a_lost_link_is_planned_around_and_its_return_noticed(network, framework):
+def test_a_lost_link_is_planned_around_and_its_return_noticed(network, framework, faults):
     link = OPTIONS.topology.link_list[3]
     with controlled(replace(OPTIONS, framework=framework), network, QUIET) as fabric:
         words = Path(f"/proc/{fabric.controller.pid}/cmdline").read_text().split("\0")
         assert (fabric.framework, framework in words) == (framework, True)
         assert check_all_pairs(fabric, QUIET).delivered == 39 * 38
-        faults = FaultInjector(network)
         faults.fail(link_element(link))
         replanned = fabric.controller.wait_for_plan(lambda failed: failed != "none", 10)
         assert (replanned.failed, replanned.cut_off_pairs) == (f"s{link.a + 1}-s{link.b + 1}", 0)
