@@ -26,6 +26,7 @@ from experiments.results.link_loads import LINK_LOAD_COLUMNS, directed_links, lo
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest, write_manifest
 from experiments.results.model import PairCheck
 from experiments.results.parts.sweep_rows import POINTS, POINTS_FOLDER
+from experiments.results.parts.swept_values import widened
 from experiments.results.replications import combine
 from experiments.results.run_directory import FAULTS, MANIFEST, RunDirectory, kept_directory
 from experiments.results.sweep_points import (
@@ -144,6 +145,8 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
     """Writes everything that the points depend on, and the sources of occupancies of all routings so far."""
     path = directory.path / MANIFEST
     before = read_record(path, SweepManifest) if path.exists() else None
+    if before is not None:
+        settings = widened(settings, before.sweep)
     write_manifest(directory, sweep_manifest(fabric, settings, before), fabric)
 
 

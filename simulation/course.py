@@ -18,6 +18,7 @@ from simulation.kernels.sources import BIRTH_BITS, draw_window
 from simulation.kernels.state import (
     ACCEPTED,
     ARRIVED,
+    ARRIVED_HOPS,
     ARRIVED_LATENCY,
     BEHIND,
     DELIVERED,
@@ -49,7 +50,7 @@ Progress = Callable[[int, int], None]
 PERIOD = 1000  # cycles of the warm-up, after which the state is compared with that before
 STEADY_CHANGE = 0.05  # most by which latency and accepted load differ between periods of a steady state
 _LEAST_PERIODS = 3
-_OF_BATCHES = [ARRIVED, ARRIVED_LATENCY, LOST, OVERFLOWED]
+_OF_BATCHES = [ARRIVED, ARRIVED_LATENCY, ARRIVED_HOPS, LOST, OVERFLOWED]
 
 
 class Intervention(Protocol):
@@ -75,8 +76,8 @@ class Course:
         interrupted: whether Ctrl-C or a signal ended it.
         status: result of the kernel.
         begin: cycle in which the last iteration of an application began.
-        batches: cycles, arrived packets, the sum of their latencies, and lost packets, of each period of the
-            window.
+        batches: cycles, arrived packets, the sum of their latencies, that of the links between routers which
+            they took, and lost packets, of each period of the window.
     """
 
     network: State
@@ -86,7 +87,7 @@ class Course:
     interrupted: bool = False
     status: int = RUNNING
     begin: int = 0
-    batches: list[tuple[int, int, int, int]] = field(default_factory=list)
+    batches: list[tuple[int, int, int, int, int]] = field(default_factory=list)
 
     @property
     def cycles(self) -> int:
@@ -174,14 +175,19 @@ class Course:
     def batch(self, cycles: int, *, drains: bool = False) -> None:
         """Runs the kernel for a period of the window, or for less if all packets have arrived.
 
+        An interruption comes when the kernel has run, and the period that it ran for counts as well.
+
         Args:
             cycles: length of the period.
             drains: whether it ends when all packets have arrived.
         """
         begin, before = self.cycles, self.counts[_OF_BATCHES].copy()
-        self.advance(cycles, drains=drains)
-        packets, latency, lost, overflowed = (self.counts[_OF_BATCHES] - before).tolist()
-        self.batches.append((self.cycles - begin, packets, latency, lost + overflowed))
+        try:
+            self.advance(cycles, drains=drains)
+        finally:
+            packets, latency, hops, lost, overflowed = (self.counts[_OF_BATCHES] - before).tolist()
+            if self.cycles > begin:
+                self.batches.append((self.cycles - begin, packets, latency, hops, lost + overflowed))
 
     def drain(self, times: Times) -> None:
         """Runs on until the packets of the window have arrived; sources go on.
@@ -220,7 +226,7 @@ def result_of(
     """
     routers = course.routers
     counts, network = course.counts, course.network
-    batches = np.array(course.batches, np.int64).reshape(-1, 4)
+    batches = np.array(course.batches, np.int64).reshape(-1, 5)
     latency = int(counts[LATENCY_SUM]) / routers.latency_units
     unloaded = sum(int(n) * unloaded_cycles(hops, routers) for hops, n in enumerate(network.hops))
     begin, end = counts[[WINDOW_BEGIN, WINDOW_END]].tolist()
@@ -244,7 +250,8 @@ def result_of(
         link_drops=network.port_drops[link_ports(tables)],
         host_packets=network.host_packets,
         batches=batches[:, :3],
-        batch_drops=batches[:, 3],
+        batch_hops=batches[:, 3],
+        batch_drops=batches[:, 4],
         packet_hops=int(counts[PACKET_HOPS]),
         seconds=seconds,
         deadlock=find_deadlock(network, tables, course.cycles) if course.status == DEADLOCKED else None,

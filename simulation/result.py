@@ -94,6 +94,7 @@ class SimulationResult:
         host_packets: packets that arrived at each host in the window, int64 array.
         batches: cycles, arrived packets and the sum of their latencies, of each period of the window, int64
             array, (periods, 3); latencies are in cycles (credit) or ticks (drop).
+        batch_hops: links between routers that the arrived packets of each period took, int64 array.
         batch_drops: packets that were lost or dropped in each period of the window, int64 array.
         packet_hops: packets that passed a link between routers, over all cycles.
         seconds: wall time of the kernel.
@@ -119,6 +120,7 @@ class SimulationResult:
     link_drops: npt.NDArray[np.int64]
     host_packets: npt.NDArray[np.int64]
     batches: npt.NDArray[np.int64]
+    batch_hops: npt.NDArray[np.int64]
     batch_drops: npt.NDArray[np.int64]
     packet_hops: int
     seconds: float

@@ -183,6 +183,20 @@ class SimulationUnstable(Event):
 
 
 @dataclass(frozen=True)
+class IntervalsUnknown(Event):
+    """The window is too short for confidence intervals of some means."""
+
+    window: int
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"no 95 % intervals of {', '.join(self.names)}: neighbouring parts of the window of "
+            f"{self.window:,} cycles depend on one another; raise --cycles, or give --repeat"
+        )
+
+
+@dataclass(frozen=True)
 class LoadTried(Event):
     """A load of a search for saturation."""
 

@@ -21,7 +21,7 @@ from experiments.figures.style import (
     save_figures,
     set_title,
 )
-from experiments.results.open import Run
+from experiments.results.open import Run, Simulation
 from experiments.results.parts.replications import Interval
 
 _LEAST_SPAN = 0.1
@@ -30,15 +30,17 @@ _PANELS = (
     ("accepted", "accepted, of the injection capacity"),
     ("loss", "loss, of what was sent"),
     ("latency_mean_ms", "mean latency in ms"),
+    ("latency_mean_cycles", "mean latency in cycles"),
     ("latency_p99_ms", "99th percentile of latency in ms"),
+    ("latency_p99_cycles", "99th percentile of latency in cycles"),
 )
 
 
-def plot_replications(run: Run) -> list[Path]:
+def plot_replications(run: Run | Simulation) -> list[Path]:
     """Draws `replications` into the folder of a run of several seeds; no figure of a run of one seed.
 
     Args:
-        run: the run.
+        run: the run, or the simulation.
 
     Raises:
         ParameterError: the folder does not hold a complete run, or a damaged one.
@@ -47,11 +49,11 @@ def plot_replications(run: Run) -> list[Path]:
     return save_figures(draw_replications(run), run.folder)
 
 
-def draw_replications(run: Run) -> dict[str, Figure]:
+def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
     """Returns the figure `replications` of a run of several seeds; none of a run of one seed.
 
     Args:
-        run: the run.
+        run: the run, or the simulation.
 
     Raises:
         ParameterError: the folder does not hold a complete run, or a damaged one.
@@ -60,8 +62,9 @@ def draw_replications(run: Run) -> dict[str, Figure]:
     panels = [(getattr(repeat, name), label) for name, label in _PANELS if getattr(repeat, name, None)]
     if repeat is None or not panels:
         return {}
-    valid = [entry.summary.fidelity.valid for entry in run.replications]
-    quantiles = QUANTILES if run.summary.flows else ()
+    runs = run.replications if isinstance(run, Run) else ()
+    valid = [entry.summary.fidelity.valid for entry in runs] or [True] * len(repeat.seeds)
+    quantiles = QUANTILES if isinstance(run, Run) and run.summary.flows else ()
     widths = [1.0] * len(panels) + [2.0] * len(quantiles)
     figure = new_figure((2.9 * len(panels) + 4.4 * len(quantiles) + 0.6, 4.2))
     places = figure.subplots(1, len(widths), squeeze=False, width_ratios=widths)[0]
@@ -71,7 +74,7 @@ def draw_replications(run: Run) -> dict[str, Figure]:
         if label.startswith("loss"):
             axes.set_ylim(bottom=0)
     for axes, (quantile, name) in zip(places[len(panels) :], quantiles, strict=True):
-        draw_class_panel(axes, run.replications, quantile)
+        draw_class_panel(axes, runs, quantile)
         axes.set(xlabel="flow size", ylabel=f"slowdown, {name}")
     _legend(figure, all(valid))
     set_title(figure, heading(run.summary))

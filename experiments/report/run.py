@@ -8,12 +8,12 @@ from experiments.codec import plain
 from experiments.figures.replications import plot_replications
 from experiments.figures.run import plot_single
 from experiments.report.events import event_section
+from experiments.report.intervals import means_section
 from experiments.report.links import worst_links
 from experiments.report.model import (
     Detail,
     Page,
     Section,
-    Table,
     fabric_name,
     figures_of,
     manifest_sections,
@@ -22,7 +22,7 @@ from experiments.report.model import (
 from experiments.results.model import Summary
 from experiments.results.open import Run
 from experiments.results.parts.flows import class_rows
-from experiments.results.parts.replications import Interval, Replications
+from experiments.results.parts.replications import Replications
 from experiments.results.text import readable
 
 
@@ -78,23 +78,8 @@ def _flows(summary: Summary) -> tuple[Section, ...]:
 
 def _replications(results: Run, repeat: Replications) -> tuple[Section, ...]:
     """Returns the means over seeds with their figure, and a section for each seed."""
-    seeds = ", ".join(map(str, repeat.seeds))
-    note = (
-        f"{len(repeat.seeds)} of {repeat.asked} replications, with the seeds {seeds}. Means are followed by "
-        "half the width of their 95 % confidence intervals (Student's t)."
-    )
-    means = Section("Means over seeds", note, _means(repeat), figures_of(plot_replications(results)))
+    means = means_section(repeat, figures_of(plot_replications(results)))
     return means, *(_figures(run, f"Seed {run.summary.seed}") for run in results.replications)
-
-
-def _means(repeat: Replications) -> Table | None:
-    rows = []
-    for name, value in vars(repeat).items():
-        if isinstance(value, Interval):
-            half = "-" if value.ci95 is None else f"± {value.ci95:.3g}"
-            each = [f"{entry:.4g}" for entry in value.values]
-            rows.append({"value": name, "mean": f"{value.mean:.4g}", "ci95": half, "each": ", ".join(each)})
-    return table_of(rows, ("value", "each"))
 
 
 def _figures(run: Run, heading: str = "") -> Section:

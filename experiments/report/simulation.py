@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from experiments.codec import plain
 from experiments.figures.plot import plot_results
-from experiments.figures.simulation.single import plot_simulation
+from experiments.figures.replications import plot_replications
+from experiments.figures.simulation.single import plot_single as plot_simulation
 from experiments.report.events import event_section
+from experiments.report.intervals import batch_section, means_section
 from experiments.report.links import worst_links
 from experiments.report.model import (
     Detail,
@@ -20,6 +22,7 @@ from experiments.results.open import SimulatedSweep, Simulation
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.sweep import SimulatedPointRow
 
+_APART = ("faults", "batches", "repeat")  # keys of the result that have sections of their own
 _COLUMNS = (
     *("routing", "pattern", "load", "stable", "offered", "accepted", "accepted_ci95", "predicted_accepted"),
     *("loss", "latency_mean_cycles", "latency_p99_cycles", "hops_mean", "detoured", "link_load_max"),
@@ -42,13 +45,26 @@ def simulation_page(results: Simulation) -> Page:
     return Page(
         f"{title}, simulated",
         (
-            Section("", _note(summary), figures=figures_of(plot_simulation(results))),
+            *_figures(results),
+            *batch_section(summary.batches),
             *event_section(summary.faults.events if summary.faults else (), in_cycles=True),
             Section("Links with the highest loads", table=worst_links(results.link_loads)),
-            Section("Result", values={n: v for n, v in plain(summary).items() if n != "faults"}),
+            Section("Result", values={n: v for n, v in plain(summary).items() if n not in _APART}),
             *manifest_sections(results.manifest),
         ),
     )
+
+
+def _figures(results: Simulation) -> tuple[Section, ...]:
+    """Returns the figures of a simulation; of replications the means, and the figures of each seed."""
+    note, repeat = _note(results.summary), results.summary.repeat
+    if repeat is None:
+        return (Section("", note, figures=figures_of(plot_simulation(results))),)
+    seeds = (
+        Section(f"Seed {one.summary.seed}", _note(one.summary), figures=figures_of(plot_simulation(one)))
+        for one in results.replications
+    )
+    return Section("", note), means_section(repeat, figures_of(plot_replications(results))), *seeds
 
 
 def _note(summary: SimulationSummary) -> str:

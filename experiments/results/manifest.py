@@ -16,6 +16,7 @@ from typing import Any
 
 from emulation.requirements import available_memory_bytes, emulation_versions
 from experiments.codec import FORMAT, omitted
+from experiments.results.parts.swept_values import SweptSettings
 from experiments.results.record import FabricRecord
 from experiments.results.run_directory import MANIFEST, RunDirectory
 from experiments.spec.settings import FabricSettings, PacketSettings, TrafficSettings
@@ -111,7 +112,7 @@ class RunManifest(RoutingOccupancy, _Manifest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepSettings(FabricSettings, PacketSettings):
+class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
     """Settings that all points of a sweep share, and the points that were asked for.
 
     Attributes:
@@ -133,11 +134,6 @@ class SweepSettings(FabricSettings, PacketSettings):
     loads: tuple[float, ...] = ()
     repeat: int = 1
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
-
-    @property
-    def varied(self) -> Mapping[str, tuple[Value, ...]]:
-        """Key of `--vary` -> its values; empty if there is none."""
-        return self.vary or {}
 
     def varies(self, name: str) -> bool:
         """Returns whether points of the sweep may differ in a setting.
@@ -188,7 +184,7 @@ def run_manifest(
     """
     shared = _shared(fabric, seed)
     if one_of_many and shared["experiment"] is not None:
-        shared["experiment"] = _of_seed(shared["experiment"], seed)
+        shared["experiment"] = experiment_of_seed(shared["experiment"], seed)
     return RunManifest(
         **shared,
         **vars(_sources(fabric)),
@@ -275,8 +271,13 @@ def origin(
     }
 
 
-def _of_seed(experiment: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Returns an experiment without its other replications."""
+def experiment_of_seed(experiment: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Returns an experiment without its other replications.
+
+    Args:
+        experiment: options of the experiment by their tables, complete.
+        seed: seed of the replication.
+    """
     changed = {"seed": seed, "repeat": 1}
     return {
         table: {key: changed.get(key, value) for key, value in entries.items()}

@@ -104,6 +104,14 @@ class Simulation(_Results):
         """The load of each directed link; raises ParameterError where the table is missing or damaged."""
         return read_link_loads(self.folder / LINK_LOADS)
 
+    @property
+    def replications(self) -> tuple[Simulation, ...]:
+        """The simulations of several seeds; the simulation itself where there is only one."""
+        repeat = self.summary.repeat
+        if repeat is None:
+            return (self,)
+        return tuple(Simulation(self.folder / seed_folder(seed)) for seed in repeat.seeds)
+
 
 class Sweep(_Results):
     """Results of a sweep."""
@@ -244,7 +252,8 @@ def open_results(folder: Path | str) -> Results:
     if (path / PROBES).exists():
         return Failover(path)
     if (path / SUMMARY).exists():
-        return Simulation(path) if (path / LATENCY_CYCLES).exists() else Run(path)
+        simulated = any(any(path.glob(f"{one}{LATENCY_CYCLES}")) for one in ("", "seed-*/"))
+        return Simulation(path) if simulated else Run(path)
     if (path / MANIFEST).exists() and (path / LINKS).exists():
         raise ParameterError(
             f"{path} holds a run that did not end: {SUMMARY} is missing; {LINKS} has what was measured"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
+import fcntl
 import io
 import json
 import os
@@ -172,15 +173,38 @@ def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]
         go_on: whether it may hold files already.
 
     Raises:
-        ParameterError: it holds files already, or is not a directory.
+        ParameterError: it holds files already, is not a directory, or another process writes into it.
         MachineError: it cannot be made or written, or the disk has no room.
     """
     directory = RunDirectory(path, go_on=go_on)
+    with _locked(path):
+        try:
+            yield directory
+        finally:
+            directory.discard()
+            directory.give_to_caller()
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds the lock of a directory, which ends with the process at the latest and leaves no file.
+
+    Raises:
+        ParameterError: another process holds it.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        yield directory
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ParameterError(
+                f"{path} is being written by another process; wait for its end, or choose another --out"
+            ) from None
+        except OSError:  # of a file system without locks
+            pass
+        yield
     finally:
-        directory.discard()
-        directory.give_to_caller()
+        os.close(descriptor)
 
 
 def holds_graph(name: str) -> bool:

@@ -14,8 +14,8 @@ from experiments.results.simulation.record import (
     SimulatedFabricRecord,
     SimulationRecord,
 )
-from experiments.simulation.fabric import bucket_loop
 from experiments.simulation.pace import Pace
+from experiments.simulation.task import PlannedFabric, bucket_loop
 from experiments.spec.simulation.applications import SimulatedApplication, SimulatedTrace
 from simulation.applications import ApplicationResult, Phase, simulate_application
 from traffic.workload.collectives.dependencies import program_messages
@@ -37,7 +37,9 @@ def simulate_messages(
     Raises:
         ParameterError: the application takes too long.
     """
-    options, loop = fabric.options, bucket_loop(fabric)
+    options = fabric.options
+    decision = options.packet_decision()
+    loop = bucket_loop(PlannedFabric(fabric), decision, options.routers)
     hosts: tuple[int, ...] = ()
     if isinstance(traffic, SimulatedApplication):
         hosts = place_ranks(traffic.placement, traffic.ranks, options.topology, options.hosts, traffic.seed)
@@ -50,7 +52,7 @@ def simulate_messages(
         fabric.tables,
         phases,
         options.routers,
-        options.packet_decision(),
+        decision,
         traffic.flit_bytes,
         traffic.seed,
         Pace(notify),

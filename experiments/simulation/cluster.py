@@ -15,9 +15,8 @@ from typing import Any
 from experiments.events.base import Notify
 from experiments.events.simulation import ClusterReached
 from experiments.simulation.code_version import code_version
-from experiments.simulation.tasks import Done, Task
-from simulation.result import SimulationResult
-from simulation.tables.model import ForwardingTables
+from experiments.simulation.task import Outcome, PlannedFabric, Task
+from experiments.simulation.tasks import Done
 from topology.errors import MachineError, ParameterError
 from topology.exit_status import Terminated
 
@@ -62,11 +61,11 @@ class Cluster:
         self._address = address
         self._client = client
 
-    def run(self, tables: ForwardingTables, tasks: Sequence[Task]) -> Iterator[Done]:
+    def run(self, planned: PlannedFabric, tasks: Sequence[Task]) -> Iterator[Done]:
         """Yields the results of tasks as they come; one whose worker dies is done again elsewhere.
 
         Args:
-            tables: forwarding tables of all tasks.
+            planned: fabric of all tasks.
             tasks: the tasks.
 
         Raises:
@@ -78,7 +77,7 @@ class Cluster:
             warnings.simplefilter("ignore")  # about the size of the tables
             # The scheduler keeps the tables as the argument of a task: should all workers that have them die,
             # others get them again.
-            shared = self._client.submit(pickle.loads, pickle.dumps(tables), key=f"tables-{own}")
+            shared = self._client.submit(pickle.loads, pickle.dumps(planned), key=f"tables-{own}")
             futures = {
                 self._client.submit(_done, shared, task, version, key=f"simulation-{own}-{number}"): number
                 for number, task in enumerate(tasks)
@@ -95,7 +94,7 @@ class Cluster:
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 self._client.cancel([*left, shared], force=True)
 
-    def _result(self, future: Any) -> SimulationResult:
+    def _result(self, future: Any) -> Outcome:
         """Returns the result of a task; raises MachineError if the cluster has none."""
         try:
             result = future.result()
@@ -113,8 +112,8 @@ class Cluster:
                     f"the scheduler at {self._address} is gone; start it, and the same command goes on"
                 ) from None
             raise
-        if not isinstance(result, SimulationResult):
-            raise MachineError(f"workers of {self._address} must answer with results, got {result!r}")
+        if not isinstance(result, Outcome):
+            raise MachineError(f"workers of {self._address} must answer with outcomes, got {result!r}")
         return result
 
 
@@ -179,11 +178,11 @@ def _teller() -> Callable[[], str]:
     return tell
 
 
-def _done(tables: ForwardingTables, task: Task, version: str) -> SimulationResult:
-    """Returns the result of a task, on a worker.
+def _done(planned: PlannedFabric, task: Task, version: str) -> Outcome:
+    """Returns the outcome of a task, on a worker.
 
     Args:
-        tables: forwarding tables.
+        planned: the fabric.
         task: the task.
         version: version of the code of the process that asks.
 
@@ -194,7 +193,7 @@ def _done(tables: ForwardingTables, task: Task, version: str) -> SimulationResul
         raise WorkerVersionError(
             f"a worker has {code_version()}, but must have {version}; update it, or this machine"
         )
-    result = task.run(tables)
-    if result.interrupted:  # the worker is being ended
+    outcome = task.run(planned)
+    if outcome.result.interrupted:  # the worker is being ended
         raise InterruptedError("the worker was ended")
-    return result
+    return outcome

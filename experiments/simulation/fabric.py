@@ -21,7 +21,6 @@ from experiments.spec.simulation.model import BY_HOP, CREDIT, SimulatedFabric
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from routing.verification.verifier import Prover
-from simulation.bucket_loop import BucketLoop
 from simulation.settings import RouterSettings
 from simulation.tables.check import check_against_walk
 from simulation.tables.compiler import compile_tables
@@ -29,7 +28,7 @@ from simulation.tables.model import ForwardingTables
 from topology.errors import NegativeResult, ParameterError, UsageError
 from topology.parameters import join_parameters
 
-_PRODUCT = "product"
+PRODUCT = "product"
 # Routers of the largest fabric whose plan is proven, in 2 s: that of ER_31 under UGAL_PF would take minutes.
 MOST_PROVEN = 256
 
@@ -77,18 +76,6 @@ def _prove(plan: RoutePlan, prover: Prover, notify: Notify) -> None:
     notify(RoutesProven(proof.pairs, proof.max_hops))
 
 
-def bucket_loop(fabric: SimulatedFabricRecord) -> BucketLoop | None:
-    """Returns the controller's loop of a fabric; None where sources decide for every packet.
-
-    Args:
-        fabric: the fabric.
-    """
-    decision = fabric.options.packet_decision()
-    if decision.law != BUCKETS:
-        return None
-    return BucketLoop(fabric.plan, fabric.tables, decision.period, fabric.options.routers)
-
-
 def check_fabric(fabric: SimulatedFabric, plan: RoutePlan, tables: ForwardingTables, notify: Notify) -> None:
     """Checks a fabric against a plan, as which it need not be made.
 
@@ -103,7 +90,7 @@ def check_fabric(fabric: SimulatedFabric, plan: RoutePlan, tables: ForwardingTab
         ParameterError: packets take more hops than there are virtual channels.
     """
     check_channels(plan, fabric.routers)
-    _check_decision(fabric, tables)
+    check_decision(fabric, tables)
     _warn(fabric, notify)
 
 
@@ -138,9 +125,9 @@ def most_hops(plan: RoutePlan) -> int:
     return int(plan.hop_bound(distances).max())
 
 
-def warn_of_repairs(fabric: SimulatedFabricRecord, notify: Notify) -> None:
+def warn_of_repairs(fabric: SimulatedFabric, plan: RoutePlan, notify: Notify) -> None:
     """Notifies of too few virtual channels for the hops of packets that switches reroute."""
-    routers, hops = fabric.options.routers, most_hops(fabric.plan) + fabric.plan.repair_hops
+    routers, hops = fabric.routers, most_hops(plan) + plan.repair_hops
     if routers.flow_control == CREDIT and routers.channel_policy == BY_HOP and routers.channels < hops:
         notify(ChannelsShared(hops, routers.channels))
 
@@ -158,13 +145,18 @@ def credit_flits(routers: RouterSettings) -> int:
     return routers.packet_flits + round_trip
 
 
-def _check_decision(fabric: SimulatedFabric, tables: ForwardingTables) -> None:
-    """Raises UsageError if a decision compares hops that the plan does not tell."""
-    if fabric.packet_decision().law != _PRODUCT or not len(tables.adaptive.minimal):
+def check_decision(fabric: SimulatedFabric, tables: ForwardingTables) -> None:
+    """Raises UsageError if a decision compares hops that the plan does not tell.
+
+    Args:
+        fabric: specification of the fabric.
+        tables: a plan of its routing as forwarding tables.
+    """
+    if fabric.packet_decision().law != PRODUCT or not len(tables.adaptive.minimal):
         return
     if not tables.adaptive.minimal_hops.any():
         raise UsageError(
-            f"--decision {_PRODUCT} needs a routing that knows the hops of its detours, as ugal, got "
+            f"--decision {PRODUCT} needs a routing that knows the hops of its detours, as ugal, got "
             f"--routing {fabric.routing}; leave --decision out"
         )
 

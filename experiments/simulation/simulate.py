@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from experiments.codec import plain
 from experiments.events.base import Notify
 from experiments.events.outcomes import ResultsNotWritten, ResultsWritten
-from experiments.events.simulation import FabricChanged, SimulationStarted, SimulationUnstable
-from experiments.events.traffic import FaultsDrawn, Interrupted
-from experiments.results.manifest import write_graph
-from experiments.results.parts.faults import schedule_text
-from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, RunDirectory, kept_directory
+from experiments.events.simulation import (
+    FabricChanged,
+    IntervalsUnknown,
+    SimulationStarted,
+    SimulationUnstable,
+)
+from experiments.events.traffic import FaultsDrawn, Interrupted, ReplicationStarted
+from experiments.results.run_directory import RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import AnyTraffic, SimulatedFabricRecord, SimulationRecord
-from experiments.results.simulation.series import write_series
-from experiments.results.simulation.summary import manifest_of, replan_record, summarise
+from experiments.results.simulation.summary import replan_record, summarise
 from experiments.simulation.applications import simulate_messages
-from experiments.simulation.fabric import bucket_loop, prepare_fabric, warn_of_repairs
+from experiments.simulation.fabric import prepare_fabric, warn_of_repairs
+from experiments.simulation.files import write_origin, write_result, write_simulation
 from experiments.simulation.pace import Pace
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.simulation.replications import replications_of, seed_directory, write_means
+from experiments.simulation.task import PlannedFabric, task_of
+from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import Simulation
-from routing.replan.replan import Provers
-from simulation.bucket_loop import BucketLoop
-from simulation.faults import SimulatedFaults
 from simulation.result import FaultOutcome, PlanOutcome
-from simulation.simulator import simulate
-from simulation.workload import Workload
 from topology.errors import NegativeResult
-from traffic.workload.patterns import make_pattern
 
 
 def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> SimulationSummary:
     """Runs one simulation and returns its summary; the folder then holds it, with the tables.
+
+    Of several replications the summary has means, and each has a folder of its own.
 
     Args:
         simulation: its specification.
@@ -49,22 +51,45 @@ def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> Simu
         fabric = prepare_fabric(simulation.fabric, notify)
         write_origin(directory, simulation.fabric, simulation.traffic)
         if isinstance(simulation.traffic, SimulatedTraffic):
-            _write_schedule(directory, simulation.traffic, notify)
-        record = _simulated(fabric, simulation.traffic, notify)
-        summary = summarise(record)
-        try:
-            write_result(directory, record, summary)
-        except OSError:
-            notify(ResultsNotWritten(json.dumps(plain(summary))))
-            raise
-    notify(ResultsWritten(folder, interrupted=record.result.interrupted))
-    if record.result.interrupted:
+            _tell_faults(simulation.traffic, notify)
+        summary = _replicated(fabric, simulation, directory, notify)
+    notify(ResultsWritten(folder, interrupted=bool(summary.interrupted)))
+    if summary.interrupted:
         raise KeyboardInterrupt
     if summary.deadlock:
         raise NegativeResult(summary.deadlock.text)
     if summary.stable is False:
         latency = summary.latency_cycles.mean
         notify(SimulationUnstable(summary.accepted, summary.offered, latency))
+    elif summary.batches and summary.batches.unknown:
+        notify(IntervalsUnknown(summary.measured_cycles, summary.batches.unknown))
+    return summary
+
+
+def _replicated(
+    fabric: SimulatedFabricRecord, simulation: Simulation, directory: RunDirectory, notify: Notify
+) -> SimulationSummary:
+    """Simulates every replication, until one does not end as it should, and writes each as it ends."""
+    records: list[SimulationRecord] = []
+    summaries: list[SimulationSummary] = []
+    for number, one in enumerate(replications_of(simulation), start=1):
+        if simulation.repeat > 1:
+            notify(ReplicationStarted(one.traffic.seed, number, simulation.repeat))
+        record = _simulated(replace(fabric, options=one.fabric), one.traffic, notify)
+        summary = summarise(record)
+        records.append(record)
+        summaries.append(summary)
+        try:
+            if simulation.repeat == 1:
+                write_result(directory, record, summary)
+            else:
+                write_simulation(seed_directory(directory, one.traffic.seed), record, summary)
+                summary = write_means(directory, records, summaries, simulation.repeat)
+        except OSError:
+            notify(ResultsNotWritten(json.dumps(plain(summary))))
+            raise
+        if record.result.interrupted or record.result.deadlock:
+            break
     return summary
 
 
@@ -84,95 +109,26 @@ def simulate_traffic(
         traffic: specification of the traffic.
         notify: takes the events.
     """
-    options = fabric.options
     warmup = traffic.times.warmup
-    pattern = make_pattern(traffic.pattern, options.topology, options.hosts, traffic.seed)
-    notify(SimulationStarted(traffic.pattern, traffic.load, traffic.times.warmup, traffic.times.window))
-    loop = bucket_loop(fabric)
-    faults = _faults(fabric, traffic, loop, notify)
-    result = simulate(
-        fabric.tables,
-        Workload(pattern=pattern, load=traffic.load, arrivals=traffic.arrivals),
-        options.routers,
-        options.packet_decision(),
-        traffic.times,
-        traffic.seed,
-        Pace(notify, None if warmup is None else warmup + traffic.times.window),
-        interventions=[one for one in (faults, loop) if one is not None],
-    )
-    if result.interrupted:
-        notify(Interrupted())
-    return SimulationRecord(fabric, traffic, pattern, result, faults.course() if faults else None)
-
-
-def _faults(
-    fabric: SimulatedFabricRecord, traffic: SimulatedTraffic, loop: BucketLoop | None, notify: Notify
-) -> SimulatedFaults | None:
-    """Returns the faults of a simulation; None without any."""
-    if not traffic.faults:
-        return None
-    warn_of_repairs(fabric, notify)
+    notify(SimulationStarted(traffic.pattern, traffic.load, warmup, traffic.times.window))
+    if traffic.faults:
+        warn_of_repairs(fabric.options, fabric.plan, notify)
 
     def tell(outcome: FaultOutcome | PlanOutcome) -> None:
         text = replan_record(outcome).text if isinstance(outcome, PlanOutcome) else outcome.fault
         notify(FabricChanged(outcome.cycle, text))
 
-    return SimulatedFaults(
-        fabric.plan,
-        traffic.faults,
-        None if isinstance(traffic.replan_cycles, str) else traffic.replan_cycles,
-        fabric.options.routers,
-        provers=Provers(fabric.prover),
-        tell=tell,
-        loop=loop,
-    )
+    task = task_of(fabric.options, traffic)
+    pace = Pace(notify, None if warmup is None else warmup + traffic.times.window)
+    outcome = task.run(PlannedFabric(fabric), pace, tell)
+    if outcome.result.interrupted:
+        notify(Interrupted())
+    return SimulationRecord(fabric, traffic, task.workload.pattern, outcome.result, outcome.faults)
 
 
-def _write_schedule(directory: RunDirectory, traffic: SimulatedTraffic, notify: Notify) -> None:
-    """Writes the schedule of faults into the folder, to be carried out again; nothing without faults."""
+def _tell_faults(traffic: SimulatedTraffic, notify: Notify) -> None:
+    """Notifies of faults that were drawn at random."""
     asked = traffic.faults_asked
-    if asked is None and not traffic.faults:
-        return
     if asked is not None:
         failures = sum(not fault.restores for fault in traffic.faults)
         notify(FaultsDrawn(asked, traffic.seed, failures, len(traffic.faults) - failures))
-    directory.write_text(FAULTS, schedule_text(traffic.faults, asked, traffic.seed))
-
-
-def write_simulation(directory: RunDirectory, record: SimulationRecord, summary: SimulationSummary) -> None:
-    """Writes all files of a simulation: manifest, graph, tables and summary.
-
-    Args:
-        directory: folder of the simulation.
-        record: the simulation.
-        summary: its summary.
-
-    Raises:
-        OSError: the disk is full, or went away.
-    """
-    write_origin(directory, record.fabric.options, record.traffic)
-    write_result(directory, record, summary)
-
-
-def write_origin(directory: RunDirectory, fabric: SimulatedFabric, traffic: AnyTraffic) -> None:
-    """Writes everything that a simulation depends on: its manifest, and its graph if it is one of networkx.
-
-    Args:
-        directory: folder of the simulation.
-        fabric: specification of the fabric.
-        traffic: specification of the traffic.
-    """
-    directory.write_record(MANIFEST, manifest_of(fabric, traffic))
-    write_graph(directory, fabric.topology)
-
-
-def write_result(directory: RunDirectory, record: SimulationRecord, summary: SimulationSummary) -> None:
-    """Writes the tables and the summary of a simulation.
-
-    Args:
-        directory: folder of the simulation.
-        record: the simulation.
-        summary: its summary.
-    """
-    write_series(directory, record)
-    directory.write_record(SUMMARY, summary)

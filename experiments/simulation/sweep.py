@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from experiments.events.base import Notify
 from experiments.events.outcomes import RoutingStarted, SweepResumed
 from experiments.events.simulation import PointDeadlocked, PointsSimulated
-from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, directed_links
 from experiments.results.manifest import write_graph
 from experiments.results.parts.sweep_rows import POINTS
-from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory, kept_directory, seed_folder
+from experiments.results.parts.swept_values import widened
+from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
-from experiments.results.simulation.replications import combine_simulations
 from experiments.results.simulation.summary import summarise
 from experiments.results.simulation.sweep import (
+    SimulatedSweepManifest,
     holds_simulated_sweep,
     point_folder,
     read_simulated_manifest,
@@ -36,27 +34,29 @@ from experiments.results.simulation.sweep import (
     simulated_settings,
 )
 from experiments.simulation.cluster import reached_cluster
-from experiments.simulation.fabric import check_fabric, planned_routing, prepare_fabric
-from experiments.simulation.simulate import write_origin, write_simulation
-from experiments.simulation.tasks import Done, Task, run_here, run_in_processes, task_of, usable_cores
-from experiments.spec.options import MAX_SEED
+from experiments.simulation.fabric import (
+    PRODUCT,
+    check_channels,
+    check_decision,
+    check_fabric,
+    planned_routing,
+    prepare_fabric,
+    warn_of_repairs,
+)
+from experiments.simulation.files import write_faults, write_origin, write_simulation
+from experiments.simulation.replications import replications_of, seed_directory, write_means
+from experiments.simulation.task import PlannedFabric, Task, task_of
+from experiments.simulation.tasks import Done, run_here, run_in_processes, usable_cores
 from experiments.spec.simulation.decisions import BUCKETS
 from experiments.spec.simulation.model import SimulatedFabric
 from experiments.spec.simulation.resolve import SimulatedSweep, Simulation
 from experiments.spec.sweep import Point
-from routing.registry import routing
-from simulation.tables.model import ForwardingTables
-from topology.errors import ParameterError, UsageError
+from routing.registry import make_plan, routing
+from simulation.tables.compiler import compile_tables
+from topology.errors import ParameterError
 
-Runner = Callable[[ForwardingTables, Sequence[Task]], Iterator[Done]]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A simulation of a point: of several replications, that of one seed."""
-
-    point: Point
-    simulation: Simulation
+Runner = Callable[[PlannedFabric, Sequence[Task]], Iterator[Done]]
+Points = Sequence[tuple[Point, Simulation]]
 
 
 def run_simulated_sweep(
@@ -82,27 +82,32 @@ def run_simulated_sweep(
         KeyboardInterrupt: Ctrl-C; the folder holds the points that were done until then.
     """
     with kept_directory(folder, go_on=True) as directory:
-        _check_held(chosen, folder)
+        before = _held(chosen, folder)
         directory.drop_torn_row(POINTS)
         held = simulated_rows(folder)
         missing = [(point, one) for point, one in chosen.points if point not in held]
         if held:
             notify(SweepResumed(folder, len(held), len(missing)))
         if missing:
+            groups = _groups(missing)
+            _check_points(groups)
             with _runner(workers, scheduler, notify) as run:
-                directory.write_record(MANIFEST, simulated_manifest(chosen))
-                write_graph(directory, chosen.fabric.topology)
+                _write_origin(chosen, directory, before)
                 try:
-                    _simulate(chosen, missing, directory, run, notify)
+                    _simulate(chosen, groups, directory, run, notify)
                 finally:
                     _sort_rows(chosen, directory)
         return len(missing)
 
 
-def _check_held(chosen: SimulatedSweep, folder: Path) -> None:
-    """Raises ParameterError unless a folder is empty, or holds points of the same sweep."""
+def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None:
+    """Returns the manifest that a folder holds, None if it is empty.
+
+    Raises:
+        ParameterError: it holds something else than points of the same sweep.
+    """
     if all(path.name.endswith(".partial") for path in folder.iterdir()):
-        return
+        return None
     if not holds_simulated_sweep(folder):
         raise ParameterError(f"{folder} does not hold a sweep of simulations; choose another --out")
     held, wanted = read_simulated_manifest(folder), chosen.fabric
@@ -126,6 +131,7 @@ def _check_held(chosen: SimulatedSweep, folder: Path) -> None:
         raise ParameterError(
             f"{folder} holds a sweep with {different} {mine}, not {theirs}; choose another --out"
         )
+    return held
 
 
 @contextlib.contextmanager
@@ -140,116 +146,125 @@ def _runner(workers: int | None, scheduler: str | None, notify: Notify) -> Itera
         yield run_here
         return
 
-    def run(tables: ForwardingTables, tasks: Sequence[Task]) -> Iterator[Done]:
-        return run_in_processes(tables, tasks, count)
+    def run(planned: PlannedFabric, tasks: Sequence[Task]) -> Iterator[Done]:
+        return run_in_processes(planned, tasks, count)
 
     yield run
 
 
 def _simulate(
     chosen: SimulatedSweep,
-    missing: Sequence[tuple[Point, Simulation]],
+    groups: Sequence[Points],
     directory: RunDirectory,
     run: Runner,
     notify: Notify,
 ) -> None:
     """Simulates points, those together whose routings have one plan."""
-    groups: dict[str, list[tuple[Point, Simulation]]] = {}
-    for point, one in missing:
-        groups.setdefault(planned_routing(one.fabric.routing), []).append((point, one))
-    done = 0
-    for group in groups.values():
+    done, missing = 0, sum(map(len, groups))
+    keys = [variation.key for variation in chosen.sweep.vary]
+    for group in groups:
         first = group[0][1].fabric
         notify(RoutingStarted(first.routing, routing(first.routing).summary))
-        for _, one in group:
-            _check_decision(one.fabric)
         fabric = prepare_fabric(first, notify)
-        checked = [first]
-        for _, one in group:
-            if one.fabric not in checked:
-                check_fabric(one.fabric, fabric.plan, fabric.tables, notify)
-                checked.append(one.fabric)
-        for point, summary in _summaries(fabric, group, chosen.sweep.repeat, directory, run):
+        _warn(fabric, group, notify)
+        for point, summary in _summaries(fabric, group, directory, run):
             done += 1
-            row = simulated_row(point, summary, [variation.key for variation in chosen.sweep.vary])
-            columns = simulated_columns(variation.key for variation in chosen.sweep.vary)
-            directory.append_row(POINTS, columns, row.cells())
+            row = simulated_row(point, summary, keys)
+            directory.append_row(POINTS, simulated_columns(keys), row.cells())
             if summary.deadlock:
                 notify(PointDeadlocked(point.name, summary.deadlock.text))
-            notify(PointsSimulated(done, len(missing), point.name))
+            notify(PointsSimulated(done, missing, point.name))
 
 
-def _check_decision(fabric: SimulatedFabric) -> None:
-    """Raises UsageError if a decision needs the plan beside the tables, which tasks do not have."""
-    if fabric.packet_decision().law == BUCKETS:
-        raise UsageError(
-            f"--decision {BUCKETS} must be simulated by itself, with `polarlab simulate`, got a sweep"
-        )
+def _groups(points: Points) -> list[Points]:
+    """Returns points by the plan and the tables that they need, in the order of their first points."""
+    groups: dict[tuple[str, bool], list[tuple[Point, Simulation]]] = {}
+    for point, one in points:
+        buckets = one.fabric.packet_decision().law == BUCKETS
+        # The law of a controller's loop is that of the plan's routing, with all of its parameters.
+        name = one.fabric.routing if buckets else planned_routing(one.fabric.routing)
+        groups.setdefault((name, buckets), []).append((point, one))
+    return list(groups.values())
+
+
+def _check_points(groups: Sequence[Points]) -> None:
+    """Raises UsageError if a point cannot be simulated, before the first of them is.
+
+    Each plan is made for that and forgotten, as those of large fabrics may not fit into the memory together.
+    """
+    for group in groups:
+        fabrics = _fabrics(group)
+        plan = make_plan(fabrics[0].topology, fabrics[0].hosts, fabrics[0].routing)
+        compares = [fabric for fabric in fabrics if fabric.packet_decision().law == PRODUCT]
+        tables = compile_tables(plan) if compares else None
+        for fabric in fabrics:
+            check_channels(plan, fabric.routers)
+            if tables is not None:
+                check_decision(fabric, tables)
+
+
+def _fabrics(group: Points) -> list[SimulatedFabric]:
+    """Returns the fabrics of points, each once."""
+    fabrics: list[SimulatedFabric] = []
+    for _, one in group:
+        if one.fabric not in fabrics:
+            fabrics.append(one.fabric)
+    return fabrics
+
+
+def _warn(fabric: SimulatedFabricRecord, group: Points, notify: Notify) -> None:
+    """Notifies of settings of points that have no effect, or too small a value; of the first it was done."""
+    for other in _fabrics(group)[1:]:
+        check_fabric(other, fabric.plan, fabric.tables, notify)
+    broken = [(point, one) for point, one in group if one.packets.faults]
+    for other in _fabrics(broken):
+        warn_of_repairs(other, fabric.plan, notify)
 
 
 def _summaries(
-    fabric: SimulatedFabricRecord,
-    group: Sequence[tuple[Point, Simulation]],
-    repeat: int,
-    directory: RunDirectory,
-    run: Runner,
+    fabric: SimulatedFabricRecord, group: Points, directory: RunDirectory, run: Runner
 ) -> Iterator[tuple[Point, SimulationSummary]]:
     """Yields points and their summaries as they are done, with their folders written."""
-    parts = [part for point, one in group for part in _parts(point, one, repeat)]
+    parts = [(point, one, part) for point, one in group for part in replications_of(one)]
     records: dict[Point, list[SimulationRecord]] = {}
-    tasks = [task_of(part.simulation.fabric, part.simulation.packets) for part in parts]
-    for number, result in run(fabric.tables, tasks):
-        part, pattern = parts[number], tasks[number].workload.pattern
-        one = replace(fabric, options=part.simulation.fabric)
-        record = SimulationRecord(one, part.simulation.traffic, pattern, result)
-        own = records.setdefault(part.point, [])
+    tasks = [task_of(part.fabric, part.packets) for _, _, part in parts]
+    for number, outcome in run(PlannedFabric(fabric), tasks):
+        (point, one, part), pattern = parts[number], tasks[number].workload.pattern
+        own_fabric = replace(fabric, options=part.fabric)
+        record = SimulationRecord(own_fabric, part.traffic, pattern, outcome.result, outcome.faults)
+        own = records.setdefault(point, [])
         own.append(record)
-        if len(own) == repeat:
-            del records[part.point]
+        if len(own) == one.repeat:
+            del records[point]
             own.sort(key=lambda record: record.traffic.seed)
-            yield part.point, _write_point(point_folder(directory.path, part.point), own)
+            yield point, _write_point(point_folder(directory.path, point), one, own)
 
 
-def _parts(point: Point, one: Simulation, repeat: int) -> Iterator[_Part]:
-    """Yields the simulations of a point, one for each seed."""
-    first = one.traffic.seed
-    if first + repeat - 1 > MAX_SEED:
-        raise ParameterError(
-            f"seeds of all replications must be at most {MAX_SEED}, got {first + repeat - 1}"
-        )
-    for seed in range(first, first + repeat):
-        traffic = replace(one.traffic, seed=seed)
-        fabric = one.fabric if repeat == 1 else replace(one.fabric, experiment=_of_seed(one, seed))
-        yield _Part(point, Simulation(fabric, traffic))
-
-
-def _of_seed(one: Simulation, seed: int) -> dict[str, object]:
-    """Returns the experiment of a replication, as its manifest keeps it."""
-    content = dict(one.fabric.experiment or {})
-    return {**content, "traffic": {**content.get("traffic", {}), "seed": seed}}
-
-
-def _write_point(folder: Path, records: Sequence[SimulationRecord]) -> SimulationSummary:
+def _write_point(folder: Path, one: Simulation, records: Sequence[SimulationRecord]) -> SimulationSummary:
     """Writes the folder of a point, and returns its summary; replications have folders of their own in it."""
     directory = RunDirectory(folder, go_on=True)
-    if len(records) == 1:
-        summary = summarise(records[0])
-        write_simulation(directory, records[0], summary)
-        return summary
-    summaries = []
-    for record in records:
-        summaries.append(summarise(record))
-        own = RunDirectory(folder / seed_folder(record.traffic.seed), go_on=True)
-        write_simulation(own, record, summaries[-1])
-    summary = combine_simulations(summaries, len(records))
-    fabric = records[0].fabric.options
-    loads = np.mean([record.link_loads() for record in records], axis=0).tolist()
-    links = zip(directed_links(fabric.topology), loads, strict=True)
-    rows = ((link.name, link.port, round(load, 6), 0) for link, load in links)
-    directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, rows)
-    write_origin(directory, fabric, records[0].traffic)
-    directory.write_record(SUMMARY, summary)
-    return summary
+    summaries = [summarise(record) for record in records]
+    if one.repeat == 1:
+        write_simulation(directory, records[0], summaries[0])
+        return summaries[0]
+    for record, summary in zip(records, summaries, strict=True):
+        write_simulation(seed_directory(directory, record.traffic.seed), record, summary)
+    write_origin(directory, one.fabric, one.traffic)
+    return write_means(directory, records, summaries, one.repeat)
+
+
+def _write_origin(
+    chosen: SimulatedSweep, directory: RunDirectory, held: SimulatedSweepManifest | None
+) -> None:
+    """Writes everything that the points depend on; the schedule of faults where all have the same."""
+    manifest = simulated_manifest(chosen)
+    if held is not None:
+        manifest = replace(manifest, sweep=widened(manifest.sweep, held.sweep))
+    directory.write_record(MANIFEST, manifest)
+    write_graph(directory, chosen.fabric.topology)
+    traffic = [one.packets for _, one in chosen.points]
+    if len({one.faults for one in traffic}) == 1:
+        write_faults(directory, traffic[0])
 
 
 def _sort_rows(chosen: SimulatedSweep, directory: RunDirectory) -> None:

@@ -1,4 +1,4 @@
-"""Simulations as tasks, which other processes and machines can do; and the processes of this machine."""
+"""Tasks done by this process, or by processes that it forks."""
 
 from __future__ import annotations
 
@@ -9,59 +9,18 @@ import signal
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
-from simulation.result import SimulationResult
-from simulation.settings import Decision, RouterSettings, Times
-from simulation.simulator import simulate
-from simulation.tables.model import ForwardingTables
-from simulation.workload import Workload
+from experiments.simulation.task import Outcome, PlannedFabric, Task
+from simulation.settings import Times
 from topology.errors import MachineError
 from topology.exit_status import Terminated
-from traffic.workload.patterns import make_pattern
 
-
-@dataclass(frozen=True)
-class Task:
-    """One simulation, without the forwarding tables, which tasks share.
-
-    Attributes:
-        workload, routers, decision, times, seed: as of `simulation.simulator.simulate`.
-    """
-
-    workload: Workload
-    routers: RouterSettings
-    decision: Decision
-    times: Times
-    seed: int
-
-    def run(self, tables: ForwardingTables) -> SimulationResult:
-        """Returns the result of the simulation.
-
-        Args:
-            tables: forwarding tables.
-        """
-        return simulate(tables, self.workload, self.routers, self.decision, self.times, self.seed)
-
-
-# Number of a task, and its result.
-Done = tuple[int, SimulationResult]
-
-
-def task_of(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> Task:
-    """Returns a simulation as a task.
-
-    Args:
-        fabric: specification of the fabric.
-        traffic: specification of the traffic.
-    """
-    pattern = make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
-    workload = Workload(pattern=pattern, load=traffic.load, arrivals=traffic.arrivals)
-    return Task(workload, fabric.routers, fabric.packet_decision(), traffic.times, traffic.seed)
+# Number of a task, and its outcome.
+Done = tuple[int, Outcome]
 
 
 def usable_cores() -> int:
@@ -69,28 +28,28 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def run_here(tables: ForwardingTables, tasks: Sequence[Task]) -> Iterator[Done]:
+def run_here(planned: PlannedFabric, tasks: Sequence[Task]) -> Iterator[Done]:
     """Yields the results of tasks one by one, each done in this process.
 
     Args:
-        tables: forwarding tables of all tasks.
+        planned: fabric of all tasks.
         tasks: the tasks.
 
     Raises:
         KeyboardInterrupt: Ctrl-C, or a signal.
     """
     for number, task in enumerate(tasks):
-        result = task.run(tables)
-        if result.interrupted:
+        outcome = task.run(planned)
+        if outcome.result.interrupted:
             raise KeyboardInterrupt
-        yield number, result
+        yield number, outcome
 
 
-def run_in_processes(tables: ForwardingTables, tasks: Sequence[Task], workers: int) -> Iterator[Done]:
-    """Yields the results of tasks as they come, done by processes that share the tables of this one.
+def run_in_processes(planned: PlannedFabric, tasks: Sequence[Task], workers: int) -> Iterator[Done]:
+    """Yields the results of tasks as they come, done by processes that share the fabric of this one.
 
     Args:
-        tables: forwarding tables of all tasks.
+        planned: fabric of all tasks.
         tasks: the tasks.
         workers: number of processes, at least 1.
 
@@ -98,8 +57,8 @@ def run_in_processes(tables: ForwardingTables, tasks: Sequence[Task], workers: i
         MachineError: a process was ended.
         KeyboardInterrupt: Ctrl-C, or a signal; the results of tasks that were done by then come before it.
     """
-    _compile_kernel(tables, tasks[0])
-    pool = _Pool(tables, tasks, min(workers, len(tasks)))
+    _compile_kernel(planned, tasks[0])
+    pool = _Pool(planned, tasks, min(workers, len(tasks)))
     try:
         while pool.is_busy:
             yield from pool.done(None)
@@ -110,16 +69,17 @@ def run_in_processes(tables: ForwardingTables, tasks: Sequence[Task], workers: i
         pool.end()
 
 
-def _compile_kernel(tables: ForwardingTables, task: Task) -> None:
+def _compile_kernel(planned: PlannedFabric, task: Task) -> None:
     """Has the kernel in this process's memory, so that its forks need not compile or load it one by one."""
-    if replace(task, times=Times(warmup=1, window=1, most_drain=1)).run(tables).interrupted:
+    short = replace(task, times=Times(warmup=1, window=1, most_drain=1), faults=())
+    if short.run(planned).result.interrupted:
         raise KeyboardInterrupt
 
 
 class _Pool:
     """Processes, forked from this one, each with a connection over which it gets numbers of tasks."""
 
-    def __init__(self, tables: ForwardingTables, tasks: Sequence[Task], workers: int) -> None:
+    def __init__(self, planned: PlannedFabric, tasks: Sequence[Task], workers: int) -> None:
         self._todo = deque(range(len(tasks)))
         self._busy: dict[Connection[Any, Any], int] = {}
         self._processes: dict[Connection[Any, Any], BaseProcess] = {}
@@ -129,7 +89,7 @@ class _Pool:
             for _ in range(workers):
                 mine, theirs = context.Pipe()
                 foreign = (*self._processes, mine)
-                process = context.Process(target=_serve, args=(theirs, foreign, tables, tasks), daemon=True)
+                process = context.Process(target=_serve, args=(theirs, foreign, planned, tasks), daemon=True)
                 with warnings.catch_warnings():
                     # Newer Pythons warn of forks beside threads; here the fork uses nothing that they lock.
                     warnings.simplefilter("ignore", DeprecationWarning)
@@ -175,7 +135,7 @@ class _Pool:
             connection.close()
 
 
-def _received(connection: Connection[Any, Any], process: BaseProcess) -> SimulationResult:
+def _received(connection: Connection[Any, Any], process: BaseProcess) -> Outcome:
     """Returns the result that a process sends; raises the error that it met."""
     try:
         result = connection.recv()
@@ -187,15 +147,15 @@ def _received(connection: Connection[Any, Any], process: BaseProcess) -> Simulat
         ) from None
     if isinstance(result, BaseException):
         raise result
-    if not isinstance(result, SimulationResult):
-        raise TypeError(f"result of a process must be that of a simulation, got {result!r}")
+    if not isinstance(result, Outcome):
+        raise TypeError(f"result of a process must be that of a task, got {result!r}")
     return result
 
 
 def _serve(
     connection: Connection[Any, Any],
     foreign: Sequence[Connection[Any, Any]],
-    tables: ForwardingTables,
+    planned: PlannedFabric,
     tasks: Sequence[Task],
 ) -> None:
     """Does tasks until the other end of the connection is closed."""
@@ -209,7 +169,7 @@ def _serve(
         try:
             number = connection.recv()
             try:
-                answer: SimulationResult | Exception = tasks[number].run(tables)
+                answer: Outcome | Exception = tasks[number].run(planned)
             except Exception as error:  # told to the parent
                 answer = error
             connection.send(answer)

@@ -212,15 +212,14 @@ OPTIONS: tuple[Option, ...] = (
         _text("faults", "schedule of failures and restorations: lines like `2500 fail link:s1-s7`, `4000 "
               "restore link:s1-s7`, times in cycles; or random ones by their mean times, drawn from --seed, "
               f"as {CYCLES.form}", file=True, path=at(f"{_NAMED}:schedule_file"), kinds=(PACKETS,),
-              commands=(SIMULATE,)),
+              commands=(SIMULATE, SIMULATED_SWEEP)),
         _whole("replan-cycles", "time from a fault until switches have the controller's plan for it; "
-               "`none`: never", None, 0, MAX_CYCLES, unit="cycles", words=("none",), commands=(SIMULATE,),
+               "`none`: never", None, 0, MAX_CYCLES, unit="cycles", words=("none",), needs=("faults",),
                derived=at("experiments.spec.simulation.model:default_replan_cycles"), default_text="1000",
-               needs=("faults",)),
+               commands=(SIMULATE, SIMULATED_SWEEP)),
         _whole("repeat", "number of replications, a seed each; results are means with 95 % intervals", 1, 1,
-               MAX_REPEAT, kinds=(PACKETS, FLOWS, REPLAY, PROGRAMS), varies=False, excludes=("faults",)),
-        _whole("repeat", "number of replications, a seed each; results are means with 95 % intervals", 1, 1,
-               MAX_REPEAT, commands=(SIMULATED_SWEEP,), varies=False),
+               MAX_REPEAT, kinds=(PACKETS, FLOWS, REPLAY, PROGRAMS), varies=False, excludes=("faults",),
+               commands=(RUN, SIMULATE, *_SWEEPS)),
     ),
     *_table("flows", (RUN,), (FLOWS, REPLAY),
         _text("flow-sizes", "distribution of the sizes of TCP flows: web-search, data-mining, fixed:BYTES or "

@@ -23,7 +23,6 @@ from experiments.spec.options import (
     FAILOVER,
     FLOWS,
     KINDS,
-    MAX_SEED,
     PROGRAMS,
     REPLAY,
     RUN,
@@ -51,9 +50,9 @@ from experiments.spec.traffic import (
     check_traffic,
     read_faults,
 )
-from experiments.spec.values import DEFAULT_RESULTS, dated_folder, made, plain_name
+from experiments.spec.values import DEFAULT_RESULTS, check_seeds, dated_folder, made, plain_name
 from experiments.spec.warmup import most_warmup_s
-from topology.errors import ParameterError, UsageError
+from topology.errors import UsageError
 from topology.faults import CONTROLLER, parse_elements
 from topology.links import LinkSpec
 from topology.networkx_graphs import NetworkxTopology
@@ -286,8 +285,7 @@ def _sweep(experiment: Experiment, values: Values) -> Sweep:
 
 def _failovers(values: Values, fabric: FabricOptions) -> FailoverSeriesOptions:
     fail, repeat, first = values.get("fail"), values["repeat"], values["seed"]
-    if first + repeat - 1 > MAX_SEED:
-        raise ParameterError(f"seeds of all failovers must be at most {MAX_SEED}, got {first + repeat - 1}")
+    check_seeds("failovers", first, repeat)
     repetitions = []
     for seed in range(first, first + repeat):
         elements = () if fail is None else parse_elements(fail, fabric.topology, seed)

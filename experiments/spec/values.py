@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from experiments.spec.options import MAX_SEED
 from topology.errors import ParameterError
 from topology.parameters import hint
 
@@ -101,3 +102,15 @@ def made(kind: type[Made], values: Mapping[str, Any], **others: Any) -> Made:
         if entry.name not in others
     }
     return kind(**{name: values[option] for name, option in names.items() if option in values}, **others)
+
+
+def check_seeds(what: str, first: int, repeat: int) -> None:
+    """Raises ParameterError if one of several seeds is too large.
+
+    Args:
+        what: those that have a seed each, as in `seeds of all failovers`.
+        first: the first seed.
+        repeat: their number; each seed is one more than that before.
+    """
+    if first + repeat - 1 > MAX_SEED:
+        raise ParameterError(f"seeds of all {what} must be at most {MAX_SEED}, got {first + repeat - 1}")

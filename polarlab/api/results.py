@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from experiments.codec import plain
 from experiments.results import open as opened
@@ -120,31 +120,24 @@ class _Shown:
         return f"<table>{rows}</table>"
 
 
-class Run(_Shown, opened.Run):
-    """Results of a run, or of several replications of it.
+class _Repeated(_Shown):
+    """Part that results with several replications share."""
 
-    `summary` and `manifest` are typed (docs/keys.md); `plot()` draws, `to_frame()` tabulates.
-    """
-
-    @property
-    def replications(self) -> tuple[Run, ...]:
-        """The runs of several seeds; the run itself where there is only one."""
-        return tuple(Run(run.folder) for run in super().replications)
+    def _each(self) -> Sequence[Any]:
+        """Returns the results of several seeds, or these alone."""
+        results: Any = self
+        return tuple(results.replications)
 
     @property
     def measured(self) -> bool:
-        """Whether there is a result, also of a run that did not end as it should."""
+        """Whether there is a result, also of an experiment that did not end as it should."""
         return (self.folder / SUMMARY).exists()
-
-    @property
-    def valid(self) -> bool:
-        """Whether the machine was fast enough for the result; `summary.fidelity.reasons` says why not."""
-        return self.summary.fidelity.valid
 
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the CSV tables, for `to_frame`; those of replications have a column `seed`."""
-        return super().tables if self.summary.repeat is None else self.replications[0].tables
+        first = self._each()[0]
+        return super().tables if first.folder == self.folder else tuple(first.tables)
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
         """Returns a table as a frame of pandas, of replications with a column `seed`.
@@ -157,13 +150,31 @@ class Run(_Shown, opened.Run):
             ParameterError: the table is unknown, or the results are damaged.
             MachineError: pandas is not installed.
         """
-        if table is None or self.summary.repeat is None:
+        each = self._each()
+        if table is None or each[0].folder == self.folder:
             return super().to_frame(table)
-        frames = [run.to_frame(table).assign(seed=run.summary.seed) for run in self.replications]
+        frames = [run.to_frame(table).assign(seed=run.summary.seed) for run in each]
         return pandas().concat(frames, ignore_index=True)
 
     def _rows(self) -> Sequence[Row]:
-        return [flat(plain(run.summary)) for run in self.replications]
+        return [flat(plain(run.summary)) for run in self._each()]
+
+
+class Run(_Repeated, opened.Run):
+    """Results of a run, or of several replications of it.
+
+    `summary` and `manifest` are typed (docs/keys.md); `plot()` draws, `to_frame()` tabulates.
+    """
+
+    @property
+    def replications(self) -> tuple[Run, ...]:
+        """The runs of several seeds; the run itself where there is only one."""
+        return tuple(Run(run.folder) for run in super().replications)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the machine was fast enough for the result; `summary.fidelity.reasons` says why not."""
+        return self.summary.fidelity.valid
 
     def _short(self) -> Mapping[str, Any]:
         summary = self.summary
@@ -183,24 +194,21 @@ class Run(_Shown, opened.Run):
         return {**shown, "valid": "no: " + "; ".join(reasons) if reasons else "yes"}
 
 
-class Simulation(_Shown, opened.Simulation):
+class Simulation(_Repeated, opened.Simulation):
     """Results of a simulation.
 
     `summary` and `manifest` are typed (docs/keys.md); `plot()` draws, `to_frame()` tabulates.
     """
 
     @property
-    def measured(self) -> bool:
-        """Whether there is a result, also of a simulation that did not end as it should."""
-        return (self.folder / SUMMARY).exists()
+    def replications(self) -> tuple[Simulation, ...]:
+        """The simulations of several seeds; the simulation itself where there is only one."""
+        return tuple(Simulation(one.folder) for one in super().replications)
 
     @property
     def stable(self) -> bool | None:
         """Whether the network carries the load; None of applications."""
         return self.summary.stable
-
-    def _rows(self) -> Sequence[Row]:
-        return [flat(plain(self.summary))]
 
     def _short(self) -> Mapping[str, Any]:
         summary = self.summary
@@ -225,25 +233,41 @@ class Simulation(_Shown, opened.Simulation):
         return {name: getattr(application, name) for name in ("completion_cycles", "ideal_cycles")}
 
 
-class Sweep(_Shown, opened.Sweep):
-    """Results of a sweep: `points` by routing, pattern and load, and `summary(point)` of each in full."""
+class _Swept(_Shown):
+    """Part that sweeps share.
+
+    Attributes:
+        sound: column of their points that tells whether a result is sound.
+    """
+
+    sound: ClassVar[str]
 
     def _rows(self) -> Sequence[Row]:
-        return [row.by_column() for row in self.points.values()]
+        sweep: Any = self
+        return [row.by_column() for row in sweep.points.values()]
 
     def _short(self) -> Mapping[str, Any]:
-        points = list(self.points.values())
+        sweep: Any = self
+        points = list(sweep.points.values())
         return {
-            "fabric": _fabric(self.manifest),
+            "fabric": _fabric(sweep.manifest),
             "routings": ", ".join(dict.fromkeys(row.routing for row in points)),
             "patterns": ", ".join(dict.fromkeys(row.pattern for row in points)),
             "points": len(points),
-            "valid": f"{sum(row.valid for row in points)} of {len(points)}",
+            self.sound: f"{sum(getattr(row, self.sound) for row in points)} of {len(points)}",
         }
 
 
-class SimulatedSweep(_Shown, opened.SimulatedSweep):
+class Sweep(_Swept, opened.Sweep):
+    """Results of a sweep: `points` by routing, pattern and load, and `summary(point)` of each in full."""
+
+    sound = "valid"
+
+
+class SimulatedSweep(_Swept, opened.SimulatedSweep):
     """Results of a sweep of simulations: `points` by routing, pattern and load, `simulation(point)`."""
+
+    sound = "stable"
 
     def simulation(self, point: Point) -> Simulation:
         """Returns the results of a point, as of `polarlab.simulate`; of replications, of the first seed.
@@ -253,19 +277,6 @@ class SimulatedSweep(_Shown, opened.SimulatedSweep):
         """
         folder, row = point_folder(self.folder, point), self.points[point]
         return Simulation(folder if self.manifest.sweep.repeat == 1 else folder / seed_folder(row.seed))
-
-    def _rows(self) -> Sequence[Row]:
-        return [row.by_column() for row in self.points.values()]
-
-    def _short(self) -> Mapping[str, Any]:
-        points = list(self.points.values())
-        return {
-            "fabric": _fabric(self.manifest),
-            "routings": ", ".join(dict.fromkeys(row.routing for row in points)),
-            "patterns": ", ".join(dict.fromkeys(row.pattern for row in points)),
-            "points": len(points),
-            "stable": f"{sum(row.stable for row in points)} of {len(points)}",
-        }
 
 
 class Failover(_Shown, opened.Failover):

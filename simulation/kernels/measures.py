@@ -8,6 +8,7 @@ from simulation.kernels.messages import arrive
 from simulation.kernels.state import (
     ACCEPTED,
     ARRIVED,
+    ARRIVED_HOPS,
     ARRIVED_LATENCY,
     DELIVERED,
     DETOURED,
@@ -46,6 +47,7 @@ def measure(state: State, packet: int, cycle: int, latency: int, latency_cycles:
         arrive(state, packet, cycle)
     counts[ARRIVED] += 1
     counts[ARRIVED_LATENCY] += latency
+    counts[ARRIVED_HOPS] += state.packets[packet, HOPS]
     if counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]:
         counts[ACCEPTED] += 1
         state.host_packets[state.packets[packet, HOST]] += 1

@@ -137,7 +137,8 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
 # packets born in it, those delivered, dropped, their latencies; then of all packets. Then hosts that may
 # still send packets of the window, or messages that have not arrived; whether sources have drawn their first
 # births; and the last cycle in which messages became ready. At last, of all packets, those without a way on
-# (LOST), the tick of the last of these, and those that full queues dropped.
+# (LOST), the tick of the last of these, those that full queues dropped, and the links that those which
+# arrived had taken.
 (
     TICK,
     UNUSED,
@@ -162,8 +163,9 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     LOST,
     LAST_LOSS,
     OVERFLOWED,
+    ARRIVED_HOPS,
     COUNTS,
-) = range(24)
+) = range(25)
 
 # Entries of `State.settings`. LARGE is whether the arrays are larger than a processor's own caches, so that
 # it pays to prefetch.

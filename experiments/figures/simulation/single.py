@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from experiments.figures.events import IN_CYCLES, list_events, list_inches, mark_events
 from experiments.figures.links import draw_links
+from experiments.figures.replications import draw_replications
 from experiments.figures.simulation.application import draw_application
 from experiments.figures.style import (
     DARK,
@@ -35,8 +36,8 @@ _QUANTILES = (("p50", "50 %"), ("p99", "99 %"), ("p99_9", "99.9 %"))
 _STYLES = ("-", "--", ":")
 
 
-def plot_simulation(results: Simulation) -> list[Path]:
-    """Draws the figures of a simulation into its folder and returns the files.
+def plot_single(results: Simulation) -> list[Path]:
+    """Draws the figures of a simulation with one seed into its folder and returns the files.
 
     Args:
         results: the simulation.
@@ -45,11 +46,28 @@ def plot_simulation(results: Simulation) -> list[Path]:
         ParameterError: the folder does not hold a complete simulation, or a damaged one.
         OSError: the figures cannot be written.
     """
-    return save_figures(draw_simulation(results), results.folder)
+    return save_figures(draw_single(results), results.folder)
 
 
 def draw_simulation(results: Simulation) -> dict[str, Figure]:
-    """Returns the figures of a simulation by their names.
+    """Returns the figures of a simulation by their names; of replications, behind the names of their folders.
+
+    Args:
+        results: the simulation.
+
+    Raises:
+        ParameterError: the folder does not hold a complete simulation, or a damaged one.
+    """
+    figures = {
+        f"{one.folder.relative_to(results.folder) / name}": figure
+        for one in results.replications
+        for name, figure in draw_single(one).items()
+    }
+    return figures | draw_replications(results)
+
+
+def draw_single(results: Simulation) -> dict[str, Figure]:
+    """Returns the figures of a simulation with one seed by their names.
 
     `throughput` (over the window, and packets by hops), `latency` (its distribution), `links` (their loads on
     the fabric's drawing, and sorted) and, of applications, `completion` beside the ideal.

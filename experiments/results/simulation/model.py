@@ -164,6 +164,44 @@ class DeadlockRecord:
         return f"deadlock in cycle {self.cycle}: {self.waiting} packets wait for one another{circle}"
 
 
+@dataclass(frozen=True)
+class BatchInterval(Interval):
+    """Mean over the batches of a window with its confidence interval (Student's t).
+
+    Attributes:
+        mean: arithmetic mean of the batches.
+        ci95: half the width of the 95 % confidence interval of the mean; null if the window is too short for
+            ten batches that are nearly independent.
+        values: mean of each batch.
+        batch_cycles: length of a batch in cycles.
+        autocorrelation: lag-1 autocorrelation of the batches, with which `ci95` is known up to 0.2; null if
+            all batches are equal.
+    """
+
+    batch_cycles: int
+    autocorrelation: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchMeans:
+    """Means over batches of the window, 10 to 30 of them, each with its confidence interval.
+
+    Attributes:
+        accepted: as in the summary of a simulation, of the packets that arrived in a batch.
+        latency_mean_cycles: mean latency in cycles of the packets that arrived in a batch.
+        queueing_frame_times: mean time that these waited in queues, in times of a packet on a link.
+    """
+
+    accepted: BatchInterval | None
+    latency_mean_cycles: BatchInterval | None
+    queueing_frame_times: BatchInterval | None
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The means whose intervals are not known."""
+        return tuple(name for name, entry in vars(self).items() if entry is None or entry.ci95 is None)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SimulatedReplications:
     """Means over simulations that differ in their seeds only.
@@ -229,6 +267,8 @@ class SimulationSummary(SimulatedSettings):
         predicted: prediction of the fluid model, for oblivious routings on fabrics of up to 1,024 hosts.
         collective: completion of a collective or a motif.
         trace: completion of the messages of a trace.
+        batches: means over batches of the window with their confidence intervals, of a single simulation;
+            absent of applications, with faults, and where the window ended before ten of its thirty periods.
         repeat: means over replications with their confidence intervals, which the other keys repeat; counts
             are sums, `stable` tells whether all are. Absent of a single simulation.
         interrupted: true if the simulation was ended early; absent otherwise.
@@ -266,6 +306,7 @@ class SimulationSummary(SimulatedSettings):
     predicted: Predicted | None = omitted()
     collective: SimulatedCollective | None = omitted()
     trace: SimulatedMessages | None = omitted()
+    batches: BatchMeans | None = omitted()
     repeat: SimulatedReplications | None = omitted()
     interrupted: bool | None = omitted()
     format: int = FORMAT

@@ -33,11 +33,14 @@ def combine_simulations(summaries: Sequence[SimulationSummary], asked: int) -> S
     """Returns the result of several replications as one.
 
     Fractions, latencies and loads are means, counts and times are sums; the result is stable if all are.
+    Interrupted replications do not count beside others.
 
     Args:
         summaries: results that differ in their seeds only; at least one.
         asked: number of replications that were asked for.
     """
+    interrupted = any(summary.interrupted for summary in summaries)
+    summaries = [summary for summary in summaries if not summary.interrupted] or summaries
     first = summaries[0]
     intervals = {name: interval_of(map(value_of, summaries)) for name, value_of in METRICS.items()}
     means = {name: entry.mean if entry else None for name, entry in intervals.items()}
@@ -64,8 +67,9 @@ def combine_simulations(summaries: Sequence[SimulationSummary], asked: int) -> S
         packet_hops=sum(summary.packet_hops for summary in summaries),
         seconds=round(sum(summary.seconds for summary in summaries), 6),
         predicted=_predicted([summary.predicted for summary in summaries if summary.predicted]),
+        batches=None,
         repeat=SimulatedReplications(asked=asked, seeds=seeds, stable=stable, **intervals),
-        interrupted=True if any(summary.interrupted for summary in summaries) else None,
+        interrupted=True if interrupted else None,
     )
 
 

@@ -11,6 +11,7 @@ from experiments.results.link_loads import jain
 from experiments.results.manifest import origin
 from experiments.results.model import Predicted, RuleCounts
 from experiments.results.simulation.applications import application_parts
+from experiments.results.simulation.batch_means import batch_means
 from experiments.results.simulation.faults import SimulatedFault, SimulatedFaultRecord, SimulatedReplan
 from experiments.results.simulation.model import (
     DeadlockRecord,
@@ -72,6 +73,7 @@ def summarise(record: SimulationRecord) -> SimulationSummary:
         versions=versions(),
         predicted=_predicted(record),
         **application_parts(record),
+        batches=batch_means(record),
         interrupted=True if result.interrupted else None,
     )
 
@@ -138,13 +140,17 @@ def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
     """Returns the settings that traffic of another kind does not have."""
     if isinstance(traffic, SimulatedTraffic):
         times = {"warmup_cycles": traffic.times.warmup, "window_cycles": traffic.times.window}
-        return {**times, **_fault_settings(traffic)}
+        return {**times, **fault_settings(traffic)}
     own = {name: value for name, value in vars(traffic).items() if name not in ("pattern", "seed")}
     return {"warmup_cycles": None, "window_cycles": None, **own}
 
 
-def _fault_settings(traffic: SimulatedTraffic) -> dict[str, Any]:
-    """Returns the fields of the settings of faults; none without any."""
+def fault_settings(traffic: SimulatedTraffic) -> dict[str, Any]:
+    """Returns the fields of the settings of faults; none without any.
+
+    Args:
+        traffic: specification of the traffic.
+    """
     if not traffic.faults and traffic.faults_asked is None:
         return {}
     lines = tuple(fault.line for fault in traffic.faults)

@@ -17,8 +17,10 @@ from experiments.results.parts.sweep_rows import (
     read_rows,
     varied_at,
 )
+from experiments.results.parts.swept_values import SweptSettings
 from experiments.results.run_directory import MANIFEST
 from experiments.results.simulation.model import SimulationSummary
+from experiments.results.simulation.summary import fault_settings
 from experiments.results.simulation.versions import versions
 from experiments.spec.options import SIMULATED_SWEEP, SIMULATION
 from experiments.spec.simulation.model import RouterRecord, router_record
@@ -32,7 +34,7 @@ _BY_ROUTING = "that of the routing"
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulatedSweepSettings:
+class SimulatedSweepSettings(SweptSettings):
     """Settings that all points of a sweep of simulations share, and the points that were asked for.
 
     Attributes:
@@ -41,6 +43,7 @@ class SimulatedSweepSettings:
         seed: seed of the random generator; of replications the first.
         warmup_cycles: cycles before the window; null where it begins once the state is steady.
         window_cycles: cycles of the window.
+        faults, faults_asked, replan_cycles: as `traffic` in the manifest of a simulation.
         routings, patterns, loads: values that the sweep goes over, each with each.
         repeat: replications of each point.
         vary: key of `--vary` -> further values that the sweep goes over; a setting that varies is that of the
@@ -56,12 +59,10 @@ class SimulatedSweepSettings:
     patterns: tuple[str, ...]
     loads: tuple[float, ...]
     repeat: int = 1
+    faults: tuple[str, ...] | None = omitted()
+    faults_asked: str | None = omitted()
+    replan_cycles: int | str | None = omitted()
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
-
-    @property
-    def varied(self) -> Mapping[str, tuple[Value, ...]]:
-        """Key of `--vary` -> its values; empty if there is none."""
-        return self.vary or {}
 
     def varies(self, name: str) -> bool:
         """Returns whether points of the sweep may differ in a setting.
@@ -70,7 +71,11 @@ class SimulatedSweepSettings:
             name: name of one of the attributes, or of one of `routers`.
         """
         options = swept_options(SIMULATED_SWEEP)
-        settings = {options[key].setting or key for key in self.varied if key in options}
+        settings = {options[key].setting or options[key].key for key in self.varied if key in options}
+        if name == "faults" and self.faults_asked and settings & {"seed", "warmup_cycles", "window_cycles"}:
+            return True  # they are drawn for each
+        if name == "faults_asked":
+            return "faults" in settings
         return name in {setting.rpartition(".")[2] for setting in settings}
 
     def difference(self, other: SimulatedSweepSettings) -> str | None:
@@ -120,7 +125,8 @@ class SimulatedPointRow(SweptRow):
         pattern: traffic pattern, with its parameters.
         load: load that hosts were asked to send, 0 to 1 of the injection capacity.
         offered, accepted, loss: fractions, as in the summary of a simulation; of replications the means.
-        accepted_ci95: half the width of the 95 % confidence interval of `accepted` over replications.
+        accepted_ci95: half the width of the 95 % confidence interval of `accepted`, over replications, or
+            over batches of the window of a single simulation.
         latency_mean_cycles, latency_p50_cycles, latency_p99_cycles: latency in cycles, as `latency_cycles` of
             a simulation.
         latency_mean_ci95_cycles: half the width of the 95 % confidence interval of `latency_mean_cycles`.
@@ -183,9 +189,10 @@ def simulated_row(point: Point, summary: SimulationSummary, keys: Iterable[str])
         summary: its result.
         keys: keys that the sweep varies.
     """
-    latency, links, repeat = summary.latency_cycles, summary.links, summary.repeat
-    accepted = repeat.accepted if repeat else None
-    mean = repeat.latency_mean_cycles if repeat else None
+    latency, links = summary.latency_cycles, summary.links
+    means = summary.repeat or summary.batches
+    accepted = means.accepted if means else None
+    mean = means.latency_mean_cycles if means else None
     return SimulatedPointRow(
         routing=point.routing,
         pattern=point.pattern,
@@ -232,6 +239,7 @@ def simulated_settings(chosen: SimulatedSweep) -> SimulatedSweepSettings:
         patterns=tuple(sweep.patterns),
         loads=tuple(sweep.loads),
         repeat=sweep.repeat,
+        **fault_settings(first.packets),
         vary={variation.key: variation.values for variation in sweep.vary} or None,
     )
 

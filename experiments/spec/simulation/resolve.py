@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from experiments.spec.collective import parse_sizes
@@ -24,20 +24,23 @@ from experiments.spec.simulation.model import (
 )
 from experiments.spec.sweep import Point, SweepOptions, sweep_options, values_at
 from experiments.spec.traffic import asked_faults, read_faults
-from experiments.spec.values import made
+from experiments.spec.values import check_seeds, made
 from simulation.settings import Times
 from topology.errors import UsageError
 from topology.faults import CYCLES
 
 _FAULT_PERIOD = 100  # cycles of a period of the window, so that repairs show
+# Periods of a window without faults, unless they would be longer than this many cycles.
+_PERIODS, _LONGEST_PERIOD = 30, 1000
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """Traffic on a fabric of simulated routers."""
+    """Traffic on a fabric of simulated routers, and the number of its replications, with a seed each."""
 
     fabric: SimulatedFabric
     traffic: SimulatedTraffic | SimulatedApplication | SimulatedTrace
+    repeat: int = 1
 
     @property
     def packets(self) -> SimulatedTraffic:
@@ -93,9 +96,9 @@ def simulation_of(experiment: Experiment, values: Mapping[str, Any]) -> Simulati
     warmup, faults = None if values["warmup"] == STEADY else values["warmup"], values.get("faults")
     if faults and warmup is None:
         raise UsageError("--faults needs a known end of the window; give --warmup in cycles")
-    times = Times(warmup=warmup, window=values["cycles"])
-    if faults:
-        times = replace(times, period=_FAULT_PERIOD)
+    window = values["cycles"]
+    period = _FAULT_PERIOD if faults else min(_LONGEST_PERIOD, max(1, window // _PERIODS))
+    times = Times(warmup=warmup, window=window, period=period)
     traffic = made(
         SimulatedTraffic,
         values,
@@ -107,7 +110,9 @@ def simulation_of(experiment: Experiment, values: Mapping[str, Any]) -> Simulati
         faults_asked=asked_faults(faults),
     )
     check_simulation(fabric, traffic)
-    return Simulation(fabric, traffic)
+    repeat = values.get("repeat", 1)
+    check_seeds("replications", traffic.seed, repeat)
+    return Simulation(fabric, traffic, repeat)
 
 
 def simulated_sweep_of(experiment: Experiment, values: Mapping[str, Any]) -> SimulatedSweep:

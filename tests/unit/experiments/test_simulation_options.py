@@ -24,7 +24,7 @@ def specified(**options):
 def test_documented_defaults_are_those_of_the_simulator():
     fabric, traffic = specified()
     assert fabric.routers == RouterSettings()
-    assert traffic.times == Times()
+    assert traffic.times == Times(period=100)
     assert (traffic.load, traffic.arrivals, traffic.seed) == (0.3, "bernoulli", 1)
 
 
@@ -38,7 +38,7 @@ def test_options_reach_the_simulator():
         packet_flits=8, channels=6, buffer_flits=64, speedup=1, channel_policy="any", arbitration="random",
         router_cycles=3, link_cycles=4, host_link_cycles=5, credit_cycles=6,
     )  # fmt: skip
-    assert traffic.times == Times(warmup=500, window=9)
+    assert traffic.times == Times(warmup=500, window=9, period=1)
     dropping, _ = specified(flow_control="drop", queue=7, burst=1)
     assert dropping.routers == RouterSettings(flow_control="drop", queue_packets=7, burst_packets=1)
 

@@ -30,9 +30,8 @@ def run(arguments: argparse.Namespace) -> Status:
             progress.begin("planning")
             found = polarlab.saturation(arguments.experiment, progress=EveryEvent(progress))
     except SaturationInterrupted as interruption:
-        if interruption.result.points:
-            with reader_may_end():
-                _print(arguments, interruption.result)
+        with reader_may_end():
+            _print(arguments, interruption.result)
         raise
     with reader_may_end():
         _print(arguments, found)
@@ -49,6 +48,7 @@ def _print(arguments: argparse.Namespace, found: SaturationResult) -> None:
         return
     points = sorted(result.pop("points"), key=lambda point: float(point["load"]))
     print_result(arguments, result)
-    print()
     rows = [{name: readable(value) for name, value in point.items()} for point in points]
-    print_table(rows, tuple(rows[0]))
+    if rows:
+        print()
+        print_table(rows, tuple(rows[0]))

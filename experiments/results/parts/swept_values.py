@@ -1,0 +1,61 @@
+"""Values that a sweep goes over, together with those that its folder had before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from topology.parameters import Value
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+else:
+    DataclassInstance = object
+
+
+class SweptSettings(DataclassInstance):
+    """Part that the settings of all sweeps share: the values that they go over.
+
+    Attributes:
+        routings, patterns, loads: values that the sweep goes over, each with each.
+        vary: key of `--vary` -> further values; None if there is none.
+    """
+
+    if TYPE_CHECKING:
+        routings: tuple[str, ...]
+        patterns: tuple[str, ...]
+        loads: tuple[float, ...]
+        vary: Mapping[str, tuple[Value, ...]] | None
+
+    @property
+    def varied(self) -> Mapping[str, tuple[Value, ...]]:
+        """Key of `--vary` -> its values; empty if there is none."""
+        return self.vary or {}
+
+
+AnySettings = TypeVar("AnySettings", bound=SweptSettings)
+
+
+def widened(settings: AnySettings, held: AnySettings) -> AnySettings:
+    """Returns the settings of a sweep that goes on in a folder, with the values of the points there.
+
+    Args:
+        settings: settings of the sweep.
+        held: settings of the sweep that the folder holds, which varies the same keys.
+    """
+    vary = {key: _together(held.varied.get(key, ()), values) for key, values in settings.varied.items()}
+    return replace(
+        settings,
+        routings=_together(held.routings, settings.routings),
+        patterns=_together(held.patterns, settings.patterns),
+        loads=tuple(sorted({*held.loads, *settings.loads})),
+        vary=vary or None,
+    )
+
+
+Held = TypeVar("Held", bound=Value)
+
+
+def _together(held: tuple[Held, ...], new: tuple[Held, ...]) -> tuple[Held, ...]:
+    return tuple(dict.fromkeys((*held, *new)))

@@ -1,0 +1,152 @@
+"""Simulations as tasks, which this process, others and other machines can do with the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from experiments.results.simulation.record import SimulatedFabricRecord
+from experiments.spec.simulation.decisions import BUCKETS
+from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from routing.plan.model import RoutePlan
+from routing.registry import make_plan
+from routing.replan.replan import Provers
+from routing.verification.verifier import Prover
+from simulation.bucket_loop import BucketLoop
+from simulation.course import Progress
+from simulation.faults import SimulatedFaults, Tell
+from simulation.result import FaultCourse, FaultOutcome, PlanOutcome, SimulationResult
+from simulation.settings import Decision, RouterSettings, Times
+from simulation.simulator import simulate
+from simulation.tables.model import ForwardingTables
+from simulation.workload import Workload
+from topology.base import Topology
+from topology.faults import Fault
+from traffic.workload.patterns import make_pattern
+
+
+def _silent(_happened: FaultOutcome | PlanOutcome) -> None:
+    """Tells nobody."""
+
+
+class PlannedFabric:
+    """Forwarding tables that tasks share, with the plan for those tasks that change it.
+
+    On another machine the plan, which does not travel, is made anew when it is first needed.
+    """
+
+    def __init__(self, fabric: SimulatedFabricRecord) -> None:
+        """Takes the tables, the plan and its proof of a fabric."""
+        options = fabric.options
+        self.tables: ForwardingTables = fabric.tables
+        self._topology: Topology = options.topology
+        self._made_by = options.hosts, options.routing
+        self.plan, self.prover = fabric.plan, fabric.prover
+
+    @cached_property
+    def plan(self) -> RoutePlan:
+        """The plan of the tables."""
+        return make_plan(self._topology, *self._made_by)
+
+    @cached_property
+    def prover(self) -> Prover | None:
+        """The proof of the plan, which proves plans that differ from it faster; None where there is none."""
+        return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what travels to other machines."""
+        return {name: value for name, value in vars(self).items() if name not in ("plan", "prover")}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Outcome of a task: the counts of all packets, and the course of the faults, None without any."""
+
+    result: SimulationResult
+    faults: FaultCourse | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """One simulation, without the fabric, which tasks share.
+
+    Attributes:
+        workload, routers, decision, times, seed: as of `simulation.simulator.simulate`.
+        faults: failures and restorations, times in cycles.
+        replan_cycles: cycles from a fault until switches have the plan for it; None if they never do.
+    """
+
+    workload: Workload
+    routers: RouterSettings
+    decision: Decision
+    times: Times
+    seed: int
+    faults: Sequence[Fault] = ()
+    replan_cycles: int | None = None
+
+    def run(self, planned: PlannedFabric, progress: Progress | None = None, tell: Tell = _silent) -> Outcome:
+        """Returns the outcome of the simulation; of an interrupted one, until then.
+
+        Args:
+            planned: the fabric.
+            progress: is told simulated cycles and arrived packets after every period.
+            tell: is told every fault and every new plan.
+        """
+        loop = bucket_loop(planned, self.decision, self.routers)
+        faults = self._faults(planned, loop, tell) if self.faults else None
+        result = simulate(
+            planned.tables,
+            self.workload,
+            self.routers,
+            self.decision,
+            self.times,
+            self.seed,
+            progress,
+            interventions=[one for one in (faults, loop) if one is not None],
+        )
+        return Outcome(result, faults.course() if faults else None)
+
+    def _faults(self, planned: PlannedFabric, loop: BucketLoop | None, tell: Tell) -> SimulatedFaults:
+        return SimulatedFaults(
+            planned.plan,
+            self.faults,
+            self.replan_cycles,
+            self.routers,
+            provers=Provers(planned.prover) if planned.prover else None,
+            tell=tell,
+            loop=loop,
+        )
+
+
+def task_of(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> Task:
+    """Returns a simulation as a task.
+
+    Args:
+        fabric: specification of the fabric.
+        traffic: specification of the traffic.
+    """
+    pattern = make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
+    return Task(
+        Workload(pattern=pattern, load=traffic.load, arrivals=traffic.arrivals),
+        fabric.routers,
+        fabric.packet_decision(),
+        traffic.times,
+        traffic.seed,
+        traffic.faults,
+        None if isinstance(traffic.replan_cycles, str) else traffic.replan_cycles,
+    )
+
+
+def bucket_loop(planned: PlannedFabric, decision: Decision, routers: RouterSettings) -> BucketLoop | None:
+    """Returns the controller's loop of a simulation; None where sources decide for every packet.
+
+    Args:
+        planned: the fabric, whose tables have candidates if there is a loop.
+        decision: law of adaptive choices.
+        routers: settings of routers and links.
+    """
+    if decision.law != BUCKETS:
+        return None
+    return BucketLoop(planned.plan, planned.tables, decision.period, routers)
