@@ -24,7 +24,7 @@ from experiments.results.simulation.model import (
 )
 from experiments.results.simulation.record import AnyTraffic, SimulatedFabricRecord, SimulationRecord
 from experiments.results.simulation.versions import versions
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic, router_record
+from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic, fault_settings, router_record
 from experiments.theory.fluid_model import predict_pattern
 from routing.registry import routing
 from simulation.kernels.latency import quantile
@@ -143,22 +143,6 @@ def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
         return {**times, **fault_settings(traffic)}
     own = {name: value for name, value in vars(traffic).items() if name not in ("pattern", "seed")}
     return {"warmup_cycles": None, "window_cycles": None, **own}
-
-
-def fault_settings(traffic: SimulatedTraffic) -> dict[str, Any]:
-    """Returns the fields of the settings of faults; none without any.
-
-    Args:
-        traffic: specification of the traffic.
-    """
-    if not traffic.faults and traffic.faults_asked is None:
-        return {}
-    lines = tuple(fault.line for fault in traffic.faults)
-    return {
-        "faults": lines,
-        "faults_asked": traffic.faults_asked,
-        "replan_cycles": traffic.replan_cycles,
-    }
 
 
 def settings(fabric: SimulatedFabric) -> dict[str, Any]:

@@ -20,10 +20,9 @@ from experiments.results.parts.sweep_rows import (
 from experiments.results.parts.swept_values import SweptSettings
 from experiments.results.run_directory import MANIFEST
 from experiments.results.simulation.model import SimulationSummary
-from experiments.results.simulation.summary import fault_settings
 from experiments.results.simulation.versions import versions
 from experiments.spec.options import SIMULATED_SWEEP, SIMULATION
-from experiments.spec.simulation.model import RouterRecord, router_record
+from experiments.spec.simulation.model import RouterRecord, fault_settings, router_record
 from experiments.spec.simulation.resolve import SimulatedSweep
 from experiments.spec.sweep import Point
 from experiments.spec.variations.keys import swept_options

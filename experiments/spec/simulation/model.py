@@ -179,6 +179,22 @@ def router_record(fabric: SimulatedFabric) -> RouterRecord:
     return RouterRecord(**values, decision=fabric.decision_text)
 
 
+def fault_settings(traffic: SimulatedTraffic) -> dict[str, Any]:
+    """Returns the fields of the settings of faults; none without any.
+
+    Args:
+        traffic: specification of the traffic.
+    """
+    if not traffic.faults and traffic.faults_asked is None:
+        return {}
+    lines = tuple(fault.line for fault in traffic.faults)
+    return {
+        "faults": lines,
+        "faults_asked": traffic.faults_asked,
+        "replan_cycles": traffic.replan_cycles,
+    }
+
+
 def router_settings(values: Mapping[str, Any]) -> RouterSettings:
     """Returns the settings of routers and links that options give.
 

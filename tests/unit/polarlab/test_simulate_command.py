@@ -6,7 +6,7 @@ import pytest
 from command_line import fails, prints_json
 from damage import damaged
 
-from experiments.simulation import fabric
+from experiments.simulation import fabric, saturation
 from polarlab.cli import main as entry
 from routing.registry import make_plan
 from topology.exit_status import Status
@@ -111,6 +111,21 @@ def test_saturation_prints_its_points(capsys, words):
         assert {point["load"] for point in json.loads(out)["points"]} >= {0.5}
     else:
         assert "latency_cycles" in out
+
+
+@pytest.mark.parametrize("words", ["", "--json"])
+def test_a_search_that_is_interrupted_before_its_first_load_says_so(capsys, monkeypatch, words):
+    def interrupt(*_given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(saturation, "_tried", interrupt)
+    assert entry.main(f"saturation {SHORT} {words}".split()) == Status.INTERRUPTED
+    out = capsys.readouterr().out
+    if words:
+        result = json.loads(out)
+        assert (result["interrupted"], result["points"], result["saturation"]) == (True, [], 0)
+    else:
+        assert "interrupted" in out
 
 
 @pytest.mark.parametrize("traffic", ["--pattern allreduce:ring --message-bytes 4KiB", "--trace messages.csv"])
