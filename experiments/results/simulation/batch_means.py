@@ -72,8 +72,8 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
         period: cycles of a period.
 
     Returns:
-        The interval, without `ci95` if the batches depend on one another even where there are no more than
-        LEAST_BATCHES; None if there is nothing to take the mean of.
+        The interval, without `ci95` if the batches depend on one another even at the longest length that
+        leaves LEAST_BATCHES; None if there is nothing to take the mean of.
     """
     found: BatchInterval | None = None
     for length, values in _batches(sums, weights):

@@ -41,6 +41,7 @@ def table(results):
     return (results.folder / "points.csv").read_text()
 
 
+@pytest.mark.slow  # processes, and four simulations beside
 def test_points_with_faults_are_those_of_simulate_in_all_processes(tmp_path, schedule):
     given = {"routings": "min,ugal-pf", "faults": schedule, "replan_cycles": 150}
     here, others = (swept(tmp_path / str(count), workers=count, **given) for count in (1, 2))

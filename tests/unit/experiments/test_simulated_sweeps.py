@@ -256,6 +256,17 @@ def test_a_worker_of_another_version_that_joins_later_refuses_its_tasks():
     assert "polarlab 9" in str(caught.value)
 
 
+def test_a_cluster_makes_plans_for_faults_and_loops_anew(workers, tmp_path):
+    given = {**SWEPT, "routings": "ugal-pf", "faults": "mtbf:links=300,mttr=100", "replan_cycles": 50}
+    given |= {"decision": "buckets:period=40"}
+    here = polarlab.sweep("polarfly", out=tmp_path / "here", workers=1, **given)
+    there = polarlab.sweep("polarfly", out=tmp_path / "there", scheduler=workers[0], **given)
+    assert table(here.folder) == table(there.folder)
+    for point in here.points:
+        assert here.summary(point).faults == there.summary(point).faults
+        assert here.summary(point).faults.replanned
+
+
 def test_a_cluster_that_loses_a_worker_gives_the_same_results(workers, swept, tmp_path):
     address, processes = workers
 
