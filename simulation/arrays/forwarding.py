@@ -101,9 +101,10 @@ def _adaptive(tables: ForwardingTables, first: Int32) -> tuple[Int32, Int32, Int
     adaptive[:-1, of.MINIMAL] = first[one.minimal]
     adaptive[:-1, of.MINIMAL_HOPS] = one.minimal_hops
     adaptive[:, of.BUNDLE_START] = one.bundle_starts
-    bundles = np.zeros((len(one.detour_starts), of.BUNDLE_COLUMNS), np.int32)
+    bundles = np.zeros((len(one.bundle_choices) + 1, of.BUNDLE_COLUMNS), np.int32)
     bundles[:-1, of.BUNDLE_CHOICE] = first[one.bundle_choices]
-    bundles[:, of.DETOUR_START] = one.detour_starts
+    bundles[:-1, of.DETOUR_START] = one.bundle_detours
+    bundles[1:, of.DETOURS_BEFORE] = np.cumsum(one.bundle_sizes)
     return adaptive, bundles, np.stack((first[one.detours], one.detour_hops), axis=1).astype(np.int32)
 
 

@@ -31,6 +31,7 @@ from simulation.kernels.state import (
     DETOUR_HOPS,
     DETOUR_START,
     DETOURED,
+    DETOURS_BEFORE,
     FIRST,
     FLAGS,
     FROM_HOST,
@@ -300,14 +301,14 @@ def _decide(state: State, adaptive: int, router: int, destination: int) -> int:
         if used << 8 > state.settings[THRESHOLD]:
             found = _least_occupied(state, first, end, router)
         return found
-    begin = state.bundles[first, DETOUR_START]
-    size = state.bundles[end, DETOUR_START] - begin
+    begin = state.bundles[first, DETOURS_BEFORE]
+    size = state.bundles[end, DETOURS_BEFORE] - begin
     whole_path = state.settings[WHOLE_PATH] != 0
     least = used * state.adaptive[adaptive, MINIMAL_HOPS]
     if whole_path and used < 1 << 40:
         least = _path_load(state, found, router, destination)
     for _ in range(state.settings[CANDIDATES]):
-        detour = begin + below(state.random, router, size)
+        detour = _detour(state, first, end, begin + below(state.random, router, size))
         outcome = _outcome(state, state.detours[detour, DETOUR_CHOICE], router)
         if outcome != DROP and state.outcomes[outcome, OUT_PORT] != NONE:
             product = state.used[state.outcomes[outcome, OUT_PORT]] * state.detours[detour, DETOUR_HOPS]
@@ -316,6 +317,19 @@ def _decide(state: State, adaptive: int, router: int, destination: int) -> int:
             if product < least:
                 found, least = outcome | DETOUR_BIT, product
     return found
+
+
+@inlined
+def _detour(state: State, first: int, end: int, number: int) -> int:
+    """Returns the place in `State.detours` of a detour by its number among those of all bundles."""
+    while end - first > 1:
+        middle = (first + end) >> 1
+        if state.bundles[middle, DETOURS_BEFORE] <= number:
+            first = middle
+        else:
+            end = middle
+    place: int = state.bundles[first, DETOUR_START] + number - state.bundles[first, DETOURS_BEFORE]
+    return place
 
 
 @inlined
@@ -363,7 +377,7 @@ def _least_occupied(state: State, first: int, end: int, router: int) -> int:
         bundle += 1
         if bundle == end:
             bundle = first
-    begin = state.bundles[best, DETOUR_START]
-    detour = begin + below(state.random, router, state.bundles[best + 1, DETOUR_START] - begin)
+    size = state.bundles[best + 1, DETOURS_BEFORE] - state.bundles[best, DETOURS_BEFORE]
+    detour = state.bundles[best, DETOUR_START] + below(state.random, router, size)
     outcome = _outcome(state, state.detours[detour, DETOUR_CHOICE], router)
     return outcome | DETOUR_BIT if outcome != DROP else DROP

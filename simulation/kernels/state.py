@@ -102,9 +102,10 @@ IDLE, UNIFORM, PARTNER, SHARES, HOT = range(5)
 # Columns of `State.outcomes`, `State.adaptive`, `State.bundles` and `State.detours`; see
 # `simulation.tables.model`. A choice is known by its first outcome, which tells their number and the sum of
 # their weights. BUNDLE_PORT is the port by which all detours of a bundle leave, or NONE if they have several.
+# DETOURS_BEFORE is the number of the detours of the bundles before; a last row tells that of all.
 OUT_PORT, OUT_TAG, OUT_MARK, OUT_WEIGHT, OUT_COUNT, OUT_WEIGHTS, _, _, OUTCOME_COLUMNS = range(9)
 MINIMAL, MINIMAL_HOPS, BUNDLE_START, ADAPTIVE_COLUMNS = range(4)
-BUNDLE_CHOICE, DETOUR_START, BUNDLE_PORT, _, BUNDLE_COLUMNS = range(5)
+BUNDLE_CHOICE, DETOUR_START, BUNDLE_PORT, DETOURS_BEFORE, BUNDLE_COLUMNS = range(5)
 DETOUR_CHOICE, DETOUR_HOPS, DETOUR_COLUMNS = range(3)
 
 # Columns of `State.guide`.

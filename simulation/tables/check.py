@@ -93,9 +93,7 @@ def forwarded(tables: ForwardingTables, value: int) -> Forwarded:
     if value >= NO_CHOICE:
         return Forwarded(_ways(tables, value), frozenset())
     adaptive, number = tables.adaptive, -2 - value
-    bundles = adaptive.bundle_starts[number : number + 2]
-    first, last = adaptive.detour_starts[bundles].tolist()
-    ways = {way for detour in adaptive.detours[first:last].tolist() for way in _ways(tables, detour)}
+    ways = {way for detour in adaptive.detours_of(number) for way in _ways(tables, detour)}
     return Forwarded(
         _ways(tables, int(adaptive.minimal[number])), frozenset(way for way in ways if way != _LOST)
     )

@@ -219,7 +219,10 @@ def _adaptive(switches: Sequence[SwitchTables], choice_starts: Numbers) -> Adapt
         minimal_hops=_joined([one.minimal_hops for _, one in own]),
         bundle_starts=_joined_starts([one.bundle_starts for _, one in own]),
         bundle_choices=choices(lambda one: one.bundle_keys),
-        detour_starts=_joined_starts([one.detour_starts for _, one in own]),
+        bundle_detours=_joined(
+            [one.bundle_detours + shift for (_, one), shift in zip(own, bounds.tolist(), strict=False)]
+        ),
+        bundle_sizes=_joined([one.bundle_sizes for _, one in own]),
         detours=detours,
         detour_hops=hops,
         routers=np.repeat(np.arange(len(switches), dtype=np.int32), uses),

@@ -22,6 +22,9 @@ Int32 = npt.NDArray[np.int32]
 
 HOPS_UNIT = 256  # parts of a hop
 LOST_KEY = -1
+_MIXER = np.uint64(
+    0x9E3779B97F4A7C15
+)  # 2^64 over the golden ratio; multiplied by it, numbers differ in all bits
 
 # The numbers of lists of actions, the packet that gets there -> the keys of the choices, or LOST_KEY.
 KeysOf = Callable[[Numbers, Packet], Numbers]
@@ -43,7 +46,8 @@ class Detours:
         minimal_hops: (choices,): its hops, in 1/256.
         bundle_starts: (choices + 1,): the bundles of each choice.
         bundle_keys: (bundles,): key of the choice among a bundle's ports.
-        detour_starts: (bundles + 1,): the detours of each bundle.
+        bundle_detours: (bundles,): first detour of each bundle; equal bundles have the same.
+        bundle_sizes: (bundles,): number of its detours.
         keys: different keys of candidates, LOST_KEY of dead ones.
         detours: (detours,): index in `keys`; of a small type, because there are many.
         hops: (detours,): hops, in 1/256; None if all are 0.
@@ -57,7 +61,8 @@ class Detours:
     minimal_hops: Numbers
     bundle_starts: Numbers
     bundle_keys: Numbers
-    detour_starts: Numbers
+    bundle_detours: Numbers
+    bundle_sizes: Numbers
     keys: Numbers
     detours: SmallNumbers
     hops: Numbers | None
@@ -140,25 +145,70 @@ def find_detours(
     kept[firsts] = False
     codes += owners
     rows = np.flatnonzero(kept)
-    rows = rows[np.argsort(codes[rows], kind="stable")]
     codes = codes[rows]
+    if (codes[1:] < codes[:-1]).any():
+        order = np.argsort(codes, kind="stable")
+        rows, codes = rows[order], codes[order]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     first_codes = codes[starts].astype(np.int64)
-    detours = index[rows]
+    shared = _shared(index[rows] if hops is None else index[rows] + (hops[rows] << 32), starts)
+    rows = rows[shared.kept]
     bundle_sets = np.array([shapes.key(of_ports(ports)) for ports in port_sets], np.int64)
     return Detours(
         minimal=keys[index[firsts]],
         minimal_hops=np.zeros(len(uses), np.int64) if hops is None else hops[firsts],
         bundle_starts=np.searchsorted(first_codes // count, np.arange(len(uses) + 1)),
         bundle_keys=bundle_sets[first_codes % count],
-        detour_starts=np.append(starts, len(rows)),
+        bundle_detours=shared.firsts,
+        bundle_sizes=shared.sizes,
         keys=keys,
-        detours=_small(detours, keys),
+        detours=_small(index[rows], keys),
         hops=None if hops is None else hops[rows],
         groups=np.array([use.group.number for use in uses], np.int64),
         candidate_starts=np.append(firsts, lengths.sum()) if buckets.keeps_order else np.zeros(1, np.int64),
         candidates=_small(index if buckets.keeps_order else index[:0], keys),
     )
+
+
+class _Shared(NamedTuple):
+    """Bundles of which equal ones are kept once.
+
+    Attributes:
+        kept: (all detours,): whether the detour is kept.
+        firsts: (bundles,): the place of each bundle's first detour among those that are kept.
+        sizes: (bundles,): the number of its detours.
+    """
+
+    kept: npt.NDArray[np.bool_]
+    firsts: Numbers
+    sizes: Numbers
+
+
+def _shared(detours: Numbers | Int32, starts: Numbers) -> _Shared:
+    """Returns bundles of which equal ones are kept once.
+
+    Under UGAL_PF the groups of a switch have the same detours but for those by a port: sixteen times as many
+    as there are different ones, more than the processor's caches hold.
+
+    Args:
+        detours: a number of each detour, which tells it from others.
+        starts: first detour of each bundle.
+    """
+    sizes = np.diff(starts, append=len(detours))
+    if not len(starts):
+        return _Shared(np.ones(0, bool), starts, sizes)
+    places = np.arange(len(detours)) - np.repeat(starts, sizes)
+    mixed = (detours.astype(np.uint64) + np.uint64(1)) * _MIXER
+    mixed = (mixed ^ mixed >> np.uint64(29)) * (places.astype(np.uint64) * np.uint64(2) + np.uint64(1))
+    sums = np.add.reduceat(mixed, starts) + sizes.astype(np.uint64) * _MIXER
+    _, first, inverse = np.unique(sums, return_index=True, return_inverse=True)
+    like = first[inverse]
+    alike = np.array_equal(sizes, sizes[like])
+    if not alike or not np.array_equal(detours, detours[np.repeat(starts[like], sizes) + places]):
+        like = np.arange(len(starts))  # different bundles have one sum
+    own = like == np.arange(len(starts))
+    firsts = np.cumsum(np.where(own, sizes, 0)) - np.where(own, sizes, 0)
+    return _Shared(np.repeat(own, sizes), firsts[like], sizes)
 
 
 def _small(index: Int32, keys: Numbers) -> SmallNumbers:

@@ -46,15 +46,16 @@ class AdaptiveChoices:
 
     An adaptive group of a switch is one adaptive choice, which many destinations share. It has at least one
     bundle where a look-up array names it: a group whose detours are all dead is a plain choice. Its bundles
-    are `bundle_starts[a]` to `bundle_starts[a + 1] - 1`; the detours of bundle b are `detour_starts[b]` to
-    `detour_starts[b + 1] - 1`.
+    are `bundle_starts[a]` to `bundle_starts[a + 1] - 1`; the detours of bundle b are the `bundle_sizes[b]`
+    ones from `bundle_detours[b]` on. Groups of a switch share their equal bundles.
 
     Attributes:
         minimal: (adaptive,): choice of the minimal path, in `Choices`; NO_CHOICE if it is dead.
         minimal_hops: (adaptive,): mean hops of the minimal path, in 1/256; 0 where no law needs them.
         bundle_starts: (adaptive + 1,).
         bundle_choices: (bundles,): a choice whose outcomes are the ports of all detours of the bundle.
-        detour_starts: (bundles + 1,).
+        bundle_detours: (bundles,): first detour of each bundle.
+        bundle_sizes: (bundles,): number of its detours, at least 1.
         detours: (detours,): choice of each detour, in `Choices`.
         detour_hops: (detours,): mean hops of each, in 1/256; 0 where no law needs them.
         routers: (adaptive,): router of each.
@@ -68,13 +69,27 @@ class AdaptiveChoices:
     minimal_hops: Int32
     bundle_starts: Int32
     bundle_choices: Int32
-    detour_starts: Int32
+    bundle_detours: Int32
+    bundle_sizes: Int32
     detours: Int32
     detour_hops: Int32
     routers: Int32
     groups: Int32
     candidate_starts: Int32
     candidates: Int32
+
+    def detours_of(self, number: int) -> list[int]:
+        """Returns the choices of the detours of an adaptive choice, bundle by bundle.
+
+        Args:
+            number: the adaptive choice.
+        """
+        bundles = slice(*self.bundle_starts[number : number + 2].tolist())
+        firsts, sizes = self.bundle_detours[bundles].tolist(), self.bundle_sizes[bundles].tolist()
+        found: list[int] = []
+        for first, size in zip(firsts, sizes, strict=True):
+            found += self.detours[first : first + size].tolist()
+        return found
 
 
 @dataclass(frozen=True)

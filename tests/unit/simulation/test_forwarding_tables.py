@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from dataclasses import fields, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import networkx as nx
 import numpy as np
@@ -131,15 +131,14 @@ def test_arrays_have_the_shapes_and_the_type_of_the_model(routing):
     assert choices.starts[-1] == len(choices.links) == len(choices.tags) == len(choices.marks)
     assert (np.diff(choices.starts) > 0).all()
     assert (choices.weights > 0).all()
-    for starts, count in (
-        (adaptive.bundle_starts, len(adaptive.bundle_choices)),
-        (adaptive.detour_starts, len(adaptive.detours)),
-    ):
-        assert starts[0] == 0
-        assert starts[-1] == count
-        assert (np.diff(starts) > 0).all()
+    assert adaptive.bundle_starts[0] == 0
+    assert adaptive.bundle_starts[-1] == len(adaptive.bundle_choices)
+    assert (np.diff(adaptive.bundle_starts) > 0).all()
+    assert (adaptive.bundle_sizes > 0).all()
+    ends = (adaptive.bundle_detours + adaptive.bundle_sizes).tolist()
+    assert {0, *ends} == {*adaptive.bundle_detours.tolist(), len(adaptive.detours)}  # no gap, no overlap
     assert len(adaptive.bundle_starts) == len(adaptive.minimal) + 1 == len(adaptive.minimal_hops) + 1
-    assert len(adaptive.detour_starts) == len(adaptive.bundle_choices) + 1
+    assert len(adaptive.bundle_detours) == len(adaptive.bundle_sizes) == len(adaptive.bundle_choices)
     assert len(adaptive.detour_hops) == len(adaptive.detours)
     assert (len(adaptive.minimal) > 0) == routing.startswith("ugal")
 
@@ -231,7 +230,8 @@ def test_a_bundle_has_the_detours_that_leave_by_one_port(routing):
         ports = []
         for bundle in range(*adaptive.bundle_starts[number : number + 2].tolist()):
             own = links(adaptive.bundle_choices[bundle])
-            detours = adaptive.detours[slice(*adaptive.detour_starts[bundle : bundle + 2].tolist())]
+            detour = int(adaptive.bundle_detours[bundle])
+            detours = adaptive.detours[detour : detour + adaptive.bundle_sizes[bundle]]
             assert all(links(detour) == own for detour in detours.tolist())
             ports.append(frozenset(own))
         assert len(set(ports)) == len(ports)
@@ -248,9 +248,19 @@ def test_an_adaptive_group_is_one_choice_that_its_destinations_share():
         others = np.delete(tables.from_host[router], router)
         assert (others <= -2).all()
         assert len(set(others.tolist())) == len(with_detours)
-    assert len(tables.adaptive.detours) == sum(
+    assert tables.adaptive.bundle_sizes.sum() == sum(
         len(g.candidates) - 1 for s in plan.switches for g in s.groups if g.candidates
     )
+
+
+def test_groups_of_a_switch_share_equal_bundles():
+    adaptive = compile_tables(make_plan(PolarFly(7), 1, "ugal-pf")).adaptive
+    assert len(adaptive.detours) < adaptive.bundle_sizes.sum() / 3
+    bundles = {
+        (int(first), int(size))
+        for first, size in zip(adaptive.bundle_detours, adaptive.bundle_sizes, strict=True)
+    }
+    assert sum(size for _, size in bundles) == len(adaptive.detours)
 
 
 @pytest.mark.parametrize("routing", ["ugal", "ugal-pf"])
@@ -261,7 +271,9 @@ def test_hops_are_told_in_parts_of_a_hop_where_the_law_needs_them(routing):
     minimal = sorted(round(256 * g.hops[0]) if g.hops else 0 for g in groups)
     detours = sorted(round(256 * hops) for g in groups for hops in (g.hops or (0,) * len(g.candidates))[1:])
     assert sorted(adaptive.minimal_hops.tolist()) == minimal
-    assert sorted(adaptive.detour_hops.tolist()) == detours
+    rows = zip(adaptive.bundle_detours.tolist(), adaptive.bundle_sizes.tolist(), strict=True)
+    told = [adaptive.detour_hops[first : first + size].tolist() for first, size in rows]
+    assert sorted(chain.from_iterable(told)) == detours
     assert (max(detours) > 0) == (routing == "ugal")
 
 
@@ -272,7 +284,7 @@ def test_dead_detours_are_left_out():
     whole = compiler.tables()
     [*failures] = link_failures(topology)
     tables = compiler.tables(failures[0])
-    assert len(tables.adaptive.detours) < len(whole.adaptive.detours)
+    assert tables.adaptive.bundle_sizes.sum() < whole.adaptive.bundle_sizes.sum()
     dead = np.flatnonzero(tables.links_up == 0)
     assert not np.isin(tables.choices.links[tables.choices.starts[tables.adaptive.detours]], dead).any()
     # A minimal path that is dead stays: packets that take it are lost.
@@ -292,8 +304,8 @@ def test_detours_that_watch_a_dead_port_are_left_out():
         plan, router, [watching if g is adaptive else g for g in plan.switches[router].groups]
     )
     assert compare_with_walk(changed, [NO_FAILURE])
-    count = len(compile_tables(plan, failure).adaptive.detours)
-    assert len(compile_tables(changed, failure).adaptive.detours) == count - 1
+    count = compile_tables(plan, failure).adaptive.bundle_sizes.sum()
+    assert compile_tables(changed, failure).adaptive.bundle_sizes.sum() == count - 1
 
 
 # ---- failures ----
