@@ -43,12 +43,13 @@ class Phase:
 
     Attributes:
         graph: the messages.
-        hops: links between routers on a shortest path of each, int64 array, (messages,).
+        unloaded: cycles of a packet of each that waits for nothing, on the fastest path, int64 array,
+            (messages,); `simulation.timing.fastest_cycles` has them.
         iterations: times that they are sent, at least 1; each begins when all of the one before has arrived.
     """
 
     graph: MessageGraph
-    hops: Int64
+    unloaded: Int64
     iterations: int
 
 
@@ -121,7 +122,7 @@ def simulate_application(  # noqa: PLR0913  # all that a result depends on
     """
     packets = [message_packets(phase.graph, routers, flit_bytes) for phase in phases]
     ideals = tuple(
-        ideal_times(phase.graph, count, phase.hops, routers)
+        ideal_times(phase.graph, count, phase.unloaded, routers)
         for phase, count in zip(phases, packets, strict=True)
     )
     total = sum(ideal.cycles * phase.iterations for ideal, phase in zip(ideals, phases, strict=True))

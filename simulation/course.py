@@ -20,6 +20,7 @@ from simulation.kernels.state import (
     ARRIVED,
     ARRIVED_HOPS,
     ARRIVED_LATENCY,
+    ARRIVED_PATHS,
     BEHIND,
     DELIVERED,
     DETOURED_COUNT,
@@ -34,6 +35,7 @@ from simulation.kernels.state import (
     OFFERED,
     OVERFLOWED,
     PACKET_HOPS,
+    PATHS_SUM,
     TICK,
     WINDOW_BEGIN,
     WINDOW_END,
@@ -50,7 +52,7 @@ Progress = Callable[[int, int], None]
 PERIOD = 1000  # cycles of the warm-up, after which the state is compared with that before
 STEADY_CHANGE = 0.05  # most by which latency and accepted load differ between periods of a steady state
 _LEAST_PERIODS = 3
-_OF_BATCHES = [ARRIVED, ARRIVED_LATENCY, ARRIVED_HOPS, LOST, OVERFLOWED]
+_OF_BATCHES = [ARRIVED, ARRIVED_LATENCY, ARRIVED_HOPS, ARRIVED_PATHS, LOST, OVERFLOWED]
 
 
 class Intervention(Protocol):
@@ -77,7 +79,8 @@ class Course:
         status: result of the kernel.
         begin: cycle in which the last iteration of an application began.
         batches: cycles, arrived packets, the sum of their latencies, that of the links between routers which
-            they took, and lost packets, of each period of the window.
+            they took, the cycles of these links where they differ, and lost packets, of each period of the
+            window.
     """
 
     network: State
@@ -87,7 +90,7 @@ class Course:
     interrupted: bool = False
     status: int = RUNNING
     begin: int = 0
-    batches: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    batches: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
 
     @property
     def cycles(self) -> int:
@@ -185,9 +188,10 @@ class Course:
         try:
             self.advance(cycles, drains=drains)
         finally:
-            packets, latency, hops, lost, overflowed = (self.counts[_OF_BATCHES] - before).tolist()
+            *arrived, lost, overflowed = (self.counts[_OF_BATCHES] - before).tolist()
+            packets, latency, hops, paths = arrived
             if self.cycles > begin:
-                self.batches.append((self.cycles - begin, packets, latency, hops, lost + overflowed))
+                self.batches.append((self.cycles - begin, packets, latency, hops, paths, lost + overflowed))
 
     def drain(self, times: Times) -> None:
         """Runs on until the packets of the window have arrived; sources go on.
@@ -213,6 +217,16 @@ def _is_near(now: float, before: float) -> bool:
     return abs(now - before) <= STEADY_CHANGE * max(before, 1e-9)
 
 
+def _unloaded(network: State, routers: RouterSettings) -> int:
+    """Returns the latencies of the delivered packets without their waiting, summed, in cycles."""
+    # The kernel sums the links of paths where these differ.
+    per_link = 0 if routers.global_link_cycles is not None else routers.link_cycles
+    return int(network.counts[PATHS_SUM]) + sum(
+        int(count) * unloaded_cycles(hops, routers, path_cycles=hops * per_link)
+        for hops, count in enumerate(network.hops)
+    )
+
+
 def result_of(
     course: Course, tables: ForwardingTables, steady: bool | None, seconds: float
 ) -> SimulationResult:
@@ -226,10 +240,10 @@ def result_of(
     """
     routers = course.routers
     counts, network = course.counts, course.network
-    batches = np.array(course.batches, np.int64).reshape(-1, 5)
+    batches = np.array(course.batches, np.int64).reshape(-1, 6)
     latency = int(counts[LATENCY_SUM]) / routers.latency_units
-    unloaded = sum(int(n) * unloaded_cycles(hops, routers) for hops, n in enumerate(network.hops))
     begin, end = counts[[WINDOW_BEGIN, WINDOW_END]].tolist()
+    differ = routers.global_link_cycles is not None
     waiting = int(draw_window(network)) if course.status != DONE else 0
     return SimulationResult(
         cycles=course.cycles,
@@ -243,7 +257,7 @@ def result_of(
         latency_sum=latency,
         latency_max=int(counts[LATENCY_MAX]) / routers.latency_units,
         latency_counts=network.latencies,
-        queueing_sum=latency - unloaded,
+        queueing_sum=latency - _unloaded(network, routers),
         hops=np.trim_zeros(network.hops, "b"),
         detoured=int(counts[DETOURED_COUNT]),
         link_flits=network.outputs[link_ports(tables), FLITS_SENT].astype(np.int64),
@@ -251,7 +265,8 @@ def result_of(
         host_packets=network.host_packets,
         batches=batches[:, :3],
         batch_hops=batches[:, 3],
-        batch_drops=batches[:, 4],
+        batch_paths=batches[:, 4] if differ else batches[:, 3] * routers.link_cycles,
+        batch_drops=batches[:, 5],
         packet_hops=int(counts[PACKET_HOPS]),
         seconds=seconds,
         deadlock=find_deadlock(network, tables, course.cycles) if course.status == DEADLOCKED else None,

@@ -10,7 +10,6 @@ from simulation.kernels import state as of
 from simulation.kernels.messages import finish_unloaded
 from simulation.kernels.state import NONE, Int32, Int64
 from simulation.settings import RouterSettings
-from simulation.timing import unloaded_cycles
 from topology.errors import ParameterError
 from traffic.workload.messages import MessageGraph
 
@@ -79,22 +78,21 @@ class Ideal:
         return max(self.path_cycles, self.link_cycles)
 
 
-def ideal_times(graph: MessageGraph, packets: Int64, hops: Int64, routers: RouterSettings) -> Ideal:
+def ideal_times(graph: MessageGraph, packets: Int64, unloaded: Int64, routers: RouterSettings) -> Ideal:
     """Returns the times that an application ideally takes.
 
     Args:
         graph: the messages.
         packets: packets of each, int64 array, (messages,).
-        hops: links between routers on a shortest path from each source to its destination, (messages,).
+        unloaded: cycles of a packet of each that waits for nothing, on the fastest path, (messages,).
         routers: settings of routers and links.
 
     Raises:
         ParameterError: messages wait for one another in a circle.
     """
     flits = routers.packet_flits
-    first = np.array([unloaded_cycles(count, routers) for count in range(int(hops.max(initial=0)) + 1)])
     # The first packet's time, and then a packet in every F cycles.
-    durations = np.where(packets > 0, first[hops] + (packets - 1) * flits, 0).astype(np.int64)
+    durations = np.where(packets > 0, unloaded + (packets - 1) * flits, 0).astype(np.int64)
     messages, successors = message_arrays(graph, packets)
     stack = np.zeros(len(graph), np.int64)
     done = finish_unloaded(messages, successors.astype(np.int64), durations, stack)

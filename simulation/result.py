@@ -95,6 +95,7 @@ class SimulationResult:
         batches: cycles, arrived packets and the sum of their latencies, of each period of the window, int64
             array, (periods, 3); latencies are in cycles (credit) or ticks (drop).
         batch_hops: links between routers that the arrived packets of each period took, int64 array.
+        batch_paths: cycles of these links, int64 array.
         batch_drops: packets that were lost or dropped in each period of the window, int64 array.
         packet_hops: packets that passed a link between routers, over all cycles.
         seconds: wall time of the kernel.
@@ -121,6 +122,7 @@ class SimulationResult:
     host_packets: npt.NDArray[np.int64]
     batches: npt.NDArray[np.int64]
     batch_hops: npt.NDArray[np.int64]
+    batch_paths: npt.NDArray[np.int64]
     batch_drops: npt.NDArray[np.int64]
     packet_hops: int
     seconds: float

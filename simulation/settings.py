@@ -30,7 +30,9 @@ class RouterSettings:
             random one (`random`) (credit).
         arbitration: order in which inputs and channels get outputs (credit).
         router_cycles: cycles from a head's arrival at a router to its departure when nothing is in its way.
-        link_cycles: cycles of a link between routers.
+        link_cycles: cycles of a link between routers; with `global_link_cycles`, of those within a cluster.
+        global_link_cycles: cycles of a link between clusters of routers, or to a router that belongs to none;
+            None for `link_cycles`.
         host_link_cycles: cycles of a link between a router and a host.
         credit_cycles: cycles of a credit on its way back (credit).
         queue_packets: packets that fit into an output queue (drop).
@@ -46,6 +48,7 @@ class RouterSettings:
     arbitration: Arbitration = "round-robin"
     router_cycles: int = 2
     link_cycles: int = 1
+    global_link_cycles: int | None = None
     host_link_cycles: int = 1
     credit_cycles: int = 2
     queue_packets: int = 32
@@ -55,6 +58,11 @@ class RouterSettings:
     def ticks(self) -> int:
         """Ticks of a cycle: internal steps of the routers, or the resolution of times (drop)."""
         return self.speedup if self.flow_control == "credit" else _DROP_TICKS
+
+    @property
+    def longest_link_cycles(self) -> int:
+        """Cycles of the longest link between routers."""
+        return max(self.link_cycles, self.global_link_cycles or 0)
 
     @property
     def latency_units(self) -> int:

@@ -54,7 +54,8 @@ def digests() -> dict[str, str]:
         )
         name = f"ER_{q} {policy} {law} {routing} {arbitration} {speedup} {arrivals} {pattern} {number}"
         found[name] = digest(result)
-    return found | _digests_of_dropping_queues() | _digests_of_faults() | _digests_of_loops()
+    others = _digests_of_dropping_queues(), _digests_of_faults(), _digests_of_loops(), _digests_of_links()
+    return found | {name: one for part in others for name, one in part.items()}
 
 
 def _digests_of_dropping_queues() -> dict[str, str]:
@@ -118,6 +119,26 @@ def _digests_of_loops() -> dict[str, str]:
             interventions=[loop],
         )
         found[f"loop {flow_control} {name}"] = f"{digest(result)} {loop.moved}"
+    return found
+
+
+def _digests_of_links() -> dict[str, str]:
+    found = {}
+    for number, flow_control in enumerate(("credit", "drop")):
+        result = simulated(
+            polarfly_tables(2, 2, "ugal-pf"),
+            polarfly_pattern(2, 2, "uniform"),
+            0.8,
+            decision=Decision(law="threshold", threshold=0.25),
+            warmup=40,
+            window=60,
+            most_drain=120,
+            seed=number,
+            flow_control=flow_control,
+            link_cycles=2,
+            global_link_cycles=9,
+        )
+        found[f"two delays of links {flow_control}"] = digest(result)
     return found
 
 

@@ -10,7 +10,7 @@ from simulated_networks import polarfly_tables
 
 from simulation.applications import ApplicationResult, Phase, simulate_application
 from simulation.settings import Decision, RouterSettings
-from topology.families.polarfly import PolarFly
+from simulation.timing import fastest_cycles
 from traffic.workload.messages import MessageGraph
 
 FLIT_BYTES = 32
@@ -50,11 +50,12 @@ def sent(
     """Returns the result of messages on an ER_q."""
     tables = polarfly_tables(q, hosts, routing)
     routers = tables.host_routers
-    hops = PolarFly(q).distances(routers[messages.source], routers[messages.destination])
+    chosen = RouterSettings(**settings)
+    unloaded = fastest_cycles(tables, chosen, routers[messages.source], routers[messages.destination])
     return simulate_application(
         tables,
-        [Phase(messages, hops.astype(np.int64), iterations)],
-        RouterSettings(**settings),
+        [Phase(messages, unloaded, iterations)],
+        chosen,
         decision or Decision(),
         FLIT_BYTES,
         seed,

@@ -77,7 +77,7 @@ def digest(result: SimulationResult) -> str:
             value = round(value * 16)
         if field.name in ("link_drops", "batch_drops") and not np.any(value):
             continue  # nothing was dropped
-        if field.name not in ("seconds", "batch_hops"):  # digests are older than these hops
+        if field.name not in ("seconds", "batch_hops", "batch_paths"):  # digests are older than these
             found.update(f"{field.name} {value}\n".encode())
     return found.hexdigest()[:16]
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 
 @dataclass(frozen=True)
 class Clusters:
@@ -29,6 +32,24 @@ class Clusters:
         """
         clustered = [router for cluster in self.members for router in cluster]
         return clustered + sorted(set(range(routers)).difference(clustered))
+
+    def are_apart(
+        self, a: npt.NDArray[np.integer], b: npt.NDArray[np.integer], routers: int
+    ) -> npt.NDArray[np.bool_]:
+        """Returns whether the routers of each pair do not belong to the same cluster.
+
+        Args:
+            a: a router of each pair, integers of any shape.
+            b: the other, integers of the same shape.
+            routers: N, the number of routers of the topology.
+
+        Returns:
+            Boolean array of this shape; True of a pair with a router that belongs to no cluster.
+        """
+        numbers = np.full(routers, -1)
+        for number, cluster in enumerate(self.members):
+            numbers[list(cluster)] = number
+        return np.asarray((numbers[a] != numbers[b]) | (numbers[a] < 0))
 
     def equal_partition(self, routers: int) -> tuple[tuple[int, ...], ...]:
         """Returns the clusters if they divide all routers into sets of equal size.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from experiments.events.base import Notify
 from experiments.events.simulation import ApplicationCompleted, ApplicationStarted
 from experiments.events.traffic import Interrupted
@@ -18,6 +16,7 @@ from experiments.simulation.pace import Pace
 from experiments.simulation.task import PlannedFabric, bucket_loop
 from experiments.spec.simulation.applications import SimulatedApplication, SimulatedTrace
 from simulation.applications import ApplicationResult, Phase, simulate_application
+from simulation.timing import fastest_cycles
 from traffic.workload.collectives.dependencies import program_messages
 from traffic.workload.messages import MessageGraph
 from traffic.workload.placement import place_ranks
@@ -74,10 +73,10 @@ def _graphs(traffic: SimulatedApplication, hosts: tuple[int, ...]) -> Iterator[M
 
 
 def _phase(fabric: SimulatedFabricRecord, graph: MessageGraph, iterations: int) -> Phase:
-    """Returns messages with the lengths of their shortest paths."""
+    """Returns messages with the times of their packets on the fastest paths."""
     routers = fabric.tables.host_routers
-    hops = fabric.options.topology.distances(routers[graph.source], routers[graph.destination])
-    return Phase(graph, hops.astype(np.int64), iterations)
+    ends = routers[graph.source], routers[graph.destination]
+    return Phase(graph, fastest_cycles(fabric.tables, fabric.options.routers, *ends), iterations)
 
 
 def _sizes(traffic: SimulatedApplication | SimulatedTrace) -> list[str]:

@@ -141,7 +141,7 @@ def credit_flits(routers: RouterSettings) -> int:
     Args:
         routers: settings of routers and links.
     """
-    round_trip = routers.link_cycles + routers.router_cycles + routers.credit_cycles
+    round_trip = routers.longest_link_cycles + routers.router_cycles + routers.credit_cycles
     return routers.packet_flits + round_trip
 
 

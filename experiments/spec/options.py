@@ -137,6 +137,8 @@ def _of_routers(*declared: Option) -> Options:
     return tuple(replace(one, setting=one.setting or f"routers.{one.key}") for one in declared)
 
 
+_cycles = partial(_whole, least=1, most=MAX_LINK_CYCLES, unit="cycles")
+
 # fmt: off
 OPTIONS: tuple[Option, ...] = (
     *_table(TOPOLOGY, _GRAPH, (),
@@ -282,14 +284,12 @@ OPTIONS: tuple[Option, ...] = (
               choices=at("experiments.spec.simulation.model:CHANNEL_POLICIES")),
         _text("arbitration", "order in which inputs and channels are served", "round-robin", metavar="ORDER",
               choices=at("experiments.spec.simulation.model:ARBITRATIONS"), when=_CREDIT),
-        _whole("router-cycles", "time of a packet's head in a router where nothing is in its way", 2, 1,
-               MAX_LINK_CYCLES, unit="cycles"),
-        _whole("link-cycles", "time of a flit on a link between routers", 1, 1, MAX_LINK_CYCLES,
-               unit="cycles"),
-        _whole("host-link-cycles", "time of a flit on a link between a router and a host", 1, 1,
-               MAX_LINK_CYCLES, unit="cycles"),
-        _whole("credit-cycles", "time of a credit on its way back", 2, 1, MAX_LINK_CYCLES, unit="cycles",
-               when=_CREDIT),
+        _cycles("router-cycles", "time of a packet's head in a router where nothing is in its way", 2),
+        _cycles("link-cycles", "time of a flit on a link between routers", 1),
+        _cycles("global-link-cycles", "time of a flit on a link between clusters of routers (supernodes, "
+                "groups)", None, default_text="that of --link-cycles"),
+        _cycles("host-link-cycles", "time of a flit on a link between a router and a host", 1),
+        _cycles("credit-cycles", "time of a credit on its way back", 2, when=_CREDIT),
         _whole("queue", "capacity of an output queue, with --flow-control drop", 32, 1, MAX_QUEUE_PACKETS,
                unit="packets", when=_DROP, setting="routers.queue_packets"),
         _number("burst", "packets that an idle link lets go at once, with --flow-control drop", 2.0, 1, 1000,

@@ -171,6 +171,7 @@ def _settings(routers: RouterSettings, decision: Decision, sources: Sources) -> 
         of.HOT_SHARE: sources.hot_share,
         of.WHOLE_PATH: int(decision.whole_path),
         of.FLOWS: decision.flows,
+        of.TWO_DELAYS: int(routers.global_link_cycles is not None),
         of.BURST: round((routers.burst_packets - 1) * flits * routers.ticks),
     }
     settings = np.zeros(of.SETTINGS, np.int64)
@@ -200,7 +201,7 @@ def event_cycles(routers: RouterSettings) -> int:
     buffers = routers.channels * routers.buffer_flits
     if routers.flow_control == "drop":
         buffers = math.ceil((routers.queue_packets + routers.burst_packets) * routers.packet_flits)
-    delay = max(routers.link_cycles, routers.host_link_cycles)
+    delay = max(routers.longest_link_cycles, routers.host_link_cycles)
     return buffers + 3 * routers.packet_flits + routers.router_cycles + SOURCE_CYCLES + 4 + delay
 
 

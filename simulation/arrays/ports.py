@@ -9,6 +9,7 @@ from simulation.kernels import state as of
 from simulation.kernels.state import NONE, Int32, Int64
 from simulation.settings import RouterSettings
 from simulation.tables.model import ForwardingTables
+from simulation.timing import link_cycles
 
 
 def make_ports(tables: ForwardingTables, routers: RouterSettings) -> tuple[Int32, Int32, Int32]:
@@ -30,7 +31,7 @@ def make_ports(tables: ForwardingTables, routers: RouterSettings) -> tuple[Int32
     outputs[:, of.OUTPUT_TURN] = starts[owners]
     links = link_ports(tables)
     outputs[links, of.PEER] = starts[tables.link_targets] + tables.link_target_ports - 1
-    outputs[links, of.DELAY] = routers.link_cycles
+    outputs[links, of.DELAY] = link_cycles(tables, routers)
     first_host = np.concatenate([[0], np.cumsum(hosts)])
     index = np.arange(tables.hosts) - first_host[tables.host_routers]
     ports = starts[tables.host_routers] + degrees[tables.host_routers] + index

@@ -16,7 +16,7 @@ from __future__ import annotations
 from simulation.kernels.compiled import compiled, inlined
 from simulation.kernels.credits import end_tick, return_credits, return_room
 from simulation.kernels.events import BLOCK, list_events, look_at, wake
-from simulation.kernels.measures import measure
+from simulation.kernels.measures import count_link, measure
 from simulation.kernels.prefetch import prefetch
 from simulation.kernels.random import below
 from simulation.kernels.routing import route_heads
@@ -41,7 +41,6 @@ from simulation.kernels.state import (
     FIRST,
     FLITS,
     FLITS_SENT,
-    HOPS,
     INPUT_FREE,
     INPUT_TURN,
     INPUTS,
@@ -59,7 +58,6 @@ from simulation.kernels.state import (
     OUTPUT_TURN,
     OUTPUTS,
     OWNER,
-    PACKET_HOPS,
     PACKETS,
     PATIENCE,
     PLANNED,
@@ -376,13 +374,12 @@ def _go_on(state: State, packet: int, queue: int, output: int, depart: int) -> N
     state.queues[target, ROOM] -= flits
     if state.settings[LAW] != MINIMAL_LAW:
         state.used[output] += flits
-    state.packets[packet, HOPS] += 1
+    count_link(state, packet, output)
     state.packets[packet, QUEUE] = target
     arrival = (depart + state.outputs[output, DELAY]) * state.settings[SPEEDUP]
     slot = (arrival + state.settings[ROUTER_TICKS]) & (len(state.wheel) - 1)
     state.next_packet[packet] = state.wheel[slot, ARRIVALS]
     state.wheel[slot, ARRIVALS] = packet
-    state.counts[PACKET_HOPS] += 1
 
 
 @inlined

@@ -10,7 +10,7 @@ A packet takes as many cycles on a link as it has flits, and a cycle has SPEEDUP
 from __future__ import annotations
 
 from simulation.kernels.compiled import compiled, inlined
-from simulation.kernels.measures import count_lost, measure
+from simulation.kernels.measures import count_link, count_lost, measure
 from simulation.kernels.routing import output_of
 from simulation.kernels.sources import BIRTH_BITS, begin_sources, destination_of, next_gap, plan_source
 from simulation.kernels.state import (
@@ -38,7 +38,7 @@ from simulation.kernels.state import (
     OFFERED,
     OVERFLOWED,
     OWNER,
-    PACKET_HOPS,
+    PATH_CYCLES,
     PEER,
     QUEUE,
     QUEUE_PLACES,
@@ -127,7 +127,8 @@ def _give_birth(state: State, host: int, destination: int, birth: int) -> None:
         packet = state.unused[counts[UNUSED]]
         state.packets[packet, HOST] = destination
         state.packets[packet, ROUTER] = state.host_routers[destination]
-        state.packets[packet, TAG], state.packets[packet, HOPS] = NONE, 0
+        state.packets[packet, TAG] = NONE
+        state.packets[packet, HOPS] = state.packets[packet, PATH_CYCLES] = 0
         state.packets[packet, BIRTH], state.packets[packet, FLAGS] = birth, MEASURED if measured else 0
         port = state.hosts[host, HOST_PORT]
         _send(state, packet, port, leaves + state.outputs[port, DELAY] * speedup)
@@ -229,8 +230,7 @@ def _leave(state: State, packet: int, output: int, leaves: int) -> bool:
     arrival = leaves + state.outputs[output, DELAY] * speedup
     peer = state.outputs[output, PEER]
     if peer >= 0:
-        counts[PACKET_HOPS] += 1
-        state.packets[packet, HOPS] += 1
+        count_link(state, packet, output)
         _send(state, packet, peer, arrival)
     else:
         latency = arrival - state.packets[packet, BIRTH]

@@ -1,4 +1,4 @@
-"""Measures of packets that arrive at their hosts or are lost, the same for both flow controls."""
+"""Measures of packets that take links, arrive at their hosts or are lost, the same for both flow controls."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from simulation.kernels.state import (
     ARRIVED,
     ARRIVED_HOPS,
     ARRIVED_LATENCY,
+    ARRIVED_PATHS,
+    DELAY,
     DELIVERED,
     DETOURED,
     DETOURED_COUNT,
@@ -22,6 +24,10 @@ from simulation.kernels.state import (
     LATENCY_SUM,
     LOST,
     MEASURED,
+    PACKET_HOPS,
+    PATH_CYCLES,
+    PATHS_SUM,
+    TWO_DELAYS,
     WINDOW_BEGIN,
     WINDOW_END,
     State,
@@ -48,6 +54,8 @@ def measure(state: State, packet: int, cycle: int, latency: int, latency_cycles:
     counts[ARRIVED] += 1
     counts[ARRIVED_LATENCY] += latency
     counts[ARRIVED_HOPS] += state.packets[packet, HOPS]
+    if state.settings[TWO_DELAYS]:
+        counts[ARRIVED_PATHS] += state.packets[packet, PATH_CYCLES]
     if counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]:
         counts[ACCEPTED] += 1
         state.host_packets[state.packets[packet, HOST]] += 1
@@ -57,8 +65,25 @@ def measure(state: State, packet: int, cycle: int, latency: int, latency_cycles:
         counts[LATENCY_MAX] = max(counts[LATENCY_MAX], latency)
         state.latencies[latency_class(latency_cycles)] += 1
         state.hops[state.packets[packet, HOPS]] += 1
+        if state.settings[TWO_DELAYS]:
+            counts[PATHS_SUM] += state.packets[packet, PATH_CYCLES]
         if state.packets[packet, FLAGS] & DETOURED:
             counts[DETOURED_COUNT] += 1
+
+
+@inlined
+def count_link(state: State, packet: int, output: int) -> None:
+    """Counts the link between routers by which a packet leaves.
+
+    Args:
+        state: the simulation.
+        packet: the packet.
+        output: the port.
+    """
+    state.packets[packet, HOPS] += 1
+    if state.settings[TWO_DELAYS]:
+        state.packets[packet, PATH_CYCLES] += state.outputs[output, DELAY]
+    state.counts[PACKET_HOPS] += 1
 
 
 @inlined

@@ -43,6 +43,7 @@ from simulation.kernels.state import (
     OFFERED,
     PARTNER,
     PARTNER_HOST,
+    PATH_CYCLES,
     QUEUE,
     ROOM,
     ROUTER,
@@ -264,7 +265,8 @@ def _send(state: State, cycle: int, host: int, queue: int) -> None:
         destination,
         state.host_routers[destination],
     )
-    state.packets[packet, TAG], state.packets[packet, HOPS], state.packets[packet, BIRTH] = NONE, 0, birth
+    state.packets[packet, TAG], state.packets[packet, BIRTH] = NONE, birth
+    state.packets[packet, HOPS] = state.packets[packet, PATH_CYCLES] = 0
     state.packets[packet, FLAGS] = MEASURED if measured else 0
     arrival = cycle + state.settings[SOURCE_CYCLES] + state.hosts[host, HOST_DELAY]
     slot = (arrival * state.settings[SPEEDUP] + state.settings[ROUTER_TICKS]) & (len(state.wheel) - 1)

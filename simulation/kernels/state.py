@@ -22,8 +22,8 @@ Int64 = npt.NDArray[np.int64]
 NONE: Final = -1
 
 # Columns of `State.packets`: destination host and its router, tag, links so far, birth (cycle), flags, queue
-# that it goes to.
-HOST, ROUTER, TAG, HOPS, BIRTH, FLAGS, QUEUE, _, PACKET_COLUMNS = range(9)
+# that it goes to, cycles of the links so far (TWO_DELAYS).
+HOST, ROUTER, TAG, HOPS, BIRTH, FLAGS, QUEUE, PATH_CYCLES, PACKET_COLUMNS = range(9)
 # Bits of FLAGS; those from ARRIVED_TAG_SHIFT on are the tag + 1 with which it came to the router that routed
 # it last.
 MEASURED: Final = 1
@@ -138,8 +138,9 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
 # packets born in it, those delivered, dropped, their latencies; then of all packets. Then hosts that may
 # still send packets of the window, or messages that have not arrived; whether sources have drawn their first
 # births; and the last cycle in which messages became ready. At last, of all packets, those without a way on
-# (LOST), the tick of the last of these, those that full queues dropped, and the links that those which
-# arrived had taken.
+# (LOST), the tick of the last of these, those that full queues dropped, the links between routers that those
+# which arrived had taken, and the cycles of these links (TWO_DELAYS); and the cycles of those of the packets
+# delivered of those born in the window.
 (
     TICK,
     UNUSED,
@@ -165,11 +166,13 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     LAST_LOSS,
     OVERFLOWED,
     ARRIVED_HOPS,
+    ARRIVED_PATHS,
+    PATHS_SUM,
     COUNTS,
-) = range(25)
+) = range(27)
 
 # Entries of `State.settings`. LARGE is whether the arrays are larger than a processor's own caches, so that
-# it pays to prefetch.
+# it pays to prefetch; TWO_DELAYS whether links between routers differ in their delays.
 (
     SPEEDUP,
     FLITS,
@@ -198,8 +201,9 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     FLOWS,
     ROUTERS,
     LARGE,
+    TWO_DELAYS,
     SETTINGS,
-) = range(28)
+) = range(29)
 BY_HOP, BY_CLASS, ANY_CHANNEL, RANDOM_CHANNEL = range(4)
 MINIMAL_LAW, THRESHOLD_LAW, PRODUCT_LAW, BUCKET_LAW = range(4)
 

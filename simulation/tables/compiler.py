@@ -149,6 +149,7 @@ class PlanCompiler:
             choices=self._choices(switches),
             adaptive=_adaptive(switches, choice_starts),
             links_up=up,
+            global_links=self._global_links(targets),
         )
 
     def _link_ends(self) -> tuple[Int32, Int32]:
@@ -163,6 +164,12 @@ class PlanCompiler:
         ports[self._link_starts[a] + port_a - 1] = port_b
         ports[self._link_starts[b] + port_b - 1] = port_a
         return targets, ports
+
+    def _global_links(self, targets: Int32) -> Int32:
+        """Returns 1 for each directed link that leads out of a cluster, else 0."""
+        topology = self._plan.topology
+        owners = np.repeat(np.arange(topology.routers), self._degrees)
+        return topology.clusters().are_apart(owners, targets, topology.routers).astype(np.int32)
 
     def _choices(self, switches: Sequence[SwitchTables]) -> Choices:
         columns = [one.choices for one in switches]

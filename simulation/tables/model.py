@@ -115,6 +115,7 @@ class ForwardingTables:
         choices: outcomes by choice.
         adaptive: adaptive choices.
         links_up: (links,): 1 if the link is up, else 0.
+        global_links: (links,): 0 if both routers of the link belong to one cluster, else 1.
     """
 
     link_starts: Int32
@@ -130,6 +131,7 @@ class ForwardingTables:
     choices: Choices
     adaptive: AdaptiveChoices
     links_up: Int32
+    global_links: Int32
 
     def without_routers(self, dead: Collection[int]) -> ForwardingTables:
         """Returns tables in which some routers drop all packets.

@@ -47,7 +47,8 @@ def batch_means(record: SimulationRecord) -> BatchMeans | None:
         return None
     cycles, packets, latency = result.batches[whole].T.astype(np.float64)
     latency = latency / routers.latency_units
-    queueing = latency - _unloaded_cycles(packets, result.batch_hops[whole], routers)
+    without_links = _cycles_without_links(packets, result.batch_hops[whole], routers)
+    queueing = latency - without_links - result.batch_paths[whole]
     capacity = cycles * record.fabric.tables.hosts / routers.packet_flits
     period = record.traffic.times.period
     return BatchMeans(
@@ -57,9 +58,9 @@ def batch_means(record: SimulationRecord) -> BatchMeans | None:
     )
 
 
-def _unloaded_cycles(packets: Float64, hops: npt.NDArray[np.int64], routers: RouterSettings) -> Float64:
-    """Returns the latencies of packets that wait for nothing, summed, which are linear in their hops."""
-    none, one = (unloaded_cycles(count, routers) for count in (0, 1))
+def _cycles_without_links(packets: Float64, hops: npt.NDArray[np.int64], routers: RouterSettings) -> Float64:
+    """Returns the latencies of packets that wait for nothing, summed, but for the links between routers."""
+    none, one = (unloaded_cycles(count, routers, path_cycles=0) for count in (0, 1))
     return np.asarray(packets * none + hops * (one - none), np.float64)
 
 

@@ -48,7 +48,8 @@ class SimulatedFabric:
         experiment: the experiment that it is part of, as manifests keep it; None outside of one.
 
     Raises:
-        UsageError: the routing is unknown, or has no detours to decide on.
+        UsageError: the routing is unknown, or has no detours to decide on, or global links have a delay of
+            their own in a topology without clusters.
         ParameterError: a packet does not fit into a buffer.
     """
 
@@ -68,6 +69,11 @@ class SimulatedFabric:
             raise UsageError(
                 f"--decision needs a routing that chooses between paths, got --routing {chosen.name}; "
                 "leave --decision out"
+            )
+        if self.routers.global_link_cycles is not None and not self.topology.clusters().members:
+            raise UsageError(
+                f"--global-link-cycles needs a topology with clusters of routers, got {self.name}; "
+                "leave it out"
             )
         buffer_flits, packet_flits = self.routers.buffer_flits, self.routers.packet_flits
         if self.routers.flow_control == CREDIT and buffer_flits < packet_flits:
@@ -144,7 +150,8 @@ class RouterRecord:
         channel_policy: choice of the virtual channel of a packet's next hop: `hop`, `class`, `any`, `random`.
         arbitration: order in which inputs and channels are served.
         router_cycles: cycles of a packet's head in a router where nothing is in its way.
-        link_cycles: cycles of a link between routers.
+        link_cycles: cycles of a link between routers; with `global_link_cycles`, of those within a cluster.
+        global_link_cycles: cycles of a link between clusters of routers; absent where it is `link_cycles`.
         host_link_cycles: cycles of a link between a router and a host.
         credit_cycles: cycles of a credit on its way back.
         queue_packets: packets that fit into an output queue.
@@ -162,6 +169,7 @@ class RouterRecord:
     arbitration: str | None = omitted()
     router_cycles: int
     link_cycles: int
+    global_link_cycles: int | None = omitted()
     host_link_cycles: int
     credit_cycles: int | None = omitted()
     queue_packets: int | None = omitted()

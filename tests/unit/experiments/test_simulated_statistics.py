@@ -78,8 +78,9 @@ def test_equal_batches_have_an_interval_of_no_width():
 
 
 @pytest.mark.parametrize("flow_control", ["credit", "drop"])
-def test_a_simulation_tells_the_intervals_of_its_means(tmp_path, flow_control):
-    results = polarlab.simulate("polarfly", out=tmp_path / "one", flow_control=flow_control, **SHORT)
+@pytest.mark.parametrize("links", [{}, {"link_cycles": 2, "global_link_cycles": 11}])
+def test_a_simulation_tells_the_intervals_of_its_means(tmp_path, flow_control, links):
+    results = polarlab.simulate("polarfly", out=tmp_path / "one", flow_control=flow_control, **SHORT, **links)
     summary = results.summary
     means = summary.batches
     assert means.accepted.mean == pytest.approx(summary.accepted, rel=0.02)

@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import pytest
 from command_line import fails, unnamed
+from documents import ROOT
 
 from experiments.spec.experiment import Experiment
 from experiments.spec.options import options_of
@@ -32,11 +33,11 @@ def test_options_reach_the_simulator():
     fabric, traffic = specified(
         packet_flits=8, virtual_channels=6, buffer_flits=64, speedup=1, channel_policy="any", warmup=500,
         arbitration="random", router_cycles=3, link_cycles=4, host_link_cycles=5, credit_cycles=6, load=1,
-        cycles=9,
+        global_link_cycles=7, cycles=9,
     )  # fmt: skip
     assert fabric.routers == RouterSettings(
         packet_flits=8, channels=6, buffer_flits=64, speedup=1, channel_policy="any", arbitration="random",
-        router_cycles=3, link_cycles=4, host_link_cycles=5, credit_cycles=6,
+        router_cycles=3, link_cycles=4, global_link_cycles=7, host_link_cycles=5, credit_cycles=6,
     )  # fmt: skip
     assert traffic.times == Times(warmup=500, window=9, period=1)
     dropping, _ = specified(flow_control="drop", queue=7, burst=1)
@@ -164,6 +165,7 @@ def test_results_name_the_settings_of_one_flow_control_alone():
         ("--routing ugal --decision threshold:candidates=2", "threshold 'candidates=2'"),
         ("--pattern perm", "'perm' uniform"),
         ("--link-rate 2Mbit", "--link-rate"),
+        ("--global-link-cycles 0", "global-link-cycles 1 10000 0"),
         ("--arrivals late", "'late' bernoulli"),
         ("--precision 0.1", "--precision"),
     ],
@@ -173,6 +175,30 @@ def test_one_line_names_option_value_and_remedy(capsys, tmp_path, monkeypatch, w
     line = fails(capsys, f"simulate polarfly --q 3 {words}", Status.USAGE)
     assert not unnamed(line, named), line
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "simulate graph --from TORUS --global-link-cycles 5",
+        "saturation graph --from TORUS --global-link-cycles 5 --flow-control drop",
+        "sweep graph --from TORUS --engine simulation --global-link-cycles 5 --routings min",
+        "sweep graph --from TORUS --engine simulation --vary global-link-cycles=1,5 --routings min",
+    ],
+)
+def test_global_links_need_clusters(capsys, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    words = words.replace("TORUS", str(ROOT / "examples" / "torus-3x3.edges"))
+    line = fails(capsys, words, Status.USAGE)
+    assert not unnamed(line, "--global-link-cycles clusters graph"), line
+    assert not list(tmp_path.iterdir())
+
+
+def test_results_name_the_delay_of_global_links_if_they_have_one():
+    assert router_record(specified()[0]).global_link_cycles is None
+    for flow_control in ("credit", "drop"):
+        fabric, _ = specified(global_link_cycles=9, flow_control=flow_control)
+        assert router_record(fabric).global_link_cycles == 9
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,8 @@ def test_what_a_user_may_not_expect_is_told(tmp_path):
     polarlab.simulate("polarfly", out=tmp_path / "told", progress=events.append, **options)
     [credits] = [event for event in events if isinstance(event, CreditsTooFew)]
     assert credits.needed_flits == credit_flits(RouterSettings(link_cycles=40)) == 4 + 40 + 2 + 2
+    assert credit_flits(RouterSettings(link_cycles=10, global_link_cycles=70)) == 4 + 70 + 2 + 2
+    assert credit_flits(RouterSettings(link_cycles=70, global_link_cycles=10)) == 4 + 70 + 2 + 2
     [unused] = [event for event in events if isinstance(event, ParametersUnused)]
     assert unused.names == ("margin",)
     assert not [event for event in events if isinstance(event, SimulationUnstable)]

@@ -154,6 +154,7 @@ def check_conservation(network, watch):
             "arbitration": st.sampled_from(["round-robin", "random"]),
             "router_cycles": st.integers(1, 3),
             "link_cycles": st.integers(1, 4),
+            "global_link_cycles": st.none() | st.integers(1, 9),
             "host_link_cycles": st.integers(1, 2),
             "credit_cycles": st.integers(1, 3),
         }

@@ -51,6 +51,12 @@ def test_supernodes_and_groups_divide_all_routers_equally_and_fans_do_not():
     assert Clusters(((0, 1), (2, 3))).equal_partition(5) == ()
 
 
+def test_routers_are_apart_unless_one_cluster_has_both():
+    apart = Clusters(((0, 1), (2,))).are_apart(np.array([0, 1, 0, 2, 3]), np.array([1, 0, 2, 2, 3]), 5)
+    assert apart.tolist() == [False, False, True, False, True]
+    assert Clusters().are_apart(np.array([0]), np.array([1]), 2).tolist() == [True]
+
+
 def test_a_topology_without_structure_has_no_clusters():
     assert LeafSpine().clusters() == Clusters()
     assert LeafSpine().clusters().equal_partition(6) == ()
