@@ -135,6 +135,7 @@ def test_programs(tmp_path):
     ] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_a_sweep_in_a_folder_of_its_own(tmp_path):
     words = [*FABRIC, *SHORT, "--routings", "min", "--patterns", "tornado", "--loads", "0.2"]

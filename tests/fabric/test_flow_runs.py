@@ -18,11 +18,11 @@ def table(path):
 def test_flows_are_completed_and_their_bytes_are_those_of_the_links(tmp_path, no_leftovers):
     out = tmp_path / "run"
     words = ["--flow-sizes", "web-search", "--flow-size-limit", "200000", "--load", "0.3", "--warmup", "0"]
-    done = polarlab(*RUN, *words, "--duration", "4", "--drain", "6", "--out", str(out))
+    done = polarlab(*RUN, *words, "--duration", "2", "--drain", "6", "--out", str(out))
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     flows = told["flows"]
-    assert flows["started"] == flows["completed"] > 20
+    assert flows["started"] == flows["completed"] > 10
     assert flows["tcp"] == "cubic"
     assert 0.9 < flows["slowdown"]["mean"] < 20
     assert abs(flows["bytes"]["links_error"]) < 0.01

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("no_leftovers")
 # The least that congests ER_3: three hosts a router, and slow links.
 OPTIONS = fabric_options("polarfly", {"q": 3}, hosts=3)
 OPTIONS = replace(OPTIONS, links=replace(OPTIONS.links, rate_bps=500_000, queue_packets=32))
-PERMUTATION = TrafficOptions("random-permutation", 0.6, 1000, 64, 1.0, 3.0, seed=1)
+PERMUTATION = TrafficOptions("random-permutation", 0.6, 1000, 64, 1.0, 2.0, seed=1)
 
 
 each_framework = pytest.mark.parametrize("framework", FRAMEWORKS, indirect=True)

@@ -19,7 +19,7 @@ FABRIC = (
     "--warmup",
     "1",
     "--duration",
-    "3",
+    "2",
 )
 EAGER, RELUCTANT = "ugal-pf:threshold=0.05", "ugal-pf:threshold=0.95"
 
@@ -49,7 +49,7 @@ def test_a_threshold_is_changed_on_a_standing_fabric_and_decides_when_detours_be
 
 @pytest.mark.tried_again
 def test_hot_spots_receive_their_share_and_the_prediction_holds(tmp_path):
-    fabric = {"q": 3, "hosts": 2, "link_rate": "500kbit", "warmup": 1, "duration": 4}
+    fabric = {"q": 3, "hosts": 2, "link_rate": "500kbit", "warmup": 1, "duration": 3}
     told = summary_of_run(
         tmp_path / "run", "polarfly", **fabric, pattern="hotspot:hosts=2,share=0.4", load=0.2
     )

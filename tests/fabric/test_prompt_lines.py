@@ -78,7 +78,7 @@ def survives(folder, lines):
 
 
 def test_no_line_ends_the_fabric_or_hangs_the_prompt(tmp_path):
-    survives(tmp_path, generated_lines(40, seed=1))
+    survives(tmp_path, generated_lines(25, seed=1))
 
 
 @pytest.mark.slow

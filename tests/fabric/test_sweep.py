@@ -152,19 +152,19 @@ def test_links_change_on_the_standing_fabric_and_are_what_was_asked_for(tmp_path
 
 def test_a_sweep_with_varied_keys_goes_on_and_takes_further_values(tmp_path):
     out = tmp_path / "sweep"
-    assert varied(out, "frame-bytes=300,900")[0]["measured"] == 2
+    assert varied(out, "frame-bytes=300")[0]["measured"] == 1
+    more, _ = varied(out, "frame-bytes=300,900")
+    assert more["measured"] == 1
+    assert [row["frame-bytes"] for row in rows(out)] == ["300", "900"]
     again, told = varied(out, "frame-bytes=300,900")
     assert again["measured"] == 0
     assert "starting" not in told
-    more, _ = varied(out, "frame-bytes=900,1200")
-    assert more["measured"] == 1
-    assert [row["frame-bytes"] for row in rows(out)] == ["300", "900", "1200"]
     for keys, named in (((), "varies frame-bytes, not routings"), (("flows=1,2",), "frame-bytes, not flows")):
         words = [word for key in keys for word in ("--vary", key)]
         refused = polarlab(*VARIED, *SLOW, *words, "--out", str(out))
         assert refused.returncode == 2
         assert named in one_line(refused.stderr)
-    assert len(rows(out)) == 3
+    assert len(rows(out)) == 2
 
 
 @needs_netem

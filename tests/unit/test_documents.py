@@ -65,7 +65,15 @@ def test_commands_on_pages_can_be_parsed(words):
         assert make_parser().parse_args(words).command
 
 
-@pytest.mark.parametrize("document", LINES, ids=lambda path: path.name)
+# Simulated sweeps, applications and failures have quicker tests of their own, and examples of `--help` run.
+PAGES = [
+    pytest.param(document, marks=pytest.mark.slow if document.stem in NO_ROOT else (), id=document.name)
+    for document in LINES
+]
+
+
+@pytest.mark.usefixtures("compiled_kernels")
+@pytest.mark.parametrize("document", PAGES)
 def test_commands_on_pages_without_root_succeed(document, tmp_path, monkeypatch, capsys):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)

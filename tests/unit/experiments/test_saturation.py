@@ -8,6 +8,8 @@ from experiments.events.simulation import LoadTried
 from polarlab.api.simulations import SaturationInterrupted
 from topology.exit_status import Terminated
 
+pytestmark = pytest.mark.usefixtures("compiled_kernels")
+
 SHORT = {"q": 3, "hosts": 2, "warmup": 500, "cycles": 1500, "pattern": "tornado"}
 
 

@@ -11,6 +11,8 @@ from controller.adaptation_loop import step_s
 from experiments.simulation import crosscheck
 from polarlab.cli import main as entry
 
+pytestmark = pytest.mark.usefixtures("compiled_kernels")
+
 # A run of ER_3 with a schedule of its own; the simulation has its packets, whatever was measured.
 MEASURED = {"queueing_frame_times": 1.5}
 

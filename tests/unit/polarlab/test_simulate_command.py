@@ -11,6 +11,8 @@ from polarlab.cli import main as entry
 from routing.registry import make_plan
 from topology.exit_status import Status
 
+pytestmark = pytest.mark.usefixtures("compiled_kernels")
+
 SHORT = "polarfly --q 3 --hosts 2 --warmup 500 --cycles 1500"
 
 

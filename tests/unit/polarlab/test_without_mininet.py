@@ -53,6 +53,7 @@ def run(lines, names, folder):
     )
 
 
+@pytest.mark.usefixtures("compiled_kernels")
 def test_all_that_needs_no_fabric_works(tmp_path):
     for name in ("run", "other"):
         result_folders.write_run(tmp_path / name)
@@ -69,7 +70,6 @@ def test_all_that_needs_no_fabric_works(tmp_path):
         "patterns",
         "simulate polarfly --q 2 --cycles 500 --out simulated",
         "report simulated",
-        "saturation polarfly --q 2 --cycles 500 --precision 0.5",
         "plot run",
         "report sweep",
         "compare run other",

@@ -24,7 +24,8 @@ CHORD = [*nx.cycle_graph(10).edges, (0, 5)]
 
 # The proofs of all detours of a larger fabric take tens of seconds.
 CASES = [
-    (fabric, name)
+    # Detours of `valiant` are those among which `ugal` chooses.
+    pytest.param(fabric, name, marks=pytest.mark.slow if name == "valiant" else ())
     for fabric, make in FABRICS.items()
     for name in ("min", "ugal", "valiant")
     if name == "min" or make().routers <= 20

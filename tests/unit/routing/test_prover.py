@@ -20,7 +20,8 @@ MANY_STEPS = 1000
 FABRICS = [
     ("polarfly", {"q": 3}, "ugal-pf"),
     ("polarfly", {"q": 3}, "min"),
-    ("slimfly", {"q": 3}, "ugal"),
+    # Adaptive and searched for, as those above and in test_hop_counts.
+    pytest.param("slimfly", {"q": 3}, "ugal", marks=pytest.mark.slow),
 ]
 
 
