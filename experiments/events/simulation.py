@@ -24,6 +24,14 @@ class TablesCompiled(Event):
 
 
 @dataclass(frozen=True)
+class KernelsCompiled(Event):
+    """The simulator is about to be compiled, which a later simulation need not wait for."""
+
+    def __str__(self) -> str:
+        return "the simulator is compiled, which takes some 10 s the first time"
+
+
+@dataclass(frozen=True)
 class CreditsTooFew(Event):
     """The buffers of virtual channels are too small for the time that credits take."""
 

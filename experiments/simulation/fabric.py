@@ -10,17 +10,20 @@ from experiments.events.base import Notify
 from experiments.events.simulation import (
     ChannelsShared,
     CreditsTooFew,
+    KernelsCompiled,
     ParametersUnused,
     PlanNotProven,
     RoutesProven,
     TablesCompiled,
 )
 from experiments.results.simulation.record import SimulatedFabricRecord
+from experiments.simulation.memory import require_memory
 from experiments.spec.simulation.decisions import BUCKETS
 from experiments.spec.simulation.model import BY_HOP, CREDIT, SimulatedFabric
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from routing.verification.verifier import Prover
+from simulation.kernels.compiled import is_compiled
 from simulation.settings import RouterSettings
 from simulation.tables.check import check_against_walk
 from simulation.tables.compiler import compile_tables
@@ -43,11 +46,13 @@ def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> SimulatedFabricRe
     Raises:
         UsageError: the routing cannot route the graph, or the decision for every packet does not fit to it.
         ParameterError: packets take more hops than there are virtual channels.
+        MachineError: it does not fit into the memory that is available.
         NegativeResult: the plan fails its proof.
         PlanError: the plan has rules that forwarding tables cannot express, or the tables differ from the
             walk of the plan.
     """
     began = time.perf_counter()
+    require_memory(fabric)
     plan = make_plan(fabric.topology, fabric.hosts, fabric.routing)
     check_channels(plan, fabric.routers)
     planned = time.perf_counter()
@@ -60,6 +65,8 @@ def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> SimulatedFabricRe
     rules = plan.size().flows
     notify(TablesCompiled(tables.routers, tables.hosts, rules, planned - began + compiled - proven))
     check_fabric(fabric, plan, tables, notify)
+    if not is_compiled(fabric.routers.flow_control):
+        notify(KernelsCompiled())
     bringup_s = {"plan": planned - began, "verify": proven - planned, "tables": compiled - proven}
     return SimulatedFabricRecord(fabric, plan, tables, bringup_s, prover)
 

@@ -57,7 +57,7 @@ PACKETS, COLLECTIVE, TRACE = "packets", "collective", "trace"
 FLOWS, REPLAY, PROGRAMS = "flows", "replay", "programs"
 TRAFFIC_KINDS: Mapping[str, Kind] = {
     PACKETS: Kind("packets", "--pattern and --load"),
-    COLLECTIVE: Kind("collectives", "--pattern allreduce or all-to-all", "they have --iterations"),
+    COLLECTIVE: Kind("collectives", "--pattern allreduce, all-to-all or a motif", "they have --iterations"),
     FLOWS: Kind("TCP flows", "--flow-sizes or --flow-file"),
     REPLAY: Kind("a file of flows, which has all hosts and times", "--flow-file"),
     PROGRAMS: Kind("programs alone", "--exec", "give --pattern or --load as well"),
@@ -207,7 +207,7 @@ OPTIONS: tuple[Option, ...] = (
                None, 0, MAX_CYCLES, unit="cycles", words=(STEADY,), commands=SIMULATED, kinds=(PACKETS,),
                default_in=dict.fromkeys(SIMULATED, STEADY), setting="warmup_cycles",
                derived=at("experiments.spec.warmup:simulated_warmup"),
-               default_text=f"{STEADY}; with --faults 1000"),
+               default_text=f"{STEADY}; 1000 where there are faults"),
         _text("faults", "schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore "
               f"link:s1-s7`; or random ones by their mean times, drawn from --seed, as {FORM}", file=True,
               path=at(f"{_NAMED}:schedule_file")),

@@ -36,6 +36,15 @@ def cache_folder() -> Path:
     return (Path(given) if given else folder) / digest.hexdigest()[:16]
 
 
+def is_compiled(kernel: str) -> bool:
+    """Returns whether the cache folder has the machine code of a kernel, or none is needed.
+
+    Args:
+        kernel: name of its module, `credit` or `drop`.
+    """
+    return bool(vars(numba.config)["DISABLE_JIT"]) or any(cache_folder().rglob(f"{kernel}.run-*.nbi"))
+
+
 vars(numba.config)["CACHE_DIR"] = str(cache_folder())
 
 

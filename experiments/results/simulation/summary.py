@@ -162,8 +162,11 @@ def is_stable(result: SimulationResult) -> bool:
     It does if it accepts 0.99 of what is offered or more, drops no more than the rest, the mean latency is
     under 500 cycles, and the packets are not in a deadlock. The packets under way at the window's two ends
     make the accepted packets differ from the offered ones by chance, about by the root of their number (as
-    many as Little's law says, at either end); of a few packets that may be more than one in a hundred.
+    many as Little's law says, at either end); of a few packets that may be more than one in a hundred. A load
+    that is so low that no packet was born is carried.
     """
+    if not result.offered and result.window and not result.deadlock:
+        return True
     if result.deadlock or not result.delivered or not result.window:
         return False
     latency = result.latency_sum / result.delivered

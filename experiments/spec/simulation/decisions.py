@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.spec.values import check_choice
+from topology.errors import UsageError
 from topology.parameters import Parameter, Value, join_parameters, split_parameters
 from traffic.wire.layout import MAX_FLOWS
 
@@ -73,3 +74,23 @@ def decision_name(text: str) -> str:
     check_choice("decision", name, DECISIONS)
     given: Mapping[str, Value] = split_parameters(text, DECISIONS[name])[1]
     return join_parameters(name, given, DECISIONS[name])
+
+
+def check_given_once(decision: str | None, routing: str, given: Mapping[str, Value]) -> None:
+    """Raises UsageError if a decision and the name of a routing give one parameter two values.
+
+    Args:
+        decision: name of the law of decisions, with its parameters; None where it is the routing's own.
+        routing: name of the routing, with its parameters.
+        given: the parameters that the name of the routing gives.
+    """
+    if decision is None:
+        return
+    parameters = DECISIONS[decision.partition(":")[0]]
+    values = split_parameters(decision, parameters)[1]
+    for parameter in parameters:
+        if parameter.key in given and given[parameter.key] != values[parameter.key]:
+            raise UsageError(
+                f"{parameter.name} is given twice, in --routing {routing} and in --decision {decision}; "
+                "leave it out of the routing's name"
+            )

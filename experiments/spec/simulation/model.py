@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from experiments.codec import omitted
-from experiments.spec.simulation.decisions import DECISIONS, MINIMAL
+from experiments.spec.simulation.decisions import DECISIONS, MINIMAL, check_given_once
 from routing.registry import routing
 from simulation.settings import Arbitration, ChannelPolicy, Decision, FlowControl, RouterSettings, Times
 from topology.base import Params, Topology
@@ -20,7 +20,7 @@ from traffic.workload.patterns import make_pattern, pattern_name
 FLOW_CONTROLS: Sequence[str] = get_args(FlowControl)
 CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
 ARBITRATIONS: Sequence[str] = get_args(Arbitration)
-CREDIT, BY_HOP = "credit", "hop"
+CREDIT, BY_HOP, BY_CLASS = "credit", "hop", "class"
 DEFAULT_REPLAN_CYCLES = 1000
 NEVER = "none"  # of new plans after faults
 # The proof of an adaptive plan of more routers takes gigabytes.
@@ -75,6 +75,12 @@ class SimulatedFabric:
                 f"--global-link-cycles needs a topology with clusters of routers, got {self.name}; "
                 "leave it out"
             )
+        if self.routers.channel_policy == BY_CLASS and self.routers.channels < 2:
+            raise ParameterError(
+                "virtual-channels must be 2 or more for --channel-policy class, some for packets before "
+                f"their intermediate router and some for the others, got {self.routers.channels}"
+            )
+        check_given_once(self.decision, chosen.name, chosen.given)
         buffer_flits, packet_flits = self.routers.buffer_flits, self.routers.packet_flits
         if self.routers.flow_control == CREDIT and buffer_flits < packet_flits:
             raise ParameterError(

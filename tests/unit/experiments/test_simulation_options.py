@@ -12,7 +12,7 @@ from experiments.spec.simulation.decisions import DECISIONS, decision_name
 from experiments.spec.simulation.model import RouterRecord, router_record
 from routing.registry import ROUTINGS
 from simulation.settings import Decision, RouterSettings, Times
-from topology.errors import UsageError
+from topology.errors import ParameterError, UsageError
 from topology.exit_status import Status
 
 
@@ -57,7 +57,7 @@ def test_options_reach_the_simulator():
             Decision(law="product", candidates=2, whole_path=True),
         ),
         (
-            {"routing": "ugal-pf:threshold=0.5", "decision": "threshold:1/4"},
+            {"routing": "ugal-pf:margin=0.2", "decision": "threshold:1/4"},
             Decision(law="threshold", threshold=0.25),
         ),
         ({"routing": "ugal-pf", "decision": "minimal"}, Decision(law="minimal")),
@@ -98,6 +98,31 @@ def test_every_setting_of_routers_has_an_option_and_a_name_in_results():
     assert names == {entry.name for entry in fields(RouterRecord)} - {"decision"}
     table = [one for one in options_of("simulate") if one.table == "simulation"]
     assert {one.setting.removeprefix("routers.") for one in table} == names | {"decision"}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            {"routing": "ugal-pf:threshold=0.5", "decision": "threshold:1/4"},
+            "threshold is given twice, in --routing ugal-pf:threshold=0.5 and in --decision threshold:"
+            "threshold=0.25; leave it out of the routing's name",
+        ),
+        (
+            {"channel_policy": "class", "virtual_channels": 1},
+            "virtual-channels must be 2 or more for .*, got 1",
+        ),
+        ({"ranks": 4}, "give --pattern allreduce, all-to-all or a motif, got --pattern uniform"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options, told):
+    with pytest.raises((UsageError, ParameterError), match=told):
+        specified(**options)
+
+
+def test_a_threshold_that_two_names_agree_on_is_one():
+    fabric, _ = specified(routing="ugal-pf:threshold=0.5", decision="threshold:1/2")
+    assert fabric.packet_decision() == Decision(law="threshold", threshold=0.5)
 
 
 def test_faults_have_times_in_cycles_and_end_before_the_window(tmp_path):

@@ -11,6 +11,7 @@ from experiments.codec import read_record
 from experiments.events.pace import EveryEvent
 from experiments.events.simulation import (
     CreditsTooFew,
+    KernelsCompiled,
     ParametersUnused,
     SimulationProgress,
     SimulationUnstable,
@@ -24,7 +25,7 @@ from experiments.spec.experiment import Experiment
 from routing.registry import make_plan
 from simulation.result import Deadlock
 from simulation.settings import RouterSettings
-from topology.errors import ParameterError, UsageError
+from topology.errors import MachineError, ParameterError, UsageError
 from topology.exit_status import Terminated
 from topology.families.polarfly import PolarFly
 
@@ -215,3 +216,29 @@ def test_progress_has_cycles_a_second():
     assert event.fraction == 0.5
     assert str(event) == "4,000 cycles, 120 packets arrived, 51,234 cycles a second"
     assert SimulationProgress(4000, None, 120, 1.0).fraction is None
+
+
+def test_a_load_too_low_for_any_packet_is_carried(tmp_path):
+    summary = polarlab.simulate("polarfly", q=2, load=1e-9, warmup=0, cycles=50, out=tmp_path / "one").summary
+    assert (summary.packets.sent, summary.stable) == (0, True)
+
+
+def test_what_does_not_fit_into_the_memory_is_refused_before_it_is_planned(tmp_path, monkeypatch):
+    monkeypatch.setattr("experiments.simulation.memory.available_memory_bytes", lambda: 2**29)
+    out, buffers = tmp_path / "one", {"virtual_channels": 16, "buffer_flits": 65536}
+    with pytest.raises(
+        MachineError, match=r"13 routers under min .* about 1\.0 GiB .*, but 0\.5 GiB are free"
+    ):
+        polarlab.simulate("polarfly", q=3, hosts=2, out=out, **buffers)
+    assert not out.exists()
+
+
+def test_the_first_compilation_is_told(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr("experiments.simulation.fabric.is_compiled", lambda kernel: kernel == "drop")
+    short = {"q": 2, "load": 0.1, "warmup": 0, "cycles": 50, "progress": told.append}
+    polarlab.simulate("polarfly", out=tmp_path / "one", **short)
+    assert "compiled" in " ".join(str(event) for event in told if isinstance(event, KernelsCompiled))
+    told.clear()
+    polarlab.simulate("polarfly", out=tmp_path / "two", flow_control="drop", **short)
+    assert not any(isinstance(event, KernelsCompiled) for event in told)
