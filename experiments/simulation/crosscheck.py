@@ -7,7 +7,7 @@ once, and its changes take effect at once, where a controller reads switch by sw
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -18,7 +18,8 @@ from experiments.events.base import Notify
 from experiments.events.simulation import CrosscheckNotKept, PointCompared
 from experiments.results.model import Summary
 from experiments.results.open import Run, Sweep, open_results
-from experiments.results.parts.crosscheck import CROSSCHECK, Agreement, Compared
+from experiments.results.parts.crosscheck import CROSSCHECK, Agreement, Compared, Judged, Replicated
+from experiments.results.replications import interval_of
 from experiments.results.run_directory import kept_directory
 from experiments.simulation.fabric import most_hops
 from experiments.spec.simulation.model import SimulatedFabric
@@ -75,13 +76,46 @@ def crosscheck(folder: Path, notify: Notify) -> Agreement:
         raise ParameterError(
             f"results must have packets of a pattern without faults to compare, got {folder}"
         )
-    agreement = Agreement(str(folder), tuple(points))
+    agreement = Agreement(str(folder), tuple(points), _replicated(points))
     try:
         with kept_directory(folder, go_on=True) as directory:
             directory.write_record(CROSSCHECK, agreement)
     except MachineError as error:  # results of a run, whose folder is root's
         notify(CrosscheckNotKept(str(error)))
     return agreement
+
+
+def _replicated(points: Sequence[Compared]) -> tuple[Replicated, ...] | None:
+    """Returns the points of several seeds; None without any."""
+    groups: dict[object, list[Compared]] = {}
+    for one in points:
+        key = one.routing, one.pattern, one.load, tuple(sorted((one.options or {}).items()))
+        groups.setdefault(key, []).append(one)
+    found = [
+        Replicated(
+            routing=group[0].routing,
+            pattern=group[0].pattern,
+            load=group[0].load,
+            seeds=tuple(one.seed for one in group),
+            accepted=_judged(group, "accepted"),
+            hops_mean=_judged(group, "hops_mean"),
+            queueing_frame_times=_judged(group, "queueing_frame_times"),
+            options=group[0].options,
+        )
+        for group in groups.values()
+        if len(group) > 1
+    ]
+    return tuple(found) or None
+
+
+def _judged(group: Sequence[Compared], name: str) -> Judged | None:
+    """Returns a quantity of replications beside their simulations; None if too few have it."""
+    measured = interval_of(getattr(one, name) for one in group)
+    simulated = interval_of(getattr(one, f"{name}_simulated") for one in group)
+    if measured is None or measured.ci95 is None or simulated is None:
+        return None
+    within = abs(measured.mean - simulated.mean) <= measured.ci95
+    return Judged(mean=measured.mean, ci95=measured.ci95, simulated=simulated.mean, within=within)
 
 
 def _summaries(folder: Path) -> Iterator[tuple[Summary, int, Options]]:

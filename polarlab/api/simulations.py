@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +16,9 @@ from experiments.spec.simulation.resolve import Simulation as SimulationSpecific
 from polarlab.api.arguments import keywords_in_errors
 from polarlab.api.frames import frame
 from polarlab.api.requests import Folder, Subject, request_of
-from polarlab.api.results import Results, Run, Simulation, Sweep, folder_of
+from polarlab.api.results import Results, Simulation, folder_of
+from topology.errors import UsageError
+from topology.registry import FAMILIES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,17 +119,37 @@ class Crosscheck(Agreement):
         return f"<Crosscheck of {self.results}: {len(self.points)} points>"
 
 
-def crosscheck(results: Run | Sweep | Folder, /, *, progress: Notify = ignore) -> Crosscheck:
+def crosscheck(results: Subject, /, *, progress: Notify = ignore, **options: Any) -> Crosscheck:
     """Returns measured points beside the same packets on simulated switches, and beside theory.
 
     Args:
-        results: a run or a sweep of packets of a pattern, or its folder.
+        results: a run or a sweep of packets of a pattern, or its folder; or what `polarlab.run` takes, which
+            is measured first: family of the topology, a graph, or an Experiment or its file.
         progress: takes the events; `print` prints them.
+        options: parameters of the family and options of `polarlab run`, where something is measured.
 
     Raises:
         ParameterError: the results are of another kind, or cannot be simulated.
+        UsageError: an option is given for results, or cannot be run.
+        MachineError: something is to be measured, and this process does not run as root.
     """
+    if isinstance(results, Results) or (isinstance(results, str | os.PathLike) and not _is_measured(results)):
+        folder = results if isinstance(results, Results) else Path(results)
+        if options:
+            name = next(iter(options))
+            raise UsageError(
+                f"{name} is an option of a run, and {folder_of(folder)} are results; leave it out"
+            )
+    else:
+        from polarlab.api.experiments import run
+
+        folder = run(results, progress=progress, **options)
+    # After the measurement, which must not wait for a compiler.
     from experiments.simulation.crosscheck import crosscheck as crosscheck_folder
 
-    folder = results if isinstance(results, (Run, Sweep)) else Path(results)
     return Crosscheck(**vars(crosscheck_folder(folder_of(folder), progress)))
+
+
+def _is_measured(subject: Folder) -> bool:
+    """Returns whether a word is a family of topologies or an experiment's file, not a folder of results."""
+    return subject in FAMILIES or Path(subject).suffix == ".toml"

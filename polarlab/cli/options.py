@@ -60,7 +60,8 @@ OWN: tuple[Option, ...] = (
     _place("demonstration", (FAILOVER,), "the demonstration", choices=lambda: (FAILOVER,), metavar=FAILOVER),
     _place("results", ("plot", "report"), _RESULT_FOLDER, file=True,
            metavar="RESULTS"),
-    _place("results", ("crosscheck",), "directory of a run or a sweep", file=True, metavar="RESULTS"),
+    _place("results", ("crosscheck",), "directory of a run or a sweep; or what `polarlab run` takes, "
+           "with its options, which is measured first (root)", file=True, metavar="RESULTS"),
     _place("runs", ("compare",), _RESULT_FOLDER, file=True, repeatable=True,
            metavar="RUN"),
     _place("switch", ("rules",), "switch, as s3", metavar="switch"),
@@ -114,6 +115,17 @@ def _sweep_help(option: Option) -> str:
     text = option.help_in(SWEEP)
     other = meant.get(option.name, text)
     return text if other == text or option.name == ENGINE else f"{text}; with simulations: {other}"
+
+
+def meant_kind(command: str, words: Sequence[str]) -> str:
+    """Returns the command whose options a command has with these words, as the declarations have it.
+
+    Args:
+        command: name of the command.
+        words: words of the command line that follow the command.
+    """
+    measures = any(word in FAMILIES or word.endswith(_FILE) for word in words)
+    return RUN if command == "crosscheck" and measures else command
 
 
 def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[str]) -> Base:

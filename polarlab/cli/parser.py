@@ -80,9 +80,10 @@ class CommandParser(_Parser):
     def complete_options(self, words: Sequence[str] = ()) -> None:
         """Adds the command's options, once; those of a topology depend on the words to be parsed."""
         if self.kind:
-            from polarlab.cli.options import add_options
+            from polarlab.cli.options import add_options, meant_kind
 
-            kind, self.kind = self.kind, ""
+            kind, self.kind = meant_kind(self.kind, words), ""
+            self.set_defaults(kind=kind)
             self.base = add_options(self, kind, words)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

@@ -51,6 +51,43 @@ class Compared:
     options: Mapping[str, Value] | None = omitted()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A quantity of replications beside its mean in their simulations.
+
+    Attributes:
+        mean: mean over the replications, as measured.
+        ci95: half the width of its 95 % confidence interval.
+        simulated: mean over the simulations of the same packets.
+        within: whether that lies within the interval.
+    """
+
+    mean: float
+    ci95: float
+    simulated: float
+    within: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replicated:
+    """Replications of a point, which differ in their seeds alone, beside their simulations.
+
+    Attributes:
+        routing, pattern, load, options: the point.
+        seeds: the replications' seeds.
+        accepted, hops_mean, queueing_frame_times: the quantities of the same names of its points.
+    """
+
+    routing: str
+    pattern: str
+    load: float
+    seeds: tuple[int, ...]
+    accepted: Judged | None
+    hops_mean: Judged | None
+    queueing_frame_times: Judged | None
+    options: Mapping[str, Value] | None = omitted()
+
+
 @dataclass(frozen=True)
 class Agreement:
     """Results of real packets beside simulations of the same packets.
@@ -58,11 +95,13 @@ class Agreement:
     Attributes:
         results: their folder.
         points: the points that could be compared.
+        replicated: points of several seeds, judged by the intervals of the measurements; absent without any.
         format: version of this record's meaning.
     """
 
     results: str
     points: tuple[Compared, ...]
+    replicated: tuple[Replicated, ...] | None = omitted()
     format: int = FORMAT
 
 

@@ -1,10 +1,11 @@
 """`polarlab crosscheck`: what it prints, and what it refuses."""
 
 import json
+from pathlib import Path
 
 import pytest
 import records
-from result_folders import write_run, write_sweep
+from result_folders import write_replications, write_run, write_sweep
 
 import polarlab
 from controller.adaptation_loop import step_s
@@ -84,3 +85,44 @@ def test_results_without_queueing_cannot_be_compared(tmp_path, capsys):
 def test_a_folder_without_results_is_told(tmp_path, capsys):
     assert entry.main(["crosscheck", str(tmp_path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_replications_are_judged_by_the_interval_of_what_was_measured(tmp_path, capsys):
+    folder = write_replications(tmp_path / "run")
+    for path in folder.glob("seed-*/summary.json"):
+        path.write_text(json.dumps({**json.loads(path.read_text()), **MEASURED}))
+    assert entry.main(["crosscheck", str(folder), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    [one] = told["replicated"]
+    assert (one["seeds"], len(told["points"])) == ([1, 2, 3], 3)
+    accepted = one["accepted"]
+    assert accepted["mean"] == pytest.approx(sum(p["accepted"] for p in told["points"]) / 3, abs=1e-6)
+    assert accepted["within"] == (abs(accepted["mean"] - accepted["simulated"]) <= accepted["ci95"])
+    # Three equal measurements have an interval of no width.
+    assert (one["queueing_frame_times"]["ci95"], one["queueing_frame_times"]["within"]) == (0, False)
+    assert entry.main(["crosscheck", str(folder)]) == 0
+    assert "queueing within" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["polarfly", "experiment.toml"])
+def test_a_fabric_is_measured_with_the_options_of_a_run(tmp_path, monkeypatch, capsys, word):
+    """What is run is held; the fabric itself is up in the tests of fabrics."""
+    folder, run = write_run(tmp_path / "run", records.summary(**MEASURED)), []
+
+    def measured(experiment, **_others):
+        run.append(dict(experiment.values))
+        return polarlab.Run(folder)
+
+    monkeypatch.setattr(polarlab, "run", measured)
+    monkeypatch.chdir(tmp_path)
+    Path("experiment.toml").write_text('version = 1\nkind = "run"\n[topology]\nname = "polarfly"\nq = 3\n')
+    words = [word, *(["--q", "3"] if word == "polarfly" else []), "--load", "0.4"]
+    assert entry.main(["crosscheck", *words, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["points"]) == 1
+    assert (run[0]["topology"], run[0]["q"], run[0]["load"]) == ("polarfly", 3, 0.4)
+
+
+def test_options_of_a_run_are_not_for_results(tmp_path):
+    folder = write_run(tmp_path / "run", records.summary(**MEASURED))
+    with pytest.raises(polarlab.UsageError, match=r"load is an option of a run, and .* are results; leave it"):
+        polarlab.crosscheck(folder, load=0.3)

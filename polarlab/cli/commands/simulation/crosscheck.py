@@ -3,38 +3,84 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 import polarlab
 from polarlab.api.command_line.events import EveryEvent
 from polarlab.cli.console import print_result, print_table, reader_may_end
-from polarlab.cli.progress import ConsoleProgress
+from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
 
 SUMMARY = "real packets of a run or a sweep beside the same packets on simulated switches, and theory"
-EXAMPLES = ("polarlab crosscheck results/RUN", "polarlab crosscheck results/SWEEP --json")
+EXAMPLES = (
+    "polarlab crosscheck results/RUN",
+    "polarlab crosscheck results/SWEEP --json",
+    "sudo polarlab crosscheck polarfly --q 3 --hosts 2 --link-rate 500kbit --pattern tornado --load 0.3",
+    "sudo polarlab crosscheck polarfly --q 3 --hosts 2 --link-rate 500kbit --routing ugal-pf --repeat 5",
+)
 _QUANTITIES = {"accepted": "accepted", "hops_mean": "hops", "queueing_frame_times": "queueing"}
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Simulates the packets of measured results, and prints both outcomes."""
-    from polarlab.api.command_line.records import plain, readable
+    """Simulates the packets of measured results, measures them first if asked to, and prints both outcomes.
+
+    Returns:
+        NEGATIVE under --strict if a measurement is not valid.
+    """
+    from polarlab.api.command_line.records import plain
 
     with ConsoleProgress() as progress:
+        results = _measured(arguments, progress) if hasattr(arguments, "experiment") else arguments.results
         progress.begin("simulating")
-        agreement = plain(polarlab.crosscheck(arguments.results, progress=EveryEvent(progress)))
+        agreement = plain(polarlab.crosscheck(results, progress=EveryEvent(progress)))
     with reader_may_end():
         if arguments.json:
             print_result(arguments, agreement)
-            return Status.DONE
-        rows = []
-        for point in agreement["points"]:
-            row = {name: readable(point[name]) for name in ("routing", "pattern", "load")}
-            for name, title in _QUANTITIES.items():
-                row[title] = readable(point[name])
-                row[f"{title} simulated"] = readable(point[f"{name}_simulated"])
-            row["accepted, credits"] = readable(point["accepted_credit"])
-            row["accepted predicted"] = readable(point["accepted_predicted"])
-            row["valid"] = readable(point["valid"])
-            rows.append(row)
-        print_table(rows, tuple(rows[0]))
-    return Status.DONE
+        else:
+            _print(agreement)
+    strict = getattr(arguments, "strict", False)
+    return Status.NEGATIVE if strict and not all(p["valid"] for p in agreement["points"]) else Status.DONE
+
+
+def _measured(arguments: argparse.Namespace, progress: ConsoleProgress) -> polarlab.Run:
+    """Returns the results of the run that the arguments describe."""
+    results = polarlab.run(arguments.experiment, progress=EveryEvent(progress))
+    draw_figures(results, progress)
+    return results
+
+
+def _print(agreement: Mapping[str, Any]) -> None:
+    """Prints a table of all points, and one of those that were measured with several seeds."""
+    from polarlab.api.command_line.records import readable
+
+    rows = []
+    for point in agreement["points"]:
+        row = _point_of(point)
+        for name, title in _QUANTITIES.items():
+            row[title] = readable(point[name])
+            row[f"{title} simulated"] = readable(point[f"{name}_simulated"])
+        row["accepted, credits"] = readable(point["accepted_credit"])
+        row["accepted predicted"] = readable(point["accepted_predicted"])
+        row["valid"] = readable(point["valid"])
+        rows.append(row)
+    print_table(rows, tuple(rows[0]))
+    means = []
+    for group in agreement.get("replicated", ()):
+        row = {**_point_of(group), "seeds": readable(len(group["seeds"]))}
+        for name, title in _QUANTITIES.items():
+            one = group[name] or {"mean": None, "ci95": None, "simulated": None, "within": None}
+            row[title] = f"{readable(one['mean'])} +- {readable(one['ci95'])}"
+            row[f"{title} simulated"] = readable(one["simulated"])
+            row[f"{title} within"] = readable(one["within"])
+        means.append(row)
+    if means:
+        print()
+        print_table(means, tuple(means[0]))
+
+
+def _point_of(record: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the cells that name a point."""
+    from polarlab.api.command_line.records import readable
+
+    return {name: readable(record[name]) for name in ("routing", "pattern", "load")}
