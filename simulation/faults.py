@@ -49,7 +49,7 @@ class _Known:
 
 
 class SimulatedFaults:
-    """Faults of a simulation and what follows from them, step by step."""
+    """Schedule of the faults of a simulation, and their consequences, step by step."""
 
     def __init__(
         self,

@@ -12,29 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments.figures.style import (
-    cross_out,
-    invalid_handle,
-    legend_below,
-    new_figure,
-    plain_log_labels,
-    printable,
-    save_figures,
-    set_title,
-)
-from experiments.figures.sweeps.axes import Axis, axis_of, curve_styles
-from experiments.figures.sweeps.curves import (
-    CURVE_INCHES,
-    FEW_CURVES,
-    LEVEL,
-    PANEL_INCHES,
-    PREDICTED,
-    Quantity,
-    draw_curve,
-    draw_line,
-    is_level,
-    places,
-)
+from experiments.figures.style import invalid_handle, save_figures
+from experiments.figures.sweeps.axes import Axis, axis_of
+from experiments.figures.sweeps.curves import Quantity, draw_line
+from experiments.figures.sweeps.panels import curve_handles, draw_points, new_panels, predicted_handle
 from experiments.results.manifest import SweepSettings
 from experiments.results.open import Sweep
 from experiments.results.parts.crosscheck import Compared, kept_crosscheck
@@ -43,7 +24,6 @@ from experiments.results.tables import damage_named, read_csv_text
 from experiments.results.text import hosts_text, parameters
 from experiments.spec.sweep import Point
 
-_ACCEPTED = Quantity("accepted", "accepted_ci95")
 _LATENCY = Quantity("latency_mean_ms", "latency_mean_ci95_ms")
 # The simulator's links pass a flit per cycle.
 _FLITS_PER_PACKET = 4
@@ -98,42 +78,24 @@ def _draw(
     settings: SweepSettings,
     crosschecked: Mapping[Point, Compared] = MappingProxyType({}),
 ) -> Figure:
-    axis = axis_of(rows)
-    panels: dict[str, list[PointRow]] = {}
-    for row in rows:
-        panels.setdefault(axis.panel(row), []).append(row)
-    styles = curve_styles(axis.curve(row) for row in rows)
-    height = 6.8 + CURVE_INCHES * max(0, len(styles) - FEW_CURVES)
-    figure = new_figure((max(7.5, 1.2 + PANEL_INCHES * len(panels)), height))
-    axes = figure.subplots(2, len(panels), sharex=True, sharey="row", squeeze=False)
-    is_simulated = False
-    for (pattern, own), accepted, latency in zip(panels.items(), axes[0], axes[1], strict=True):
-        latency.set(xlabel=axis.label, yscale="log")
-        for curve, style in styles.items():
+    panels = new_panels(rows, axis_of)
+    axis, is_simulated = panels.axis, False
+    for pattern, own, accepted, latency in panels.each("ms"):
+        for curve, style in panels.styles.items():
             chosen = [row for row in own if axis.curve(row) == curve]
             _crosschecked(accepted, latency, chosen, crosschecked, axis, style[1])
-            _measured(accepted, latency, chosen, axis, style)
+            invalid = [row for row in chosen if not row.valid]
+            draw_points((accepted, latency), chosen, _LATENCY, axis, style, invalid)
         if not axis.key:
-            for curve, style in styles.items():
+            for curve, style in panels.styles.items():
                 is_simulated |= _simulated(accepted, latency, settings, curve, pattern, style)
-            accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
-            accepted.set(xlim=(0, 1.03))
-        accepted.set_title(printable(pattern), parse_math=False)
-        accepted.set(ylim=(0, 1.03))
-        plain_log_labels(latency.yaxis)
-    axes[0][0].set_ylabel("accepted")
-    axes[1][0].set_ylabel("mean latency in ms")
-    handles = _legend(styles, is_simulated)
+    handles = _legend(panels.styles, is_simulated)
     if any(row.point in crosschecked for row in rows):
         handles.append(
             Line2D([], [], color="0.3", **_CROSSCHECKED, label="light: the same packets, simulated")
         )
-    if any(is_level(row, axis) for row in rows):
-        handles.append(Line2D([], [], color="0.3", **LEVEL, label=f"dashed: without {axis.key}"))
-    handles += [] if all(row.valid for row in rows) else [invalid_handle()]
-    legend_below(figure, handles, small=len(styles) > FEW_CURVES)
-    set_title(figure, _title(settings, rows, axis))
-    return figure
+    crossed = [] if all(row.valid for row in rows) else [invalid_handle()]
+    return panels.finish(handles, crossed, _title(settings, rows, axis))
 
 
 def _title(settings: SweepSettings, rows: Sequence[PointRow], axis: Axis) -> str:
@@ -158,18 +120,6 @@ def _faults_text(settings: SweepSettings) -> str:
         return ""
     named, more = settings.faults[:_MOST_FAULTS], len(settings.faults) - _MOST_FAULTS
     return "; at each point " + ", ".join(named) + (f" and {more} more" if more > 0 else "")
-
-
-def _measured(
-    accepted: Axes, latency: Axes, rows: Sequence[PointRow], axis: Axis, look: tuple[str, str]
-) -> None:
-    """Draws a measured curve with its intervals, and the fluid model's."""
-    marker, color = look
-    for axes, quantity in ((accepted, _ACCEPTED), (latency, _LATENCY)):
-        draw_curve(axes, rows, quantity, axis, look)
-        invalid = [row for row in rows if not row.valid]
-        cross_out(axes, places(invalid, quantity.column, axis), marker, color)
-    draw_line(accepted, places(rows, "predicted_accepted", axis), {**PREDICTED, "color": color})
 
 
 def _crosschecked(
@@ -217,16 +167,12 @@ def _simulated(
 
 
 def _legend(styles: Mapping[str, tuple[str, str]], is_simulated: bool) -> list[Line2D]:
-    handles = [
-        Line2D([], [], marker=marker, color=color, label=printable(f"{curve}, measured"))
-        for curve, (marker, color) in styles.items()
-    ]
     simulated = Line2D(
         [], [], color="0.3", marker="o", markersize=9, markerfacecolor="none", linestyle="none"
     )
     simulated.set_label("hollow: the authors' simulator")
-    predicted = Line2D([], [], color="0.3", **PREDICTED, label="dotted, bars: fluid model")
-    return [*handles, *([simulated] if is_simulated else []), predicted]
+    handles = curve_handles(styles, "measured")
+    return [*handles, *([simulated] if is_simulated else []), predicted_handle()]
 
 
 def simulated_curve(settings: SweepSettings, routing: str, pattern: str) -> list[SimulatedPoint]:

@@ -268,7 +268,7 @@ def _write_origin(
 
 
 def _sort_rows(chosen: SimulatedSweep, directory: RunDirectory) -> None:
-    """Writes the table of points in their order, whatever the order in which they were done."""
+    """Writes the table of points in the order of points, not in that of their ends."""
     rows = simulated_rows(directory.path)
     if rows:
         columns = simulated_columns(variation.key for variation in chosen.sweep.vary)

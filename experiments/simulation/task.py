@@ -56,7 +56,7 @@ class PlannedFabric:
         return None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what travels to other machines."""
+        """Returns the attributes that travel to other machines."""
         return {name: value for name, value in vars(self).items() if name not in ("plan", "prover")}
 
 

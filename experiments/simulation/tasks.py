@@ -128,7 +128,7 @@ class _Pool:
             yield number, result
 
     def end(self) -> None:
-        """Ends all processes, whatever they do."""
+        """Ends all processes, even those that simulate."""
         for connection, process in self._processes.items():
             process.kill()
             process.join()

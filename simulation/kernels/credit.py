@@ -262,7 +262,7 @@ def _ask(state: State, tick: int) -> int:
 
 @inlined
 def _prefetch_inputs(state: State, begin: int, end: int) -> None:
-    """Prefetches what the next inputs look at: their own rows, their queues, outputs and targets."""
+    """Prefetches the rows of the next inputs, and those of their queues, outputs and targets."""
     shift, channels = state.settings[CHANNEL_SHIFT], state.settings[CHANNELS]
     for index in range(begin, end):
         prefetch(state.inputs, state.events[index])
@@ -347,7 +347,7 @@ def _grant(state: State, tick: int, cycle: int, asked: int) -> None:
 
 @inlined
 def _prefetch_grants(state: State, begin: int, end: int) -> None:
-    """Prefetches the rows of what the next outputs pass on; they may have left the cache since."""
+    """Prefetches the rows of the next outputs, queues and packets, which may have left the cache since."""
     shift = state.settings[CHANNEL_SHIFT]
     for index in range(begin, end):
         prefetch(state.outputs, state.asked[index])

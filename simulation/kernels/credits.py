@@ -72,7 +72,7 @@ def return_credits(state: State, tick: int, cycle: int) -> None:
 
 @inlined
 def _prefetch_credits(state: State, one: int, place: int, end: int) -> int:
-    """Prefetches what the next credits touch; returns the place behind them."""
+    """Prefetches the rows of the next credits' queues and senders; returns the place behind them."""
     size = state.credits.shape[1]
     last = min(place + BLOCK, size if end < place else end)
     for index in range(place, last):

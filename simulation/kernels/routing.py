@@ -118,7 +118,7 @@ def route_heads(state: State, tick: int) -> None:
 
 @inlined
 def _prefetch_heads(state: State, begin: int, end: int) -> None:
-    """Prefetches what the routing of the next heads reads, and the outputs that they will ask for."""
+    """Prefetches the table entries of the next heads, and the outputs that they will ask for."""
     shift = state.settings[CHANNEL_SHIFT]
     for index in range(begin, end):
         queue = state.new_heads[index]
@@ -149,7 +149,7 @@ def _prefetch_heads(state: State, begin: int, end: int) -> None:
 
 @inlined
 def _prefetch_choice(state: State, choice: int) -> None:
-    """Prefetches what follows from an entry of `State.lookups`: an output, or detours."""
+    """Prefetches the output or the detours of an entry of `State.lookups`."""
     if choice >= 0:
         prefetch(state.outputs, state.outcomes[choice, OUT_PORT])
     elif state.settings[LAW] != MINIMAL_LAW:

@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from experiments.figures.style import (
-    UNSTABLE,
-    cross_out,
-    crossed_handle,
-    legend_below,
-    new_figure,
-    plain_log_labels,
-    printable,
-    set_title,
-)
-from experiments.figures.sweeps.axes import Axis, axis_of, curve_styles
-from experiments.figures.sweeps.curves import (
-    CURVE_INCHES,
-    FEW_CURVES,
-    LEVEL,
-    PANEL_INCHES,
-    PREDICTED,
-    Quantity,
-    draw_curve,
-    draw_line,
-    is_level,
-    places,
-)
+from experiments.figures.style import UNSTABLE, crossed_handle
+from experiments.figures.sweeps.axes import Axis, axis_of
+from experiments.figures.sweeps.curves import Quantity
+from experiments.figures.sweeps.panels import curve_handles, draw_points, new_panels, predicted_handle
 from experiments.results.open import SimulatedSweep
 from experiments.results.simulation.sweep import SimulatedPointRow, SimulatedSweepManifest
 from experiments.results.tables import damage_named
 from experiments.results.text import hosts_text, parameters
 from experiments.spec.options import SIMULATED_SWEEP
 
-_ACCEPTED = Quantity("accepted", "accepted_ci95")
 _LATENCY = Quantity("latency_mean_cycles", "latency_mean_ci95_cycles")
 
 
@@ -54,43 +34,16 @@ def draw_simulated_sweep(results: SimulatedSweep) -> dict[str, Figure]:
 
 
 def _draw(rows: Sequence[SimulatedPointRow], manifest: SimulatedSweepManifest) -> Figure:
-    axis = axis_of(rows, SIMULATED_SWEEP)
-    panels: dict[str, list[SimulatedPointRow]] = {}
-    for row in rows:
-        panels.setdefault(axis.panel(row), []).append(row)
-    styles = curve_styles(axis.curve(row) for row in rows)
-    height = 6.8 + CURVE_INCHES * max(0, len(styles) - FEW_CURVES)
-    figure = new_figure((max(7.5, 1.2 + PANEL_INCHES * len(panels)), height))
-    axes = figure.subplots(2, len(panels), sharex=True, sharey="row", squeeze=False)
-    for (pattern, own), accepted, latency in zip(panels.items(), axes[0], axes[1], strict=True):
-        latency.set(xlabel=axis.label, yscale="log")
-        for curve, (marker, color) in styles.items():
+    panels = new_panels(rows, partial(axis_of, kind=SIMULATED_SWEEP))
+    axis = panels.axis
+    for _, own, accepted, latency in panels.each("cycles"):
+        for curve, style in panels.styles.items():
             chosen = [row for row in own if axis.curve(row) == curve]
-            for panel, quantity in ((accepted, _ACCEPTED), (latency, _LATENCY)):
-                draw_curve(panel, chosen, quantity, axis, (marker, color))
-                unstable = [row for row in chosen if not row.stable]
-                cross_out(panel, places(unstable, quantity.column, axis), marker, color)
-            predicted = places(chosen, "predicted_accepted", axis)
-            draw_line(accepted, predicted, {**PREDICTED, "color": color})
-        if not axis.key:
-            accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
-            accepted.set(xlim=(0, 1.03))
-        accepted.set_title(printable(pattern), parse_math=False)
-        accepted.set(ylim=(0, 1.03))
-        plain_log_labels(latency.yaxis)
-    axes[0][0].set_ylabel("accepted")
-    axes[1][0].set_ylabel("mean latency in cycles")
-    handles = [
-        Line2D([], [], marker=marker, color=color, label=printable(f"{curve}, simulated"))
-        for curve, (marker, color) in styles.items()
-    ]
-    handles.append(Line2D([], [], color="0.3", **PREDICTED, label="dotted, bars: fluid model"))
-    if any(is_level(row, axis) for row in rows):
-        handles.append(Line2D([], [], color="0.3", **LEVEL, label=f"dashed: without {axis.key}"))
-    handles += [] if all(row.stable for row in rows) else [crossed_handle(UNSTABLE)]
-    legend_below(figure, handles, small=len(styles) > FEW_CURVES)
-    set_title(figure, _title(manifest, rows, axis))
-    return figure
+            unstable = [row for row in chosen if not row.stable]
+            draw_points((accepted, latency), chosen, _LATENCY, axis, style, unstable)
+    handles = [*curve_handles(panels.styles, "simulated"), predicted_handle()]
+    crossed = [] if all(row.stable for row in rows) else [crossed_handle(UNSTABLE)]
+    return panels.finish(handles, crossed, _title(manifest, rows, axis))
 
 
 def _title(manifest: SimulatedSweepManifest, rows: Sequence[SimulatedPointRow], axis: Axis) -> str:

@@ -73,7 +73,13 @@ class _Graph:
         self.dependencies: list[tuple[int, int]] = []
 
     def compute(self, rank: int, cycles: int, *before: int) -> int:
-        """Adds a computation that waits for others, and returns its number."""
+        """Adds a computation that waits for others, and returns its number.
+
+        Args:
+            rank: rank that computes.
+            cycles: length of the computation.
+            before: numbers of the messages and computations that it waits for.
+        """
         number = self._messages + len(self.computing)
         self.computing.append((rank, cycles))
         for other in before:
@@ -81,6 +87,11 @@ class _Graph:
         return number
 
     def wait(self, number: int, before: int) -> None:
-        """Has a message or a computation wait for another."""
+        """Has a message or a computation wait for another.
+
+        Args:
+            number: number of the one that waits.
+            before: number of the other one.
+        """
         if before != _START:
             self.dependencies.append((before, number))
