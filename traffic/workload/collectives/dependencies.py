@@ -78,7 +78,7 @@ class _Graph:
         Args:
             rank: rank that computes.
             cycles: length of the computation.
-            before: numbers of the messages and computations that it waits for.
+            *before: numbers of the messages and computations that it waits for.
         """
         number = self._messages + len(self.computing)
         self.computing.append((rank, cycles))
