@@ -65,15 +65,17 @@ def _print(agreement: Mapping[str, Any]) -> None:
         row["valid"] = readable(point["valid"])
         rows.append(row)
     print_table(rows, tuple(rows[0]))
-    means = []
-    for group in agreement.get("replicated", ()):
-        row = {**_point_of(group), "seeds": readable(len(group["seeds"]))}
-        for name, title in _QUANTITIES.items():
-            one = group[name] or {"mean": None, "ci95": None, "simulated": None, "within": None}
-            row[title] = f"{readable(one['mean'])} +- {readable(one['ci95'])}"
-            row[f"{title} simulated"] = readable(one["simulated"])
-            row[f"{title} within"] = readable(one["within"])
-        means.append(row)
+    means = [
+        _point_of(group)
+        | {"seeds": readable(len(group["seeds"])), "mean of": title}
+        | {
+            "measured": f"{readable(group[name]['mean'])} +- {readable(group[name]['ci95'])}",
+            **{key: readable(group[name][key]) for key in ("simulated", "within")},
+        }
+        for group in agreement.get("replicated", ())
+        for name, title in _QUANTITIES.items()
+        if group[name]
+    ]
     if means:
         print()
         print_table(means, tuple(means[0]))
