@@ -44,6 +44,7 @@ from experiments.simulation.fabric import (
     warn_of_repairs,
 )
 from experiments.simulation.files import write_faults, write_origin, write_simulation
+from experiments.simulation.memory import require_memory
 from experiments.simulation.replications import replications_of, seed_directory, write_means
 from experiments.simulation.task import PlannedFabric, Task, task_of
 from experiments.simulation.tasks import Done, run_here, run_in_processes, usable_cores
@@ -188,12 +189,13 @@ def _groups(points: Points) -> list[Points]:
 
 
 def _check_points(groups: Sequence[Points]) -> None:
-    """Raises UsageError if a point cannot be simulated, before the first of them is.
+    """Raises UsageError or MachineError if a point cannot be simulated, before the first of them is.
 
     Each plan is made for that and forgotten, as those of large fabrics may not fit into the memory together.
     """
     for group in groups:
         fabrics = _fabrics(group)
+        require_memory(fabrics[0])
         plan = make_plan(fabrics[0].topology, fabrics[0].hosts, fabrics[0].routing)
         compares = [fabric for fabric in fabrics if fabric.packet_decision().law == PRODUCT]
         tables = compile_tables(plan) if compares else None
