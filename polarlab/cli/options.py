@@ -29,6 +29,7 @@ from polarlab.api.command_line.declarations import (
     at,
     declared_kind,
     family_options,
+    hint,
     options_of,
     reused,
 )
@@ -125,6 +126,8 @@ def meant_kind(command: str, words: Sequence[str]) -> str:
         words: words of the command line that follow the command.
     """
     measures = any(word in FAMILIES or word.endswith(_FILE) for word in words)
+    # A mistyped family is told as `polarlab run` tells it.
+    measures = measures or any(hint(word, FAMILIES) and not Path(word).exists() for word in words[:1])
     return RUN if command == "crosscheck" and measures else command
 
 

@@ -129,3 +129,11 @@ def test_options_of_a_run_are_not_for_results(tmp_path):
         polarlab.UsageError, match=r"load is an option of a run, and .* are results; leave it"
     ):
         polarlab.crosscheck(folder, load=0.3)
+
+
+@pytest.mark.parametrize("words", [[], ["--q", "3"]])
+def test_a_mistyped_family_is_told_with_the_nearest_one(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert entry.main(["crosscheck", "polarfyl", *words]) == 2
+    assert "did you mean 'polarfly'?" in capsys.readouterr().err
