@@ -86,6 +86,12 @@ class AdaptiveLoop:
                 self._plans[dpid(switch.router)] = switch
                 self._adapters[dpid(switch.router)].take_plan(switch)
 
+    def detoured(self) -> float:
+        """Returns the share of the buckets of all adaptive groups that point at detours, 0 to 1."""
+        groups = [group for adapter in self._adapters.values() for group in adapter.groups]
+        buckets = sum(len(group.pointing) for group in groups)
+        return 1 - sum(group.minimal_buckets for group in groups) / buckets if buckets else 0.0
+
     def adapted(self, datapath_id: int, messages: list[Message]) -> list[Message]:
         """Returns messages whose adaptive groups keep the detours in use; minimal paths may lack the room."""
         adapter = self._adapters.get(datapath_id)

@@ -241,7 +241,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             self._adapt_step(self._loop)
             if self._loop.groups_modified > reported and due_s - reported_s >= _REPORT_EVERY_S:
                 reported, reported_s = self._loop.groups_modified, due_s
-                report(Adapted(reported))
+                report(Adapted(reported, round(self._loop.detoured(), 6)))
             due_s = max(due_s + self._loop.every_s, time.monotonic())
             runtime.sleep(due_s - time.monotonic())
 

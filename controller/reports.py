@@ -125,10 +125,16 @@ class TakingOver(Report):
 
 @dataclass(frozen=True)
 class Adapted(Report):
-    """Adaptive groups were changed, so many since the controller's start."""
+    """Adaptive groups were changed.
+
+    Attributes:
+        groups_modified: number of changes since the controller's start.
+        detoured: share of the buckets of all adaptive groups that point at detours now, 0 to 1.
+    """
 
     event: ClassVar[str] = "adapted"
     groups_modified: int
+    detoured: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import subprocess
 import threading
@@ -40,11 +39,11 @@ from routing.registry import routing as routing_named
 from topology.base import Params
 from topology.errors import MachineError, NegativeResult, PolarLabError
 from topology.exit_status import Status
-from traffic.engine.child_process import start_python
+from traffic.engine.child_process import prefer, start_python
 
 _START_TIMEOUT_S = 120.0
 _SILENCE_TIMEOUT_S = 30.0
-_NICENESS = -10
+_NICENESS = -10  # in a real fabric the controller has a machine of its own
 _SERVICE = ("-m", "controller.service")
 # One thread starts all controllers: a child that is to end with its parent ends with the very thread that
 # started it.
@@ -119,6 +118,8 @@ class ControllerProcess:
         self.ports_set_s: list[float] = []  # on the clock of time.monotonic
         self.ports_down: set[tuple[str, int]] = set()  # switch and port, as the controller set them
         self.drained: tuple[str, ...] = ()  # names of the elements to be drained, also after another start
+        self.detoured = 0.0  # share of all adaptive buckets that point at detours
+        self._taking, self._awaited = threading.RLock(), False
         self.stopped = True
         self.start()
 
@@ -151,7 +152,7 @@ class ControllerProcess:
                 stderr=stderr,
                 pass_fds=[theirs.fileno(), requests_from.fileno()],
             ).result()
-        _prefer(self._process.pid)
+        prefer(self._process.pid, _NICENESS)
         self._reports: queue.Queue[Report | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -175,12 +176,14 @@ class ControllerProcess:
             self.catch_up()
 
     def catch_up(self) -> None:
-        """Processes the reports that have arrived.
+        """Processes the reports that have arrived; if another thread waits for one, that does so.
 
         Raises:
             PolarLabError: the controller reported a fatal error.
         """
-        with contextlib.suppress(queue.Empty):
+        if self._awaited:
+            return
+        with self._taking, contextlib.suppress(queue.Empty):
             while report := self._reports.get_nowait():
                 self._keep(report)
 
@@ -328,6 +331,17 @@ class ControllerProcess:
             timeout_s: longest time between two reports of any kind.
             note: takes every report, the returned one included.
         """
+        with self._taking:
+            self._awaited = True
+            try:
+                return self._next_of(kinds, timeout_s, note)
+            finally:
+                self._awaited = False
+
+    def _next_of(
+        self, kinds: tuple[type[Report], ...], timeout_s: float, note: Callable[[Report], None]
+    ) -> Report:
+        """Returns the next report of some kinds; see `_wait_for`."""
         while True:
             try:
                 report = self._reports.get(timeout=timeout_s)
@@ -353,8 +367,8 @@ class ControllerProcess:
             case Installed() | Incomplete():
                 self._in_charge = True
                 self.in_charge_s = self.in_charge_s or report.monotonic_s
-            case Adapted(groups_modified):
-                self.groups_modified = self._modified_before + groups_modified
+            case Adapted(groups_modified, detoured):
+                self.groups_modified, self.detoured = self._modified_before + groups_modified, detoured
             case Replanned(failed):
                 self.replans.append(report)
                 self.planned_failure, self.planned_drain = failed, report.drained
@@ -382,11 +396,3 @@ class ControllerProcess:
     def _last_log_line(self) -> str:
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line]
         return lines[-1] if lines else "its log is empty"
-
-
-def _prefer(pid: int) -> None:
-    """Gives the controller priority over the switches; in a real fabric it has a machine of its own."""
-    with contextlib.suppress(OSError):  # without permission the controller only reacts later
-        os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
-        # Where the kernel groups processes by session, the group's niceness counts.
-        Path("/proc", str(pid), "autogroup").write_text(str(_NICENESS))

@@ -6,7 +6,8 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
 
 from controller.occupancy.queue_handoff import Queues
@@ -86,16 +87,35 @@ class LiveFabric(FabricRecord):
         return ended + self.network.ended_processes()
 
 
+# Has somebody watch a fabric that is up, until the context ends.
+Watching = Callable[[LiveFabric], AbstractContextManager[object]]
+
+
+def unwatched(_fabric: LiveFabric) -> AbstractContextManager[object]:
+    """Returns a context in which nobody watches a fabric."""
+    return contextlib.nullcontext()
+
+
 @contextlib.contextmanager
-def live_fabric(options: FabricOptions, notify: Notify) -> Iterator[LiveFabric]:
+def live_fabric(
+    options: FabricOptions, notify: Notify, watching: Watching = unwatched
+) -> Iterator[LiveFabric]:
     """Gives a fabric that is up, and takes it down at the end, however that comes.
+
+    Args:
+        options: specification of the fabric.
+        notify: takes the events.
+        watching: has it watched meanwhile.
 
     Raises:
         MachineError: the machine lacks something.
         NegativeResult: the plan fails its proof; nothing was installed.
         CommandError, ControllerError: a part could not be started.
     """
-    with prepared_network(options, notify) as network, controlled(options, network, notify) as fabric:
+    with (
+        prepared_network(options, notify) as network,
+        controlled(options, network, notify, watching) as fabric,
+    ):
         yield fabric
         notify(FabricDown())
 
@@ -119,7 +139,9 @@ def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricN
 
 
 @contextlib.contextmanager
-def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -> Iterator[LiveFabric]:
+def controlled(
+    options: FabricOptions, network: FabricNetwork, notify: Notify, watching: Watching = unwatched
+) -> Iterator[LiveFabric]:
     """Gives a network with a controller and its plan installed; at the end the controller is gone.
 
     One network can be used for one routing after another: the rules of the routing before are removed.
@@ -128,6 +150,7 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
         options: specification of the fabric.
         network: its network, from `prepared_network`.
         notify: takes the events.
+        watching: has the fabric watched meanwhile.
 
     Raises:
         MachineError: the machine lacks something.
@@ -158,7 +181,7 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
         bringup_s = {"build": built - started, **_installed(controller, options, built, notify)}
         notify(PlanInstalled(sum(bringup_s.values())))
         planned = controller.latest(Planned)
-        yield LiveFabric(
+        fabric = LiveFabric(
             options=options,
             datapath=network.settings.datapath,
             occupancy=occupancy,
@@ -170,6 +193,8 @@ def controlled(options: FabricOptions, network: FabricNetwork, notify: Notify) -
             network=network,
             controller=controller,
         )
+        with watching(fabric):
+            yield fabric
 
 
 def _installed(
@@ -233,6 +258,19 @@ def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[in
     Raises:
         OSError, MachineError: the machine does not let us.
     """
+    return open_netlink(network, opened)
+
+
+def open_netlink(
+    network: FabricNetwork, opened: contextlib.ExitStack, *, groups: int = 0
+) -> dict[int, SwitchQueues]:
+    """Opens a netlink socket in every switch's namespace; see `open_queues`.
+
+    Args:
+        network: the fabric's network, built.
+        opened: what closes the sockets.
+        groups: groups of the kernel's messages that the sockets receive unasked.
+    """
     switches = {}
     with sockets.namespaces():
         for switch in network.switches:
@@ -242,6 +280,7 @@ def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[in
             ports = {numbers[name]: number for name, number in settings.ports if name in numbers}
             netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
             opened.enter_context(netlink)
+            netlink.bind((0, groups))
             switches[settings.dpid] = SwitchQueues(netlink.fileno(), ports)
     return switches
 

@@ -15,7 +15,14 @@ from experiments.events.base import Notify
 from experiments.events.bringup import FabricDown
 from experiments.events.outcomes import ResultInvalid, ResultsNotWritten, ResultsWritten
 from experiments.fault_injector import write_schedule
-from experiments.live_fabric import LiveFabric, controlled, prepared_network, report_ingress_drops
+from experiments.live_fabric import (
+    LiveFabric,
+    Watching,
+    controlled,
+    prepared_network,
+    report_ingress_drops,
+    unwatched,
+)
 from experiments.measurement import Measurement, replications
 from experiments.pair_check import check_all_pairs
 from experiments.programs.running import ProgramPlan
@@ -31,7 +38,7 @@ from topology.errors import UsageError
 from topology.faults import Fault
 
 
-def run_experiment(run: Run, folder: Path, notify: Notify) -> Summary:
+def run_experiment(run: Run, folder: Path, notify: Notify, watching: Watching = unwatched) -> Summary:
     """Runs one experiment and returns its summary; the folder then holds it, with the series.
 
     Of several replications the summary has means, and each has a folder of its own.
@@ -40,6 +47,7 @@ def run_experiment(run: Run, folder: Path, notify: Notify) -> Summary:
         run: specification of the experiment.
         folder: output directory, new or empty.
         notify: takes the events.
+        watching: has the fabric watched meanwhile.
 
     Raises:
         UsageError: an option makes no sense for this fabric.
@@ -53,7 +61,7 @@ def run_experiment(run: Run, folder: Path, notify: Notify) -> Summary:
     with (
         kept_directory(folder) as directory,
         prepared_network(run.fabric, notify) as network,
-        controlled(_settled(network, run, notify), network, notify) as live,
+        controlled(_settled(network, run, notify), network, notify, watching) as live,
     ):
         check = check_all_pairs(live, notify)
         measured = _measure(live, run, directory, notify, check)

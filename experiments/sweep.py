@@ -19,7 +19,7 @@ from experiments.events.base import Notify
 from experiments.events.bringup import FabricDown
 from experiments.events.outcomes import PointStarted, RoutingStarted, SweepResumed
 from experiments.fault_injector import write_schedule
-from experiments.live_fabric import LiveFabric, controlled, prepared_network
+from experiments.live_fabric import LiveFabric, Watching, controlled, prepared_network, unwatched
 from experiments.measurement import replications
 from experiments.pair_check import check_all_pairs
 from experiments.results.link_loads import LINK_LOAD_COLUMNS, directed_links, load_rows
@@ -46,7 +46,13 @@ from topology.errors import ParameterError
 from traffic.workload.patterns import make_pattern
 
 
-def run_sweep(specified: Sequence[PointOptions], sweep: SweepOptions, folder: Path, notify: Notify) -> int:
+def run_sweep(
+    specified: Sequence[PointOptions],
+    sweep: SweepOptions,
+    folder: Path,
+    notify: Notify,
+    watching: Watching = unwatched,
+) -> int:
     """Measures the points of a sweep that a folder does not hold yet, and returns their number.
 
     Args:
@@ -54,6 +60,7 @@ def run_sweep(specified: Sequence[PointOptions], sweep: SweepOptions, folder: Pa
         sweep: the sweep.
         folder: output directory, new, empty, or of the same sweep.
         notify: takes the events.
+        watching: has the fabric watched meanwhile.
 
     Raises:
         UsageError: the folder holds something else, or an option makes no sense.
@@ -80,7 +87,7 @@ def run_sweep(specified: Sequence[PointOptions], sweep: SweepOptions, folder: Pa
                 settings = _settings(specified[0], sweep)
                 wanted = frozenset(missing)
                 todo = [one for one in specified if one.point in wanted]
-                _measure_points(network, todo, settings, directory, notify)
+                _measure_points(network, todo, settings, directory, notify, watching)
                 notify(FabricDown())
         return len(missing)
 
@@ -106,13 +113,14 @@ def _measure_points(
     settings: SweepSettings,
     directory: RunDirectory,
     notify: Notify,
+    watching: Watching,
 ) -> None:
     """Measures points on one network: routing by routing, and of each routing those with the same links."""
     number = 0
     alike = len({one.traffic.faults for one in specified}) == 1
     for fabric, group in _by_fabric(specified):
         notify(RoutingStarted(fabric.routing, routing(fabric.routing).summary))
-        with controlled(fabric, network, notify) as live:
+        with controlled(fabric, network, notify, watching) as live:
             if network.settings.link_spec != fabric.links:
                 network.reshape(fabric.links)
             _write_manifest(directory, live, settings)

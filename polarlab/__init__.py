@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from polarlab.api.hosts import CommandResult, Host, Program
     from polarlab.api.listings import Listing
     from polarlab.api.machine import Cleaned, Examination, clean, doctor
+    from polarlab.api.replays import watch
     from polarlab.api.results import (
         Failover,
         Failovers,
@@ -116,6 +117,7 @@ __all__ = [
     "simulate",
     "sweep",
     "topology",
+    "watch",
 ]
 prefer_own_packages()
 _HOMES = {
@@ -129,6 +131,7 @@ _HOMES = {
     "polarlab.api.hosts": ("CommandResult", "Host", "Program"),
     "polarlab.api.listings": ("Listing",),
     "polarlab.api.machine": ("Cleaned", "Examination", "clean", "doctor"),
+    "polarlab.api.replays": ("watch",),
     "polarlab.api.results": (
         *("Failover", "Failovers", "Run", "SimulatedSweep", "Simulation", "Sweep"),
         *("open_results", "plot", "report"),

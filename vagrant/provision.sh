@@ -34,7 +34,7 @@ case $kind in
     '' | guest) ;;
     dev) extras="ryu test" ;;
     docs) extras="ryu notebooks docs" ;;
-    tests) packages="$packages chromium" extras="ryu notebooks cluster docs test" ;;
+    tests) packages="$packages chromium chromium-driver" extras="ryu notebooks cluster docs test" ;;
     vm-test) packages="$packages debootstrap qemu-system-x86 e2fsprogs vagrant vagrant-libvirt" ;;
     *) say "the word must be one of $kinds, got '$kind'"; exit 2 ;;
 esac

@@ -23,7 +23,7 @@ from experiments.events.traffic import Interrupted
 from experiments.failover.course import Course
 from experiments.failover.probes import Probes
 from experiments.fault_injector import FaultSchedule
-from experiments.live_fabric import LiveFabric, live_fabric
+from experiments.live_fabric import LiveFabric, Watching, live_fabric, unwatched
 from experiments.pair_check import check_all_pairs
 from experiments.results.failover import FailoverSummary
 from experiments.results.manifest import run_manifest, write_manifest
@@ -69,7 +69,11 @@ class Observation:
 
 
 def run_failover(
-    fabric_options: FabricOptions, options: FailoverOptions, folder: Path, notify: Notify
+    fabric_options: FabricOptions,
+    options: FailoverOptions,
+    folder: Path,
+    notify: Notify,
+    watching: Watching = unwatched,
 ) -> FailoverSummary:
     """Runs the demonstration and returns its summary; the folder then holds it, with the series.
 
@@ -78,6 +82,7 @@ def run_failover(
         options: specification of the demonstration.
         folder: output directory, new or empty.
         notify: takes the events.
+        watching: has the fabric watched meanwhile.
 
     Raises:
         MachineError: the machine lacks something.
@@ -85,7 +90,7 @@ def run_failover(
         KeyboardInterrupt: Ctrl-C; the folder holds the measurements until then.
     """
     require_emulation()
-    with kept_directory(folder) as directory, live_fabric(fabric_options, notify) as fabric:
+    with kept_directory(folder) as directory, live_fabric(fabric_options, notify, watching) as fabric:
         check_all_pairs(fabric, notify)
         observed = observe_failure(fabric, options, notify)
         write_manifest(directory, run_manifest(fabric, options.settings(), options.seed), fabric)

@@ -15,7 +15,7 @@ from experiments.events.base import Event, Notify, Ongoing
 from experiments.events.outcomes import FailoverEnded, FailoverRepeated, ResultsWritten
 from experiments.events.traffic import Interrupted
 from experiments.failover.demonstration import Observation, observe_failure, write_observation
-from experiments.live_fabric import LiveFabric, live_fabric
+from experiments.live_fabric import LiveFabric, Watching, live_fabric, unwatched
 from experiments.pair_check import check_all_pairs
 from experiments.results.failover import (
     FAILOVER_COLUMNS,
@@ -35,7 +35,11 @@ from topology.faults import CONTROLLER
 
 
 def run_failover_series(
-    fabric_options: FabricOptions, options: FailoverSeriesOptions, folder: Path, notify: Notify
+    fabric_options: FabricOptions,
+    options: FailoverSeriesOptions,
+    folder: Path,
+    notify: Notify,
+    watching: Watching = unwatched,
 ) -> FailoverSeries:
     """Runs failovers one after another and returns the result of all; the folder then holds it.
 
@@ -47,6 +51,7 @@ def run_failover_series(
         options: specification of the failovers.
         folder: output directory, new or empty.
         notify: takes the events.
+        watching: has the fabric watched meanwhile.
 
     Raises:
         MachineError: the machine lacks something.
@@ -54,7 +59,7 @@ def run_failover_series(
         KeyboardInterrupt: Ctrl-C; the folder holds the failovers until then.
     """
     require_emulation()
-    with kept_directory(folder) as directory, live_fabric(fabric_options, notify) as fabric:
+    with kept_directory(folder) as directory, live_fabric(fabric_options, notify, watching) as fabric:
         check_all_pairs(fabric, notify)
         settings = options.settings()
         write_manifest(directory, run_manifest(fabric, settings, options.repetitions[0].seed), fabric)

@@ -16,12 +16,11 @@ from experiments.figures.fabric import HEAT, draw_fabric, link_lines
 from experiments.figures.style import DARK, heading, legend_above, legend_below, new_figure, set_title
 from experiments.results.link_loads import LINK_LOADS, directed_links, jain
 from experiments.results.open import Run, Simulation
-from experiments.results.run_directory import holds_graph, read_graph
+from experiments.results.run_directory import graph_of_results
 from topology.base import Topology
-from topology.errors import ParameterError, UsageError
+from topology.errors import ParameterError
 from topology.faults import CONTROLLER, ElementKind, names_host_link, parse_elements
 from topology.layout import Layout
-from topology.registry import make_topology
 
 _FAILED = "#2a7f8f"
 _MOST_DRAWN = 4000  # links; more would be a black disc
@@ -57,14 +56,9 @@ def draw_links(run: Run | Simulation) -> Figure:
 
 
 def _topology(run: Run | Simulation, names: list[str]) -> Topology | None:
-    name, params = run.summary.name, run.summary.params
-    file = str(params.get("from", ""))
-    try:
-        topology = read_graph(run.folder / file) if holds_graph(file) else make_topology(name, params)
-    except UsageError:
-        return None
-    same = [link.name for link in directed_links(topology)] == names
-    return topology if same and topology.links <= _MOST_DRAWN else None
+    topology = graph_of_results(run.folder, run.summary.name, run.summary.params)
+    same = topology is not None and [link.name for link in directed_links(topology)] == names
+    return topology if topology is not None and same and topology.links <= _MOST_DRAWN else None
 
 
 def _map(

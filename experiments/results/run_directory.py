@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.codec import plain
+from topology.base import Params, Topology
 from topology.errors import MachineError, ParameterError, UsageError
 from topology.networkx_graphs import NetworkxTopology, from_graphml
+from topology.registry import make_topology
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
@@ -231,6 +233,21 @@ def read_graph(path: Path) -> NetworkxTopology:
         raise ParameterError(f"{path} cannot be read ({error.strerror})") from None
     except ValueError:  # a ParameterError, and those of UTF-8
         raise ParameterError(f"{path} is damaged or not of PolarLab") from None
+
+
+def graph_of_results(folder: Path, name: str, params: Params) -> Topology | None:
+    """Returns the graph of the routers that results are of; None if its file is gone or has changed.
+
+    Args:
+        folder: folder of the results.
+        name: family of the topology.
+        params: its parameters, as the results have them.
+    """
+    file = str(params.get("from", ""))
+    try:
+        return read_graph(folder / file) if holds_graph(file) else make_topology(name, params)
+    except UsageError:
+        return None
 
 
 def check_new(path: Path) -> None:

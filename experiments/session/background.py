@@ -29,7 +29,7 @@ class TrafficStatus:
         seconds: since its start.
         offered, accepted: over about the last second, as fractions of the hosts' injection capacity.
         loss: fraction of the packets that had time to arrive and did not; None before the first.
-        latency_p99_ms: 99th percentile of recent latencies; None before the first packet.
+        latency_p50_ms, latency_p99_ms: percentiles of recent latencies; None before the first packet.
     """
 
     pattern: str
@@ -38,6 +38,7 @@ class TrafficStatus:
     offered: float
     accepted: float
     loss: float | None
+    latency_p50_ms: float | None
     latency_p99_ms: float | None
 
 
@@ -96,6 +97,7 @@ class BackgroundTraffic:
             live.offered_bps / capacity_bps,
             live.accepted_bps / capacity_bps,
             live.loss,
+            live.p50_ms,
             live.p99_ms,
         )
 

@@ -6,7 +6,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from emulation.fault_injection import FaultInjector
 from emulation.open_vswitch import VSwitch
@@ -19,6 +18,8 @@ from experiments.session.background import BackgroundTraffic, TrafficStatus
 from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
+from experiments.session.status import ControllerStatus
+from experiments.session.turns import one_at_a_time
 from experiments.session.watch import Watch
 from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
 from experiments.spec.values import check_range
@@ -30,32 +31,15 @@ MOST_LOADS_S = 3_600
 _REPORTED_S = 0.2  # within which the controller's reports arrive
 
 
-@dataclass(frozen=True)
-class ControllerStatus:
-    """The state of the controller.
-
-    Attributes:
-        running: whether its process runs.
-        pid: its process; None if it does not run.
-        killed: whether the session killed it; if neither this nor `running`, it ended by itself.
-        planned_failure: name of the failure that its present plan is for; `none` for the whole fabric.
-        planned_drain: name of the elements that its present plan drains; `none` for none.
-    """
-
-    running: bool
-    pid: int | None
-    killed: bool
-    planned_failure: str
-    planned_drain: str = "none"
-
-
 class FabricSession:
     """A session on a fabric that is up; a context manager that watches over the fabric meanwhile.
 
-    Verbs return typed results and print nothing. They are called from one thread; events come from others.
+    Verbs return typed results and print nothing. Those that change the fabric wait for one another, from
+    whatever thread they are called; events come from other threads.
 
     Attributes:
         fabric: the fabric.
+        acting: held by verbs that change the fabric.
         busy: to be held by those who use the shells of nodes, so that none is started again meanwhile.
     """
 
@@ -75,7 +59,7 @@ class FabricSession:
             changed: takes all elements that have failed, when another one has ended by itself.
         """
         self.fabric = fabric
-        self.busy = threading.RLock()
+        self.busy, self.acting = threading.RLock(), threading.RLock()
         self._notify, self._keep, self._changed = notify, keep, changed
         self._faults = FaultInjector(fabric.network)
         self._maintenance = Maintenance(fabric)
@@ -103,6 +87,7 @@ class FabricSession:
 
     # ---- failures ----
 
+    @one_at_a_time
     def fail(self, text: str) -> tuple[Element, ...]:
         """Makes elements fail, and returns them; one that has failed already stays so.
 
@@ -123,6 +108,7 @@ class FabricSession:
                 self._faults.fail(element)
         return elements
 
+    @one_at_a_time
     def restore(self, text: str) -> tuple[Element, ...]:
         """Restores elements, and returns them; one that works stays so.
 
@@ -144,6 +130,7 @@ class FabricSession:
                 self._faults.restore(element)
         return elements
 
+    @one_at_a_time
     def hang(self, switch: str) -> Element:
         """Kills a switch's program while its links stay up, as `fail("hang:s4")`, and returns the element.
 
@@ -155,6 +142,7 @@ class FabricSession:
         self._faults.fail(element)
         return element
 
+    @one_at_a_time
     def stop_switch(self, switch: str) -> Element:
         """Kills a switch's program as `hang`, and returns the element.
 
@@ -164,6 +152,7 @@ class FabricSession:
         self._check_power(switch)
         return self.hang(switch)
 
+    @one_at_a_time
     def start_switch(self, switch: str) -> bool:
         """Starts the programs of a switch that were stopped, hang or ended; returns whether any had to be.
 
@@ -195,6 +184,7 @@ class FabricSession:
 
     # ---- maintenance ----
 
+    @one_at_a_time
     def drain(self, text: str, *, force: bool = False) -> DrainOutcome:
         """Leads traffic around elements, and returns when the last of it has left them.
 
@@ -209,6 +199,7 @@ class FabricSession:
         """
         return self._maintenance.drain(text, self.standing_failures(), force=force)
 
+    @one_at_a_time
     def undrain(self, text: str = ALL) -> DrainOutcome:
         """Has traffic use drained elements again, and returns when all switches hold the plan.
 
@@ -226,10 +217,12 @@ class FabricSession:
 
     # ---- the controller ----
 
+    @one_at_a_time
     def kill_controller(self) -> None:
         """Kills the controller; the switches keep their rules."""
         self.fabric.controller.stop()
 
+    @one_at_a_time
     def start_controller(self) -> float:
         """Starts the controller unless it runs, and returns the seconds until it was in charge again.
 
@@ -304,6 +297,7 @@ class FabricSession:
 
     # ---- background traffic ----
 
+    @one_at_a_time
     def start_traffic(
         self, pattern: str = DEFAULT_PATTERN, load: float = DEFAULT_LOAD, seed: int = 1
     ) -> None:
@@ -317,6 +311,7 @@ class FabricSession:
             raise UsageError("background traffic flows already; stop it first")
         self._traffic = BackgroundTraffic(self.fabric, pattern, load, seed, self._notify)
 
+    @one_at_a_time
     def stop_traffic(self) -> TrafficOutcome:
         """Stops the background traffic and returns its outcome.
 

@@ -7,7 +7,7 @@ import fcntl
 import socket
 import struct
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from experiments.live_fabric import LiveFabric
 from topology.addressing import Host, interface_name, switch_name
@@ -57,7 +57,8 @@ def _interfaces(fabric: LiveFabric, standing: Collection[Element]) -> Iterator[t
         if not any(element.covers(link) for element in standing)
         for end in link.ends
     ]
-    hosts = [host for host in fabric.hosts if not _cut_off(host, standing)]
+    without = cut_off_hosts(fabric.hosts, standing)
+    hosts = [host for host in fabric.hosts if host not in without]
     ends += [(host.router, topology.host_port(host.router, host.index)) for host in hosts]
     for router, port in ends:
         if (switch_name(router), port) not in by_controller:
@@ -66,10 +67,16 @@ def _interfaces(fabric: LiveFabric, standing: Collection[Element]) -> Iterator[t
         yield host.name, f"{host.name}-eth0"
 
 
-def _cut_off(host: Host, standing: Collection[Element]) -> bool:
-    """Returns whether the link of a host has failed, or its switch has no power."""
+def cut_off_hosts(hosts: Iterable[Host], standing: Collection[Element]) -> frozenset[Host]:
+    """Returns the hosts whose link has failed, or whose switch has no power.
+
+    Args:
+        hosts: the hosts of a fabric.
+        standing: the elements that have failed.
+    """
     without_power = {element.routers for element in standing if element.kind is ElementKind.SWITCH}
-    return (host.router,) in without_power or any(element.host == host for element in standing)
+    links = {element.host for element in standing if element.host}
+    return frozenset(host for host in hosts if (host.router,) in without_power or host in links)
 
 
 def _is_down(name: str) -> bool:

@@ -17,6 +17,7 @@ from experiments.spec.simulation.resolve import SimulatedSweep as SimulatedSweep
 from polarlab.api.arguments import keywords_in_errors
 from polarlab.api.requests import Folder, Subject, request_of
 from polarlab.api.results import Failover, Failovers, Results, Run, SimulatedSweep, Sweep
+from polarlab.web.address import Web
 from topology.errors import ParameterError, UsageError
 
 
@@ -27,6 +28,7 @@ def run(
     again: Results | Folder | None = None,
     out: Folder | None = None,
     progress: Notify = ignore,
+    web: Web = None,
     **options: Any,
 ) -> Run:
     """Runs one experiment, and returns its results.
@@ -38,6 +40,7 @@ def run(
             change the experiment.
         out: folder of the results; by default a new one in results/.
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
+        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
         options: parameters of the family and options of `polarlab run` by their names with underscores, as
             `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they win over those of a file.
 
@@ -52,9 +55,11 @@ def run(
         one = cast(RunSpecification, request.resolve())
         _require_machine()
         from experiments.run import run_experiment
+        from polarlab.web.shown import shown
 
         folder = request.folder(one)
-        run_experiment(one, folder, paced(progress))
+        with shown(web, paced(progress)) as (notify, watching):
+            run_experiment(one, folder, notify, watching)
         return Run(folder)
 
 
@@ -65,6 +70,7 @@ def sweep(
     again: Results | Folder | None = None,
     out: Folder | None = None,
     progress: Notify = ignore,
+    web: Web = None,
     workers: int | None = None,
     scheduler: str | None = None,
     **options: Any,
@@ -83,6 +89,7 @@ def sweep(
             each of its cores.
         scheduler: address of the scheduler of a dask.distributed cluster that simulates points in their
             place, as `tcp://HOST:PORT`.
+        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
         options: parameters of the family and options of `polarlab sweep` by their names with underscores, as
             `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
             `vary="ugal-pf.threshold=0.3:0.9:0.2"`. With `engine="simulation"` the points are simulated.
@@ -100,6 +107,8 @@ def sweep(
         folder = request.folder(one)
         if isinstance(one, SimulatedSweepSpecification):
             _check_places(workers, scheduler)
+            if web is not None:
+                raise UsageError("--web shows a fabric of switches; leave it out, got --engine simulation")
             from experiments.simulation.sweep import run_simulated_sweep
 
             simulated = run_simulated_sweep(
@@ -112,8 +121,10 @@ def sweep(
                 raise UsageError(f"--{name} is for --engine simulation; leave it out, got --engine emulation")
         _require_machine()
         from experiments.sweep import run_sweep
+        from polarlab.web.shown import shown
 
-        measured = run_sweep(one.points, one.sweep, folder, paced(progress))
+        with shown(web, paced(progress)) as (notify, watching):
+            measured = run_sweep(one.points, one.sweep, folder, notify, watching)
         progress(PointsMeasured(measured, folder))
         return Sweep(folder)
 
@@ -125,6 +136,7 @@ def failover(
     again: Results | Folder | None = None,
     out: Folder | None = None,
     progress: Notify = ignore,
+    web: Web = None,
     **options: Any,
 ) -> Failover | Failovers:
     """Measures failures under probe traffic, and returns the results: of several failovers, Failovers.
@@ -136,6 +148,7 @@ def failover(
             change the experiment.
         out: folder of the results; by default a new one in results/.
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
+        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
         options: parameters of the family and options of `polarlab demo failover` by their names with
             underscores, as `q=3, fail="link:s1-s10", repeat=20`.
 
@@ -150,15 +163,17 @@ def failover(
         one = cast(FailoversSpecification, request.resolve())
         _require_machine()
         folder = request.folder(one)
-        if len(one.failovers.repetitions) > 1:
-            from experiments.failover.series import run_failover_series
-
-            run_failover_series(one.fabric, one.failovers, folder, paced(progress))
-            return Failovers(folder)
         from experiments.failover.demonstration import run_failover
+        from experiments.failover.series import run_failover_series
+        from polarlab.web.shown import shown
 
-        run_failover(one.fabric, one.failovers.repetitions[0], folder, paced(progress))
-        return Failover(folder)
+        several = len(one.failovers.repetitions) > 1
+        with shown(web, paced(progress)) as (notify, watching):
+            if several:
+                run_failover_series(one.fabric, one.failovers, folder, notify, watching)
+            else:
+                run_failover(one.fabric, one.failovers.repetitions[0], folder, notify, watching)
+        return Failovers(folder) if several else Failover(folder)
 
 
 def schema() -> dict[str, Any]:

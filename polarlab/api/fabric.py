@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,6 +28,7 @@ from polarlab.api.hosts import Host
 from polarlab.api.requests import Subject, request_of, traffic_request
 from polarlab.api.results import Run
 from polarlab.api.verbs import SessionVerbs
+from polarlab.web.address import Web, web_address
 from topology.addressing import format_ip, switch_name
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
@@ -36,6 +38,7 @@ from topology.parameters import hint
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.live_fabric import LiveFabric
     from experiments.session.fabric_session import FabricSession
+    from polarlab.web.page_server import PageServer
 
 _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
 # Signals that end a program without a word; Ctrl-C is Python's own KeyboardInterrupt.
@@ -58,6 +61,7 @@ class Fabric(SessionVerbs):
         /,
         *,
         progress: Callable[[Event], object] = ignore,
+        web: Web = None,
         **options: Any,
     ) -> None:
         """Checks the request; nothing is launched yet.
@@ -67,6 +71,7 @@ class Fabric(SessionVerbs):
                 results or their folder, of which the options of the fabric hold.
             progress: takes the events of the fabric, those of what goes on at most every 5 s; `print`
                 prints them.
+            web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
             options: parameters of the family, and options of `polarlab up` by their names with underscores,
                 as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
 
@@ -81,6 +86,8 @@ class Fabric(SessionVerbs):
             if self._wanted.captures and self._request.out is None:
                 raise UsageError("--pcap needs a directory for its files; give --out")
         self.progress, self._pace = progress, Pace()
+        self._address = web_address(web)
+        self._page: PageServer | None = None
         self._opened: contextlib.ExitStack | None = None
         add_administration_folders()
         requirements.require_emulation()
@@ -116,16 +123,30 @@ class Fabric(SessionVerbs):
         from experiments.session.fabric_session import FabricSession
 
         out = self._request.out
+        if self._address:
+            from polarlab.web.page_server import PageServer
+
+            self._page = opening.enter_context(PageServer(self._address, self._notify))
         directory = opening.enter_context(kept_directory(out)) if out else None
         live = opening.enter_context(live_fabric(self._wanted.fabric, self._notify))
         opening.push(lambda kind, *_error: self._report_drops(live) if kind is None else None)
+        self.recorder = None
         if directory is None:
-            self.recorder = None
-            return opening.enter_context(FabricSession(live, self._notify))
-        opening.enter_context(capture(live.network, self._wanted.captures, directory.path))
-        self.recorder = recorder = opening.enter_context(SessionRecorder(live, directory, self._notify))
-        session = FabricSession(live, self._notify, recorder.keep_traffic, recorder.look)
-        return opening.enter_context(session)
+            session = opening.enter_context(FabricSession(live, self._notify))
+        else:
+            opening.enter_context(capture(live.network, self._wanted.captures, directory.path))
+            self.recorder = recorder = opening.enter_context(SessionRecorder(live, directory, self._notify))
+            session = FabricSession(live, self._notify, recorder.keep_traffic, recorder.look)
+            opening.enter_context(session)
+        if self._page:
+            watching = self._page.watch(live, session, self.recorder, self._measured_by_page)
+            opening.enter_context(watching)
+        return session
+
+    def _measured_by_page(self, options: Mapping[str, Any]) -> Path:
+        """Measures traffic that the page asks for, and returns the folder of its results."""
+        with self.session.acting:
+            return self.traffic(**options).folder
 
     def _report_drops(self, live: LiveFabric) -> None:
         from experiments.live_fabric import report_ingress_drops
@@ -146,6 +167,7 @@ class Fabric(SessionVerbs):
         if opened is not None:
             atexit.unregister(self.close)
             opened.__exit__(kind, error, trace)
+            self._page = None
 
     # ---- parts ----
 
@@ -240,7 +262,14 @@ class Fabric(SessionVerbs):
         run_on_fabric(live, run, folder, self._notify, check=check)
         return Run(folder)
 
+    @property
+    def url(self) -> str | None:
+        """The address of the live page, with its token where it has one; None without a page."""
+        return self._page.url if self._page and self.up else None
+
     def _notify(self, event: Event) -> None:
+        if self._page:
+            self._page.notify(event)
         if isinstance(self.progress, EveryEvent) or self._pace.due(event):
             self.progress(event)
 

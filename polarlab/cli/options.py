@@ -40,6 +40,7 @@ _WITH_JSON = (
     *("topology", "verify", "predict", "explain", "rules", *KINDS, SATURATION),
     *(*_LISTS, *_RESULTS, "doctor", "clean"),
 )
+_WATCHED = (UP, RUN, SWEEP, FAILOVER, "watch")  # commands with a live page
 _FILE, _AGAIN = ".toml", "--again"
 _RESULT_FOLDER = "directory of a run, a simulation, a sweep or a failover"
 Base = Experiment | UsageError | None
@@ -59,6 +60,7 @@ def _place(name: str, commands: Sequence[str], text: str, **more: Any) -> Option
 # fmt: off
 OWN: tuple[Option, ...] = (
     _place("demonstration", (FAILOVER,), "the demonstration", choices=lambda: (FAILOVER,), metavar=FAILOVER),
+    _place("results", ("watch",), "directory of a run or a failover", file=True, metavar="RESULTS"),
     _place("results", ("plot", "report"), _RESULT_FOLDER, file=True,
            metavar="RESULTS"),
     _place("results", ("crosscheck",), "directory of a run or a sweep; or what `polarlab run` takes, "
@@ -80,6 +82,11 @@ OWN: tuple[Option, ...] = (
     _own("exec", (UP,), "line for the prompt, several in their order until one fails (exit status 1), unless "
          "it ends in `|| true`", default_text="an open prompt, or the lines of standard input", metavar="CMD",
          repeatable=True),
+    _own("web", _WATCHED, "live page in the browser, on 127.0.0.1:8642 or another address, as --web=8080",
+         default_text="no page", metavar="[HOST:]PORT"),
+    _own("web-certificate", _WATCHED, "TLS certificate of the live page, in PEM", file=True,
+         default_text="plain HTTP"),
+    _own("web-key", _WATCHED, "key of the TLS certificate, in PEM", file=True, default_text="plain HTTP"),
     _own("out", ("report",), "new file of the page", default_text="report.html in RESULTS", file=True),
     _own("again", KINDS, "results that are measured again, as their manifest says; other options change it",
          file=True, metavar="DIR"),

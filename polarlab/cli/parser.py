@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import polarlab
 from polarlab import UsageError
+from polarlab.cli.page import WEB, demo_words
 from polarlab.process import Status
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _NAMES = (
         "saturation",
         "crosscheck",
         "demo",
+        "watch",
         "plot",
         "report",
         "compare",
@@ -124,6 +126,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     Raises:
         UsageError: the words are not a command and its options, or a value is outside its domain.
     """
+    shows = [*words[:2]] == ["demo", WEB]
+    if shows:
+        words = ["up", *demo_words(words[2:])]
+    # `--web` alone takes no value from the words behind it.
+    words = [f"{word}=" if word == "--web" else word for word in words]
     parsed, unknown = make_parser().parse_known_args(words)
     if unknown:  # the word after an unknown option may be its value, or meant for something else
         options = [word for word in unknown if word.startswith("-")]
@@ -134,6 +141,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     from polarlab.cli.options import read_options
 
     read_options(parsed, parsed.kind, parsed.parser.base)
+    if shows:
+        parsed.command = commands()["demo"].show  # type: ignore[attr-defined]
     return parsed
 
 

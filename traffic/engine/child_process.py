@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -45,6 +46,19 @@ def start_python(
         start_new_session=True,
         pass_fds=tuple(pass_fds),
     )
+
+
+def prefer(pid: int, niceness: int) -> None:
+    """Gives a process priority over others, if that is permitted.
+
+    Args:
+        pid: the process.
+        niceness: of the process and of its session's group, -20 to 19.
+    """
+    with contextlib.suppress(OSError):  # without permission it only reacts later
+        os.setpriority(os.PRIO_PROCESS, pid, niceness)
+        # Where the kernel groups processes by session, the group's niceness counts.
+        Path("/proc", str(pid), "autogroup").write_text(str(niceness))
 
 
 def with_project_path(environment: Mapping[str, str]) -> dict[str, str]:

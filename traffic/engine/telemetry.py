@@ -38,8 +38,8 @@ class CountReporter:
         now_s = time.monotonic()
         if now_s >= self._next_s:
             self._next_s = now_s + _EVERY_S
-            p99_ms = self._latency.quantile_ms(0.99)
-            self._write_line(json.dumps([now_s, self._packets, self._bytes, p99_ms]))
+            p99_ms, p50_ms = self._latency.quantile_ms(0.99), self._latency.quantile_ms(0.5)
+            self._write_line(json.dumps([now_s, self._packets, self._bytes, p99_ms, p50_ms]))
             self._latency = LogHistogram()
 
 
@@ -48,15 +48,15 @@ class LiveCounts:
     """The totals that one process has reported so far.
 
     Attributes:
-        reports: (time by the monotonic clock in s, packets, bytes, p99 in ms), ascending.
+        reports: (time by the monotonic clock in s, packets, bytes, p99 and median in ms), ascending.
     """
 
-    reports: list[tuple[float, int, int, float | None]] = field(default_factory=list)
+    reports: list[tuple[float, int, int, float | None, float | None]] = field(default_factory=list)
 
     def read(self, line: str) -> None:
         """Adds a line of a `CountReporter`."""
-        time_s, packets, frame_bytes, p99_ms = json.loads(line)
-        self.reports.append((time_s, packets, frame_bytes, p99_ms))
+        time_s, packets, frame_bytes, p99_ms, p50_ms = json.loads(line)
+        self.reports.append((time_s, packets, frame_bytes, p99_ms, p50_ms))
 
     @property
     def packets(self) -> int:
@@ -72,6 +72,11 @@ class LiveCounts:
     def p99_ms(self) -> float | None:
         """99th percentile of the latencies between the last two reports."""
         return self.reports[-1][3] if self.reports else None
+
+    @property
+    def p50_ms(self) -> float | None:
+        """Median of the latencies between the last two reports."""
+        return self.reports[-1][4] if self.reports else None
 
     def packets_until(self, time_s: float) -> float:
         """Returns the packets until a time, by interpolation between two reports."""
@@ -109,6 +114,7 @@ class TrafficSnapshot(NamedTuple):
         p99_ms: 99th percentile of the latencies since the last report.
         under_way: packets that were sent and have not arrived, lost ones among them.
         draining: whether the measured window has ended, so that only packets under way are awaited.
+        p50_ms: median of the latencies since the last report.
     """
 
     seconds: float
@@ -118,6 +124,7 @@ class TrafficSnapshot(NamedTuple):
     p99_ms: float | None
     under_way: int = 0
     draining: bool = False
+    p50_ms: float | None = None
 
     @classmethod
     def of(
@@ -143,4 +150,5 @@ class TrafficSnapshot(NamedTuple):
             collector.p99_ms,
             max(0, sender.packets - collector.packets),
             seconds >= end_s,
+            collector.p50_ms,
         )

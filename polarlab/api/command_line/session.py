@@ -8,6 +8,7 @@ from emulation.prompt.mininet_commands import FabricCLI
 from experiments.programs.session_record import SessionRecorder
 from experiments.results.parts.programs import TrafficOutcome
 from experiments.session.background import TrafficStatus
-from experiments.session.fabric_session import ControllerStatus, FabricSession
+from experiments.session.fabric_session import FabricSession
 from experiments.session.links import LinkLoad
+from experiments.session.status import ControllerStatus
 from topology.faults import FORCE, Element

@@ -1,4 +1,4 @@
-"""`polarlab demo failover`: failures under probe traffic, measured."""
+"""`polarlab demo`: failures under probe traffic, measured; or a fabric on the live page."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import polarlab
 from polarlab.api.command_line.events import EveryEvent
 from polarlab.cli.console import print_result, print_table
+from polarlab.cli.page import DEMO_LOAD, DEMO_PATTERN, page_address, wait_for_the_end
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
+from polarlab.web.events import PageShown
 
 if TYPE_CHECKING:
     from polarlab.api.results import FailoverSeries, FailoverSummary
 
-SUMMARY = "failover: link and switch failures under probe traffic, measured (root)"
+SUMMARY = "failover: failures under probe traffic, measured; web: a fabric on the live page (root)"
 EXAMPLES = (
+    "sudo polarlab demo web",
     "sudo polarlab demo failover polarfly --q 5 --fail link:s1-s28",
     "sudo polarlab demo failover polarfly --q 3 --fail switch:s4",
     "sudo polarlab demo failover polarfly --q 3 --kill-controller",
@@ -34,7 +37,9 @@ def run(arguments: argparse.Namespace) -> Status:
     from polarlab.api.command_line.events import ResultNegative
 
     with ConsoleProgress() as progress:
-        results = polarlab.failover(arguments.experiment, progress=EveryEvent(progress))
+        results = polarlab.failover(
+            arguments.experiment, progress=EveryEvent(progress), web=page_address(arguments)
+        )
         draw_figures(results, progress)
         progress.rest()
         result = results.summary
@@ -42,6 +47,20 @@ def run(arguments: argparse.Namespace) -> Status:
         if result.negative:
             progress(ResultNegative(result.negative))
             return Status.NEGATIVE
+    return Status.DONE
+
+
+def show(arguments: argparse.Namespace) -> Status:
+    """Launches a fabric with gentle traffic and the live page, until Ctrl-C."""
+    with ConsoleProgress() as progress:
+        web = page_address(arguments)
+        fabric = polarlab.Fabric(arguments.experiment, progress=EveryEvent(progress), web=web)
+        with fabric:
+            fabric.start_traffic(DEMO_PATTERN, DEMO_LOAD)
+            progress(PageShown(str(fabric.url)))
+            progress.rest()
+            wait_for_the_end()
+            progress.rest()
     return Status.DONE
 
 

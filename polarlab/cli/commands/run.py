@@ -10,6 +10,7 @@ import polarlab
 from polarlab import NegativeResult
 from polarlab.api.command_line.events import EveryEvent
 from polarlab.cli.console import print_result, print_table, reader_may_end
+from polarlab.cli.page import page_address
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status, Terminated
 
@@ -38,7 +39,9 @@ def run(arguments: argparse.Namespace) -> Status:
     out = arguments.experiment.folder(arguments.experiment.resolve())
     try:
         with ConsoleProgress() as progress:
-            results = polarlab.run(arguments.experiment, progress=EveryEvent(progress), out=out)
+            results = polarlab.run(
+                arguments.experiment, progress=EveryEvent(progress), out=out, web=page_address(arguments)
+            )
             draw_figures(results, progress)
     except (KeyboardInterrupt, Terminated, NegativeResult):
         _print_kept(arguments, polarlab.Run(out))

@@ -7,6 +7,7 @@ import argparse
 import polarlab
 from polarlab import UsageError
 from polarlab.cli.console import print_result, print_table
+from polarlab.cli.page import page_address
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
 
@@ -44,7 +45,10 @@ def run(arguments: argparse.Namespace) -> Status:
 
     places = {"workers": arguments.workers, "scheduler": arguments.scheduler}
     with ConsoleProgress() as progress:
-        results = polarlab.sweep(arguments.experiment, out=out, progress=EveryEvent(notify), **places)
+        web = page_address(arguments)
+        results = polarlab.sweep(
+            arguments.experiment, out=out, progress=EveryEvent(notify), web=web, **places
+        )
         figures = draw_figures(results, progress)
         held = results.points
         points = [held[point] for point in chosen.sweep.points()]

@@ -6,6 +6,7 @@ import argparse
 
 import polarlab
 from polarlab.api.command_line.events import EveryEvent
+from polarlab.cli.page import page_address
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
 
@@ -23,7 +24,8 @@ EXAMPLES = (
 def run(arguments: argparse.Namespace) -> Status:
     """Launches a fabric and opens its prompt; returns NEGATIVE if a line fails that was not typed."""
     with ConsoleProgress() as progress:
-        fabric = polarlab.Fabric(arguments.experiment, progress=EveryEvent(progress))
+        web = page_address(arguments)
+        fabric = polarlab.Fabric(arguments.experiment, progress=EveryEvent(progress), web=web)
         from polarlab.cli.prompt.announcer import Announcer
         from polarlab.cli.prompt.face import serve
 

@@ -33,6 +33,7 @@ COMMANDS = {
     "saturation": {"saturation"},
     "crosscheck": {"crosscheck"},
     "demo": {"failover"},
+    "watch": {"watch"},
     "plot": {"open_results", "plot"},
     "report": {"report"},
     "compare": {"compare"},

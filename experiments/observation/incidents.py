@@ -1,0 +1,188 @@
+"""Incidents: probes around a change of the fabric, from before it until all probed pairs are heard again."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from experiments.failover.course import repaired_by
+from experiments.live_fabric import LiveFabric
+from experiments.observation.model import IncidentState
+from experiments.observation.pair_probes import BEFORE_S, PairProbes, fitting_pairs, probe_interval_s
+from experiments.session.interfaces import cut_off_hosts
+from routing.replan.surviving_graph import crossing_pairs
+from topology.addressing import Host
+from topology.errors import PolarLabError
+from topology.failures import Failure, failure_of
+from topology.faults import Element, ElementKind
+from topology.shortest_paths import connected_components
+from traffic.engine.sockets import sleep_precisely
+
+MOST_PAIRS, LEAST_PAIRS = 16, 2
+_STEP_S = 0.002
+_QUIET_S, _LONGEST_S = 1.0, 20.0
+_FIRST_RUN = 30_000  # the ids of other probes of a fabric are smaller
+_runs = itertools.count(_FIRST_RUN)
+
+
+class Incident:
+    """The probes around one change, in a thread of their own.
+
+    Attributes:
+        state: counts so far.
+        changed_s: time of the change on time.monotonic's clock; None before it.
+    """
+
+    def __init__(
+        self,
+        fabric: LiveFabric,
+        number: int,
+        what: str,
+        pairs: Sequence[tuple[Host, Host]],
+        told: Callable[[Incident], object],
+    ) -> None:
+        """Prepares the probes.
+
+        Args:
+            fabric: the fabric.
+            number: number of the incident.
+            what: the change, in words.
+            pairs: the pairs of hosts to probe.
+            told: called once when all pairs are heard again, and at the end, in the probes' thread.
+        """
+        self._interval_s = probe_interval_s(len(pairs), fabric.options.links.rate_bps)
+        self.state = IncidentState(number, what, len(pairs), round(self._interval_s * 1e3, 1))
+        self.changed_s: float | None = None
+        self._acted_s: float | None = None
+        self._pairs, self._told = list(pairs), told
+        self._fabric, self._run_id = fabric, next(_runs)
+        self._stopping = threading.Event()
+        self._begun = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Begins to probe, and returns when the first probes are under way."""
+        self._thread.start()
+        self._begun.wait(5.0)
+        if self._pairs:
+            time.sleep(max(BEFORE_S, 3 * self._interval_s))
+
+    def change(self) -> None:
+        """Notes that the change is made now."""
+        self.changed_s = time.monotonic()
+
+    def note_plan(self, monotonic_s: float, began_s: float) -> None:
+        """Notes that all switches hold the controller's plan for the change.
+
+        Args:
+            monotonic_s: the time of that on time.monotonic's clock.
+            began_s: the time at which the controller began to change switches.
+        """
+        if self.changed_s is not None and self.state.planned_ms is None:
+            self._acted_s = began_s
+            self.state = replace(self.state, planned_ms=round((monotonic_s - self.changed_s) * 1e3, 1))
+
+    def stop(self) -> None:
+        """Ends the probes."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            if self._pairs:
+                self._probe()
+        except (OSError, PolarLabError):  # a host has ended, or the fabric with it
+            pass
+        finally:
+            self._begun.set()
+            self.state = replace(self.state, running=False)
+            self._told(self)
+
+    def _probe(self) -> None:
+        sleep_precisely()
+        probes = PairProbes(self._fabric, self._pairs, self._run_id, self._interval_s)
+        try:
+            due_s = last_trouble_s = time.monotonic()
+            self._begun.set()
+            while not self._stopping.is_set():
+                now_s = time.monotonic()
+                if now_s >= due_s:
+                    probes.send(now_s)
+                    due_s = max(due_s + self._interval_s, now_s)
+                probes.receive()
+                self._note(probes, now_s)
+                if self.changed_s is None or probes.silent(now_s):
+                    last_trouble_s = now_s
+                began_s = self.changed_s or now_s
+                if now_s > max(last_trouble_s, began_s) + _QUIET_S or now_s > began_s + _LONGEST_S:
+                    return
+                time.sleep(_STEP_S)
+        finally:
+            probes.close()
+
+    def _note(self, probes: PairProbes, now_s: float) -> None:
+        """Keeps the counts, and tells when all pairs are heard again."""
+        state = replace(
+            self.state,
+            sent=probes.sent,
+            lost=probes.lost(now_s),
+            silence_ms=round(probes.longest_silence_s(now_s, self.changed_s) * 1e3, 1),
+        )
+        heard_s = probes.heard_again_s(self.changed_s, now_s) if self.changed_s else None
+        first = heard_s is not None and state.repaired_ms is None
+        if first and self.changed_s and heard_s is not None:
+            broken = state.lost > 0
+            state = replace(
+                state,
+                repaired_ms=round(max(0.0, heard_s - self.changed_s) * 1e3, 1),
+                repaired_by=repaired_by(heard_s, self._acted_s, broken=broken),
+            )
+        self.state = state
+        if first:
+            self._told(self)
+
+
+def affected_pairs(
+    fabric: LiveFabric, elements: Sequence[Element], standing: Sequence[Element] = ()
+) -> list[tuple[Host, Host]]:
+    """Returns up to 16 pairs of hosts whose minimal paths cross some elements and that these do not cut off.
+
+    Args:
+        fabric: the fabric.
+        elements: the elements that are to fail, or to be restored.
+        standing: the elements that have failed already.
+    """
+    topology, hosts = fabric.options.topology, fabric.hosts
+    chosen = _failure(fabric, elements)
+    if not chosen.any_failed:  # the controller, or the link of a host: any pair will do
+        pairs = [(one, two) for one in hosts for two in hosts if one.router != two.router]
+        return _spread(pairs, fabric)
+    routers = np.array([host.router for host in hosts])
+    failure = _failure(fabric, [*elements, *standing])
+    component = np.array(connected_components(topology, failure))
+    dead = np.isin(np.arange(topology.routers), list(failure.failed_routers))
+    crossing = crossing_pairs(topology, chosen)[routers[:, None], routers]
+    connected = component[routers][:, None] == component[routers]
+    alive = ~dead[routers][:, None] & ~dead[routers]
+    without = cut_off_hosts(hosts, standing)
+    found = np.argwhere(crossing & connected & alive).tolist()
+    pairs = [(hosts[a], hosts[b]) for a, b in found]
+    return _spread([pair for pair in pairs if without.isdisjoint(pair)], fabric)
+
+
+def _failure(fabric: LiveFabric, elements: Sequence[Element]) -> Failure:
+    kept = [one for one in elements if one.kind is not ElementKind.CONTROLLER and one.host is None]
+    return failure_of(fabric.options.topology, kept)
+
+
+def _spread(pairs: list[tuple[Host, Host]], fabric: LiveFabric) -> list[tuple[Host, Host]]:
+    """Returns up to 16 of some pairs, evenly from all of them; fewer on slow links."""
+    most = min(max(LEAST_PAIRS, fitting_pairs(fabric.options.links.rate_bps)), MOST_PAIRS, len(pairs))
+    places = np.unique(np.linspace(0, len(pairs) - 1, most).round().astype(int))
+    return [pairs[place] for place in places.tolist()]

@@ -1,0 +1,313 @@
+"""Observer of a fabric that is up: tells its states, a few a second, and events as they happen."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from types import TracebackType
+
+from controller.reports import Proven, Replanned
+from experiments.events.base import Event, Ongoing
+from experiments.events.traffic import TrafficProgress
+from experiments.live_fabric import LiveFabric
+from experiments.observation.incidents import Incident, affected_pairs
+from experiments.observation.link_readings import LinkReadings
+from experiments.observation.model import FabricState, Proof, TrafficState, Validity
+from experiments.observation.port_states import PortStates
+from experiments.observation.timeline import Timeline
+from experiments.results.link_loads import directed_links
+from experiments.results.parts.faults import replan_text
+from experiments.session.fabric_session import FabricSession
+from experiments.spec.options import default_frame_bytes
+from experiments.validity.held_monitor import HeldMonitor
+from experiments.validity.judgement import MOST_HELD
+from experiments.validity.samples import Held
+from topology.addressing import switch_name
+from topology.errors import PolarLabError
+from topology.faults import Element
+
+# States a second: of a fabric that is looked at, of one that is not, and while an incident goes on.
+WATCHED_S, UNWATCHED_S, INCIDENT_S = 0.5, 1.0, 0.2
+_JUDGED_AFTER_S = 2.0  # from the start of traffic
+_OLD_S = 3.0  # after which traffic of an experiment that tells nothing has ended
+
+
+class Observer:
+    """Observer of one fabric; a context manager with a thread that reads and tells.
+
+    Attributes:
+        timeline: all that happened.
+        watched: whether anybody looks; set from outside.
+        state: the latest state; None before the first.
+    """
+
+    def __init__(
+        self,
+        fabric: LiveFabric,
+        session: FabricSession | None,
+        timeline: Timeline,
+        tell: Callable[[FabricState], object],
+    ) -> None:
+        """Prepares to observe.
+
+        Args:
+            fabric: the fabric.
+            session: the session on it; None where an experiment has the fabric for itself.
+            timeline: takes what happens.
+            tell: takes every state, in the observer's thread.
+        """
+        self.timeline, self.watched = timeline, False
+        self.state: FabricState | None = None
+        self._fabric, self._session, self._tell = fabric, session, tell
+        self._names = {
+            (one.source + 1, one.port): one.name for one in directed_links(fabric.options.topology)
+        }
+        self._places = {place: number for number, place in enumerate(self._names)}
+        topology = fabric.options.topology
+        self._host_ports = {
+            (host.router + 1, topology.host_port(host.router, host.index)): host.name for host in fabric.hosts
+        }
+        self._readings = LinkReadings(fabric)
+        self._ports = PortStates(fabric.network, self._port_changed)
+        self._incident: Incident | None = None
+        self._incidents = 0
+        self._plans_seen = len(fabric.controller.replans)
+        self._controller = "running"
+        self._progress: tuple[float, TrafficProgress] | None = None
+        self._held: HeldMonitor | None = None
+        self._traffic_since_s: float | None = None
+        self._opened = ExitStack()
+        self._wake, self._ending = threading.Event(), False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Observer:
+        self._opened.enter_context(self._readings)
+        self._opened.enter_context(self._ports)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._ending = True
+        self._wake.set()
+        self._thread.join()
+        if self._incident:
+            self._incident.stop()
+        if self._held:
+            self._held.__exit__()
+        self._opened.close()
+
+    # ---- what happens ----
+
+    def notify(self, event: Event) -> None:
+        """Takes an event of the fabric or of the experiment that runs on it."""
+        if isinstance(event, TrafficProgress):
+            self._progress = (time.monotonic(), event)
+        elif not isinstance(event, Ongoing):
+            self.timeline.add("fabric", str(event))
+
+    def look(self) -> None:
+        """Has the next state told at once."""
+        self._wake.set()
+
+    @contextlib.contextmanager
+    def incident(self, what: str, elements: Sequence[Element], standing: Sequence[Element]) -> Iterator[None]:
+        """Probes pairs that a change affects, from before the block that makes it until all are heard again.
+
+        Args:
+            what: the change, in words.
+            elements: the elements that it changes.
+            standing: the elements that have failed already.
+        """
+        if self._incident:
+            self._incident.stop()
+        self._incidents += 1
+        pairs = affected_pairs(self._fabric, elements, standing)
+        incident = self._incident = Incident(self._fabric, self._incidents, what, pairs, self._heard)
+        incident.start()
+        incident.change()
+        self.timeline.add("action", what, incident=incident.state.number)
+        try:
+            yield
+        except BaseException:
+            incident.stop()
+            raise
+        finally:
+            self._wake.set()
+
+    def lately(self, place: int) -> list[tuple[float, float, int, int]]:
+        """Returns the last minute of a direction of a link, or of a port to a host; see `LinkReadings`."""
+        return self._readings.lately(place)
+
+    @property
+    def links(self) -> int:
+        """The number of directions of links; the places of ports to hosts follow."""
+        return self._readings.links
+
+    def _port_changed(self, switch: int, port: int, up: bool, time_s: float) -> None:
+        own, place = switch_name(switch - 1), (switch, port)
+        link = self._names.get(place) or f"{own}-{self._host_ports.get(place)}"
+        incident = self._incident.state if self._incident else None
+        self.timeline.add(
+            "port",
+            f"port {port} of {own} ({link}) {'has its carrier again' if up else 'is down'}",
+            incident=incident.number if incident and incident.running else None,
+            monotonic_s=time_s,
+        )
+        self._wake.set()
+
+    def _heard(self, incident: Incident) -> None:
+        """Tells that all pairs of an incident are heard again, or the outcome of its probes."""
+        state = incident.state
+        if state.running and state.repaired_ms is not None and incident.changed_s is not None:
+            text = f"none of the {state.pairs} probed pairs lost a packet"
+            if state.lost:
+                text = (
+                    f"all {state.pairs} probed pairs heard again, by the {state.repaired_by}: longest "
+                    f"silence {state.silence_ms:g} ms, {state.lost} probes lost"
+                )
+            at_s = incident.changed_s + state.repaired_ms / 1e3
+            self.timeline.add("repair", text, incident=state.number, monotonic_s=at_s)
+        elif not state.running and state.sent and state.repaired_ms is None:
+            text = f"probed pairs stay silent: {state.lost} of {state.sent} probes lost"
+            self.timeline.add("warning", text, incident=state.number)
+        self._wake.set()
+
+    # ---- states ----
+
+    def _run(self) -> None:
+        number = 0
+        while not self._ending:
+            self._wake.clear()
+            number += 1
+            with contextlib.suppress(PolarLabError, OSError):  # the fabric is being taken down
+                self._look_at_controller()
+                self.state = self._observed(number)
+                self._tell(self.state)
+            running = self._incident is not None and self._incident.state.running
+            self._wake.wait(INCIDENT_S if running else WATCHED_S if self.watched else UNWATCHED_S)
+
+    def _observed(self, number: int) -> FabricState:
+        reading = self._readings.read()
+        links, controller = self._readings.links, self._fabric.controller
+        down = self._ports.down()
+        dropped = self._readings.dropped_since_begin(reading)
+        traffic = self._traffic()
+        state = FabricState(
+            number=number,
+            time_s=round(self.timeline.seconds(reading.time_s), 3),
+            load=tuple(reading.load[:links].round(4).tolist()),
+            waiting=tuple(reading.waiting[:links].tolist()),
+            dropped=tuple(dropped[:links].tolist()),
+            down=tuple(sorted(self._places[place] for place in down if place in self._places)),
+            host_links_down=tuple(
+                sorted(self._host_ports[place] for place in down if place in self._host_ports)
+            ),
+            controller=self._controller,
+            planned_failure=controller.planned_failure,
+            replans=len(controller.replans),
+            groups_modified=controller.groups_modified,
+            detoured=controller.detoured if self._fabric.occupancy is not None else None,
+            traffic=traffic,
+            validity=self._validity(traffic),
+            incident=self._incident.state if self._incident else None,
+            entries=len(self.timeline),
+        )
+        if self._session:
+            failed = tuple(element.name for element in self._session.standing_failures())
+            drained = tuple(element.name for element in self._session.drained())
+            state = replace(state, failed=failed, drained=drained)
+        return state
+
+    def _look_at_controller(self) -> None:
+        """Tells the controller's plans, and whether it runs."""
+        controller = self._fabric.controller
+        with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
+            controller.catch_up()
+        running = "running" if controller.running else "killed" if controller.stopped else "ended"
+        if running != self._controller:
+            self._controller = running
+            self.timeline.add(
+                "controller",
+                f"the controller is {running}"
+                if running != "ended"
+                else "the controller has ended by itself",
+            )
+        for report in controller.replans[self._plans_seen :]:
+            self._tell_plan(report)
+        self._plans_seen = len(controller.replans)
+
+    def _tell_plan(self, report: Replanned) -> None:
+        incident = self._incident
+        number = None
+        if incident and incident.changed_s and report.monotonic_s > incident.changed_s:
+            number = incident.state.number
+            incident.note_plan(report.monotonic_s, report.monotonic_s - report.seconds + report.planning_s)
+        text = (
+            f"{replan_text(report.failed, report.drained)}: {report.rules} rules and groups changed, planned "
+            f"and proven in {report.planning_s * 1e3:.0f} ms"
+        )
+        if report.cut_off_pairs:
+            text += f"; {report.cut_off_pairs} pairs of switches are cut off"
+        self.timeline.add("controller", text, incident=number, monotonic_s=report.monotonic_s)
+
+    def _traffic(self) -> TrafficState | None:
+        """Returns the traffic that flows: of the session, or of the experiment's last report."""
+        if self._session:
+            status = self._session.traffic_status()
+            if status is None:
+                return None
+            return TrafficState(**vars(status))
+        if self._progress is None or time.monotonic() > self._progress[0] + _OLD_S:
+            return None
+        event = self._progress[1]
+        return TrafficState(
+            "", 0.0, event.seconds, event.offered, event.accepted, event.loss, None, event.latency_p99_ms
+        )
+
+    def _validity(self, traffic: TrafficState | None) -> Validity:
+        """Returns whether the machine treats packets as the fabric promises, as far as it is known now."""
+        if traffic is None:
+            self._traffic_since_s = None
+            if self._held:
+                self._held.__exit__()
+                self._held = None
+            return Validity(None, "nothing is measured")
+        if self._session is None:
+            held = self._progress[1].held if self._progress else None
+        else:
+            if self._held is None:
+                links = self._fabric.options.links
+                self._held = HeldMonitor(self._fabric.network, links.packet_s(default_frame_bytes(links.mtu)))
+                self._held.__enter__()
+                self._traffic_since_s = time.monotonic()
+            held = self._held.latest
+        return judged_now(held, time.monotonic() - (self._traffic_since_s or 0.0))
+
+
+def judged_now(held: Held | None, seconds: float) -> Validity:
+    """Returns whether what is measured now can be trusted.
+
+    Args:
+        held: the switch that held frames longest in the last second; None if nothing was seen.
+        seconds: time since the traffic began.
+    """
+    if held is None or seconds < _JUDGED_AFTER_S:
+        return Validity(None, "not yet judged")
+    text = f"{held.switch} held frames for {held.frame_times:.2f} frame times in the last second"
+    valid = held.frame_times <= MOST_HELD
+    return Validity(valid, f"{text}; at most {MOST_HELD:g} is right", round(held.frame_times, 3))
+
+
+def proof_of(fabric: LiveFabric) -> Proof | None:
+    """Returns the proof of a fabric's plan, as its controller reported it."""
+    try:
+        proven = fabric.controller.latest(Proven)
+    except PolarLabError:  # the controller was started again, and has not proven anything yet
+        return None
+    return Proof(proven.pairs, proven.max_hops, fabric.rules.flows, fabric.rules.groups)

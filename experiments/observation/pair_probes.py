@@ -1,0 +1,156 @@
+"""Probes of pairs of hosts at a steady pace, and the arrivals of each pair.
+
+A pair is probed every 10 ms, or less often where the probes of all pairs would take more than a twentieth of
+a link, as all of them may cross the same one. A probe is lost if a later one of its pair arrives before it
+does, or if it does not arrive within half a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from experiments.live_fabric import LiveFabric
+from topology.addressing import Host
+from traffic.engine.receivers import Receivers
+from traffic.engine.sockets import open_all, open_sender
+from traffic.wire.layout import HEADER_BYTES
+from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
+from traffic.wire.probe_frame import build_probe
+
+INTERVAL_S = 0.01
+BEFORE_S = 0.05  # of probes before the change
+_MOST_SHARE = 0.05  # of a link
+_PATIENCE_S = 0.5
+
+
+def probe_interval_s(pairs: int, rate_bps: int) -> float:
+    """Returns the time between two probes of a pair, so that those of all pairs take a small part of a link.
+
+    Args:
+        pairs: number of pairs.
+        rate_bps: rate of the links.
+    """
+    return max(INTERVAL_S, pairs * HEADER_BYTES * 8 / (_MOST_SHARE * rate_bps))
+
+
+def fitting_pairs(rate_bps: int) -> int:
+    """Returns the number of pairs whose probes every 10 ms take a small part of a link of some rate."""
+    return int(_MOST_SHARE * rate_bps * INTERVAL_S / (HEADER_BYTES * 8))
+
+
+class PairProbes:
+    """Senders and receivers of some pairs of hosts, and the arrivals of each pair."""
+
+    def __init__(
+        self, fabric: LiveFabric, pairs: Sequence[tuple[Host, Host]], run: int, interval_s: float
+    ) -> None:
+        """Opens the sockets.
+
+        Args:
+            fabric: the fabric.
+            pairs: pairs of hosts.
+            run: the id of the probes.
+            interval_s: time between two probes of a pair.
+        """
+        self._interval_s = interval_s
+        count = len(pairs)
+        pids = fabric.network.namespace_pids()
+        senders, receivers = (
+            [(pids[host.name], f"{host.name}-eth0") for host in side] for side in zip(*pairs, strict=True)
+        )
+        self._frames = FrameBuffer(build_probe(*pairs[0], frame_bytes=HEADER_BYTES, run=run), count)
+        self._sources = np.array([source.ip for source, _ in pairs], np.uint32)
+        self._destinations = np.array([destination.ip for _, destination in pairs], np.uint32)
+        self._receivers = Receivers(dict.fromkeys(receivers), run, 32 * count)
+        self._senders = open_all(senders, open_sender)
+        self._pair_of = {(source.ip, target.ip): place for place, (source, target) in enumerate(pairs)}
+        self._sequence = 0
+        self._sent_s: list[float] = []
+        self._arrived: list[list[tuple[int, float]]] = [[] for _ in pairs]
+        self._begun_s = time.monotonic()
+
+    @property
+    def sent(self) -> int:
+        """Number of probes sent."""
+        return len(self._sent_s) * len(self._arrived)
+
+    def send(self, now_s: float) -> None:
+        """Sends a probe of each pair."""
+        count = len(self._senders)
+        sequences = np.full(count, self._sequence)
+        self._frames.fill(self._sources, self._destinations, np.zeros(count, int), sequences)
+        self._frames.stamp(0, count, time.time_ns())
+        for sender, frame in zip(self._senders, self._frames.views, strict=True):
+            with contextlib.suppress(OSError):  # without a carrier: a probe that is lost
+                sender.send(frame)
+        self._sequence += 1
+        self._sent_s.append(now_s)
+
+    def receive(self) -> None:
+        """Takes the probes that have arrived."""
+        count = self._receivers.receive()
+        if not count:
+            return
+        now_s = time.monotonic()
+        headers = read_headers(self._receivers.buffer.frames[:count])
+        headers = headers[intact(headers)]
+        for source, destination, sequence in zip(
+            headers["ip_src"].tolist(), headers["ip_dst"].tolist(), headers["sequence"].tolist(), strict=True
+        ):
+            pair = self._pair_of.get((source, destination))
+            if pair is not None:
+                self._arrived[pair].append((sequence, now_s))
+        self._receivers.buffer.reset(count)
+
+    def lost(self, now_s: float) -> int:
+        """Returns the number of probes that were overtaken, or are overdue."""
+        overdue = sum(sent_s < now_s - _PATIENCE_S for sent_s in self._sent_s)
+        lost = 0
+        for arrivals in self._arrived:
+            due = max(overdue, max((sequence for sequence, _ in arrivals), default=-1) + 1)
+            lost += due - len(arrivals)
+        return max(0, lost)
+
+    def silent(self, now_s: float) -> bool:
+        """Returns whether any pair was not heard for three intervals."""
+        return any(self._since_s(arrivals, now_s) > 3 * self._interval_s for arrivals in self._arrived)
+
+    def longest_silence_s(self, now_s: float, changed_s: float | None) -> float:
+        """Returns the longest time in s between two arrivals of a pair, from shortly before the change on."""
+        begin_s = (changed_s or now_s) - BEFORE_S
+        longest = 0.0
+        for arrivals in self._arrived:
+            times = [time_s for _, time_s in arrivals if time_s >= begin_s]
+            gaps = [after - before for before, after in itertools.pairwise(times)]
+            longest = max(longest, *gaps, self._since_s(arrivals, now_s), 0.0)
+        return longest
+
+    def heard_again_s(self, changed_s: float, now_s: float) -> float | None:
+        """Returns the time at which the last pair was heard again after a change; None if one is silent."""
+        latest_s = changed_s
+        for arrivals in self._arrived:
+            after = [(sequence, time_s) for sequence, time_s in arrivals if time_s >= changed_s]
+            if not after or self._since_s(arrivals, now_s) > 3 * self._interval_s:
+                return None
+            for (before, _), (sequence, time_s) in itertools.pairwise(after):
+                if sequence > before + 1:
+                    latest_s = max(latest_s, time_s)
+            first, time_s = after[0]
+            if self._sent_s[first] > changed_s + self._interval_s:  # those sent at the change were lost
+                latest_s = max(latest_s, time_s)
+        # What fails late must have had the time to.
+        return latest_s if now_s > latest_s + 5 * self._interval_s else None
+
+    def _since_s(self, arrivals: list[tuple[int, float]], now_s: float) -> float:
+        return now_s - (arrivals[-1][1] if arrivals else self._begun_s)
+
+    def close(self) -> None:
+        """Closes all sockets."""
+        self._receivers.close()
+        for sender in self._senders:
+            sender.close()

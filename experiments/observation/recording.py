@@ -1,0 +1,240 @@
+"""Recording of finished results: the states that a fabric went through, from the tables in their folder."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.codec import read_record
+from experiments.observation.description import describe
+from experiments.observation.model import Entry, FabricDescription, FabricState, TrafficState, Validity
+from experiments.results.failover import FailoverSummary
+from experiments.results.link_loads import directed_links
+from experiments.results.manifest import RunManifest
+from experiments.results.model import Summary
+from experiments.results.open import Failover, Run, open_results
+from experiments.results.run_directory import MANIFEST, graph_of_results
+from experiments.results.tables import (
+    EVENT_COLUMNS,
+    EVENTS,
+    LINK_COLUMNS,
+    LINKS,
+    THROUGHPUT,
+    THROUGHPUT_COLUMNS,
+    damage_named,
+    read_csv,
+)
+from topology.base import Topology
+from topology.errors import ParameterError
+from topology.faults import CONTROLLER, ElementKind, names_host_link, parse_elements
+
+MOST_STATES = 300
+_LEAST_STEP_S = 0.25
+
+Amounts = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Finished results, as those who watch a fabric see them.
+
+    Attributes:
+        description: the fabric.
+        states: the states, in order of time.
+        entries: what happened, in order of time.
+    """
+
+    description: FabricDescription
+    states: tuple[FabricState, ...]
+    entries: tuple[Entry, ...]
+
+
+def read_recording(folder: Path) -> Recording:
+    """Returns the recording of the results in a folder.
+
+    Args:
+        folder: folder of a run or of a failover.
+
+    Raises:
+        ParameterError: the folder holds neither, is damaged, or its graph cannot be made again.
+    """
+    results = open_results(folder)
+    if not isinstance(results, Run | Failover):
+        raise ParameterError(
+            f"results must be of a run or a failover, got {folder}; name one of its points or seeds"
+        )
+    with damage_named(folder):
+        manifest = read_record(folder / MANIFEST, RunManifest)
+        topology = graph_of_results(folder, manifest.name, manifest.params)
+        if topology is None:
+            raise ParameterError(f"the graph of {folder} cannot be made again: {manifest.params}")
+        description = describe(topology, manifest, manifest.routing, replay=folder.resolve().name)
+        happened, missing = _events(folder, results.summary)
+        links = _Links(folder, topology, manifest.link_rate_bps) if (folder / LINKS).exists() else None
+        if links is None:
+            missing.append(f"{LINKS} is missing: loads and queues of links are not known")
+        throughput = _throughput(folder, topology.endpoints(manifest.hosts) * manifest.link_rate_bps)
+        if throughput is None:
+            missing.append(f"{THROUGHPUT} is missing: offered and accepted traffic are not known")
+        states = _states(topology, results.summary, manifest, links, throughput, happened)
+    notes = [Entry(number, 0.0, "warning", text) for number, text in enumerate(missing)]
+    entries = [Entry(len(notes) + n, round(t, 4), "fabric", text) for n, (t, text) in enumerate(happened)]
+    return Recording(description, states, (*notes, *entries))
+
+
+class _Links:
+    """Bytes carried and packets dropped of every direction over time, from a table of links."""
+
+    def __init__(self, folder: Path, topology: Topology, rate_bps: int) -> None:
+        table = read_csv(folder / LINKS, LINK_COLUMNS)
+        self.count, self._rate_bps = len(directed_links(topology)), rate_bps
+        places = {(link.name, link.port): place for place, link in enumerate(directed_links(topology))}
+        rows: list[list[tuple[float, float, float, float]]] = [[] for _ in range(self.count)]
+        columns = (
+            table[name]
+            for name in ("time_s", "link", "port", "tx_bytes", "dropped_packets", "waiting_packets")
+        )
+        for time_s, name, port, sent, dropped, waiting in zip(*columns, strict=True):
+            if (name, int(port)) in places:
+                rows[places[name, int(port)]].append(
+                    (float(time_s), float(sent), float(dropped), float(waiting))
+                )
+        self._rows = [np.array(sorted(one)).reshape(-1, 4) for one in rows]
+        self.end_s = max((float(one[-1, 0]) for one in self._rows if len(one)), default=0.0)
+
+    def at(self, edges: Amounts) -> tuple[Amounts, Amounts, Amounts]:
+        """Returns loads, waiting and dropped packets at some times: float64, times x directions, each."""
+        shape = (len(edges), self.count)
+        load, waiting, dropped = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        for place, rows in enumerate(self._rows):
+            if len(rows) < 2:
+                continue
+            sent = np.interp(edges, rows[:, 0], np.cumsum(rows[:, 1]))
+            span = np.diff(edges, prepend=edges[0] - (edges[1] - edges[0] if len(edges) > 1 else 1.0))
+            load[:, place] = np.diff(sent, prepend=sent[0]) * 8 / (span * self._rate_bps)
+            latest = np.clip(np.searchsorted(rows[:, 0], edges, side="right") - 1, 0, len(rows) - 1)
+            waiting[:, place] = rows[latest, 3]
+            dropped[:, place] = np.where(edges >= rows[0, 0], np.cumsum(rows[:, 2])[latest], 0)
+        return load, waiting, dropped
+
+
+class _Throughput(NamedTuple):
+    """Traffic of all hosts over time, as fractions of their capacity (float64, times)."""
+
+    times_s: Amounts
+    offered: Amounts
+    accepted: Amounts
+
+
+def _throughput(folder: Path, capacity_bps: float) -> _Throughput | None:
+    if not (folder / THROUGHPUT).exists():
+        return None
+    table = read_csv(folder / THROUGHPUT, THROUGHPUT_COLUMNS)
+    times_s = np.array(table["time_s"], float)
+    steps = np.unique(times_s)
+    if not len(steps):
+        return None
+    spans = np.diff(steps, prepend=0.0)
+    shares = []
+    for name in ("tx_bytes", "rx_bytes"):
+        total = np.bincount(np.searchsorted(steps, times_s), np.array(table[name], float), len(steps))
+        shares.append(total * 8 / (np.maximum(spans, 1e-9) * capacity_bps))
+    return _Throughput(steps, shares[0], shares[1])
+
+
+def _events(folder: Path, summary: Summary | FailoverSummary) -> tuple[list[tuple[float, str]], list[str]]:
+    """Returns (time in s, text) of what happened, and what the folder does not have."""
+    if isinstance(summary, Summary):
+        return (list(summary.faults.events) if summary.faults else []), []
+    if not (folder / EVENTS).exists():
+        return [], [f"{EVENTS} is missing: what happened when is not known"]
+    table = read_csv(folder / EVENTS, EVENT_COLUMNS)
+    return [(float(t), text) for t, text in zip(table["time_s"], table["event"], strict=True)], []
+
+
+def _states(
+    topology: Topology,
+    summary: Summary | FailoverSummary,
+    manifest: RunManifest,
+    links: _Links | None,
+    throughput: _Throughput | None,
+    happened: list[tuple[float, str]],
+) -> tuple[FabricState, ...]:
+    ends = [
+        links.end_s if links else 0.0,
+        throughput.times_s[-1] if throughput else 0.0,
+        *(t for t, _ in happened),
+    ]
+    end_s = max(*ends, 1.0)
+    step_s = max(_LEAST_STEP_S, end_s / MOST_STATES)
+    edges = np.arange(0.0, end_s + step_s, step_s)
+    directions = len(directed_links(topology))
+    zeros = np.zeros((len(edges), directions))
+    load, waiting, dropped = links.at(edges) if links else (zeros, zeros, zeros)
+    validity = _validity(summary)
+    states = []
+    for number, time_s in enumerate(edges.tolist()):
+        failed = _failed_at(happened, time_s)
+        state = FabricState(
+            number=number,
+            time_s=round(time_s, 3),
+            load=tuple(np.clip(load[number], 0, None).round(4).tolist()),
+            waiting=tuple(waiting[number].astype(int).tolist()),
+            dropped=tuple(dropped[number].astype(int).tolist()),
+            down=_down(topology, failed),
+            failed=failed,
+            controller="killed" if CONTROLLER.name in failed else "running",
+            validity=validity,
+            entries=sum(time <= time_s for time, _ in happened),
+        )
+        if throughput and time_s <= throughput.times_s[-1]:
+            state = replace(state, traffic=_traffic_at(throughput, time_s, manifest))
+        states.append(state)
+    return tuple(states)
+
+
+def _traffic_at(throughput: _Throughput, time_s: float, manifest: RunManifest) -> TrafficState:
+    place = int(np.searchsorted(throughput.times_s, time_s))
+    offered, accepted = float(throughput.offered[place]), float(throughput.accepted[place])
+    pattern = str(getattr(manifest.traffic, "pattern", "") or "")
+    load = float(getattr(manifest.traffic, "load", 0.0) or 0.0)
+    return TrafficState(
+        pattern, load, round(time_s, 3), round(offered, 4), round(accepted, 4), None, None, None
+    )
+
+
+def _validity(summary: Summary | FailoverSummary) -> Validity:
+    fidelity = getattr(summary, "fidelity", None)
+    if fidelity is None:
+        return Validity(None, "results of a failover are not judged so")
+    reasons = "; ".join(fidelity.reasons) or "nothing spoke against the whole run"
+    held = getattr(fidelity, "held_frame_times_max", None)
+    return Validity(fidelity.valid, reasons, None if held is None or math.isnan(held) else held)
+
+
+def _failed_at(happened: list[tuple[float, str]], time_s: float) -> tuple[str, ...]:
+    """Returns the names of the elements that have failed by some time, from events like `fail link:s1-s7`."""
+    failed: dict[str, None] = {}
+    for when, text in happened:
+        verb, _, name = text.partition(" ")
+        if when <= time_s and verb == "fail":
+            failed[name] = None
+        elif when <= time_s and verb == "restore":
+            failed.pop(name, None)
+    return tuple(failed)
+
+
+def _down(topology: Topology, failed: tuple[str, ...]) -> tuple[int, ...]:
+    """Returns the directions of the links that failed, by themselves or with a switch."""
+    names = ",".join(name for name in failed if name != CONTROLLER.name and not names_host_link(name))
+    if not names:
+        return ()
+    elements = [one for one in parse_elements(names, topology, 0) if one.kind is not ElementKind.HANG]
+    places = {(link.source, link.port): place for place, link in enumerate(directed_links(topology))}
+    links = [link for link in topology.link_list if any(one.covers(link) for one in elements)]
+    return tuple(sorted(places[end] for link in links for end in link.ends))

@@ -1,0 +1,123 @@
+"""Rules and groups that a switch holds now, and the links that its adaptive groups' buckets point at."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from experiments.live_fabric import LiveFabric
+from routing.plan.model import Group, Output, SwitchPlan, ToGroup
+from routing.plan.text import describe
+from topology.addressing import switch_name, switch_router
+
+_GROUP = re.compile(r"group_id=(\d+)")
+_TO_GROUP = re.compile(r"group:(\d+)")
+_PACKETS = re.compile(r"n_packets=(\d+)")
+
+
+@dataclass(frozen=True)
+class AdaptiveGroup:
+    """An adaptive group of a switch, as its buckets point now.
+
+    Attributes:
+        group: its number, as `0x4001`.
+        minimal: the link that its minimal path begins with, as `s3-s7`.
+        buckets: link -> number of buckets that point at it.
+    """
+
+    group: str
+    minimal: str
+    buckets: dict[str, int]
+
+
+@dataclass(frozen=True)
+class SwitchTables:
+    """A switch as its plan has it, and as it is.
+
+    Attributes:
+        switch: its name.
+        planned_rules, planned_groups: lines of the plan for the whole fabric, readable.
+        rules, groups: lines of what it holds now, in Open vSwitch's words, with its counters; empty where the
+            switch does not answer.
+        packets: packets that its rules have matched.
+        adaptive: its adaptive groups as their buckets point now.
+    """
+
+    switch: str
+    planned_rules: tuple[str, ...]
+    planned_groups: tuple[str, ...]
+    rules: tuple[str, ...]
+    groups: tuple[str, ...]
+    packets: int
+    adaptive: tuple[AdaptiveGroup, ...]
+
+
+def read_switch(fabric: LiveFabric, switch: str) -> SwitchTables:
+    """Returns the tables of a switch.
+
+    Args:
+        fabric: the fabric.
+        switch: name of the switch.
+
+    Raises:
+        UsageError: the fabric does not have that switch.
+        CommandError: the switch does not answer.
+    """
+    router = switch_router(switch, fabric.options.topology.routers)
+    vswitch = fabric.network[switch].vswitch
+    dead = vswitch is None or vswitch.daemon_killed or bool(vswitch.ended_programs())
+    rules, groups = ((), ()) if dead else fabric.network.dump_tables(switch)
+    plan = fabric.plan.switches[router]
+    planned = describe(plan)
+    return SwitchTables(
+        switch,
+        tuple(planned["rules"]),
+        tuple(planned["groups"]),
+        rules,
+        groups,
+        sum(int(count) for rule in rules for count in _PACKETS.findall(rule)),
+        adaptive_groups(fabric, plan, groups),
+    )
+
+
+def adaptive_groups(
+    fabric: LiveFabric, plan: SwitchPlan, lines: tuple[str, ...]
+) -> tuple[AdaptiveGroup, ...]:
+    """Returns the adaptive groups of a switch as their buckets point now.
+
+    Args:
+        fabric: the fabric.
+        plan: the plan of the switch.
+        lines: its groups as Open vSwitch tells them.
+    """
+    planned = {group.number: group for group in plan.groups}
+    neighbours = fabric.options.topology.neighbours(plan.router).tolist()
+
+    def link_of(number: int) -> str:
+        port = _first_port(planned, number)
+        return (
+            "no link" if port is None else f"{switch_name(plan.router)}-{switch_name(neighbours[port - 1])}"
+        )
+
+    found = []
+    for line in lines:
+        number = int(match[1]) if (match := _GROUP.search(line)) else 0
+        if number in planned and planned[number].candidates:
+            targets = Counter(link_of(int(target)) for target in _TO_GROUP.findall(line))
+            ports = planned[number].ports[0]
+            minimal = f"{switch_name(plan.router)}-{switch_name(neighbours[ports[0] - 1])}" if ports else ""
+            found.append(AdaptiveGroup(f"{number:#x}", minimal, dict(targets.most_common())))
+    return tuple(found)
+
+
+def _first_port(planned: dict[int, Group], number: int) -> int | None:
+    """Returns the port of the first bucket of a group, or None."""
+    while group := planned.get(number):
+        number = -1
+        for action in group.buckets[0].actions:
+            if isinstance(action, Output):
+                return action.port
+            if isinstance(action, ToGroup):
+                number = action.group
+    return None

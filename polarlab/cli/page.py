@@ -1,0 +1,50 @@
+"""The live page on the command line: the address that its options name."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import threading
+from collections.abc import Sequence
+
+from polarlab import UsageError
+from polarlab.process import Terminated
+from polarlab.web.address import WebAddress, parse_address
+
+WEB = "web"  # the demonstration of this name
+# Its fabric, where nothing else is asked for: links that probes of 10 ms hardly load, and gentle traffic.
+_DEMO_FABRIC = ("polarfly", "--q", "5")
+_DEMO_OPTIONS = {"--link-rate": "10Mbit", "--routing": "ugal-pf", "--web": ""}
+DEMO_PATTERN, DEMO_LOAD = "uniform", 0.02
+
+
+def demo_words(words: Sequence[str]) -> list[str]:
+    """Returns the words of `polarlab up` that a demonstration of the page is.
+
+    Args:
+        words: those behind `demo web`: a family with its parameters, and options of `up`.
+    """
+    named = words and not words[0].startswith("-")
+    given = {word.partition("=")[0] for word in words}
+    options = [f"{name}={value}" for name, value in _DEMO_OPTIONS.items() if name not in given]
+    return [*(() if named else _DEMO_FABRIC), *words, *options]
+
+
+def page_address(arguments: argparse.Namespace) -> WebAddress | None:
+    """Returns the address of the live page that a command line asks for; None for no page.
+
+    Raises:
+        UsageError: it is not an address, a file is missing, or an option needs another one.
+    """
+    given = {name: getattr(arguments, name, None) for name in ("web", "web_certificate", "web_key")}
+    if given["web"] is None:
+        if given["web_certificate"] or given["web_key"]:
+            raise UsageError("--web-certificate and --web-key are for the live page; give --web as well")
+        return None
+    return parse_address(given["web"], given["web_certificate"], given["web_key"])
+
+
+def wait_for_the_end() -> None:
+    """Returns when the user ends a page that nothing else ends, by Ctrl-C or another signal."""
+    with contextlib.suppress(KeyboardInterrupt, Terminated):
+        threading.Event().wait()

@@ -1,0 +1,35 @@
+"""Events of the live page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.events.base import Event
+
+
+@dataclass(frozen=True)
+class PageReady(Event):
+    """The page can be opened at an address."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return f"live page: {self.url}"
+
+
+@dataclass(frozen=True)
+class PageShown(Event):
+    """A fabric is up for its page alone."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return f"open {self.url} in a browser, and click a link to cut it; Ctrl-C takes the fabric down"
+
+
+@dataclass(frozen=True)
+class PageEnded(Event):
+    """The web process ended; the fabric goes on."""
+
+    def __str__(self) -> str:
+        return "the process of the live page has ended; the fabric goes on without it"

@@ -1,0 +1,212 @@
+"""Handlers of the page's actions in the fabric's process: each one of `actions`, and nothing else."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.observation.observer import Observer
+from experiments.observation.switch_tables import read_switch
+from experiments.programs.session_record import SessionRecorder
+from experiments.results.link_loads import directed_links
+from experiments.session.fabric_session import FabricSession
+from experiments.theory.explain import paths_between
+from experiments.theory.geometry import lines_between
+from polarlab.web.actions import BY_NAME
+from polarlab.web.channel import Answer
+from topology.addressing import switch_name
+from topology.errors import NegativeResult, ParameterError, PolarLabError, UsageError
+from topology.failures import failure_of
+from topology.faults import ElementKind, parse_elements
+
+Measure = Callable[[Mapping[str, Any]], Path]
+
+
+@dataclass
+class Handlers:
+    """The actions on one fabric, each by its name.
+
+    Attributes:
+        session: the session on it; None where an experiment has the fabric for itself.
+        observer: its observer.
+        recorder: what keeps the session; None if nothing does.
+        measure: measures traffic, and returns the folder of the results; None where that is not possible.
+    """
+
+    session: FabricSession
+    observer: Observer
+    recorder: SessionRecorder | None = None
+    measure: Measure | None = None
+
+    def __post_init__(self) -> None:
+        self._folders: list[Path] = []
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The names of the actions that are possible."""
+        without = ("recording",) if self.measure else ("recording", "measure")
+        return tuple(name for name in BY_NAME if name not in without)
+
+    def do(self, number: int, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Does an action, and returns its answer: a status of HTTP, and a body.
+
+        Args:
+            number: number of the request.
+            name: name of the action.
+            arguments: what it needs, checked by its type.
+        """
+        if name not in self.allowed:
+            return Answer(number, 409, {"error": f"{name} is not possible here"})
+        try:
+            if name == "download":
+                folder = self._folder(**arguments)
+                return Answer(number, 200, None, file=_archive(folder), file_name=f"{folder.name}.zip")
+            body = getattr(self, f"_{name.replace('-', '_')}")(**arguments)
+            return Answer(number, 200, body)
+        except NegativeResult as error:
+            return Answer(number, 409, {"error": str(error)})
+        except (UsageError, ParameterError) as error:
+            return Answer(number, 400, {"error": str(error)})
+        except PolarLabError as error:
+            return Answer(number, 409, {"error": str(error)})
+        finally:
+            if not BY_NAME[name].reads:
+                self.observer.look()
+
+    # ---- failures ----
+
+    def _fail(self, elements: str) -> dict[str, Any]:
+        return self._changed("fail", elements, self.session.fail)
+
+    def _restore(self, elements: str) -> dict[str, Any]:
+        return self._changed("restore", elements, self.session.restore)
+
+    def _changed(self, verb: str, text: str, act: Callable[[str], Any]) -> dict[str, Any]:
+        """Makes elements fail, or restores them, under probes; the session's record has the line."""
+        fabric, session = self.session.fabric, self.session
+        standing = session.standing_failures()
+        chosen = standing if text == "all" else parse_elements(text, fabric.options.topology, 1, fabric.hosts)
+        others = [element for element in standing if element not in chosen]
+        what = f"{verb} {text}"
+        with self.observer.incident(what, chosen, others):
+            if self.recorder is None:
+                done = act(text)
+            else:
+                with self.recorder.line(f"page: {what}", session.standing_failures) as statuses:
+                    done = act(text)
+                    statuses.append(0)
+        return {"elements": [element.name for element in done]}
+
+    def _drain(self, elements: str) -> dict[str, Any]:
+        outcome = self.session.drain(elements)
+        self.observer.timeline.add("action", str(outcome))
+        return {"outcome": str(outcome)}
+
+    def _undrain(self, elements: str) -> dict[str, Any]:
+        outcome = self.session.undrain(elements)
+        self.observer.timeline.add("action", str(outcome))
+        return {"outcome": str(outcome)}
+
+    # ---- traffic ----
+
+    def _start_traffic(self, pattern: str, load: float, seed: int) -> dict[str, Any]:
+        self.session.start_traffic(pattern, load, seed)
+        self.observer.timeline.add("traffic", f"{pattern} traffic at {load:g} of the hosts' capacity begins")
+        return {}
+
+    def _stop_traffic(self) -> dict[str, Any]:
+        outcome = self.session.stop_traffic()
+        text = (
+            f"{outcome.pattern} traffic has ended after {outcome.seconds:.1f} s: offered "
+            f"{outcome.offered:.3f}, accepted {outcome.accepted:.3f}; {outcome.received_packets} of "
+            f"{outcome.sent_packets} packets arrived"
+        )
+        self.observer.timeline.add("traffic", text)
+        return vars(outcome)
+
+    def _measure(self, **options: Any) -> dict[str, Any]:
+        assert self.measure
+        text = (
+            f"{options['pattern']} traffic at {options['load']:g} is measured for {options['duration']:g} s"
+        )
+        self.observer.timeline.add("traffic", text)
+        folder = self.measure(options)
+        self._folders.append(folder)
+        self.observer.timeline.add("traffic", f"measured: {folder.name}")
+        return {"name": folder.name}
+
+    def _results(self) -> list[str]:
+        return [folder.name for folder in self._folders]
+
+    def _folder(self, name: str) -> Path:
+        """Returns the folder of results of this session with a name."""
+        for folder in self._folders:
+            if folder.name == name:
+                return folder
+        raise ParameterError(f"results must be of this session, got {name!r}")
+
+    # ---- looks ----
+
+    def _switch(self, switch: str) -> dict[str, Any]:
+        fabric = self.session.fabric
+        tables = read_switch(fabric, switch)
+        hosts = [
+            {"name": host.name, "lately": self.observer.lately(self.observer.links + place)[-1:]}
+            for place, host in enumerate(fabric.hosts)
+            if switch_name(host.router) == switch
+        ]
+        return {**vars(tables), "adaptive": [vars(group) for group in tables.adaptive], "hosts": hosts}
+
+    def _link(self, link: str) -> dict[str, Any]:
+        fabric = self.session.fabric
+        places = {one.name: place for place, one in enumerate(directed_links(fabric.options.topology))}
+        for place, host in enumerate(fabric.hosts):
+            places[f"{switch_name(host.router)}-{host.name}"] = self.observer.links + place
+        first, _, second = link.partition("-")
+        names = [name for name in (f"{first}-{second}", f"{second}-{first}") if name in places]
+        if not names:
+            raise ParameterError(f"link must be one of the fabric, as s1-s7 or s1-h1_1, got {link!r}")
+        columns = ("time_s", "load", "waiting", "dropped")
+        return {
+            name: [dict(zip(columns, row, strict=True)) for row in self.observer.lately(places[name])]
+            for name in names
+        }
+
+    def _path(self, source: str, destination: str, without: str) -> dict[str, Any]:
+        fabric = self.session.fabric
+        report = self.session.path(source, destination)
+        names = {host.name: host for host in fabric.hosts}
+        ends = names[report.source], names[report.destination]
+        topology = fabric.options.topology
+        body: dict[str, Any] = {
+            "source": report.source,
+            "destination": report.destination,
+            "failed": report.failed,
+            "words": lines_between(topology, ends[0].router, ends[1].router),
+            "paths": [vars(path) for path in report.paths],
+            "alternatives": [vars(path) for path in report.alternatives],
+            "probes": report.probes,
+            "lost": report.lost,
+            "without": [],
+        }
+        if without:
+            elements = parse_elements(without, topology, 1)
+            if any(one.kind not in (ElementKind.LINK, ElementKind.SWITCH) for one in elements):
+                raise ParameterError(f"without must be links and switches, got {without!r}")
+            paths, _ = paths_between(fabric.plan, *ends, failure_of(topology, elements))
+            body["without"] = [vars(path) for path in paths]
+        return body
+
+
+def _archive(folder: Path) -> bytes:
+    """Returns a folder of results as a ZIP archive."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and not path.is_symlink():
+                archive.write(path, Path(folder.name, path.relative_to(folder)))
+    return buffer.getvalue()

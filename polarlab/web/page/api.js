@@ -1,0 +1,30 @@
+// Requests to the fabric, and the stream of its states and events.
+
+/** Sends a request; the answer is the fabric's, or an Error with its one line. */
+export async function ask(method, path, body) {
+  const request = {method, headers: {}};
+  if (body !== undefined) {
+    request.headers["Content-Type"] = "application/json";
+    request.body = JSON.stringify(body);
+  }
+  const answer = await fetch(path, request);
+  const text = await answer.text();
+  let value = null;
+  try { value = JSON.parse(text); } catch { /* not JSON: told below */ }
+  if (!answer.ok) throw new Error(value?.error || `${answer.status} ${answer.statusText}`);
+  return value;
+}
+
+/** Listens to the fabric; a lost connection is opened again by the browser. */
+export function listen(handlers) {
+  const source = new EventSource("api/stream");
+  for (const [name, handle] of Object.entries(handlers)) {
+    if (name === "connection") continue;
+    source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
+  }
+  source.addEventListener("open", () => handlers.connection("live"));
+  source.addEventListener("error", () => handlers.connection(
+    source.readyState === EventSource.CLOSED ? "ended" : "connection lost"));
+  source.addEventListener("end", () => { source.close(); handlers.connection("the fabric has ended"); });
+  return source;
+}

@@ -1,0 +1,183 @@
+// Drawing of the fabric: switches at their places in the topology's layout, links coloured by load.
+
+import cytoscape from "./vendor/cytoscape.mjs";
+import {isDark, scale, step, variable} from "./colours.js";
+
+const SIZE = 1000; // of the layout, in the drawing's units
+const KINDS = ["ellipse", "round-rectangle", "diamond", "triangle", "hexagon", "star", "pentagon", "octagon"];
+const FULL_QUEUE_WIDTH = 6;
+const MANY_LINKS = 400; // of more, both directions have one colour, that of the higher load
+
+function styles(colours) {
+  const ink = variable("--ink"), bad = variable("--bad"), accent = variable("--accent");
+  return [
+    {selector: "node", style: {
+      "background-color": isDark() ? "#8fa3bd" : "#5b6b82", "width": 16, "height": 16, "label": "data(label)",
+      "font-size": 12, "color": ink, "text-valign": "top", "text-margin-y": -2, "min-zoomed-font-size": 8}},
+    {selector: "node[shape]", style: {"shape": "data(shape)"}},
+    {selector: "node.highlight", style: {"background-color": "#e69f00"}},
+    {selector: "node.host", style: {"width": 8, "height": 8, "background-color": isDark() ? "#56b4e9" : "#0072b2",
+      "font-size": 8}},
+    {selector: "edge", style: {
+      "curve-style": "haystack", "haystack-radius": 0, "width": 2, "line-color": colours[0], "overlay-padding": 3}},
+    {selector: "edge.level", style: {"curve-style": "unbundled-bezier", "control-point-distances": -45,
+      "control-point-weights": 0.5}},
+    {selector: "edge.host", style: {"width": 1, "line-color": variable("--line")}},
+    {selector: ".failed", style: {"background-color": bad, "border-width": 3, "border-color": bad,
+      "background-opacity": 0.25}},
+    {selector: "edge.dead", style: {"curve-style": "straight", "line-color": bad, "line-fill": "solid",
+      "line-style": "dashed", "width": 3, "label": "✕", "font-size": 18, "color": bad}},
+    {selector: ".drained", style: {"line-style": "dotted", "border-width": 3, "border-style": "dotted",
+      "border-color": accent}},
+    {selector: "edge.path", style: {"overlay-color": "#e69f00", "overlay-opacity": 0.75, "overlay-padding": 4}},
+    {selector: "edge.other", style: {"overlay-color": "#009e73", "overlay-opacity": 0.35, "overlay-padding": 3}},
+    {selector: ":selected", style: {"overlay-color": accent, "overlay-opacity": 0.45, "overlay-padding": 5}},
+  ];
+}
+
+/** Drawing in an element of the page; `select(kind, name)` is told what a user has chosen. */
+export class Graph {
+  constructor(element, select) {
+    this.element = element;
+    this.colours = scale();
+    this.core = cytoscape({
+      container: element, style: styles(this.colours), minZoom: 0.05, maxZoom: 12,
+      textureOnViewport: false, hideEdgesOnViewport: false, pixelRatio: Math.min(devicePixelRatio, 2),
+      autoungrabify: true, boxSelectionEnabled: false,
+    });
+    this.core.on("tap", "node, edge", (event) => {
+      const data = event.target.data();
+      select(data.kind, data.name);
+    });
+    this.core.on("tap", (event) => event.target === this.core && select("", ""));
+    this.links = [];
+  }
+
+  /** Draws another fabric. */
+  show(fabric) {
+    this.fabric = fabric;
+    const xs = fabric.positions.map(([x]) => x), ys = fabric.positions.map(([, y]) => y);
+    const low = [Math.min(...xs), Math.min(...ys)];
+    const span = Math.max(Math.max(...xs) - low[0], Math.max(...ys) - low[1], 1e-9);
+    const nodes = fabric.positions.map(([x, y], router) => ({
+      group: "nodes", data: {id: `s${router + 1}`, name: `s${router + 1}`, kind: "switch", label: "",
+        shape: KINDS[fabric.kind[router] % KINDS.length]},
+      position: {x: (x - low[0]) / span * SIZE, y: -(y - low[1]) / span * SIZE},
+    }));
+    const level = (link) => fabric.rows && Math.abs(ys[link.ends[0]] - ys[link.ends[1]]) < 1e-9;
+    const edges = fabric.links.map((link) => ({
+      group: "edges", classes: level(link) ? "level" : "", data: {id: `link:${link.name}`, name: link.name, kind: "link",
+        source: `s${link.ends[0] + 1}`, target: `s${link.ends[1] + 1}`},
+    }));
+    this.core.elements().remove();
+    this.core.add([...nodes, ...edges]);
+    this.links = fabric.links.map((link) => ({...link, edge: this.core.getElementById(`link:${link.name}`), look: ""}));
+    this.core.fit(undefined, 40);
+  }
+
+  /** Colours links by a state. */
+  update(state) {
+    if (!this.fabric || state.load.length !== 2 * this.links.length) return;
+    const down = new Set(state.down), drained = new Set(state.drained), queue = this.fabric.queue_packets;
+    const gradients = this.links.length <= MANY_LINKS;
+    this.core.batch(() => {
+      for (const link of this.links) {
+        const [there, back] = link.directions;
+        const loads = [step(state.load[there]), step(state.load[back])];
+        const waiting = Math.max(state.waiting[there], state.waiting[back]) / queue;
+        const width = Math.round(2 + waiting * FULL_QUEUE_WIDTH);
+        const dead = down.has(there) || down.has(back);
+        const led = drained.has(`link:${link.name}`);
+        const look = `${loads}|${width}|${dead}|${led}`;
+        if (look === link.look) continue;
+        link.look = look;
+        link.edge.toggleClass("dead", dead).toggleClass("drained", led);
+        if (dead) { link.edge.removeStyle("line-color line-fill width"); continue; }
+        link.edge.style(this.looks(loads, width, gradients));
+      }
+      this.mark("switch:", state.failed, "failed");
+      this.mark("hang:", state.failed, "failed", false);
+      this.mark("switch:", state.drained, "drained");
+    });
+  }
+
+  looks([there, back], width, gradients) {
+    if (!gradients || there === back) {
+      return {"line-fill": "solid", "line-color": this.colours[Math.max(there, back)], width};
+    }
+    const first = this.colours[there], second = this.colours[back];
+    return {"line-fill": "linear-gradient", "line-gradient-stop-colors": `${first} ${first} ${second} ${second}`,
+      "line-gradient-stop-positions": "0% 50% 50% 100%", width};
+  }
+
+  /** Gives a class to the switches that a list of elements names, and, unless told otherwise, takes it from others. */
+  mark(prefix, elements, name, takes = true) {
+    const marked = new Set(elements.filter((one) => one.startsWith(prefix)).map((one) => one.slice(prefix.length)));
+    this.core.nodes("[kind = 'switch']").forEach((node) => {
+      if (marked.has(node.id())) node.addClass(name);
+      else if (takes) node.removeClass(name);
+    });
+  }
+
+  /** Selects a switch or a link by its name, and shows it. */
+  select(kind, name) {
+    this.core.elements(":selected").unselect();
+    const found = this.core.getElementById(kind === "link" ? `link:${name}` : name);
+    found.select();
+    return found.nonempty();
+  }
+
+  /** Highlights paths, each a list of switches. */
+  paths(taken, others) {
+    this.core.edges(".path, .other").removeClass("path other");
+    for (const [list, name] of [[others, "other"], [taken, "path"]]) {
+      for (const switches of list) {
+        for (let at = 1; at < switches.length; at++) {
+          const ends = [`#${switches[at - 1]}`, `#${switches[at]}`];
+          this.core.$(ends[0]).edgesWith(ends[1]).removeClass("other").addClass(name);
+        }
+      }
+    }
+  }
+
+  /** Shows or hides the names of switches. */
+  names(shown) {
+    this.core.nodes().forEach((node) => node.data("label", shown ? node.data("name") : ""));
+  }
+
+  /** Shows or hides hosts, around their switches. */
+  hosts(shown) {
+    this.core.elements(".host").remove();
+    if (!shown || !this.fabric) return;
+    const count = new Map();
+    this.fabric.host_routers.forEach((router) => count.set(router, (count.get(router) || 0) + 1));
+    const placed = new Map();
+    const added = this.fabric.hosts.flatMap((name, at) => {
+      const router = this.fabric.host_routers[at], number = placed.get(router) || 0;
+      placed.set(router, number + 1);
+      const angle = 2 * Math.PI * (number / count.get(router) + 0.125);
+      const centre = this.core.getElementById(`s${router + 1}`).position();
+      return [
+        {group: "nodes", classes: "host", data: {id: name, name, kind: "host", label: ""},
+          position: {x: centre.x + 22 * Math.cos(angle), y: centre.y + 22 * Math.sin(angle)}},
+        {group: "edges", classes: "host", data: {id: `link:s${router + 1}-${name}`, name: `s${router + 1}-${name}`,
+          kind: "link", source: `s${router + 1}`, target: name}},
+      ];
+    });
+    this.core.add(added);
+  }
+
+  zoom(factor) {
+    const box = this.element.getBoundingClientRect();
+    this.core.zoom({level: this.core.zoom() * factor, renderedPosition: {x: box.width / 2, y: box.height / 2}});
+  }
+
+  fit() { this.core.fit(undefined, 40); }
+
+  /** Takes the colours of the present theme. */
+  theme() {
+    this.colours = scale();
+    this.core.style(styles(this.colours));
+    this.links.forEach((link) => { link.look = ""; });
+  }
+}

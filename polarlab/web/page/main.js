@@ -1,0 +1,132 @@
+// The page: what the fabric tells is shown, and what a user does is asked of the fabric.
+
+import {ask, listen} from "./api.js";
+import {drawScale} from "./colours.js";
+import {Graph} from "./graph.js";
+import {Inspector} from "./inspect.js";
+import {addEntries, Paths, showIncident, Traffic} from "./panels.js";
+import {Replay} from "./replay.js";
+import {element, make, rate} from "./text.js";
+
+let fabric = null;
+let state = null;
+
+/** Does something that the fabric may refuse, and shows its one line then. */
+async function tell(act) {
+  element("message").textContent = "";
+  try {
+    return await act();
+  } catch (error) {
+    element("message").textContent = error.message;
+    return null;
+  }
+}
+
+function act(verb, elements) {
+  return tell(() => ask("POST", `api/${verb}`, {elements}));
+}
+
+function select(kind, name) {
+  graph.select(kind, name);
+  inspector.select(kind, name);
+}
+
+const graph = new Graph(element("graph"), select);
+const inspector = new Inspector(act);
+const traffic = new Traffic(tell);
+const replay = new Replay(showState);
+new Paths(graph, tell);
+
+function showFabric(told) {
+  fabric = told;
+  state = null;
+  if (!fabric) { element("facts").textContent = "no fabric is up"; return; }
+  document.title = `${fabric.title}: PolarLab`;
+  element("title").textContent = fabric.title;
+  const proof = fabric.proof;
+  element("facts").textContent = `${fabric.routers} switches, ${fabric.links.length} links of ${rate(fabric.link_rate_bps)}, `
+    + `${fabric.hosts.length} hosts; routing ${fabric.routing}; `
+    + (proof ? `proven before installation: ${proof.pairs} pairs of hosts, at most ${proof.max_hops} hops, `
+      + `${proof.rules} rules, ${proof.groups} groups` : fabric.replay ? `replay of ${fabric.replay}` : "");
+  const names = [...fabric.positions.map((_, router) => `s${router + 1}`), ...fabric.links.map((link) => link.name),
+    ...fabric.hosts];
+  element("names").replaceChildren(...names.map((value) => make("option", "", [], {value})));
+  graph.show(fabric);
+  graph.names(element("labels").checked);
+  graph.hosts(element("hosts").checked);
+  inspector.show(fabric);
+  traffic.show(fabric);
+  replay.show(fabric);
+  for (const button of document.querySelectorAll("#controller-actions button")) {
+    button.disabled = !fabric.actions.includes(button.dataset.verb);
+  }
+}
+
+function showState(told) {
+  state = told;
+  if (!fabric || !state) return;
+  graph.update(state);
+  inspector.update(state);
+  traffic.update(state);
+  showIncident(state.incident);
+  const failed = state.failed.length ? `; without ${state.failed.join(", ")}` : "";
+  element("controller-state").textContent = `${state.controller}, plan for `
+    + (state.planned_failure === "none" ? "the whole fabric" : `the fabric without ${state.planned_failure}`);
+  const pill = element("validity"), validity = state.validity;
+  pill.textContent = validity.valid === null ? validity.reason
+    : `${validity.valid ? "valid" : "not valid"}: ${validity.reason}`;
+  pill.className = `pill ${validity.valid === null ? "" : validity.valid ? "good" : "bad"}`;
+  document.title = `${fabric.title}${failed}: PolarLab`;
+}
+
+listen({
+  fabric: showFabric,
+  state: (told) => { if (!replay.active) showState(told); },
+  timeline: addEntries,
+  connection: (text) => {
+    element("connection").textContent = text;
+    element("connection").className = `pill ${text === "live" ? "good" : "bad"}`;
+  },
+});
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-verb]");
+  if (button) act(button.dataset.verb, button.dataset.elements);
+});
+element("search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const name = element("search-text").value.trim();
+  const link = fabric?.links.find((one) => one.name === name || one.name === name.split("-").reverse().join("-"));
+  if (link) select("link", link.name);
+  else if (name && graph.select("switch", name)) select(name.startsWith("h") ? "host" : "switch", name);
+  else element("message").textContent = `the fabric has no ${name || "part without a name"}`;
+});
+element("search-text").addEventListener("change", () => element("search").requestSubmit());
+element("fit").addEventListener("click", () => graph.fit());
+element("nearer").addEventListener("click", () => graph.zoom(1.3));
+element("farther").addEventListener("click", () => graph.zoom(1 / 1.3));
+element("labels").addEventListener("change", (event) => graph.names(event.target.checked));
+element("hosts").addEventListener("change", (event) => { graph.hosts(event.target.checked);
+  graph.names(element("labels").checked); });
+document.addEventListener("keydown", (event) => {
+  if (event.target.closest("input, select, textarea") || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.key === "/") { event.preventDefault(); element("search-text").focus(); }
+  if (event.key === "0") graph.fit();
+  if (event.key === "+") graph.zoom(1.3);
+  if (event.key === "-") graph.zoom(1 / 1.3);
+});
+
+function takeTheme() {
+  drawScale(element("scale"));
+  graph.theme();
+  traffic.theme();
+  if (state) graph.update(state);
+}
+element("theme").addEventListener("click", () => {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  takeTheme();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", takeTheme);
+drawScale(element("scale"));

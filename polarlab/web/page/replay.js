@@ -1,0 +1,51 @@
+// Replay of finished results: a slider over the states that were recorded.
+
+import {ask} from "./api.js";
+import {element} from "./text.js";
+
+const STEP_MS = 200;
+
+/** Slider over recorded states; `show(state)` draws one. */
+export class Replay {
+  constructor(show) {
+    this.show_ = show;
+    this.states = [];
+    this.timer = null;
+    element("slider").addEventListener("submit", (event) => event.preventDefault());
+    element("moment").addEventListener("input", () => this.draw());
+    element("play").addEventListener("click", () => this.toggle());
+  }
+
+  get active() { return this.states.length > 0; }
+
+  async show(fabric) {
+    this.states = [];
+    element("slider").hidden = !fabric.replay;
+    if (!fabric.replay) return;
+    this.states = await ask("GET", "api/recording");
+    element("moment").max = String(this.states.length - 1);
+    element("moment").value = "0";
+    this.draw();
+  }
+
+  draw() {
+    const state = this.states[Number(element("moment").value)];
+    if (!state) return;
+    element("moment-text").textContent = `${state.time_s.toFixed(1)} s`;
+    this.show_(state);
+  }
+
+  toggle() {
+    if (this.timer) {
+      clearInterval(this.timer);
+      this.timer = null;
+    } else {
+      this.timer = setInterval(() => {
+        const next = Number(element("moment").value) + 1;
+        element("moment").value = String(next < this.states.length ? next : 0);
+        this.draw();
+      }, STEP_MS);
+    }
+    element("play").textContent = this.timer ? "pause" : "play";
+  }
+}

@@ -1,0 +1,156 @@
+"""The web application: the page, its files, the API, and metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from polarlab.web.actions import ACTIONS, Action
+from polarlab.web.service.guard import refused
+from polarlab.web.service.hub import Hub, Unanswered
+from polarlab.web.service.metrics import TYPE, text_of
+from polarlab.web.service.openapi import document
+from polarlab.web.service.stream import EventStream
+
+_JSON = "application/json"
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "mjs": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
+}
+_SAFE_NAME = re.compile(r"[\w.-]+", re.ASCII)
+_EVENT = re.compile(r"[0-9]{1,9}")
+
+Handler = Callable[[Request], Awaitable[Any]]
+
+
+class _Told:
+    """Answers that need nobody else: what the fabric's process has told, the page and its documents."""
+
+    def __init__(self, hub: Hub, files: Mapping[str, bytes], version: str) -> None:
+        self._hub, self._files = hub, files
+        self._document = msgspec.json.encode(document(version))
+
+    def routes(self) -> list[Route]:
+        """Returns the routes of all of them but the page's files."""
+        fixed: dict[str, Handler] = {
+            "/api/fabric": self.fabric,
+            "/api/state": self.state,
+            "/api/timeline": self.timeline,
+            "/api/stream": self.stream,
+            "/metrics": self.metrics,
+            "/openapi.json": self.openapi,
+        }
+        return [Route(path, handler, methods=["GET"]) for path, handler in fixed.items()]
+
+    async def fabric(self, _request: Request) -> Response:
+        """Returns the description of the fabric."""
+        return Response(self._hub.about_json, media_type=_JSON)
+
+    async def state(self, _request: Request) -> Response:
+        """Returns the latest state."""
+        return Response(self._hub.state_json, media_type=_JSON)
+
+    async def timeline(self, _request: Request) -> Response:
+        """Returns the latest events."""
+        return Response(msgspec.json.encode(self._hub.entries), media_type=_JSON)
+
+    async def stream(self, request: Request) -> EventStream:
+        """Returns states and events as they come, from the event on that a client has had last."""
+        last = request.headers.get("last-event-id", "")
+        return EventStream(self._hub, int(last) if _EVENT.fullmatch(last) else -1)
+
+    async def metrics(self, _request: Request) -> Response:
+        """Returns the metrics."""
+        return Response(text_of(self._hub.about, self._hub.state), headers={"content-type": TYPE})
+
+    async def openapi(self, _request: Request) -> Response:
+        """Returns the description of the API."""
+        return Response(self._document, media_type=_JSON)
+
+    async def file(self, request: Request) -> Response:
+        """Returns a file of the page."""
+        path = request.path_params.get("path") or "index.html"
+        if path not in self._files:
+            return refused(404, f"there is no {path[:200]!r}")
+        kind = _TYPES.get(path.rpartition(".")[2], "application/octet-stream")
+        return Response(self._files[path], media_type=kind, headers={"cache-control": "no-cache"})
+
+
+def make_app(hub: Hub, files: Mapping[str, bytes], version: str) -> Starlette:
+    """Returns the application.
+
+    Args:
+        hub: what is known of the fabric.
+        files: the page's files by their paths below `/`, `index.html` among them.
+        version: version of PolarLab.
+    """
+    told = _Told(hub, files, version)
+    routes = [*told.routes(), *(Route(one.path, _asked(hub, one), methods=[one.method]) for one in ACTIONS)]
+    routes += [Route("/", told.file, methods=["GET"]), Route("/{path:path}", told.file, methods=["GET"])]
+    errors: dict[Any, Any] = {HTTPException: _http_error, Exception: _internal_error}
+    return Starlette(routes=routes, exception_handlers=errors)
+
+
+def _asked(hub: Hub, action: Action) -> Handler:
+    """Returns the handler that has an action done."""
+
+    async def ask(request: Request) -> Response:
+        try:
+            values = msgspec.to_builtins(await _values(request, action))
+        except msgspec.MsgspecError as error:
+            return refused(400, str(error))
+        except UnicodeDecodeError:
+            return refused(400, "the body must be JSON in UTF-8")
+        if hub.about is None:
+            return refused(503, "no fabric is up")
+        if action.name not in hub.about["actions"]:
+            return refused(409, f"{action.name} is not possible here: {_reason(hub.about)}")
+        try:
+            answer = await hub.ask(action.name, values)
+        except Unanswered:
+            return refused(503, "the fabric does not answer")
+        if answer.file is not None:
+            headers = {"content-disposition": f'attachment; filename="{_safe(answer.file_name)}"'}
+            return Response(answer.file, media_type=action.reply, headers=headers)
+        return Response(msgspec.json.encode(answer.body), answer.status, media_type=_JSON)
+
+    return ask
+
+
+async def _values(request: Request, action: Action) -> msgspec.Struct:
+    """Returns the content of a request, checked."""
+    if action.method == "DELETE":
+        return action.request()
+    if action.reads:
+        return msgspec.convert({**dict(request.query_params), **request.path_params}, action.request)
+    return msgspec.json.decode(await request.body(), type=action.request)
+
+
+def _reason(about: dict[str, Any]) -> str:
+    return "finished results are replayed" if about["replay"] else "an experiment has the fabric for itself"
+
+
+def _safe(name: str) -> str:
+    return "".join(_SAFE_NAME.findall(name)) or "results.zip"
+
+
+def _http_error(_request: Request, error: HTTPException) -> Response:
+    answer = refused(error.status_code, str(error.detail))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+def _internal_error(_request: Request, _error: Exception) -> Response:
+    return refused(500, "internal error; the log of the web process has it")

@@ -1,0 +1,103 @@
+"""The HTTP API as an OpenAPI document, made from the actions and their types."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from polarlab.web.actions import ACTIONS, Action
+from polarlab.web.service.guard import MOST_BODY_BYTES
+
+_PLACE = re.compile(r"\{(\w+)\}")
+_ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
+_FIXED = {
+    "/api/fabric": ("the fabric: routers, links, layout, hosts, routing, proof", "application/json"),
+    "/api/state": ("the latest state: loads, queues, failures, traffic, validity", "application/json"),
+    "/api/timeline": ("the latest events, in order", "application/json"),
+    "/api/stream": ("states and events as they come (server-sent events)", "text/event-stream"),
+    "/metrics": ("metrics for Prometheus", "text/plain"),
+    "/openapi.json": ("this document", "application/json"),
+}
+_REFUSALS = {
+    400: "the request is not what the API describes, or makes no sense now",
+    401: "the token is missing",
+    403: "the request comes from another site",
+    404: "there is no such thing",
+    405: "the method does not exist",
+    408: "the body came too slowly",
+    409: "the fabric does not allow it now",
+    413: f"the body is longer than {MOST_BODY_BYTES} bytes",
+    415: "the body is not JSON",
+    421: "the Host header is not this machine's",
+    503: "no fabric is up, or it does not answer",
+}
+
+
+def document(version: str) -> dict[str, Any]:
+    """Returns the document.
+
+    Args:
+        version: version of the API, that of PolarLab.
+    """
+    _, schemas = msgspec.json.schema_components(
+        [action.request for action in ACTIONS], ref_template="#/components/schemas/{name}"
+    )
+    paths: dict[str, Any] = {path: {"get": _plain(*one)} for path, one in _FIXED.items()}
+    for action in ACTIONS:
+        paths.setdefault(action.path, {})[action.method.lower()] = _operation(action)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "PolarLab",
+            "version": version,
+            "description": "A fabric of real switches: watched, broken and mended.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": {**schemas, "Error": _ERROR},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _plain(summary: str, kind: str) -> dict[str, Any]:
+    return {"summary": summary, "responses": {"200": _content(kind), **_refusals()}}
+
+
+def _operation(action: Action) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "summary": action.summary,
+        "operationId": action.name,
+        "responses": {"200": _content(action.reply), **_refusals()},
+    }
+    in_path = set(_PLACE.findall(action.path))
+    if action.reads:
+        parameters = [
+            {
+                "name": field.name,
+                "in": "path" if field.name in in_path else "query",
+                "required": field.required or field.name in in_path,
+                "schema": {"type": "string", "maxLength": 4096}
+                | ({"minLength": 1} if field.required else {}),
+            }
+            for field in msgspec.structs.fields(action.request)
+        ]
+        if parameters:
+            operation["parameters"] = parameters
+    elif action.method != "DELETE":
+        schema = {"$ref": f"#/components/schemas/{action.request.__name__}"}
+        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return operation
+
+
+def _content(kind: str) -> dict[str, Any]:
+    schema: dict[str, Any] = {} if kind == "application/json" else {"type": "string"}
+    return {"description": "done", "content": {kind: {"schema": schema}}}
+
+
+def _refusals() -> dict[str, Any]:
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    return {str(status): {"description": text, "content": content} for status, text in _REFUSALS.items()}

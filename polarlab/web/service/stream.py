@@ -1,0 +1,62 @@
+"""Stream of a fabric's states and events to one client (server-sent events), as fast as that reads.
+
+A client that is slower than the fabric gets newer states, not a longer queue: the next state is chosen when
+the one before has been taken.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from polarlab.web.service.hub import Hub
+
+_ALIVE_S = 10.0
+_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class EventStream:
+    """A response that goes on until its client leaves or the fabric ends."""
+
+    def __init__(self, hub: Hub, known_entries: int = -1) -> None:
+        """Prepares the stream.
+
+        Args:
+            hub: what is known of the fabric.
+            known_entries: number of the last event that the client has; -1 for none.
+        """
+        self._hub, self._entry = hub, known_entries
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        """Sends states and events."""
+        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        hub, version, about, state = self._hub, -1, -1, b""
+        with hub.watcher():
+            while not hub.ended:
+                version = hub.version
+                parts = []
+                if about != hub.about_version:
+                    about = hub.about_version
+                    parts.append(b"event: fabric\ndata: " + hub.about_json + b"\n\n")
+                parts += self._entries()
+                if state is not hub.state_json:
+                    state = hub.state_json
+                    parts.append(b"event: state\ndata: " + state + b"\n\n")
+                body = b"".join(parts) or b": alive\n\n"
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+                await hub.wait(version, _ALIVE_S)
+        ended = b"event: end\ndata: {}\n\n"
+        await send({"type": "http.response.body", "body": ended, "more_body": False})
+
+    def _entries(self) -> list[bytes]:
+        """Returns the events that the client does not have."""
+        new = [entry for entry in self._hub.entries if entry["number"] > self._entry]
+        if not new:
+            return []
+        self._entry = new[-1]["number"]
+        head = f"id: {self._entry}\nevent: timeline\ndata: ".encode()
+        return [head + msgspec.json.encode(new) + b"\n\n"]
