@@ -25,6 +25,7 @@ from traffic.engine.sockets import sleep_precisely
 
 MOST_PAIRS, LEAST_PAIRS = 16, 2
 _STEP_S = 0.002
+_SETTLED_S = 0.1  # from the end of the change, until what it breaks is missed
 _QUIET_S, _LONGEST_S = 1.0, 20.0
 _FIRST_RUN = 30_000  # the ids of other probes of a fabric are smaller
 _runs = itertools.count(_FIRST_RUN)
@@ -58,6 +59,7 @@ class Incident:
         self._interval_s = probe_interval_s(len(pairs), fabric.options.links.rate_bps)
         self.state = IncidentState(number, what, len(pairs), round(self._interval_s * 1e3, 1))
         self.changed_s: float | None = None
+        self._finished_s: float | None = None
         self._acted_s: float | None = None
         self._pairs, self._told = list(pairs), told
         self._fabric, self._run_id = fabric, next(_runs)
@@ -73,8 +75,12 @@ class Incident:
             time.sleep(max(BEFORE_S, 3 * self._interval_s))
 
     def change(self) -> None:
-        """Notes that the change is made now."""
+        """Notes that the change begins now."""
         self.changed_s = time.monotonic()
+
+    def finish(self) -> None:
+        """Notes that the change is made."""
+        self._finished_s = time.monotonic()
 
     def note_plan(self, monotonic_s: float, began_s: float) -> None:
         """Notes that all switches hold the controller's plan for the change.
@@ -117,9 +123,9 @@ class Incident:
                     due_s = max(due_s + self._interval_s, now_s)
                 probes.receive()
                 self._note(probes, now_s)
-                if self.changed_s is None or probes.silent(now_s):
+                if self._finished_s is None or probes.silent(now_s):
                     last_trouble_s = now_s
-                began_s = self.changed_s or now_s
+                began_s = self._finished_s or now_s
                 if now_s > max(last_trouble_s, began_s) + _QUIET_S or now_s > began_s + _LONGEST_S:
                     return
                 time.sleep(_STEP_S)
@@ -134,7 +140,9 @@ class Incident:
             lost=probes.lost(now_s),
             silence_ms=round(probes.longest_silence_s(now_s, self.changed_s) * 1e3, 1),
         )
-        heard_s = probes.heard_again_s(self.changed_s, now_s) if self.changed_s else None
+        heard_s = None
+        if self.changed_s and self._finished_s and now_s > self._finished_s + _SETTLED_S:
+            heard_s = probes.heard_again_s(self.changed_s, now_s)
         first = heard_s is not None and state.repaired_ms is None
         if first and self.changed_s and heard_s is not None:
             broken = state.lost > 0

@@ -76,7 +76,7 @@ class Observer:
         self._incident: Incident | None = None
         self._incidents = 0
         self._plans_seen = len(fabric.controller.replans)
-        self._controller = "running"
+        self._controller, self._whole = "running", True
         self._progress: tuple[float, TrafficProgress] | None = None
         self._held: HeldMonitor | None = None
         self._traffic_since_s: float | None = None
@@ -138,6 +138,7 @@ class Observer:
             incident.stop()
             raise
         finally:
+            incident.finish()
             self._wake.set()
 
     def lately(self, place: int) -> list[tuple[float, float, int, int]]:
@@ -188,6 +189,7 @@ class Observer:
             with contextlib.suppress(PolarLabError, OSError):  # the fabric is being taken down
                 self._look_at_controller()
                 self.state = self._observed(number)
+                self._look_whether_whole(self.state)
                 self._tell(self.state)
             running = self._incident is not None and self._incident.state.running
             self._wake.wait(INCIDENT_S if running else WATCHED_S if self.watched else UNWATCHED_S)
@@ -223,6 +225,15 @@ class Observer:
             drained = tuple(element.name for element in self._session.drained())
             state = replace(state, failed=failed, drained=drained)
         return state
+
+    def _look_whether_whole(self, state: FabricState) -> None:
+        """Tells that everything works again, and that the plan for the whole fabric is in place."""
+        broken = state.down or state.host_links_down or state.failed or state.controller != "running"
+        probing = state.incident is not None and state.incident.running and state.incident.repaired_ms is None
+        whole = not broken and not probing and state.planned_failure == "none" and not state.drained
+        if whole and not self._whole:
+            self.timeline.add("repair", "all is as it was: everything is up, and the first plan is in place")
+        self._whole = whole
 
     def _look_at_controller(self) -> None:
         """Tells the controller's plans, and whether it runs."""

@@ -42,7 +42,7 @@ export class Chart {
     if (this.chart) { this.chart.setData(this.data); return; }
     // uPlot is a classic script of the page.
     this.chart = new window.uPlot(
-      options(this.title, this.names, this.unit, this.element.offsetWidth), this.data, this.element);
+      options(this.title, this.names, this.unit, this.element.clientWidth - 4), this.data, this.element);
   }
 
   theme() { this.chart?.destroy(); this.chart = null; if (this.data[0].length) this.draw(); }

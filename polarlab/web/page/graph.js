@@ -2,11 +2,11 @@
 
 import cytoscape from "./vendor/cytoscape.mjs";
 import {isDark, scale, step, variable} from "./colours.js";
+import {LinkLayer} from "./links.js";
 
-const SIZE = 1000; // of the layout, in the drawing's units
+const SPACE = 180; // of the layout for a switch on average, in the drawing's units
 const KINDS = ["ellipse", "round-rectangle", "diamond", "triangle", "hexagon", "star", "pentagon", "octagon"];
 const FULL_QUEUE_WIDTH = 6;
-const MANY_LINKS = 400; // of more, both directions have one colour, that of the higher load
 
 function styles(colours) {
   const ink = variable("--ink"), bad = variable("--bad"), accent = variable("--accent");
@@ -18,17 +18,19 @@ function styles(colours) {
     {selector: "node.highlight", style: {"background-color": "#e69f00"}},
     {selector: "node.host", style: {"width": 8, "height": 8, "background-color": isDark() ? "#56b4e9" : "#0072b2",
       "font-size": 8}},
-    {selector: "edge", style: {
-      "curve-style": "haystack", "haystack-radius": 0, "width": 2, "line-color": colours[0], "overlay-padding": 3}},
+    // The loads of links are drawn below (links.js); here they can be clicked, and are marked.
+    {selector: "edge", style: {"curve-style": "haystack", "haystack-radius": 0, "width": 6, "line-opacity": 0,
+      "overlay-padding": 3}},
     {selector: "edge.level", style: {"curve-style": "unbundled-bezier", "control-point-distances": -45,
       "control-point-weights": 0.5}},
-    {selector: "edge.host", style: {"width": 1, "line-color": variable("--line")}},
+    {selector: "edge.host", style: {"width": 1, "line-opacity": 1, "line-color": variable("--line")}},
     {selector: ".failed", style: {"background-color": bad, "border-width": 3, "border-color": bad,
       "background-opacity": 0.25}},
-    {selector: "edge.dead", style: {"curve-style": "straight", "line-color": bad, "line-fill": "solid",
+    {selector: "edge.dead", style: {"curve-style": "straight", "line-color": bad, "line-opacity": 1,
       "line-style": "dashed", "width": 3, "label": "✕", "font-size": 18, "color": bad}},
-    {selector: ".drained", style: {"line-style": "dotted", "border-width": 3, "border-style": "dotted",
-      "border-color": accent}},
+    {selector: "edge.drained", style: {"curve-style": "straight", "line-style": "dotted", "line-opacity": 1,
+      "line-color": accent, "width": 3}},
+    {selector: "node.drained", style: {"border-width": 3, "border-style": "dotted", "border-color": accent}},
     {selector: "edge.path", style: {"overlay-color": "#e69f00", "overlay-opacity": 0.75, "overlay-padding": 4}},
     {selector: "edge.other", style: {"overlay-color": "#009e73", "overlay-opacity": 0.35, "overlay-padding": 3}},
     {selector: ":selected", style: {"overlay-color": accent, "overlay-opacity": 0.45, "overlay-padding": 5}},
@@ -37,7 +39,7 @@ function styles(colours) {
 
 /** Drawing in an element of the page; `select(kind, name)` is told what a user has chosen. */
 export class Graph {
-  constructor(element, select) {
+  constructor(element, layer, select) {
     this.element = element;
     this.colours = scale();
     this.core = cytoscape({
@@ -51,6 +53,7 @@ export class Graph {
     });
     this.core.on("tap", (event) => event.target === this.core && select("", ""));
     this.links = [];
+    this.layer = new LinkLayer(this.core, layer);
   }
 
   /** Draws another fabric. */
@@ -59,10 +62,11 @@ export class Graph {
     const xs = fabric.positions.map(([x]) => x), ys = fabric.positions.map(([, y]) => y);
     const low = [Math.min(...xs), Math.min(...ys)];
     const span = Math.max(Math.max(...xs) - low[0], Math.max(...ys) - low[1], 1e-9);
+    const size = SPACE * Math.sqrt(fabric.routers);
     const nodes = fabric.positions.map(([x, y], router) => ({
       group: "nodes", data: {id: `s${router + 1}`, name: `s${router + 1}`, kind: "switch", label: "",
         shape: KINDS[fabric.kind[router] % KINDS.length]},
-      position: {x: (x - low[0]) / span * SIZE, y: -(y - low[1]) / span * SIZE},
+      position: {x: (x - low[0]) / span * size, y: -(y - low[1]) / span * size},
     }));
     const level = (link) => fabric.rows && Math.abs(ys[link.ends[0]] - ys[link.ends[1]]) < 1e-9;
     const edges = fabric.links.map((link) => ({
@@ -73,41 +77,33 @@ export class Graph {
     this.core.add([...nodes, ...edges]);
     this.links = fabric.links.map((link) => ({...link, edge: this.core.getElementById(`link:${link.name}`), look: ""}));
     this.core.fit(undefined, 40);
+    this.layer.show(this.links);
+    this.layer.update(() => ({colour: this.colours[0], width: 2, step: 0}));
   }
 
   /** Colours links by a state. */
   update(state) {
     if (!this.fabric || state.load.length !== 2 * this.links.length) return;
     const down = new Set(state.down), drained = new Set(state.drained), queue = this.fabric.queue_packets;
-    const gradients = this.links.length <= MANY_LINKS;
+    const hidden = new Set();
     this.core.batch(() => {
       for (const link of this.links) {
-        const [there, back] = link.directions;
-        const loads = [step(state.load[there]), step(state.load[back])];
-        const waiting = Math.max(state.waiting[there], state.waiting[back]) / queue;
-        const width = Math.round(2 + waiting * FULL_QUEUE_WIDTH);
-        const dead = down.has(there) || down.has(back);
-        const led = drained.has(`link:${link.name}`);
-        const look = `${loads}|${width}|${dead}|${led}`;
-        if (look === link.look) continue;
+        const dead = link.directions.some((at) => down.has(at)), led = drained.has(`link:${link.name}`);
+        if (dead || led) link.directions.forEach((at) => hidden.add(at));
+        const look = `${dead}|${led}`;
+        if (look !== link.look) link.edge.toggleClass("dead", dead).toggleClass("drained", led && !dead);
         link.look = look;
-        link.edge.toggleClass("dead", dead).toggleClass("drained", led);
-        if (dead) { link.edge.removeStyle("line-color line-fill width"); continue; }
-        link.edge.style(this.looks(loads, width, gradients));
       }
       this.mark("switch:", state.failed, "failed");
       this.mark("hang:", state.failed, "failed", false);
       this.mark("switch:", state.drained, "drained");
     });
-  }
-
-  looks([there, back], width, gradients) {
-    if (!gradients || there === back) {
-      return {"line-fill": "solid", "line-color": this.colours[Math.max(there, back)], width};
-    }
-    const first = this.colours[there], second = this.colours[back];
-    return {"line-fill": "linear-gradient", "line-gradient-stop-colors": `${first} ${first} ${second} ${second}`,
-      "line-gradient-stop-positions": "0% 50% 50% 100%", width};
+    this.layer.update((at) => {
+      if (hidden.has(at)) return null;
+      const place = step(state.load[at]);
+      return {colour: this.colours[place], step: place,
+        width: Math.round(2 + Math.min(1, state.waiting[at] / queue) * FULL_QUEUE_WIDTH)};
+    });
   }
 
   /** Gives a class to the switches that a list of elements names, and, unless told otherwise, takes it from others. */

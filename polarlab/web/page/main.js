@@ -31,7 +31,7 @@ function select(kind, name) {
   inspector.select(kind, name);
 }
 
-const graph = new Graph(element("graph"), select);
+const graph = new Graph(element("graph"), element("links"), select);
 const inspector = new Inspector(act);
 const traffic = new Traffic(tell);
 const replay = new Replay(showState);

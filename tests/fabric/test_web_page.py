@@ -1,0 +1,180 @@
+"""The live page of real fabrics, in a real browser: watched, broken, mended, measured and replayed."""
+
+import os
+import re
+import signal
+import urllib.request
+import zipfile
+from io import BytesIO
+
+import psutil
+import pytest
+from browser import browser, needs_browser
+from conftest import eventually
+from web_requests import ask
+
+import polarlab
+
+pytestmark = [pytest.mark.fabric, pytest.mark.xdist_group("web"), needs_browser]
+
+
+@pytest.fixture(scope="module")
+def fabric(tmp_path_factory):
+    """ER_3 under ugal-pf with two hosts a router, and its page on a free port."""
+    os.chdir(tmp_path_factory.mktemp("page"))  # for folders of results
+    with polarlab.Fabric("polarfly", q=3, hosts=2, link_rate="2Mbit", routing="ugal-pf", web="0") as up:
+        yield up
+
+
+@pytest.fixture(scope="module")
+def page(fabric):
+    """A browser that shows it."""
+    with browser() as shown:
+        shown.open(fabric.url)
+        yield shown
+        assert shown.errors() == []
+
+
+@pytest.fixture(autouse=True)
+def mended(fabric):
+    """Mends the fabric behind every test."""
+    yield
+    fabric.restore("all")
+    fabric.session.fabric.controller.wait_until_whole(10)
+
+
+def test_a_link_is_cut_by_a_click_and_packets_go_around_it(fabric, page):
+    assert "proven before installation: 650 pairs of hosts" in page.text("facts")
+    page.click_drawn("link:s1-s10")
+    page.wait(lambda: page.text("selected-name") == "link s1-s10")
+    page.press("cut")
+    page.wait(lambda: page.dead() == {"s1-s10"})
+    assert fabric.host("h1_1").run("ping -c 3 -i 0.2 h10_1").status == 0
+    page.wait(
+        lambda: re.search(
+            "repaired by(switches|the controller|nothing was lost)", page.text("incident-facts")
+        )
+    )
+    page.wait(lambda: "the controller's plan without s1-s10 is in place" in page.text("entries"))
+    assert "port 1 of s1 (s1-s10) is down" in page.text("entries")
+    page.press("restore")
+    page.wait(lambda: not page.dead())
+    page.wait(lambda: "all is as it was" in page.text("entries"))
+
+
+def test_a_switch_without_power_is_shown_with_its_links(fabric, page):
+    page.find("s4")
+    page.press("power off")
+    dead = set(page.run("return cy.$('#s4').connectedEdges().map((one) => one.data('name'))"))
+    page.wait(lambda: page.dead() == dead)
+    page.wait(lambda: page.run("return cy.$('#s4').hasClass('failed')"))
+    page.press("power on")
+    page.wait(lambda: not page.dead())
+    page.wait(lambda: not page.run("return cy.$('#s4').hasClass('failed')"))
+
+
+def test_the_controller_is_killed_and_started_again(fabric, page):
+    page.run("document.getElementById('controller').open = true")
+    page.press("kill", within="controller-actions")
+    page.wait(lambda: page.text("controller-state").startswith("killed"))
+    assert not fabric.session.fabric.controller.running
+    page.press("start", within="controller-actions")
+    page.wait(lambda: page.text("controller-state").startswith("running"))
+    assert "the controller is killed" in page.text("entries")
+
+
+def test_a_tornado_under_ugal_pf_takes_detours(fabric, page):
+    page.run(
+        "document.getElementById('pattern').value = 'tornado'; document.getElementById('load').value = 0.9"
+    )
+    page.press("start", within="traffic-form")
+    page.wait(lambda: re.search(r"tornado offered 0\.[89]", page.text("traffic-state")))
+    found = page.wait(lambda: re.search(r", ([\d.]+) % of buckets on detours", page.text("traffic-state")))
+    page.wait(lambda: float(re.search(r"([\d.]+) % of buckets", page.text("traffic-state"))[1]) > 1)
+    assert found
+    assert page.wait(lambda: page.text("validity") not in ("", "nothing is measured"))
+    page.press("stop", within="traffic-form")
+    page.wait(lambda: "tornado traffic has ended" in page.text("entries"))
+
+
+def test_a_look_inside_a_switch(fabric, page):
+    page.find("s3")
+    page.wait(lambda: "adaptive groups: where their buckets point" in page.text("selected-details"))
+    assert "table 0 (ingress)" in page.text("selected-details")
+    assert "n_packets=" in page.text("selected-details")
+    assert "(minimal)" in page.text("selected-details")
+
+
+def test_the_path_between_two_places_is_explained(page):
+    page.run(
+        "document.getElementById('paths').open = true;"
+        "for (const [name, value] of [['from', 's1'], ['to', 's5'], ['without', 'link:s1-s12']])"
+        "  document.getElementById(`path-${name}`).value = value"
+    )
+    page.press("show", within="path-form")
+    page.wait(lambda: "cross product" in page.text("path-result"))
+    assert "s1 → s12 → s5 (100.00 %)" in page.text("path-result")
+    assert "without what is asked for" in page.text("path-result")
+    assert page.run("return cy.edges('.path').length") >= 2
+
+
+def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path):
+    page.run("document.getElementById('duration').value = 2; document.getElementById('load').value = 0.2")
+    page.press("measure", within="traffic-form")
+    name = page.wait(lambda: page.run("return document.querySelector('#results a')?.textContent"))
+    with urllib.request.urlopen(f"{fabric.url}api/results/{name}", timeout=30) as answer:
+        zipfile.ZipFile(BytesIO(answer.read())).extractall(tmp_path)
+    run = polarlab.open_results(tmp_path / name)
+    assert run.summary.measured_s == pytest.approx(2, abs=0.1)
+    with polarlab.watch(run, web=None) as url, browser() as replay:
+        replay.open(url)
+        assert int(replay.run("return document.getElementById('moment').max")) > 5
+        assert replay.errors() == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "words"),
+    [
+        ("POST", "api/fail", {"elements": "link:s1-s99"}, 400, "s99"),
+        ("POST", "api/fail", {"elements": "$(reboot)"}, 400, ""),
+        ("POST", "api/drain", {"elements": "nothing"}, 400, ""),
+        ("POST", "api/traffic", {"pattern": "x"}, 400, "x"),
+        ("POST", "api/traffic", {"load": 2}, 400, "load"),
+        ("DELETE", "api/traffic", None, 400, "no background traffic"),
+        ("GET", "api/switches/s99", None, 400, "s99"),
+        ("GET", "api/switches/..", None, 400, ""),
+        ("GET", "api/links/s1-s2-s3", None, 400, "link"),
+        ("GET", "api/path?source=s1&destination=s1", None, 400, "two switches"),
+        ("GET", "api/path?source=s1", None, 400, "destination"),
+        ("GET", "api/results/etc", None, 400, "of this session"),
+        ("GET", "api/results/..%2f..%2fetc", None, 404, ""),
+        ("GET", "api/recording", None, 409, "not possible"),
+    ],
+)
+def test_what_cannot_be_done_gets_a_clear_status_and_leaves_the_fabric_alone(
+    fabric, method, path, body, status, words
+):
+    answer = ask(fabric.url, method, path, body)
+    assert answer[0] == status
+    assert words in answer[1]["error"]
+    assert fabric.session.standing_failures() == ()
+
+
+def test_metrics_are_those_of_the_fabric(fabric):
+    with urllib.request.urlopen(f"{fabric.url}metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    assert 'polarlab_link_load{link="s1-s10",from="s1",to="s10"}' in text
+    assert text.count("polarlab_link_up{") == 48
+    assert "polarlab_controller_up 1" in text
+
+
+@pytest.mark.spoils_fabric
+def test_a_web_process_that_is_killed_leaves_the_fabric_alone(fabric):
+    events = []
+    fabric.progress = events.append
+    children = [one for one in psutil.Process().children() if one.status() != psutil.STATUS_ZOMBIE]
+    [web] = [one for one in children if "polarlab.web.service" in one.cmdline()]
+    web.send_signal(signal.SIGKILL)
+    eventually(lambda: any("has ended; the fabric goes on" in str(event) for event in events))
+    assert fabric.host("h1_1").run("ping -c 1 h5_1").status == 0
+    assert fabric.fail("link:s1-s10")

@@ -1,0 +1,221 @@
+"""The live page's process: what it serves, what it may do, and its end."""
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+from browser import browser, needs_browser
+from made_up import made_up_recording
+
+import polarlab
+from experiments.observation.recording import read_recording
+from polarlab.web.address import WebAddress, parse_address
+from polarlab.web.events import PageEnded
+from polarlab.web.page_server import PageServer
+from topology.errors import MachineError, ParameterError
+
+
+def web_processes() -> list[psutil.Process]:
+    """Returns the web processes that this one has started."""
+    children = psutil.Process().children()
+    return [child for child in children if "polarlab.web.service" in child.cmdline()]
+
+
+def test_the_page_and_its_files_are_served(client):
+    status, headers, body = client("GET", "/")
+    assert status == 200
+    assert headers["content-type"].startswith("text/html")
+    assert b"vendor/uplot.js" in body
+    assert client("GET", "/vendor/cytoscape.LICENSE.txt")[0] == 200
+    assert client("GET", "/main.js")[1]["content-type"].startswith("text/javascript")
+    assert client("GET", "/../setup.cfg")[0] == 404
+    assert client("GET", "/%2e%2e/setup.cfg")[0] == 404
+
+
+def test_a_page_loads_nothing_from_elsewhere(client):
+    """The page names no other machine, and the browser would refuse to follow such a name."""
+    _, headers, body = client("GET", "/")
+    assert b"http:" not in body
+    assert b"https:" not in body
+    assert headers["content-security-policy"].startswith("default-src 'self'")
+
+
+def test_finished_results_are_described_and_recorded(client, recorded_run):
+    fabric = client.json("/api/fabric")
+    assert (fabric["name"], fabric["routers"], len(fabric["links"])) == ("polarfly", 13, 24)
+    assert fabric["replay"] == recorded_run.name
+    assert fabric["actions"] == ["recording"]
+    states = client.json("/api/recording")
+    failed = [state["failed"] for state in states]
+    assert failed[0] == []
+    assert ["link:s1-s10", "controller"] in failed
+    assert failed[-1] == []
+    dead = next(state for state in states if "link:s1-s10" in state["failed"])
+    [link] = [link for link in fabric["links"] if link["name"] == "s1-s10"]
+    assert dead["down"] == sorted(link["directions"])
+
+
+def test_what_an_older_folder_lacks_is_said(tmp_path, recorded_run):
+    folder = tmp_path / "old"
+    folder.mkdir()
+    for path in recorded_run.iterdir():
+        if path.is_file() and path.name not in ("links.csv", "throughput.csv"):
+            (folder / path.name).write_bytes(path.read_bytes())
+    texts = [entry.text for entry in read_recording(folder).entries if entry.kind == "warning"]
+    assert [text.partition(" is missing")[0] for text in texts] == ["links.csv", "throughput.csv"]
+
+
+def test_actions_on_finished_results_are_refused(client):
+    status, _, body = client("POST", "/api/fail", {"elements": "link:s1-s10"})
+    assert status == 409
+    assert "replayed" in json.loads(body)["error"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's processes become nobody's")
+def test_the_web_process_has_no_rights(replay):
+    [process] = web_processes()
+    assert process.uids().real == process.uids().effective == process.uids().saved == 65534
+    assert process.gids().real == 65534
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    assert "NoNewPrivs:\t1" in status
+    assert "CapEff:\t0000000000000000" in status
+
+
+def test_a_port_that_is_taken_is_one_line_before_anything_starts(replay):
+    before = len(web_processes())
+    with pytest.raises(MachineError, match=f"127.0.0.1:{replay.port} .*; choose another port"):
+        PageServer(WebAddress("127.0.0.1", replay.port))
+    assert len(web_processes()) == before
+
+
+def test_the_process_ends_with_its_page(recorded_run):
+    with polarlab.watch(recorded_run, web=None) as url:
+        port = int(url.rsplit(":", 1)[1].rstrip("/"))
+        assert len(web_processes()) >= 1
+        before = {process.pid for process in web_processes()}
+        assert socket.create_connection(("127.0.0.1", port), 5).close() is None
+    assert before - {process.pid for process in web_processes()}
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), 5)
+
+
+def test_a_web_process_that_is_killed_is_told_and_nothing_else_happens():
+    events = []
+    before = {process.pid for process in web_processes()}
+    with PageServer(WebAddress("127.0.0.1", 0), events.append) as page:
+        [own] = [process for process in web_processes() if process.pid not in before]
+        own.send_signal(signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while not any(isinstance(event, PageEnded) for event in events):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        for _ in range(100):
+            page.timeline.add("fabric", "goes on")
+    assert "goes on without it" in str(events[-1])
+
+
+@pytest.mark.parametrize("text", ["x", "70000", "a:b", "localhost:", "1:2:3", "[::1]"])
+def test_what_is_not_an_address_is_told(text):
+    with pytest.raises(ParameterError, match=r"--web must be \[HOST:\]PORT"):
+        parse_address(text)
+
+
+def test_addresses_are_read():
+    assert (parse_address("").host, parse_address(True).port) == ("127.0.0.1", 8642)
+    assert parse_address("8080").port == 8080
+    assert parse_address("[::1]:80").host == "::1"
+    assert parse_address("localhost:80").token == ""
+    assert len(parse_address("0.0.0.0:80").token) >= 32
+
+
+def test_tls_needs_both_files(tmp_path):
+    with pytest.raises(ParameterError, match="together"):
+        parse_address("80", certificate=tmp_path / "x")
+    with pytest.raises(ParameterError, match="--web-certificate must be a file"):
+        parse_address("80", tmp_path / "x", tmp_path / "y")
+
+
+def test_a_page_with_a_certificate_is_encrypted(tmp_path, recorded_run):
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    command += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    with PageServer(WebAddress("localhost", 0, certificate, key)) as page:
+        page.replay(read_recording(recorded_run))
+        trusted = ssl.create_default_context(cafile=str(certificate))
+        assert page.url.startswith("https://localhost:")
+        with urllib.request.urlopen(page.url + "api/fabric", context=trusted, timeout=10) as answer:
+            assert json.load(answer)["name"] == "polarfly"
+
+
+def test_a_wrong_certificate_is_one_line(tmp_path):
+    wrong = tmp_path / "wrong.pem"
+    wrong.write_text("nothing")
+    with (
+        pytest.raises(MachineError, match="certificate"),
+        PageServer(WebAddress("127.0.0.1", 0, wrong, wrong)),
+    ):
+        pass
+
+
+@needs_browser
+def test_a_finished_run_is_replayed_in_a_browser(recorded_run):
+    with polarlab.watch(recorded_run, web=None) as url, browser() as page:
+        page.open(url)
+        assert "replay of run" in page.text("facts")
+        assert page.run("return document.getElementById('slider').hidden") is False
+        places = page.run("return Number(document.getElementById('moment').max)")
+        assert places > 10
+        page.run(
+            "const slider = document.getElementById('moment');"
+            "slider.value = arguments[0]; slider.dispatchEvent(new Event('input'))",
+            int(places * 0.3),
+        )
+        page.wait(lambda: page.dead() == {"s1-s10"})
+        page.run(
+            "const slider = document.getElementById('moment');"
+            "slider.value = 0; slider.dispatchEvent(new Event('input'))"
+        )
+        page.wait(lambda: not page.dead())
+        assert "fail link:s1-s10" in page.text("entries")
+        page.press("play", within="slider")
+        page.wait(lambda: page.dead() == {"s1-s10"})
+        assert page.errors() == []
+
+
+@needs_browser
+def test_a_large_fabric_is_drawn_whole():
+    """ER_13 with 1,274 links: all of them are drawn, and one is found by its name."""
+    with PageServer(WebAddress("127.0.0.1", 0)) as server, browser() as page:
+        server.replay(made_up_recording("polarfly", {"q": 13}))
+        page.open(server.url)
+        assert page.run("return cy.edges().length") == 1274
+        name = page.run("return cy.edges()[700].data('name')")
+        page.find(name)
+        page.wait(lambda: "load" in page.text("selected-text"))
+        assert page.text("selected-name") == f"link {name}"
+        page.press("play", within="slider")
+        page.wait(lambda: page.text("moment-text") not in ("0.0 s", ""))
+        lit = "const links = document.getElementById('links'), at = links.getContext('2d');"
+        lit += "return at.getImageData(0, 0, links.width, links.height).data.some((value) => value)"
+        assert page.run(lit)
+        assert page.errors() == []
