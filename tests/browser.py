@@ -29,7 +29,7 @@ class Page:
     """The live page in a browser."""
 
     def __init__(self, driver: webdriver.Chrome) -> None:
-        self.driver = driver
+        self.driver: Any = driver
 
     def open(self, url: str) -> None:
         """Opens the page, and returns when a fabric is drawn."""
@@ -64,7 +64,7 @@ class Page:
             "return [box.left + at.x, box.top + at.y]",
             name,
         )
-        chain = ActionChains(self.driver)
+        chain: Any = ActionChains(self.driver)
         chain.w3c_actions.pointer_action.move_to_location(*map(round, at))
         chain.w3c_actions.pointer_action.click()
         chain.perform()

@@ -95,6 +95,11 @@ class LinkReadings:
             self._history.popleft()
         return reading
 
+    @property
+    def latest(self) -> Reading | None:
+        """The latest reading; None before the first."""
+        return self._history[-1] if self._history else None
+
     def dropped_since_begin(self, reading: Reading) -> Counts:
         """Returns the packets that each place's queue has dropped since the first reading."""
         dropped: Counts = np.maximum(reading.dropped - self._first.dropped, 0)

@@ -195,14 +195,17 @@ class Observer:
             self._wake.wait(INCIDENT_S if running else WATCHED_S if self.watched else UNWATCHED_S)
 
     def _observed(self, number: int) -> FabricState:
-        reading = self._readings.read()
+        # What has just happened is told with the loads of a moment ago, sooner than new ones can be read.
+        latest = self._readings.latest
+        fresh = latest is not None and time.monotonic() < latest.time_s + INCIDENT_S
+        reading = latest if latest is not None and fresh else self._readings.read()
         links, controller = self._readings.links, self._fabric.controller
         down = self._ports.down()
         dropped = self._readings.dropped_since_begin(reading)
         traffic = self._traffic()
         state = FabricState(
             number=number,
-            time_s=round(self.timeline.seconds(reading.time_s), 3),
+            time_s=round(self.timeline.now_s, 3),
             load=tuple(reading.load[:links].round(4).tolist()),
             waiting=tuple(reading.waiting[:links].tolist()),
             dropped=tuple(dropped[:links].tolist()),

@@ -23,7 +23,7 @@ from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
 from traffic.wire.probe_frame import build_probe
 
 INTERVAL_S = 0.01
-BEFORE_S = 0.05  # of probes before the change
+BEFORE_S = 0.03  # of probes before the change
 _MOST_SHARE = 0.05  # of a link
 _PATIENCE_S = 0.5
 

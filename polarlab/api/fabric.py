@@ -37,6 +37,7 @@ from topology.parameters import hint
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.live_fabric import LiveFabric
+    from experiments.observation.timeline import Timeline
     from experiments.session.fabric_session import FabricSession
     from polarlab.web.page_server import PageServer
 
@@ -266,6 +267,11 @@ class Fabric(SessionVerbs):
     def url(self) -> str | None:
         """The address of the live page, with its token where it has one; None without a page."""
         return self._page.url if self._page and self.up else None
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """All that has happened since the live page was opened; None without a page."""
+        return self._page.timeline if self._page else None
 
     def _notify(self, event: Event) -> None:
         if self._page:

@@ -28,6 +28,7 @@ import silence
 import simulation_rows
 import traffic_rows
 import validity
+import web_rows
 from rows import Row, RowMaker
 
 from topology.errors import PolarLabError
@@ -77,6 +78,11 @@ MAKERS: dict[str, RowMaker] = {
     "simulate-start": simulation_rows.start,
     "simulate-booksim": simulation_rows.booksim,
     "simulate-saturation": simulation_rows.saturation,
+    "web-cut": web_rows.cuts,
+    "web-frames": web_rows.frames,
+    "web-cost": web_rows.costs,
+    "web-pages": web_rows.crowds,
+    "web-size": web_rows.sizes,
 }
 RESULTS = Path("results/bench.json")
 

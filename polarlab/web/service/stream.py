@@ -43,7 +43,7 @@ class EventStream:
                     about = hub.about_version
                     parts.append(b"event: fabric\ndata: " + hub.about_json + b"\n\n")
                 parts += self._entries()
-                if state is not hub.state_json:
+                if state is not hub.state_json and hub.state is not None:
                     state = hub.state_json
                     parts.append(b"event: state\ndata: " + state + b"\n\n")
                 body = b"".join(parts) or b": alive\n\n"
