@@ -27,6 +27,7 @@ sudo() {{ "$@"; }}
 polarlab() {{
     case "$1 $*" in
         sweep*) {POLARLAB} "$@" --warmup 0.2 --duration 0.5 ;;
+        demo*web* | watch*) timeout --preserve-status -s INT 25 {POLARLAB} "$@" ;;
         demo* | *--strict*) {POLARLAB} "$@" || [[ $? = [13] ]] ;;
         *) {POLARLAB} "$@" ;;
     esac

@@ -76,7 +76,7 @@ export class Graph {
     this.core.elements().remove();
     this.core.add([...nodes, ...edges]);
     this.links = fabric.links.map((link) => ({...link, edge: this.core.getElementById(`link:${link.name}`), look: ""}));
-    this.core.fit(undefined, 40);
+    this.core.fit(undefined, 55);
     this.layer.show(this.links);
     this.layer.update(() => ({colour: this.colours[0], width: 2, step: 0}));
   }
@@ -168,7 +168,7 @@ export class Graph {
     this.core.zoom({level: this.core.zoom() * factor, renderedPosition: {x: box.width / 2, y: box.height / 2}});
   }
 
-  fit() { this.core.fit(undefined, 40); }
+  fit() { this.core.fit(undefined, 55); }
 
   /** Takes the colours of the present theme. */
   theme() {
