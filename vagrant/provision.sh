@@ -5,7 +5,8 @@
 #   vagrant/provision.sh            as root, or with sudo
 #   vagrant/provision.sh dev        the same, and what checks the code: pytest, ruff, mypy ...
 #   vagrant/provision.sh docs       the same, and the generator of the documentation's site
-#   vagrant/provision.sh tests      the same, and all that the tests need: `dev`, `docs`, notebooks, a browser
+#   vagrant/provision.sh tests      the same, and all that the tests need: `dev`, `docs`, notebooks, a browser,
+#                                   Prometheus
 #   vagrant/provision.sh vm-test    the same, and the requirements of `make vm-test`: an emulator, debootstrap,
 #                                   Vagrant
 #   vagrant/provision.sh guest      in a machine for PolarLab alone: `polarlab` is on every user's path, and the
@@ -34,7 +35,7 @@ case $kind in
     '' | guest) ;;
     dev) extras="ryu test" ;;
     docs) extras="ryu notebooks docs" ;;
-    tests) packages="$packages chromium chromium-driver" extras="ryu notebooks cluster docs test" ;;
+    tests) packages="$packages chromium chromium-driver prometheus" extras="ryu notebooks cluster docs test" ;;
     vm-test) packages="$packages debootstrap qemu-system-x86 e2fsprogs vagrant vagrant-libvirt" ;;
     *) say "the word must be one of $kinds, got '$kind'"; exit 2 ;;
 esac
@@ -62,6 +63,11 @@ install_packages() {
     update_lists || die "apt-get update failed; is a package mirror reachable?"
     # shellcheck disable=SC2086  # a list of words
     apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $missing >&2 || die "apt-get could not install$missing"
+    # Tests start a Prometheus of their own; of the package they want only the program, no service.
+    case "$missing " in
+        *" prometheus "*) [ ! -d /run/systemd/system ] || systemctl --quiet disable --now prometheus ||
+            say "Prometheus' own service has not been ended; the tests do not need it" ;;
+    esac
 }
 
 # Only Mininet's stock switches (`mn --custom`) need Open vSwitch's own service; PolarLab starts switches of its

@@ -26,7 +26,7 @@ METRICS = {
     "polarlab_traffic_offered": ("gauge", "Traffic offered in the last second, of the hosts' capacity"),
     "polarlab_traffic_accepted": ("gauge", "Traffic accepted in the last second, of the hosts' capacity"),
     "polarlab_traffic_loss": ("gauge", "Share of the packets that had time to arrive and did not"),
-    "polarlab_traffic_latency_seconds": ("gauge", "Percentiles of recent latencies"),
+    "polarlab_traffic_latency_seconds": ("summary", "Percentiles of recent latencies"),
     "polarlab_valid": ("gauge", "Whether what is measured now can be trusted"),
     "polarlab_held_frame_times": (
         "gauge",
