@@ -55,6 +55,7 @@ def test_a_port_that_is_taken_is_told_before_anything_starts():
     assert "starting" not in ended.stderr
 
 
+@pytest.mark.slow
 def test_the_events_of_a_failover_are_watched(tmp_path):
     with start_polarlab(
         *("demo", "failover", "polarfly", "--q", "2", "--fail", "link:s1-s6", "--web=0"),

@@ -165,7 +165,7 @@ def test_metrics_are_those_of_the_fabric(fabric):
         text = answer.read().decode()
     assert 'polarlab_link_load{link="s1-s10",from="s1",to="s10"}' in text
     assert text.count("polarlab_link_up{") == 48
-    assert "polarlab_controller_up 1" in text
+    assert "polarlab_controller_up 1.0" in text
 
 
 @pytest.mark.spoils_fabric

@@ -51,7 +51,7 @@ def text_of(about: dict[str, Any] | None, state: dict[str, Any] | None) -> str:
         found = list(samples.get(name, ()))
         if found:
             lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
-            lines += [f"{name}{_labels(labels)} {value:g}" for labels, value in found]
+            lines += [f"{name}{_labels(labels)} {float(value)!r}" for labels, value in found]
     return "\n".join(lines) + "\n"
 
 
