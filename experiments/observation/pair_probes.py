@@ -125,7 +125,9 @@ class PairProbes:
         begin_s = (changed_s or now_s) - BEFORE_S
         longest = 0.0
         for arrivals in self._arrived:
-            times = [time_s for _, time_s in arrivals if time_s >= begin_s]
+            # The silence in which the change falls may have begun before that.
+            before_s = max((time_s for _, time_s in arrivals if time_s < begin_s), default=self._begun_s)
+            times = [before_s, *(time_s for _, time_s in arrivals if time_s >= begin_s)]
             gaps = [after - before for before, after in itertools.pairwise(times)]
             longest = max(longest, *gaps, self._since_s(arrivals, now_s), 0.0)
         return longest

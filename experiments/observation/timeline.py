@@ -18,7 +18,7 @@ class Timeline:
         """Begins the time.
 
         Args:
-            tell: takes every event at once, in the thread that adds it.
+            tell: takes every event at once, in the thread that adds it and in order; may add none itself.
         """
         self._began_s = time.monotonic()
         self._entries: list[Entry] = []
@@ -55,7 +55,7 @@ class Timeline:
             self._entries.append(entry)
             self._count += 1
             del self._entries[:-MOST_ENTRIES]
-        self._tell(entry)
+            self._tell(entry)  # here, so that no later one is told before it
 
     def entries(self) -> tuple[Entry, ...]:
         """Returns the events that are kept."""

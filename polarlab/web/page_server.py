@@ -69,6 +69,7 @@ class PageServer:
         self.url = address.url(self.port)
         self._outbox: queue.Queue[ToWeb | None] = queue.Queue(_MOST_WAITING)
         self._latest: list[FabricState] = []  # at most one
+        self._latest_lock = threading.Lock()
         self._inbox: queue.Queue[Ask | None] = queue.Queue()
         self._watchers = 0
         self._ending = False
@@ -205,20 +206,26 @@ class PageServer:
 
     def _tell_state(self, state: FabricState) -> None:
         """Has a state told, in place of one that waits still."""
-        waiting = bool(self._latest)
-        self._latest[:] = [state]
-        if not waiting:
-            self._put(Now(None))
+        with self._latest_lock:
+            waiting = bool(self._latest)
+            self._latest[:] = [state]
+            if not waiting and not self._put(Now(None)):
+                self._latest.clear()  # else no state would be told any more
 
-    def _put(self, message: ToWeb) -> None:
-        with contextlib.suppress(queue.Full):  # the web process hangs: it will miss some
+    def _put(self, message: ToWeb) -> bool:
+        """Has a message told, and returns whether there was room for it."""
+        try:
             self._outbox.put_nowait(message)
+        except queue.Full:  # the web process hangs: it will miss some
+            return False
+        return True
 
     def _send(self) -> None:
         with contextlib.suppress(OSError):  # the web process has ended
             while message := self._outbox.get():
                 if isinstance(message, Now):
-                    latest = self._latest.pop() if self._latest else None
+                    with self._latest_lock:
+                        latest = self._latest.pop() if self._latest else None
                     message = Now(msgspec.to_builtins(latest))
                 self._channel.sendall(line_of(message))
 

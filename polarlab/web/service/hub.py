@@ -56,6 +56,7 @@ class Hub:
                 async with self._changed:
                     self._changed.notify_all()
         self.ended = True
+        self._writer.close()
         for future in self._asked.values():
             future.cancel()
         async with self._changed:

@@ -6,6 +6,8 @@ the one before has been taken.
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 from starlette.types import Receive, Scope, Send
 
@@ -31,9 +33,22 @@ class EventStream:
         """
         self._hub, self._entry = hub, known_entries
 
-    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Sends states and events."""
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+        telling = asyncio.create_task(self._tell(send))
+        leaving = asyncio.create_task(_left(receive))  # what is sent to a client that has left tells nothing
+        try:
+            await asyncio.wait({telling, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if telling.done():
+                telling.result()
+        finally:
+            for task in (telling, leaving):
+                task.cancel()
+            await asyncio.gather(telling, leaving, return_exceptions=True)
+
+    async def _tell(self, send: Send) -> None:
+        """Sends states and events until the fabric ends."""
         hub, version, about, state = self._hub, -1, -1, b""
         with hub.watcher():
             while not hub.ended:
@@ -49,7 +64,7 @@ class EventStream:
                 body = b"".join(parts) or b": alive\n\n"
                 await send({"type": "http.response.body", "body": body, "more_body": True})
                 await hub.wait(version, _ALIVE_S)
-        ended = b"event: end\ndata: {}\n\n"
+        ended = b"".join(self._entries()) + b"event: end\ndata: {}\n\n"
         await send({"type": "http.response.body", "body": ended, "more_body": False})
 
     def _entries(self) -> list[bytes]:
@@ -60,3 +75,9 @@ class EventStream:
         self._entry = new[-1]["number"]
         head = f"id: {self._entry}\nevent: timeline\ndata: ".encode()
         return [head + msgspec.json.encode(new) + b"\n\n"]
+
+
+async def _left(receive: Receive) -> None:
+    """Returns when the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
