@@ -54,7 +54,7 @@ class PathRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     source: _Text
     destination: _Text
-    without: str = ""
+    without: Annotated[str, msgspec.Meta(max_length=4096)] = ""
 
 
 class ResultName(msgspec.Struct, forbid_unknown_fields=True):

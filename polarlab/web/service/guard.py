@@ -139,7 +139,10 @@ class Guard:
         return bool(self._rules.token) and _is_address(name)
 
     def _same_site(self, origin: str, host: str) -> bool:
-        parts = urlsplit(origin)
+        try:
+            parts = urlsplit(origin)
+        except ValueError:  # no address at all
+            return False
         scheme = "https" if self._rules.secure else "http"
         if _name_of(host) in _LOCAL_NAMES and _name_of(parts.netloc) in _LOCAL_NAMES:
             return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
@@ -163,7 +166,8 @@ async def _whole_body(scope: Scope, headers: Mapping[str, str], receive: Receive
     if scope["method"] not in _CHANGING:
         return receive
     length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
+    # Python refuses to read a number of thousands of digits.
+    if not length.isdecimal() or len(length) > 20 or int(length) > MOST_BODY_BYTES:
         raise _BodyError(413, f"the body must be at most {MOST_BODY_BYTES} bytes")
     body = b""
     try:

@@ -86,7 +86,7 @@ def test_pairs_that_fit_are_probed_at_the_full_pace_and_one_more_is_not(rate_bps
 
 
 def probes(*arrived, sent_s, interval_s=INTERVAL_S, begun_s=0.0):
-    """Returns probes without sockets: those sent at some times, and each pair's (sequence, time) that came."""
+    """Returns probes without sockets: sent at some times, and each pair's (sequence, time) that came."""
     made = PairProbes.__new__(PairProbes)
     made._interval_s, made._sent_s, made._begun_s = interval_s, list(sent_s), begun_s
     made._arrived = [list(one) for one in arrived]
@@ -219,7 +219,7 @@ FABRIC = SimpleNamespace(options=SimpleNamespace(topology=ER3))
 
 
 def dumped(group, buckets):
-    """Returns the line in which `ovs-ofctl dump-groups` tells a select group whose buckets are handed over."""
+    """Returns the line in which `ovs-ofctl dump-groups` tells a select group whose buckets hand over."""
     made = (
         f"bucket=bucket_id:{number},weight:1,actions=group:{bucket.actions[-1].group}"
         for number, bucket in enumerate(buckets)
