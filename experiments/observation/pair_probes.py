@@ -1,8 +1,8 @@
 """Probes of pairs of hosts at a steady pace, and the arrivals of each pair.
 
 A pair is probed every 10 ms, or less often where the probes of all pairs would take more than a twentieth of
-a link, as all of them may cross the same one. A probe is lost if a later one of its pair arrives before it
-does, or if it does not arrive within half a second.
+a link, as all of them may cross the same one. A probe counts as lost once a later one of its pair has
+arrived, or half a second has passed, until it arrives after all.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def adaptive_groups(
         number = int(match[1]) if (match := _GROUP.search(line)) else 0
         if number in planned and planned[number].candidates:
             targets = Counter(link_of(int(target)) for target in _TO_GROUP.findall(line))
-            ports = planned[number].ports[0]
+            ports = next(iter(planned[number].ports), ())
             minimal = f"{switch_name(plan.router)}-{switch_name(neighbours[ports[0] - 1])}" if ports else ""
             found.append(AdaptiveGroup(f"{number:#x}", minimal, dict(targets.most_common())))
     return tuple(found)

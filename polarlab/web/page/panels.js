@@ -29,6 +29,7 @@ export function showIncident(incident) {
 /** Adds events to the timeline. */
 export function addEntries(entries) {
   const list = element("entries");
+  if (entries[0]?.number === 0) list.replaceChildren(); // of another fabric, at the same address
   const low = list.scrollTop + list.clientHeight >= list.scrollHeight - 30;
   for (const entry of entries) {
     const line = make("li", "", [make("time", `${entry.time_s.toFixed(3)}`), make("span", entry.text)]);

@@ -68,8 +68,10 @@ class _Told:
 
     async def stream(self, request: Request) -> EventStream:
         """Returns states and events as they come, from the event on that a client has had last."""
-        last = request.headers.get("last-event-id", "")
-        return EventStream(self._hub, int(last) if _EVENT.fullmatch(last) else -1)
+        # Events of another process, which this address had before, have numbers of their own.
+        session, _, last = request.headers.get("last-event-id", "").rpartition("-")
+        known = session == self._hub.session and _EVENT.fullmatch(last)
+        return EventStream(self._hub, int(last) if known else -1)
 
     async def metrics(self, _request: Request) -> Response:
         """Returns the metrics."""
@@ -81,9 +83,7 @@ class _Told:
 
     async def file(self, request: Request) -> Response:
         """Returns a file of the page."""
-        path = request.path_params.get("path") or "index.html"
-        if path not in self._files:
-            return refused(404, f"there is no {path[:200]!r}")
+        path = request.url.path.lstrip("/") or "index.html"
         kind = _TYPES.get(path.rpartition(".")[2], "application/octet-stream")
         return Response(self._files[path], media_type=kind, headers={"cache-control": "no-cache"})
 
@@ -97,16 +97,26 @@ def make_app(hub: Hub, files: Mapping[str, bytes], version: str) -> Starlette:
         version: version of PolarLab.
     """
     told = _Told(hub, files, version)
-    routes = [*told.routes(), *(Route(one.path, _asked(hub, one), methods=[one.method]) for one in ACTIONS)]
-    routes += [Route("/", told.file, methods=["GET"]), Route("/{path:path}", told.file, methods=["GET"])]
+    paths = dict.fromkeys(action.path for action in ACTIONS)
+    routes = [*told.routes(), *(_route(hub, path) for path in paths)]
+    routes += [Route(f"/{path}", told.file, methods=["GET"]) for path in ("", *files)]
     errors: dict[Any, Any] = {HTTPException: _http_error, Exception: _internal_error}
-    return Starlette(routes=routes, exception_handlers=errors)
+    app = Starlette(routes=routes, exception_handlers=errors)
+    app.router.redirect_slashes = False
+    return app
 
 
-def _asked(hub: Hub, action: Action) -> Handler:
-    """Returns the handler that has an action done."""
+def _route(hub: Hub, path: str) -> Route:
+    """Returns the route of all actions at a path."""
+    actions = {action.method: action for action in ACTIONS if action.path == path}
+    return Route(path, _asked(hub, actions), methods=list(actions))
+
+
+def _asked(hub: Hub, actions: Mapping[str, Action]) -> Handler:
+    """Returns the handler that has the action of a request's method done."""
 
     async def ask(request: Request) -> Response:
+        action = actions["GET" if request.method == "HEAD" else request.method]
         try:
             values = msgspec.to_builtins(await _values(request, action))
         except msgspec.MsgspecError as error:

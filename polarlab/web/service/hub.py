@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import secrets
 from typing import Any
 
 import msgspec
@@ -27,6 +28,7 @@ class Hub:
         state: its latest state; None before the first.
         entries: its latest events, each as it was told.
         version: grows with every change of these.
+        session: tells the numbers of these events from those of another process.
     """
 
     def __init__(self) -> None:
@@ -36,6 +38,7 @@ class Hub:
         self.state_json = b"null"
         self.entries: list[dict[str, Any]] = []
         self.version = self.about_version = 0
+        self.session = secrets.token_hex(4)
         self.ended = False
         self._changed = asyncio.Condition()
         self._watchers = 0

@@ -31,6 +31,7 @@ _REFUSALS = {
     413: f"the body is longer than {MOST_BODY_BYTES} bytes",
     415: "the body is not JSON",
     421: "the Host header is not this machine's",
+    500: "an error of PolarLab's own; the fabric goes on",
     503: "no fabric is up, or it does not answer",
 }
 

@@ -73,7 +73,7 @@ class EventStream:
         if not new:
             return []
         self._entry = new[-1]["number"]
-        head = f"id: {self._entry}\nevent: timeline\ndata: ".encode()
+        head = f"id: {self._hub.session}-{self._entry}\nevent: timeline\ndata: ".encode()
         return [head + msgspec.json.encode(new) + b"\n\n"]
 
 
