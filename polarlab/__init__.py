@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from polarlab.api.hosts import CommandResult, Host, Program
     from polarlab.api.listings import Listing
     from polarlab.api.machine import Cleaned, Examination, clean, doctor
-    from polarlab.api.replays import watch
     from polarlab.api.results import (
         Failover,
         Failovers,
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
         routings,
         rules,
     )
+    from polarlab.web.replays import watch
     from routing.plan.model import RoutePlan
     from routing.verification.proof import Proof
     from topology.base import Topology
@@ -131,7 +131,7 @@ _HOMES = {
     "polarlab.api.hosts": ("CommandResult", "Host", "Program"),
     "polarlab.api.listings": ("Listing",),
     "polarlab.api.machine": ("Cleaned", "Examination", "clean", "doctor"),
-    "polarlab.api.replays": ("watch",),
+    "polarlab.web.replays": ("watch",),
     "polarlab.api.results": (
         *("Failover", "Failovers", "Run", "SimulatedSweep", "Simulation", "Sweep"),
         *("open_results", "plot", "report"),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from experiments.session.status import TrafficStatus
+
 
 @dataclass(frozen=True)
 class DescribedLink:
@@ -85,22 +87,8 @@ class FabricDescription:
 
 
 @dataclass(frozen=True)
-class TrafficState:
-    """Background traffic at a moment; the attributes are those of `TrafficStatus`."""
-
-    pattern: str
-    load: float
-    seconds: float
-    offered: float
-    accepted: float
-    loss: float | None
-    latency_p50_ms: float | None
-    latency_p99_ms: float | None
-
-
-@dataclass(frozen=True)
 class Validity:
-    """Whether what is measured now can be trusted.
+    """Judgement of the present measurement.
 
     Attributes:
         valid: whether it can; None while nothing is judged.
@@ -184,7 +172,7 @@ class FabricState:
     groups_modified: int = 0
     detoured: float | None = None
     host_links_down: tuple[str, ...] = ()
-    traffic: TrafficState | None = None
+    traffic: TrafficStatus | None = None
     validity: Validity = field(default_factory=lambda: Validity(None, "nothing is measured"))
     incident: IncidentState | None = None
     entries: int = 0

@@ -16,12 +16,13 @@ from experiments.events.traffic import TrafficProgress
 from experiments.live_fabric import LiveFabric
 from experiments.observation.incidents import Incident, affected_pairs
 from experiments.observation.link_readings import LinkReadings
-from experiments.observation.model import FabricState, Proof, TrafficState, Validity
+from experiments.observation.model import FabricState, Proof, Validity
 from experiments.observation.port_states import PortStates
 from experiments.observation.timeline import Timeline
 from experiments.results.link_loads import directed_links
 from experiments.results.parts.faults import replan_text
 from experiments.session.fabric_session import FabricSession
+from experiments.session.status import TrafficStatus
 from experiments.spec.options import default_frame_bytes
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.judgement import MOST_HELD
@@ -270,21 +271,18 @@ class Observer:
             text += f"; {report.cut_off_pairs} pairs of switches are cut off"
         self.timeline.add("controller", text, incident=number, monotonic_s=report.monotonic_s)
 
-    def _traffic(self) -> TrafficState | None:
+    def _traffic(self) -> TrafficStatus | None:
         """Returns the traffic that flows: of the session, or of the experiment's last report."""
         if self._session:
-            status = self._session.traffic_status()
-            if status is None:
-                return None
-            return TrafficState(**vars(status))
+            return self._session.traffic_status()
         if self._progress is None or time.monotonic() > self._progress[0] + _OLD_S:
             return None
         event = self._progress[1]
-        return TrafficState(
+        return TrafficStatus(
             "", 0.0, event.seconds, event.offered, event.accepted, event.loss, None, event.latency_p99_ms
         )
 
-    def _validity(self, traffic: TrafficState | None) -> Validity:
+    def _validity(self, traffic: TrafficStatus | None) -> Validity:
         """Returns whether the machine treats packets as the fabric promises, as far as it is known now."""
         if traffic is None:
             self._traffic_since_s = None
@@ -305,7 +303,7 @@ class Observer:
 
 
 def judged_now(held: Held | None, seconds: float) -> Validity:
-    """Returns whether what is measured now can be trusted.
+    """Returns the judgement of the last second.
 
     Args:
         held: the switch that held frames longest in the last second; None if nothing was seen.

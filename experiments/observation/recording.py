@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from experiments.codec import read_record
 from experiments.observation.description import describe
-from experiments.observation.model import Entry, FabricDescription, FabricState, TrafficState, Validity
+from experiments.observation.model import Entry, FabricDescription, FabricState, Validity
 from experiments.results.failover import FailoverSummary
 from experiments.results.link_loads import directed_links
 from experiments.results.manifest import RunManifest
@@ -29,6 +29,7 @@ from experiments.results.tables import (
     damage_named,
     read_csv,
 )
+from experiments.session.status import TrafficStatus
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.faults import CONTROLLER, ElementKind, names_host_link, parse_elements
@@ -148,7 +149,7 @@ def _throughput(folder: Path, capacity_bps: float) -> _Throughput | None:
 
 
 def _events(folder: Path, summary: Summary | FailoverSummary) -> tuple[list[tuple[float, str]], list[str]]:
-    """Returns (time in s, text) of what happened, and what the folder does not have."""
+    """Returns events as (time in s, text), and a note on each table that is missing."""
     if isinstance(summary, Summary):
         return (list(summary.faults.events) if summary.faults else []), []
     if not (folder / EVENTS).exists():
@@ -198,12 +199,12 @@ def _states(
     return tuple(states)
 
 
-def _traffic_at(throughput: _Throughput, time_s: float, manifest: RunManifest) -> TrafficState:
+def _traffic_at(throughput: _Throughput, time_s: float, manifest: RunManifest) -> TrafficStatus:
     place = int(np.searchsorted(throughput.times_s, time_s))
     offered, accepted = float(throughput.offered[place]), float(throughput.accepted[place])
     pattern = str(getattr(manifest.traffic, "pattern", "") or "")
     load = float(getattr(manifest.traffic, "load", 0.0) or 0.0)
-    return TrafficState(
+    return TrafficStatus(
         pattern, load, round(time_s, 3), round(offered, 4), round(accepted, 4), None, None, None
     )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 
 from experiments.events.base import Notify
 from experiments.events.session import TrafficEnded
 from experiments.live_fabric import LiveFabric
 from experiments.results.parts.programs import TrafficOutcome
+from experiments.session.status import TrafficStatus
 from experiments.spec.options import DEFAULT_FLOWS, RUN, default_frame_bytes, option_of
 from experiments.spec.traffic import TrafficOptions, check_traffic
 from experiments.traffic_jobs import deaths_named, run_measured_traffic
@@ -18,28 +18,6 @@ from traffic.engine.telemetry import TrafficSnapshot
 from traffic.metrics.measurements import TrafficResult
 
 _LONGEST_S = 86_400.0
-
-
-@dataclass(frozen=True)
-class TrafficStatus:
-    """Background traffic that flows.
-
-    Attributes:
-        pattern, load: as it was started.
-        seconds: since its start.
-        offered, accepted: over about the last second, as fractions of the hosts' injection capacity.
-        loss: fraction of the packets that had time to arrive and did not; None before the first.
-        latency_p50_ms, latency_p99_ms: percentiles of recent latencies; None before the first packet.
-    """
-
-    pattern: str
-    load: float
-    seconds: float
-    offered: float
-    accepted: float
-    loss: float | None
-    latency_p50_ms: float | None
-    latency_p99_ms: float | None
 
 
 class BackgroundTraffic:

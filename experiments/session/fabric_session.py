@@ -14,11 +14,11 @@ from experiments.events.session import ProcessEnded, TrafficStopped
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import ALL, DrainOutcome, Maintenance
 from experiments.results.parts.programs import TrafficOutcome
-from experiments.session.background import BackgroundTraffic, TrafficStatus
+from experiments.session.background import BackgroundTraffic
 from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
-from experiments.session.status import ControllerStatus
+from experiments.session.status import ControllerStatus, TrafficStatus
 from experiments.session.turns import one_at_a_time
 from experiments.session.watch import Watch
 from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN

@@ -1,4 +1,4 @@
-"""Status of a fabric's controller, as a session tells it."""
+"""Status of a fabric's controller and of its background traffic, as a session tells them."""
 
 from __future__ import annotations
 
@@ -22,3 +22,25 @@ class ControllerStatus:
     killed: bool
     planned_failure: str
     planned_drain: str = "none"
+
+
+@dataclass(frozen=True)
+class TrafficStatus:
+    """Background traffic that flows.
+
+    Attributes:
+        pattern, load: as it was started.
+        seconds: since its start.
+        offered, accepted: over about the last second, as fractions of the hosts' injection capacity.
+        loss: fraction of the packets that had time to arrive and did not; None before the first.
+        latency_p50_ms, latency_p99_ms: percentiles of recent latencies; None before the first packet.
+    """
+
+    pattern: str
+    load: float
+    seconds: float
+    offered: float
+    accepted: float
+    loss: float | None
+    latency_p50_ms: float | None
+    latency_p99_ms: float | None

@@ -245,7 +245,7 @@ class PageServer:
             self._notify(PageEnded())
 
     def _act(self) -> None:
-        """Does what is asked for, one action after another."""
+        """Carries requests out, one after another."""
         while message := self._inbox.get():
             self._put(self._answer(message))
 

@@ -7,8 +7,7 @@ from emulation.prompt.line_input import private_input, run_lines, run_stream, ty
 from emulation.prompt.mininet_commands import FabricCLI
 from experiments.programs.session_record import SessionRecorder
 from experiments.results.parts.programs import TrafficOutcome
-from experiments.session.background import TrafficStatus
 from experiments.session.fabric_session import FabricSession
 from experiments.session.links import LinkLoad
-from experiments.session.status import ControllerStatus
+from experiments.session.status import ControllerStatus, TrafficStatus
 from topology.faults import FORCE, Element
