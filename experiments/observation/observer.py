@@ -12,7 +12,7 @@ from types import TracebackType
 
 from controller.reports import Proven, Replanned
 from experiments.events.base import Event, Ongoing
-from experiments.events.traffic import TrafficProgress
+from experiments.events.traffic import TrafficProgress, TrafficStarted
 from experiments.live_fabric import LiveFabric
 from experiments.observation.incidents import Incident, affected_pairs
 from experiments.observation.link_readings import LinkReadings
@@ -80,7 +80,8 @@ class Observer:
         self._controller, self._whole = "running", True
         self._progress: tuple[float, TrafficProgress] | None = None
         self._held: HeldMonitor | None = None
-        self._traffic_since_s: float | None = None
+        self._held_since_s = 0.0
+        self._experiment = ("", 0.0)  # pattern and load of the traffic that it measures
         self._opened = ExitStack()
         self._wake, self._ending = threading.Event(), False
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -111,6 +112,8 @@ class Observer:
             self._progress = (time.monotonic(), event)
         elif not isinstance(event, Ongoing):
             self.timeline.add("fabric", str(event))
+        if isinstance(event, TrafficStarted):
+            self._experiment = event.pattern, event.load
 
     def look(self) -> None:
         """Has the next state told at once."""
@@ -272,34 +275,41 @@ class Observer:
         self.timeline.add("controller", text, incident=number, monotonic_s=report.monotonic_s)
 
     def _traffic(self) -> TrafficStatus | None:
-        """Returns the traffic that flows: of the session, or of the experiment's last report."""
-        if self._session:
-            return self._session.traffic_status()
-        if self._progress is None or time.monotonic() > self._progress[0] + _OLD_S:
-            return None
+        """Returns the traffic that flows: of the session, or of the experiment that told of some lately."""
+        background = self._session.traffic_status() if self._session else None
+        self._watch_held(background is not None)
+        if background or self._progress is None or time.monotonic() > self._progress[0] + _OLD_S:
+            return background
         event = self._progress[1]
         return TrafficStatus(
-            "", 0.0, event.seconds, event.offered, event.accepted, event.loss, None, event.latency_p99_ms
+            *self._experiment,
+            event.seconds,
+            event.offered,
+            event.accepted,
+            event.loss,
+            None,
+            event.latency_p99_ms,
         )
+
+    def _watch_held(self, flows: bool) -> None:
+        """Has the frames that switches hold watched while background traffic flows; experiments do so."""
+        if flows and self._held is None:
+            links = self._fabric.options.links
+            frame_bytes = default_frame_bytes(links.mtu)
+            self._held = HeldMonitor(self._fabric.network, links.packet_s(frame_bytes))
+            self._held.__enter__()
+            self._held_since_s = time.monotonic()
+        elif not flows and self._held:
+            self._held.__exit__()
+            self._held = None
 
     def _validity(self, traffic: TrafficStatus | None) -> Validity:
         """Returns whether the machine treats packets as the fabric promises, as far as it is known now."""
         if traffic is None:
-            self._traffic_since_s = None
-            if self._held:
-                self._held.__exit__()
-                self._held = None
             return Validity(None, "nothing is measured")
-        if self._session is None:
-            held = self._progress[1].held if self._progress else None
-        else:
-            if self._held is None:
-                links = self._fabric.options.links
-                self._held = HeldMonitor(self._fabric.network, links.packet_s(default_frame_bytes(links.mtu)))
-                self._held.__enter__()
-                self._traffic_since_s = time.monotonic()
-            held = self._held.latest
-        return judged_now(held, time.monotonic() - (self._traffic_since_s or 0.0))
+        if self._held:
+            return judged_now(self._held.latest, time.monotonic() - self._held_since_s)
+        return judged_now(self._progress[1].held if self._progress else None, traffic.seconds)
 
 
 def judged_now(held: Held | None, seconds: float) -> Validity:

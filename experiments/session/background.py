@@ -77,6 +77,7 @@ class BackgroundTraffic:
             live.loss,
             live.p50_ms,
             live.p99_ms,
+            live.out_of_order,
         )
 
     def stop(self) -> TrafficOutcome:

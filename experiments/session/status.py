@@ -34,6 +34,7 @@ class TrafficStatus:
         offered, accepted: over about the last second, as fractions of the hosts' injection capacity.
         loss: fraction of the packets that had time to arrive and did not; None before the first.
         latency_p50_ms, latency_p99_ms: percentiles of recent latencies; None before the first packet.
+        out_of_order: share of the packets of the last second that arrived after a later one of their flow.
     """
 
     pattern: str
@@ -44,3 +45,4 @@ class TrafficStatus:
     loss: float | None
     latency_p50_ms: float | None
     latency_p99_ms: float | None
+    out_of_order: float | None = None

@@ -44,6 +44,7 @@ class Handlers:
 
     def __post_init__(self) -> None:
         self._folders: list[Path] = []
+        self.busy = ""  # what has the fabric for itself, in words
 
     @property
     def allowed(self) -> tuple[str, ...]:
@@ -133,8 +134,12 @@ class Handlers:
         text = (
             f"{options['pattern']} traffic at {options['load']:g} is measured for {options['duration']:g} s"
         )
-        self.observer.timeline.add("traffic", text)
-        folder = self.measure(options)
+        self.busy = "a measurement has the fabric for itself"
+        try:
+            self.observer.timeline.add("traffic", text)
+            folder = self.measure(options)
+        finally:
+            self.busy = ""
         self._folders.append(folder)
         self.observer.timeline.add("traffic", f"measured: {folder.name}")
         return {"name": folder.name}

@@ -25,6 +25,7 @@ from experiments.observation.description import describe
 from experiments.observation.model import Entry, FabricState
 from experiments.observation.recording import Recording
 from experiments.observation.timeline import Timeline
+from polarlab.web.actions import BY_NAME
 from polarlab.web.address import WebAddress
 from polarlab.web.channel import About, Answer, Ask, Now, ToWeb, Watchers, line_of, to_fabric
 from polarlab.web.channel import Event as Told
@@ -70,7 +71,9 @@ class PageServer:
         self._outbox: queue.Queue[ToWeb | None] = queue.Queue(_MOST_WAITING)
         self._latest: list[FabricState] = []  # at most one
         self._latest_lock = threading.Lock()
-        self._inbox: queue.Queue[Ask | None] = queue.Queue()
+        # What changes the fabric is done one by one, and looks beside it.
+        self._changes: queue.Queue[Ask | None] = queue.Queue()
+        self._looks: queue.Queue[Ask | None] = queue.Queue()
         self._watchers = 0
         self._ending = False
         self._handlers: Handlers | ReplayHandlers | None = None
@@ -87,9 +90,9 @@ class PageServer:
                 [*_SERVICE, *map(str, fds)], environment, stderr=sys.stderr, pass_fds=fds
             )
         self._begin()
-        self._threads = [
-            threading.Thread(target=one, daemon=True) for one in (self._send, self._receive, self._act)
-        ]
+        inboxes = (self._changes, self._looks)
+        self._threads = [threading.Thread(target=one, daemon=True) for one in (self._send, self._receive)]
+        self._threads += [threading.Thread(target=self._act, args=(one,), daemon=True) for one in inboxes]
         for thread in self._threads:
             thread.start()
         self._notify(PageReady(self.url))
@@ -121,7 +124,8 @@ class PageServer:
 
     def __exit__(self, *_error: object) -> None:
         self._ending = True
-        self._inbox.put(None)
+        for inbox in (self._changes, self._looks):
+            inbox.put(None)
         with contextlib.suppress(queue.Full):
             self._outbox.put_nowait(None)
         with contextlib.suppress(OSError):
@@ -240,13 +244,23 @@ class PageServer:
                     if self._observer:
                         self._observer.watched = message.count > 0
                 else:
-                    self._inbox.put(message)
+                    self._take(message)
         if not self._ending:
             self._notify(PageEnded())
 
-    def _act(self) -> None:
+    def _take(self, message: Ask) -> None:
+        action = BY_NAME.get(message.action)
+        handlers = self._handlers
+        if action is None or action.reads:
+            self._looks.put(message)
+        elif handlers and handlers.busy:
+            self._put(Answer(message.number, 409, {"error": f"{handlers.busy}; wait until it has ended"}))
+        else:
+            self._changes.put(message)
+
+    def _act(self, inbox: queue.Queue[Ask | None]) -> None:
         """Carries requests out, one after another."""
-        while message := self._inbox.get():
+        while message := inbox.get():
             self._put(self._answer(message))
 
     def _answer(self, message: Ask) -> ToWeb:

@@ -18,9 +18,11 @@ class ReplayHandlers:
 
     Attributes:
         recording: the results.
+        busy: empty, as nothing takes its time.
     """
 
     recording: Recording
+    busy: str = ""
 
     @property
     def allowed(self) -> tuple[str, ...]:

@@ -119,13 +119,17 @@ def test_the_path_between_two_places_is_explained(page):
 
 
 def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path):
-    page.run("document.getElementById('duration').value = 2; document.getElementById('load').value = 0.2")
+    page.run("document.getElementById('duration').value = 3; document.getElementById('load').value = 0.2")
     page.press("measure", within="traffic-form")
+    page.wait(lambda: "is measured for 3 s" in page.text("entries"))
+    assert ask(fabric.url, "POST", "api/fail", {"elements": "link:s1-s10"})[0] == 409
+    assert ask(fabric.url, "GET", "api/switches/s3")[0] == 200  # looks go on
+    page.wait(lambda: page.text("traffic-state").startswith("tornado offered"))
     name = page.wait(lambda: page.run("return document.querySelector('#results a')?.textContent"))
     with urllib.request.urlopen(f"{fabric.url}api/results/{name}", timeout=30) as answer:
         zipfile.ZipFile(BytesIO(answer.read())).extractall(tmp_path)
     run = polarlab.open_results(tmp_path / name)
-    assert run.summary.measured_s == pytest.approx(2, abs=0.1)
+    assert run.summary.measured_s == pytest.approx(3, abs=0.1)
     with polarlab.watch(run, web=None) as url, browser() as replay:
         replay.open(url)
         assert int(replay.run("return document.getElementById('moment').max")) > 5

@@ -62,7 +62,8 @@ class Collector:
                 arrivals = self._counts.add(buffer, self._receivers.owners[:count], clock)
                 buffer.reset(count)
                 latency_ns = arrivals.arrived_ns - arrivals.sent_ns
-                self._reporter.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
+                frame_bytes = int(arrivals.frame_bytes.sum())
+                self._reporter.add(len(latency_ns), frame_bytes, latency_ns, self._counts.reordered)
             else:
                 self._reporter.add(0, 0)
             checkpoint(self._counts.result)
@@ -120,6 +121,11 @@ class ProbeCounts:
         )
         self._counts.add(arrivals)
         return arrivals
+
+    @property
+    def reordered(self) -> int:
+        """The number of packets so far that arrived after a later one of their flow."""
+        return self._counts.reordered
 
     def result(self) -> Received:
         """Returns everything counted so far."""

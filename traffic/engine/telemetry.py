@@ -18,6 +18,7 @@ from traffic.metrics.histogram import LogHistogram
 
 _EVERY_S = 0.25
 _RATE_SPAN_S = 1.0
+_Report = tuple[float, int, int, float | None, float | None, int]
 
 
 class CountReporter:
@@ -26,11 +27,25 @@ class CountReporter:
     def __init__(self, write_line: Callable[[str], None]) -> None:
         self._write_line = write_line
         self._next_s = 0.0
-        self._packets = self._bytes = 0
+        self._packets = self._bytes = self._reordered = 0
         self._latency = LogHistogram()
 
-    def add(self, packets: int, frame_bytes: int, latency_ns: npt.NDArray[np.int64] | None = None) -> None:
-        """Counts packets that were sent, or received with these latencies, just now."""
+    def add(
+        self,
+        packets: int,
+        frame_bytes: int,
+        latency_ns: npt.NDArray[np.int64] | None = None,
+        reordered: int | None = None,
+    ) -> None:
+        """Counts packets that were sent, or received with these latencies, just now.
+
+        Args:
+            packets: their number.
+            frame_bytes: their bytes.
+            latency_ns: their latencies; None of packets that were sent.
+            reordered: the number of all packets so far that were out of order; None if that has not changed.
+        """
+        self._reordered = self._reordered if reordered is None else reordered
         self._packets += packets
         self._bytes += frame_bytes
         if latency_ns is not None:
@@ -39,7 +54,7 @@ class CountReporter:
         if now_s >= self._next_s:
             self._next_s = now_s + _EVERY_S
             p99_ms, p50_ms = self._latency.quantile_ms(0.99), self._latency.quantile_ms(0.5)
-            self._write_line(json.dumps([now_s, self._packets, self._bytes, p99_ms, p50_ms]))
+            self._write_line(json.dumps([now_s, self._packets, self._bytes, p99_ms, p50_ms, self._reordered]))
             self._latency = LogHistogram()
 
 
@@ -48,15 +63,16 @@ class LiveCounts:
     """The totals that one process has reported so far.
 
     Attributes:
-        reports: (time by the monotonic clock in s, packets, bytes, p99 and median in ms), ascending.
+        reports: (time by the monotonic clock in s, packets, bytes, p99 and median in ms, packets out of
+            order), ascending.
     """
 
-    reports: list[tuple[float, int, int, float | None, float | None]] = field(default_factory=list)
+    reports: list[_Report] = field(default_factory=list)
 
     def read(self, line: str) -> None:
         """Adds a line of a `CountReporter`."""
-        time_s, packets, frame_bytes, p99_ms, p50_ms = json.loads(line)
-        self.reports.append((time_s, packets, frame_bytes, p99_ms, p50_ms))
+        time_s, packets, frame_bytes, p99_ms, p50_ms, reordered = json.loads(line)
+        self.reports.append((time_s, packets, frame_bytes, p99_ms, p50_ms, reordered))
 
     @property
     def packets(self) -> int:
@@ -91,10 +107,21 @@ class LiveCounts:
         """Returns the rate over about the last second."""
         if len(self.reports) < 2:
             return 0.0
+        first, last = self._last_second()
+        return (last[2] - first[2]) * 8 / (last[0] - first[0])
+
+    def out_of_order(self) -> float | None:
+        """Returns the share of the last second's packets that were out of order; None without any."""
+        if len(self.reports) < 2:
+            return None
+        first, last = self._last_second()
+        return (last[5] - first[5]) / (last[1] - first[1]) if last[1] > first[1] else None
+
+    def _last_second(self) -> tuple[_Report, _Report]:
+        """Returns the report of about a second ago, and the last one."""
         last = self.reports[-1]
         before = (report for report in reversed(self.reports) if report[0] <= last[0] - _RATE_SPAN_S)
-        first = next(before, self.reports[0])
-        return (last[2] - first[2]) * 8 / (last[0] - first[0])
+        return next(before, self.reports[0]), last
 
     def byte_totals(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """Returns the times of all reports in s, and the bytes until each."""
@@ -115,6 +142,7 @@ class TrafficSnapshot(NamedTuple):
         under_way: packets that were sent and have not arrived, lost ones among them.
         draining: whether the measured window has ended, so that only packets under way are awaited.
         p50_ms: median of the latencies since the last report.
+        out_of_order: share of the packets of the last second that arrived after a later one of their flow.
     """
 
     seconds: float
@@ -125,6 +153,7 @@ class TrafficSnapshot(NamedTuple):
     under_way: int = 0
     draining: bool = False
     p50_ms: float | None = None
+    out_of_order: float | None = None
 
     @classmethod
     def of(
@@ -151,4 +180,5 @@ class TrafficSnapshot(NamedTuple):
             max(0, sender.packets - collector.packets),
             seconds >= end_s,
             collector.p50_ms,
+            collector.out_of_order(),
         )

@@ -120,6 +120,7 @@ class ReceivedCounter:
     Attributes:
         misdelivered: number of probes that reached another host than theirs.
         damaged: number of packets that failed their checks.
+        reordered: number of packets of the whole run that arrived after a later one of their flow.
     """
 
     def __init__(self, settings: CounterSettings, *, keep_log: bool = False) -> None:
@@ -144,6 +145,7 @@ class ReceivedCounter:
         self._order = FlowOrder(hosts * hosts * settings.flows)
         self.misdelivered = 0
         self.damaged = 0
+        self.reordered = 0
 
     def add(self, packets: ReceivedPackets) -> None:
         """Counts packets.
@@ -161,6 +163,7 @@ class ReceivedCounter:
         if self._log is not None:
             self._log.append(_records(packets))
         reordered = self._order.reordered(pairs * self._settings.flows + packets.flow, packets.number)
+        self.reordered += int(reordered.sum())
         inside = self._settings.window.contains(packets.sent_ns)
         pairs = pairs[inside]
         latency_ns = (packets.arrived_ns - packets.sent_ns)[inside]

@@ -2,8 +2,8 @@
 
 import {variable} from "./colours.js";
 
-const COLOURS = ["#0072b2", "#d55e00", "#009e73"];
-const DASHES = [[], [6, 4], [2, 3]];
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
+const DASHES = [[], [6, 4], [2, 3], [8, 3, 2, 3]];
 const KEPT = 600;
 
 function options(title, names, unit, width) {

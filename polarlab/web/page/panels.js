@@ -44,7 +44,7 @@ export function addEntries(entries) {
 export class Traffic {
   constructor(tell) {
     this.tell = tell;
-    this.throughput = new Chart(element("throughput"), "of the hosts' capacity", ["offered", "accepted", "loss"]);
+    this.throughput = new Chart(element("throughput"), "of the hosts' capacity, and of packets", ["offered", "accepted", "loss", "out of order"]);
     this.latency = new Chart(element("latency"), "latency", ["median", "p99"], "ms");
     element("traffic-form").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -98,7 +98,7 @@ export class Traffic {
       + (state.detoured === null ? "" : `, ${percent(state.detoured)} of buckets on detours`);
     if (traffic.seconds !== this.last) {
       this.last = traffic.seconds;
-      this.throughput.add(state.time_s, [traffic.offered, traffic.accepted, traffic.loss]);
+      this.throughput.add(state.time_s, [traffic.offered, traffic.accepted, traffic.loss, traffic.out_of_order]);
       this.latency.add(state.time_s, [traffic.latency_p50_ms, traffic.latency_p99_ms]);
     }
   }

@@ -26,6 +26,7 @@ METRICS = {
     "polarlab_traffic_offered": ("gauge", "Traffic offered in the last second, of the hosts' capacity"),
     "polarlab_traffic_accepted": ("gauge", "Traffic accepted in the last second, of the hosts' capacity"),
     "polarlab_traffic_loss": ("gauge", "Share of the packets that had time to arrive and did not"),
+    "polarlab_traffic_out_of_order": ("gauge", "Share of the last second's packets that were reordered"),
     "polarlab_traffic_latency_seconds": ("summary", "Percentiles of recent latencies"),
     "polarlab_valid": ("gauge", "Whether what is measured now can be trusted"),
     "polarlab_held_frame_times": (
@@ -111,6 +112,7 @@ def _of_traffic(traffic: dict[str, Any] | None) -> dict[str, Iterable[Sample]]:
         "polarlab_traffic_offered": [({}, traffic["offered"])],
         "polarlab_traffic_accepted": [({}, traffic["accepted"])],
         "polarlab_traffic_loss": _known(traffic["loss"]),
+        "polarlab_traffic_out_of_order": _known(traffic["out_of_order"]),
         "polarlab_traffic_latency_seconds": latencies,
     }
 

@@ -15,7 +15,11 @@ def counts_of(rates, step_s=0.25, packet_bytes=1000, begin_s=0.0, p99_ms=None):
     counts = LiveCounts()
     packets = 0
     for number, rate in enumerate(rates):
-        counts.read(json.dumps([begin_s + number * step_s, packets, packets * packet_bytes, p99_ms, p99_ms]))
+        counts.read(
+            json.dumps(
+                [begin_s + number * step_s, packets, packets * packet_bytes, p99_ms, p99_ms, packets // 10]
+            )
+        )
         packets += round(rate * step_s)
     return counts
 
@@ -26,7 +30,7 @@ def test_totals_are_reported_at_most_a_few_times_a_second():
     for _ in range(1000):
         reporter.add(2, 200, np.array([MS, 3 * MS]))
     assert len(lines) == 1
-    _, packets, frame_bytes, p99_ms, p50_ms = json.loads(lines[0])
+    _, packets, frame_bytes, p99_ms, p50_ms, _ = json.loads(lines[0])
     assert (packets, frame_bytes) == (2, 200)
     assert (p50_ms, p99_ms) == (pytest.approx(1, rel=0.01), pytest.approx(3, rel=0.01))
 
@@ -36,6 +40,7 @@ def test_a_snapshot_has_the_rates_of_the_last_second():
     snapshot = TrafficSnapshot.of(2.0, sender, collector)
     assert snapshot.offered_bps == pytest.approx(100 * 8000)
     assert snapshot.accepted_bps == pytest.approx(50 * 8000, rel=0.3)
+    assert snapshot.out_of_order == pytest.approx(0.1, rel=0.1)
     assert 0 < snapshot.loss < 0.5
 
 

@@ -52,7 +52,7 @@ def metrics_text() -> str:
         replans=2,
         groups_modified=40,
         detoured=0.25,
-        traffic=TrafficStatus("uniform", 0.5, 3.0, 0.5, 0.49, 0.01, 1.5, 9.0),
+        traffic=TrafficStatus("uniform", 0.5, 3.0, 0.5, 0.49, 0.01, 1.5, 9.0, 0.02),
         validity=Validity(True, "s1 held frames for 0.20 frame times in the last second", 0.2),
         incident=IncidentState(
             number=1, what="link s1-s10 fails", pairs=12, interval_ms=10.0, sent=50, lost=3, silence_ms=40.0,
