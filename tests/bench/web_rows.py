@@ -163,23 +163,24 @@ def costs() -> list[Row]:
 
 
 def crowds() -> list[Row]:
-    """Twenty pages at once, one of which never reads: what a run notices."""
-    runs = []
-    for web in (None, "0"):
+    """Twenty pages at once, one of which never reads: what a run notices, of two alternating runs each."""
+    accepted: dict[str | None, list[float]] = {None: [], "0": []}
+    lags: dict[str | None, list[float]] = {None: [], "0": []}
+    for web in (None, "0", None, "0"):
         with _fabric(web=web, link_rate="500kbit", hosts=2) as fabric, _clients(fabric, _PAGES if web else 0):
             folder = Path("results", f"bench-pages-{web}-{time.time():.0f}")
-            runs.append(
-                fabric.traffic(pattern="uniform", load=0.4, warmup=3, duration=10, out=folder).summary
-            )
-    change = (runs[1].accepted or 0) / (runs[0].accepted or 1) - 1
-    lags = [run.fidelity.generator_lag_ms_p99 or 0.0 for run in runs]
+            run = fabric.traffic(pattern="uniform", load=0.4, warmup=3, duration=10, out=folder).summary
+        accepted[web].append(run.accepted or 0.0)
+        lags[web].append(run.fidelity.generator_lag_ms_p99 or 0.0)
+    change = sum(accepted["0"]) / sum(accepted[None]) - 1
+    alone, watched = min(lags[None]), min(lags["0"])  # noise only ever adds
     return [
         Row(
             f"{_PAGES} pages at once, one of which never reads, ER_5 under uniform traffic at 0.4",
-            f"without: accepted {runs[0].accepted:.4f}, generator lag p99 {lags[0]:.2f} ms",
-            f"accepted {change:+.2%}, generator lag p99 {lags[1]:.2f} ms",
+            f"without: accepted {accepted[None][0]:.4f}, generator lag p99 {alone:.2f} ms",
+            f"accepted {change:+.2%}, generator lag p99 {watched:.2f} ms",
             "accepted within 1 %, lag unchanged",
-            abs(change) < 0.01 and lags[1] < lags[0] + 1,
+            abs(change) < 0.01 and watched < alone + 0.5,
         )
     ]
 

@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.fabric, pytest.mark.xdist_group("web"), needs_browser]
 
 @pytest.fixture(scope="module")
 def fabric(tmp_path_factory):
-    """ER_3 under ugal-pf with two hosts a router, and its page on a free port."""
+    """ER_3 under ugal-pf with two hosts a router, on links that leave a browser its time, and its page."""
     os.chdir(tmp_path_factory.mktemp("page"))  # for folders of results
-    with polarlab.Fabric("polarfly", q=3, hosts=2, link_rate="2Mbit", routing="ugal-pf", web="0") as up:
+    with polarlab.Fabric("polarfly", q=3, hosts=2, link_rate="500kbit", routing="ugal-pf", web="0") as up:
         yield up
 
 
@@ -173,7 +173,7 @@ def test_metrics_are_those_of_the_fabric(fabric):
 
 
 @pytest.mark.spoils_fabric
-def test_a_web_process_that_is_killed_leaves_the_fabric_alone(fabric):
+def test_a_web_process_that_is_killed_leaves_the_fabric_alone(fabric, page):
     events = []
     fabric.progress = events.append
     children = [one for one in psutil.Process().children() if one.status() != psutil.STATUS_ZOMBIE]
@@ -182,3 +182,7 @@ def test_a_web_process_that_is_killed_leaves_the_fabric_alone(fabric):
     eventually(lambda: any("has ended; the fabric goes on" in str(event) for event in events))
     assert fabric.host("h1_1").run("ping -c 1 h5_1").status == 0
     assert fabric.fail("link:s1-s10")
+    page.wait(lambda: page.text("connection") != "live")
+    assert all("Failed to load resource" in error for error in page.errors())
+    page.driver.get("about:blank")  # it would go on to ask
+    page.errors()
