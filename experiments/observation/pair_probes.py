@@ -121,16 +121,28 @@ class PairProbes:
         return any(self._since_s(arrivals, now_s) > 3 * self._interval_s for arrivals in self._arrived)
 
     def longest_silence_s(self, now_s: float, changed_s: float | None) -> float:
-        """Returns the longest time in s between two arrivals of a pair, from shortly before the change on."""
+        """Returns the longest time in s between two arrivals of a pair, from shortly before the change on.
+
+        Time in which this machine did not send when it should have is not the fabric's silence.
+        """
         begin_s = (changed_s or now_s) - BEFORE_S
+        late_s = self._lateness_s()
         longest = 0.0
         for arrivals in self._arrived:
             # The silence in which the change falls may have begun before that.
-            before_s = max((time_s for _, time_s in arrivals if time_s < begin_s), default=self._begun_s)
-            times = [before_s, *(time_s for _, time_s in arrivals if time_s >= begin_s)]
-            gaps = [after - before for before, after in itertools.pairwise(times)]
-            longest = max(longest, *gaps, self._since_s(arrivals, now_s), 0.0)
+            before = [(number, time_s) for number, time_s in arrivals if time_s < begin_s]
+            heard = [before[-1] if before else (0, self._begun_s)]
+            heard += [(number, time_s) for number, time_s in arrivals if time_s >= begin_s]
+            heard += [(len(late_s) - 1, now_s - max(0.0, now_s - self._sent_s[-1] - self._interval_s))]
+            for (one, from_s), (other, until_s) in itertools.pairwise(heard):
+                longest = max(longest, until_s - from_s - max(0.0, late_s[other] - late_s[one]))
         return longest
+
+    def _lateness_s(self) -> list[float]:
+        """Returns by how much all probes up to each were sent too late, together."""
+        gaps = [after - before for before, after in itertools.pairwise(self._sent_s)]
+        late = [max(0.0, gap - self._interval_s) for gap in gaps]
+        return [0.0, *itertools.accumulate(late)]
 
     def heard_again_s(self, changed_s: float, now_s: float) -> float | None:
         """Returns the time at which the last pair was heard again after a change; None if one is silent."""

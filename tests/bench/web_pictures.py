@@ -19,7 +19,7 @@ _LINK = "s1-s28"
 def main(folder: Path) -> None:
     """Writes the pictures into a folder."""
     with (
-        polarlab.Fabric("polarfly", q=5, link_rate="2Mbit", routing="ugal-pf", web="0") as fabric,
+        polarlab.Fabric("polarfly", q=5, link_rate="1Mbit", routing="ugal-pf", web="0") as fabric,
         browser() as page,
     ):
         fabric.start_traffic("tornado", 0.4)

@@ -130,7 +130,8 @@ def test_the_longest_silence_is_that_of_one_pair_around_the_change():
     made = probes(whole, gap, sent_s=SENT_S)
     assert made.longest_silence_s(1.002, 0.5) == pytest.approx(21 * INTERVAL_S)
     assert made.longest_silence_s(1.002, 0.8) == pytest.approx(INTERVAL_S)  # a change after it
-    assert made.longest_silence_s(2.001, 0.8) == pytest.approx(1.0)  # it goes on
+    unheard = probes(whole, gap, sent_s=[number * INTERVAL_S for number in range(201)])
+    assert unheard.longest_silence_s(2.001, 0.8) == pytest.approx(1.0)  # it goes on
     early = whole[:10] + whole[60:]
     assert probes(early, sent_s=SENT_S).longest_silence_s(1.002, 0.5) == pytest.approx(0.51)
 
@@ -141,6 +142,15 @@ def test_the_longest_silence_of_rare_probes_begins_with_the_last_one_before_the_
     whole = steady(range(20), 0.2)
     made = probes(whole[:5] + whole[15:], sent_s=sent_s, interval_s=0.2)
     assert made.longest_silence_s(3.802, 0.9) == pytest.approx(11 * 0.2)
+
+
+def test_a_machine_that_does_not_send_makes_no_silence():
+    sent_s = [number * INTERVAL_S + (0.4 if number >= 50 else 0.0) for number in range(100)]
+    whole = [(number, time_s + 0.001) for number, time_s in enumerate(sent_s)]
+    made = probes(whole, sent_s=sent_s)
+    assert made.longest_silence_s(1.392, 0.48) == pytest.approx(INTERVAL_S)
+    lost = probes(whole[:45] + whole[60:], sent_s=sent_s)  # beside it 16 intervals of silence
+    assert lost.longest_silence_s(1.392, 0.44) == pytest.approx(16 * INTERVAL_S)
 
 
 def test_a_pair_that_is_first_heard_late_was_silent_from_the_start():
