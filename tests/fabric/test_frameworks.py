@@ -84,6 +84,7 @@ def test_a_lost_link_is_planned_around_and_its_return_noticed(network, framework
 
 
 @each_other_framework
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_traffic_moves_to_detours_where_links_are_congested_and_back(network, framework):
     with controlled(replace(OPTIONS, routing="ugal-pf", framework=framework), network, QUIET) as fabric:

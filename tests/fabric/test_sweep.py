@@ -150,6 +150,7 @@ def test_links_change_on_the_standing_fabric_and_are_what_was_asked_for(tmp_path
         assert latency_ms[32, rate] > 2 * latency_ms[4, rate]
 
 
+@pytest.mark.slow
 def test_a_sweep_with_varied_keys_goes_on_and_takes_further_values(tmp_path):
     out = tmp_path / "sweep"
     assert varied(out, "frame-bytes=300")[0]["measured"] == 1
