@@ -178,7 +178,7 @@ class Observer:
                 )
             at_s = incident.changed_s + state.repaired_ms / 1e3
             self.timeline.add("repair", text, incident=state.number, monotonic_s=at_s)
-        elif not state.running and state.sent and state.repaired_ms is None:
+        elif not state.running and state.lost and state.repaired_ms is None:
             text = f"probed pairs stay silent: {state.lost} of {state.sent} probes lost"
             self.timeline.add("warning", text, incident=state.number)
         self._wake.set()
@@ -237,7 +237,8 @@ class Observer:
         """Tells that everything works again, and that the plan for the whole fabric is in place."""
         broken = state.down or state.host_links_down or state.failed or state.controller != "running"
         probing = state.incident is not None and state.incident.running and state.incident.repaired_ms is None
-        whole = not broken and not probing and state.planned_failure == "none" and not state.drained
+        planned = state.planned_failure == self._fabric.controller.planned_drain == "none"
+        whole = not broken and not probing and planned and not state.drained
         if whole and not self._whole:
             self.timeline.add("repair", "all is as it was: everything is up, and the first plan is in place")
         self._whole = whole

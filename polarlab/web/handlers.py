@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from polarlab.web.channel import Answer
 from topology.addressing import switch_name
 from topology.errors import NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.failures import failure_of
-from topology.faults import ElementKind, parse_elements
+from topology.faults import Element, ElementKind, parse_elements
 
 Measure = Callable[[Mapping[str, Any]], Path]
 
@@ -91,6 +91,7 @@ class Handlers:
         fabric, session = self.session.fabric, self.session
         standing = session.standing_failures()
         chosen = standing if text == "all" else parse_elements(text, fabric.options.topology, 1, fabric.hosts)
+        _check_change(verb, text, chosen, standing)
         others = [element for element in standing if element not in chosen]
         what = f"{verb} {text}"
         with self.observer.incident(what, chosen, others):
@@ -131,6 +132,8 @@ class Handlers:
 
     def _measure(self, **options: Any) -> dict[str, Any]:
         assert self.measure
+        if self.session.traffic_status() is not None:
+            raise UsageError("traffic flows already; stop it first")
         text = (
             f"{options['pattern']} traffic at {options['load']:g} is measured for {options['duration']:g} s"
         )
@@ -174,7 +177,8 @@ class Handlers:
         first, _, second = link.partition("-")
         names = [name for name in (f"{first}-{second}", f"{second}-{first}") if name in places]
         if not names:
-            raise ParameterError(f"link must be one of the fabric, as s1-s7 or s1-h1_1, got {link!r}")
+            examples = f"{next(iter(places))} or {list(places)[-1]}"
+            raise ParameterError(f"link must be one of the fabric, as {examples}, got {link!r}")
         columns = ("time_s", "load", "waiting", "dropped")
         return {
             name: [dict(zip(columns, row, strict=True)) for row in self.observer.lately(places[name])]
@@ -205,6 +209,15 @@ class Handlers:
             paths, _ = paths_between(fabric.plan, *ends, failure_of(topology, elements))
             body["without"] = [vars(path) for path in paths]
         return body
+
+
+def _check_change(verb: str, text: str, chosen: Sequence[Element], standing: Sequence[Element]) -> None:
+    """Raises UsageError if all elements have failed already, or none that is to be restored has."""
+    places = {(one.kind, one.routers, one.host) for one in standing}  # parallel links among them
+    if verb == "fail" and all(one in standing for one in chosen):
+        raise UsageError(f"{text} has failed already")
+    if verb == "restore" and places.isdisjoint((one.kind, one.routers, one.host) for one in chosen):
+        raise UsageError("nothing has failed" if text == "all" else f"{text} has not failed")
 
 
 def _archive(folder: Path) -> bytes:

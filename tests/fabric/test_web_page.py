@@ -97,6 +97,17 @@ def test_a_tornado_under_ugal_pf_takes_detours(fabric, page):
     page.wait(lambda: "tornado traffic has ended" in page.text("entries"))
 
 
+def test_what_has_failed_cannot_fail_again(fabric):
+    assert ask(fabric.url, "POST", "api/fail", {"elements": "link:s1-s10"})[0] == 200
+    again = ask(fabric.url, "POST", "api/fail", {"elements": "link:s1-s10"})
+    assert again == (400, {"error": "link:s1-s10 has failed already"})
+
+
+def test_a_host_is_found_though_hosts_are_not_drawn(page):
+    page.find("h4_1")
+    page.wait(lambda: page.text("selected-name") == "host h4_1")
+
+
 def test_a_look_inside_a_switch(fabric, page):
     page.find("s3")
     page.wait(lambda: "adaptive groups: where their buckets point" in page.text("selected-details"))
@@ -145,6 +156,8 @@ def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path)
         ("POST", "api/traffic", {"pattern": "x"}, 400, "x"),
         ("POST", "api/traffic", {"load": 2}, 400, "load"),
         ("DELETE", "api/traffic", None, 400, "no background traffic"),
+        ("POST", "api/restore", {"elements": "link:s1-s10"}, 400, "has not failed"),
+        ("POST", "api/restore", {"elements": "all"}, 400, "nothing has failed"),
         ("GET", "api/switches/s99", None, 400, "s99"),
         ("GET", "api/switches/..", None, 400, ""),
         ("GET", "api/links/s1-s2-s3", None, 400, "link"),

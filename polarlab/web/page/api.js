@@ -7,7 +7,9 @@ export async function ask(method, path, body) {
     request.headers["Content-Type"] = "application/json";
     request.body = JSON.stringify(body);
   }
-  const answer = await fetch(path, request);
+  const answer = await fetch(path, request).catch(() => {
+    throw new Error("the page's process does not answer; the fabric may go on without it");
+  });
   const text = await answer.text();
   let value = null;
   try { value = JSON.parse(text); } catch { /* not JSON: told below */ }

@@ -66,11 +66,10 @@ export class Inspector {
     const router = Number(this.name.slice(1)) - 1;
     const kind = this.fabric.kinds[this.fabric.kind[router]];
     element("selected-text").textContent = kind ? `${words}; ${kind}` : words;
-    this.offer([
-      off ? ["power on", "restore", power] : ["power off", "fail", power],
-      hangs ? ["start its program", "restore", hang] : ["hang", "fail", hang],
-      led ? ["undrain", "undrain", this.name] : ["drain", "drain", this.name],
-    ]);
+    if (off) this.offer([["power on", "restore", power]]);
+    else if (hangs) this.offer([["start its program", "restore", hang], ["power off", "fail", power]]);
+    else this.offer([["power off", "fail", power], ["hang", "fail", hang],
+      led ? ["undrain", "undrain", this.name] : ["drain", "drain", this.name]]);
   }
 
   /** Shows buttons, unless they are there already: a button must not vanish under a click. */

@@ -51,6 +51,8 @@ function showFabric(told) {
   const names = [...fabric.positions.map((_, router) => `s${router + 1}`), ...fabric.links.map((link) => link.name),
     ...fabric.hosts];
   element("names").replaceChildren(...names.map((value) => make("option", "", [], {value})));
+  element("search-text").placeholder = `s1, ${fabric.links[0].name}, ${fabric.hosts[0] || ""}`;
+  element("path-without").placeholder = `link:${fabric.links[0].name}`;
   graph.show(fabric);
   graph.names(element("labels").checked);
   graph.hosts(element("hosts").checked);
@@ -97,6 +99,7 @@ element("search").addEventListener("submit", (event) => {
   event.preventDefault();
   const name = element("search-text").value.trim();
   const link = fabric?.links.find((one) => one.name === name || one.name === name.split("-").reverse().join("-"));
+  if (fabric?.hosts.includes(name) && !element("hosts").checked) element("hosts").click();
   if (link) select("link", link.name);
   else if (name && graph.select("switch", name)) select(name.startsWith("h") ? "host" : "switch", name);
   else element("message").textContent = `the fabric has no ${name || "part without a name"}`;

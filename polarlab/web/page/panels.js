@@ -5,6 +5,7 @@ import {Chart} from "./charts.js";
 import {element, facts, make, milliseconds, percent, share} from "./text.js";
 
 const MOST_ENTRIES = 500;
+const FRAME_BITS = 8000, GENTLE_FRAMES = 2000; // frames a second
 
 /** The latest change: what was lost, and who repaired it. */
 export function showIncident(incident) {
@@ -34,7 +35,13 @@ export function addEntries(entries) {
   for (const entry of entries) {
     const line = make("li", "", [make("time", `${entry.time_s.toFixed(3)}`), make("span", entry.text)]);
     line.className = entry.kind;
-    list.append(line);
+    line.dataset.time = entry.time_s;
+    // Some are known only after what came later: the place is by time.
+    let next = null;
+    while ((next ? next.previousSibling : list.lastChild)?.dataset.time > entry.time_s) {
+      next = next ? next.previousSibling : list.lastChild;
+    }
+    list.insertBefore(line, next);
   }
   while (list.children.length > MOST_ENTRIES) list.firstChild.remove();
   if (low) list.scrollTop = list.scrollHeight;
@@ -58,6 +65,9 @@ export class Traffic {
     this.fabric = fabric;
     element("pattern").replaceChildren(...fabric.patterns.map((name) => make("option", name)));
     element("pattern").value = "uniform";
+    // What the switches of a small machine carry without holding frames, where links are fast.
+    const framesAtOne = fabric.hosts.length * fabric.link_rate_bps / FRAME_BITS;
+    element("load").value = String(Math.max(0.01, Math.floor(100 * Math.min(0.3, GENTLE_FRAMES / framesAtOne)) / 100));
     element("traffic-form").hidden = !fabric.actions.includes("start-traffic");
     element("measure").disabled = !fabric.actions.includes("measure");
     this.throughput.clear();

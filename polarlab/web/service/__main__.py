@@ -54,7 +54,7 @@ def main(listener: int, channel: int) -> None:
         tls = {"ssl_certfile": settings["certificate"], "ssl_keyfile": settings["key"]}
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        log_level="error",
         access_log=False,
         lifespan="off",
         loop="asyncio",
@@ -65,7 +65,10 @@ def main(listener: int, channel: int) -> None:
         proxy_headers=False,
         **tls,
     )
-    config.load()
+    try:
+        config.load()
+    except OSError:  # of the certificate or its key; the fabric's process says so
+        sys.exit(1)
     give_rights_up()
     asyncio.run(_serve(uvicorn.Server(config), hub, listener, channel))
 

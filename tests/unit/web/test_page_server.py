@@ -167,7 +167,7 @@ def test_a_page_with_a_certificate_is_encrypted(tmp_path, recorded_run):
             assert json.load(answer)["name"] == "polarfly"
 
 
-def test_a_wrong_certificate_is_one_line(tmp_path):
+def test_a_wrong_certificate_is_one_line(tmp_path, capfd):
     wrong = tmp_path / "wrong.pem"
     wrong.write_text("nothing")
     with (
@@ -175,6 +175,7 @@ def test_a_wrong_certificate_is_one_line(tmp_path):
         PageServer(WebAddress("127.0.0.1", 0, wrong, wrong)),
     ):
         pass
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @needs_browser
