@@ -197,8 +197,8 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         """
         vswitch = self[switch].vswitch
         assert vswitch
-        commands = ("dump-flows", "dump-groups")
-        flows, groups = (finish(process) for process in [vswitch.start_command(name) for name in commands])
+        # One after the other: a switch that ends meanwhile would leave the second one running.
+        flows, groups = (finish(vswitch.start_command(name)) for name in ("dump-flows", "dump-groups"))
         return _lines(flows), _lines(groups)
 
     def _vswitches(self) -> list[VSwitch]:
