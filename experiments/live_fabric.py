@@ -245,31 +245,21 @@ def _queues(options: FabricOptions, network: FabricNetwork, notify: Notify) -> I
         yield Queues(switches, spec.queue_packets, spec.rate_bps)
 
 
-def open_queues(network: FabricNetwork, opened: contextlib.ExitStack) -> dict[int, SwitchQueues]:
+def open_queues(
+    network: FabricNetwork, opened: contextlib.ExitStack, *, groups: int = 0
+) -> dict[int, SwitchQueues]:
     """Opens a netlink socket in every switch's namespace, to read its queues through.
 
     Args:
         network: the fabric's network, built.
         opened: what closes the sockets.
+        groups: groups of the kernel's messages that the sockets receive unasked.
 
     Returns:
         Datapath id -> its queues, of the ports to other switches and to hosts whose interfaces exist.
 
     Raises:
         OSError, MachineError: the machine does not let us.
-    """
-    return open_netlink(network, opened)
-
-
-def open_netlink(
-    network: FabricNetwork, opened: contextlib.ExitStack, *, groups: int = 0
-) -> dict[int, SwitchQueues]:
-    """Opens a netlink socket in every switch's namespace; see `open_queues`.
-
-    Args:
-        network: the fabric's network, built.
-        opened: what closes the sockets.
-        groups: groups of the kernel's messages that the sockets receive unasked.
     """
     switches = {}
     with sockets.namespaces():

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from emulation.network import FabricNetwork
-from experiments.live_fabric import open_netlink
+from experiments.live_fabric import open_queues
 from experiments.session.interfaces import RUNNING, UP
 
 # (datapath id, port, whether it is up, time on time.monotonic's clock)
@@ -44,7 +44,7 @@ class PortStates:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> PortStates:
-        sockets = open_netlink(self._network, self._opened, groups=_LINKS)
+        sockets = open_queues(self._network, self._opened, groups=_LINKS)
         self._places = {queues.descriptor: (number, queues.ports) for number, queues in sockets.items()}
         for descriptor in self._places:
             os.write(descriptor, _REQUEST)

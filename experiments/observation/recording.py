@@ -93,8 +93,8 @@ class _Links:
 
     def __init__(self, folder: Path, topology: Topology, rate_bps: int) -> None:
         table = read_csv(folder / LINKS, LINK_COLUMNS)
-        self.count, self._rate_bps = len(directed_links(topology)), rate_bps
         places = {(link.name, link.port): place for place, link in enumerate(directed_links(topology))}
+        self.count, self._rate_bps = len(places), rate_bps
         rows: list[list[tuple[float, float, float, float]]] = [[] for _ in range(self.count)]
         columns = (
             table[name]
@@ -178,16 +178,18 @@ def _states(
     zeros = np.zeros((len(edges), directions))
     load, waiting, dropped = links.at(edges) if links else (zeros, zeros, zeros)
     validity = _validity(summary)
+    failures = [_failed_at(happened, time_s) for time_s in edges.tolist()]
+    down = {failed: _down(topology, failed) for failed in dict.fromkeys(failures)}
     states = []
     for number, time_s in enumerate(edges.tolist()):
-        failed = _failed_at(happened, time_s)
+        failed = failures[number]
         state = FabricState(
             number=number,
             time_s=round(time_s, 3),
             load=tuple(np.clip(load[number], 0, None).round(4).tolist()),
             waiting=tuple(waiting[number].astype(int).tolist()),
             dropped=tuple(dropped[number].astype(int).tolist()),
-            down=_down(topology, failed),
+            down=down[failed],
             failed=failed,
             controller="killed" if CONTROLLER.name in failed else "running",
             validity=validity,

@@ -11,7 +11,7 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
 class _Acting(Protocol):
-    """What has verbs that take turns."""
+    """Session whose verbs take turns."""
 
     acting: threading.RLock
 

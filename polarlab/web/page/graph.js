@@ -8,7 +8,7 @@ const SPACE = 180; // of the layout for a switch on average, in the drawing's un
 const KINDS = ["ellipse", "round-rectangle", "diamond", "triangle", "hexagon", "star", "pentagon", "octagon"];
 const FULL_QUEUE_WIDTH = 6;
 
-function styles(colours) {
+function styles() {
   const ink = variable("--ink"), bad = variable("--bad"), accent = variable("--accent");
   return [
     {selector: "node", style: {
@@ -43,7 +43,7 @@ export class Graph {
     this.element = element;
     this.colours = scale();
     this.core = cytoscape({
-      container: element, style: styles(this.colours), minZoom: 0.05, maxZoom: 12,
+      container: element, style: styles(), minZoom: 0.05, maxZoom: 12,
       textureOnViewport: false, hideEdgesOnViewport: false, pixelRatio: Math.min(devicePixelRatio, 2),
       autoungrabify: true, boxSelectionEnabled: false,
     });
@@ -173,7 +173,7 @@ export class Graph {
   /** Takes the colours of the present theme. */
   theme() {
     this.colours = scale();
-    this.core.style(styles(this.colours));
+    this.core.style(styles());
     this.links.forEach((link) => { link.look = ""; });
   }
 }

@@ -8,8 +8,7 @@ const REFRESH_MS = 1000;
 
 /** Panel of the selected part. */
 export class Inspector {
-  constructor(act) {
-    this.act = act;
+  constructor() {
     this.kind = this.name = "";
     this.chart = null;
     setInterval(() => this.refresh(), REFRESH_MS);

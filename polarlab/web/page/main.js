@@ -32,7 +32,7 @@ function select(kind, name) {
 }
 
 const graph = new Graph(element("graph"), element("links"), select);
-const inspector = new Inspector(act);
+const inspector = new Inspector();
 const traffic = new Traffic(tell);
 const replay = new Replay(showState);
 new Paths(graph, tell);

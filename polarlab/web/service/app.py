@@ -36,7 +36,7 @@ Handler = Callable[[Request], Awaitable[Any]]
 
 
 class _Told:
-    """Answers that need nobody else: what the fabric's process has told, the page and its documents."""
+    """Answers from the hub and from files, for which the fabric's process is not asked."""
 
     def __init__(self, hub: Hub, files: Mapping[str, bytes], version: str) -> None:
         self._hub, self._files = hub, files

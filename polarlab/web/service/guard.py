@@ -158,7 +158,7 @@ class _BodyError(Exception):
 
 
 async def _whole_body(scope: Scope, headers: Mapping[str, str], receive: Receive) -> Receive:
-    """Reads the body of a request, and returns what gives it to the application.
+    """Reads the body of a request, and returns a receiver of that body for the application.
 
     Raises:
         _BodyError: it is too long or too slow, or its client has left.
@@ -196,7 +196,7 @@ async def _whole_body(scope: Scope, headers: Mapping[str, str], receive: Receive
 
 
 def refused(status: int, text: str) -> Response:
-    """Returns an answer that says in a line what was wrong."""
+    """Returns the answer to a request that is refused, with a line of text for the reason."""
     return JSONResponse({"error": text}, status)
 
 

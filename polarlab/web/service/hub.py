@@ -21,7 +21,7 @@ class Unanswered(Exception):
 
 
 class Hub:
-    """What is known of the fabric.
+    """State of the fabric as the web process knows it.
 
     Attributes:
         about: its description; None before there is one.
@@ -47,7 +47,7 @@ class Hub:
         self._writer: asyncio.StreamWriter | None = None
 
     async def serve(self, connection: Any) -> None:
-        """Takes what the fabric's process tells, until that ends.
+        """Receives the messages of the fabric's process, until that ends.
 
         Args:
             connection: the channel, a socket.
