@@ -16,7 +16,7 @@ from routing.reroute.base import RerouteMaker
 from routing.reroute.loop_free_alternates import AlternateSearch
 from topology.base import Topology
 from topology.errors import UsageError
-from topology.families.polarfly_detours import NearDetour, RouterDetours
+from topology.families.low_diameter.polarfly_detours import NearDetour, RouterDetours
 
 
 class DetoursOfRouter(Protocol):

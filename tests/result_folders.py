@@ -21,7 +21,7 @@ from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PRO
 from experiments.spec.settings import TrafficSettings
 from experiments.spec.sweep import SweepOptions
 from experiments.spec.variations.values import read_variations
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 FAULTS = FaultRecord(
     (

@@ -8,8 +8,8 @@ import networkx as nx
 import numpy as np
 
 from topology.failures import NO_FAILURE, Failure, link_failures, switch_failures
-from topology.families.polarstar import PolarStar
-from topology.families.slimfly import SlimFly
+from topology.families.low_diameter.polarstar import PolarStar
+from topology.families.low_diameter.slimfly import SlimFly
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 

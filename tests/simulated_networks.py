@@ -19,7 +19,7 @@ from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
 from simulation.workload import Arrivals, Workload
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
 
 DATA = ROOT / "tests" / "unit" / "data"

@@ -13,8 +13,8 @@ import numpy as np
 
 from topology.addressing import switch_name
 from topology.base import Topology
-from topology.families.polarfly import PolarFly
-from topology.families.polarstar import PolarStar
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar import PolarStar
 
 
 def lines_between(topology: Topology, source: int, destination: int) -> list[str]:

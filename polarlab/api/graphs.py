@@ -13,7 +13,7 @@ from polarlab.api.arguments import checked_topology, keywords_in_errors
 from polarlab.api.listings import Listing, Named, row_with_parameters
 from topology.addressing import check_hosts
 from topology.base import Topology
-from topology.families.polarstar import Design, designs_of_radix
+from topology.families.low_diameter.polarstar_designs import Design, designs_of_radix
 from topology.parameters import Parameter, Value
 from topology.registry import FAMILIES, make_topology
 
@@ -58,16 +58,18 @@ class FamilyEntry(Named):
         parameters: its parameters.
         summary: its members, in a phrase.
         example: the words that name a member on the command line.
+        group: its group, as `low-diameter`.
     """
 
     name: str
     parameters: tuple[Parameter, ...]
     summary: str
     example: str
+    group: str
 
 
 def families() -> Listing[FamilyEntry]:
-    """Returns the families of topologies, by their names.
+    """Returns the families of topologies by their names, those of a group together.
 
     Examples:
         >>> list(families())[:3]
@@ -77,7 +79,7 @@ def families() -> Listing[FamilyEntry]:
     """
     return Listing(
         tuple(
-            FamilyEntry(name, family.parameters, family.summary, family.example)
+            FamilyEntry(name, family.parameters, family.summary, family.example, family.group)
             for name, family in FAMILIES.items()
         ),
         row_with_parameters,

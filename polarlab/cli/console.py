@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -47,16 +48,29 @@ def print_text(text: str) -> None:
     print("\n".join(textwrap.wrap(text, _width(), break_long_words=False, break_on_hyphens=False)))
 
 
-def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str = "") -> None:
     """Prints the chosen columns of some rows as a table, long cells in several lines on a narrow terminal.
+
+    Rows of one value of `by`, if that names an entry of theirs, are indented below the value.
 
     No number is split: where they do not fit beside each other, the columns are printed as several tables
     that begin with the same first column.
     """
+    if by:
+        rows = list(_below_headings(rows, columns, by))
     for number, part in enumerate(_parts(rows, columns)):
         if number:
             print()
         _print_part(rows, part)
+
+
+def _below_headings(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str
+) -> Iterator[Mapping[str, Any]]:
+    """Yields rows indented below a row for each value of an entry of theirs."""
+    for heading, members in itertools.groupby(rows, key=lambda row: row[by]):
+        yield {**dict.fromkeys(columns, ""), columns[0]: heading}
+        yield from ({**row, columns[0]: f"  {row[columns[0]]}"} for row in members)
 
 
 def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[list[str]]:
@@ -115,13 +129,17 @@ def _print_part(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> No
 
 
 def print_rows(
-    arguments: argparse.Namespace, name: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+    arguments: argparse.Namespace,
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    by: str = "",
 ) -> None:
-    """Prints rows as a table, under --json as one JSON object that has them under a name."""
+    """Prints rows as a table (`print_table`), under --json as one JSON object that has them under a name."""
     if arguments.json:
         print_result(arguments, {name: rows})
     else:
-        print_table(rows, columns)
+        print_table(rows, columns, by)
 
 
 def _width() -> int:

@@ -19,7 +19,7 @@ from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import Bucket, Group, RoutePlan, ToGroup
 from routing.reroute.base import FastReroute
 from topology.base import Topology
-from topology.families.polarfly_detours import NearDetour
+from topology.families.low_diameter.polarfly_detours import NearDetour
 from topology.parameters import Parameter
 
 DETOURS = Parameter(

@@ -2,7 +2,7 @@
 
 A switch has two choice groups per port, one for the destinations behind the port's neighbour and one for
 the neighbour itself; both begin with all buckets minimal. O(q) groups serve O(q^2) destinations, because
-the detours depend on the minimal next hop alone (`topology.families.polarfly_detours`).
+the detours depend on the minimal next hop alone (`topology.families.low_diameter.polarfly_detours`).
 
 The paper decides for every packet: minimal, unless the output buffer toward the minimal next hop is over
 2/3 full, then the neighbour with the least occupied buffer. Here the share of detours grows while the

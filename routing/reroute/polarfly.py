@@ -7,7 +7,7 @@ For a router s that has lost its link to n, the alternates are
   instead of two.
 - to n itself: through the third vertex of the triangle over s and n, two hops; where s or n is a quadric
   there is no triangle, and the detour of four hops with a tag is taken
-  (`topology.families.polarfly_detours`).
+  (`topology.families.low_diameter.polarfly_detours`).
 - for a packet whose tag leads through n: the tag is exchanged for that of another neighbour m, not adjacent
   to n, and the packet goes on from there. It is not marked: it may meet the dead link once more.
 
@@ -27,7 +27,7 @@ import numpy.typing as npt
 from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket
 from routing.reroute.base import FastReroute, ProtectedGroups, alternate_bucket, failover_group
-from topology.families.polarfly_detours import RouterDetours
+from topology.families.low_diameter.polarfly_detours import RouterDetours
 
 # One alternate is enough for any single failure; a second one helps in some cases of two.
 _MAX_ALTERNATES = 2

@@ -25,7 +25,7 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import make_job
 from routing.registry import make_plan
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 from topology.registry import make_topology
 from traffic.engine.engine import run_traffic

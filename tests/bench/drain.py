@@ -14,7 +14,7 @@ from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.pair_check import check_all_pairs
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import make_job
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import parse_schedule
 from topology.links import LinkSpec
 from traffic.engine.engine import run_traffic

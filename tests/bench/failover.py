@@ -26,7 +26,7 @@ from experiments.results.failover import DISTURBED_FROM_MS
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions, with_time_for_repair
 from experiments.traffic_jobs import make_job
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import (
     CONTROLLER,
     RANDOM_LINK,

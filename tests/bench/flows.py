@@ -12,7 +12,7 @@ from experiments.results.model import Summary
 from experiments.results.parts.flows import FlowClass
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.flows import FlowOptions
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 
 _RATE_BPS, _MTU, _MOST_ERROR = 20_000_000, 9000, 0.01

@@ -15,7 +15,7 @@ from experiments.events.base import ignore
 from experiments.live_fabric import controlled, live_fabric, prepared_network
 from experiments.pair_check import check_all_pairs
 from experiments.spec.fabric import FabricOptions
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 
 _ROUNDS, _FAILURES = 3, 7

@@ -20,8 +20,8 @@ from routing.replan.replan import Provers, surviving_plan
 from routing.replan.update_order import update_rounds
 from routing.verification.verifier import Prover, prove
 from topology.failures import NO_FAILURE, link_failures
-from topology.families.polarfly import PolarFly
-from topology.families.polarstar import PolarStar
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar import PolarStar
 from topology.registry import make_topology
 
 _REPLANS = 20
@@ -101,8 +101,8 @@ def next_hops_polarstar() -> list[Row]:
 # getrusage would tell the peak of the process that started this one, if that is higher.
 _ER127 = r"""
 import json, re, time
-from topology.families.polarfly import PolarFly
-from topology.families.polarstar import PolarStar
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar import PolarStar
 from topology.registry import make_topology
 started = time.perf_counter()
 hops = PolarFly(127).all_next_hops()
@@ -151,7 +151,7 @@ def proof_er13() -> list[Row]:
 _PLAN = r"""
 import json, re, sys, time
 from routing.registry import make_plan
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 graph = PolarFly(int(sys.argv[1]))
 started = time.perf_counter()
 plan = make_plan(graph, 1, "ugal-pf")

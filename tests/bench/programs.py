@@ -17,7 +17,7 @@ from experiments.spec import resolve as specification
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import Program, ProgramOptions, ProgramTraffic
 from topology.base import Link
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 
 _RATE_BPS, _SECONDS, _FIRST_PORT = 5_000_000, 5, 6000

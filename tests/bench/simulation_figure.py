@@ -23,7 +23,7 @@ from simulation.settings import Decision, RouterSettings, Times
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.workload import Workload
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
 
 _DATA = Path("tests/unit/data")

@@ -21,7 +21,7 @@ from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
 from simulation.workload import Workload
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -78,7 +78,7 @@ from simulation.settings import Decision, RouterSettings, Times
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.workload import Workload
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import make_pattern
 routing, pattern_name, law, cycles, *loads = sys.argv[1:]
 topology = PolarFly(31)
@@ -145,7 +145,7 @@ from simulation.settings import Decision, RouterSettings, Times
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.workload import Workload
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import make_pattern
 topology = PolarFly(2)
 tables = compile_tables(make_plan(topology, 1, "min"))

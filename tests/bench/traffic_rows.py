@@ -22,7 +22,7 @@ from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import make_job, run_collective_traffic
 from experiments.validity.link_monitor import LinkMonitor
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 from topology.registry import make_topology
 from traffic.engine import sockets

@@ -33,7 +33,7 @@ from experiments.measurement import measure
 from experiments.results.model import PairCheck, Summary
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import TrafficOptions
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 
 _UNCHECKED = PairCheck(0, 0, 0, 0, 0)

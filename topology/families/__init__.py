@@ -1,4 +1,4 @@
-"""Families of topologies, one module each: PolarFly, PolarStar, Slim Fly, graphs from files.
+"""Families of topologies, one module each, in a room for each group; graphs from files are here.
 
 A family is a subclass of one of three classes, by the knowledge that it has of its shortest paths:
 
@@ -23,10 +23,9 @@ It may define `clusters` and `layout` (placements and drawings), `host_counts` (
 `address_number`, `destination_blocks` and `next_hop_rules` together (fewer rules by masks), and
 `minimal_port_mask` (several minimal routes).
 
-`supernodes` and `polarfly_detours` are parts of PolarStar and PolarFly.
-
-A family is registered by one entry of `FAMILIES` in `topology/registry.py`, which declares its parameters
-(`topology.parameters`). They are its own: two families may have a `degree` of two meanings. Its reroute and
+A family's module ends with its entry, `FAMILY`: constructor, parameters, summary, example and group
+(`topology.families.family`). One line of `FAMILIES` in `topology/registry.py` registers it. The parameters
+(`topology.parameters`) are its own: two families may have a `degree` of two meanings. Its reroute and
 detours, if it has any of its own, are registered in `routing/`. `tests/unit/topology/test_registry.py` checks
 this contract for the example of every family; its own tests pin sizes, degrees, diameter and mean distance to
 published figures, as `tests/unit/topology/test_families.py` does.

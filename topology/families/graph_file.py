@@ -23,6 +23,8 @@ import numpy.typing as npt
 from topology.addressing import MAX_HOSTS
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
+from topology.families.family import Family
+from topology.parameters import Parameter
 from topology.shortest_paths import SearchedTopology, adjacency_from_links, connected_components
 
 _FORMATS = {".graphml": "graphml", ".xml": "graphml", ".adjlist": "adjlist"}
@@ -273,3 +275,22 @@ def _attribute(where: str, element: str, attributes: dict[str, str], name: str) 
     if not attributes.get(name):
         raise ParameterError(f"{where}: element {element} must have the attribute {name}")
     return attributes[name]
+
+
+FAMILY = Family(
+    GraphFile,
+    (
+        Parameter(
+            name="from",
+            type=str,
+            help="graph file: GraphML (.graphml), adjacency list (.adjlist) or edge list (two names a "
+            "line, no weights)",
+            required=True,
+            file=True,
+            metavar="FILE",
+        ),
+    ),
+    "any connected graph from a file",
+    "graph --from examples/torus-3x3.edges",
+    "file",
+)

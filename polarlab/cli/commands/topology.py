@@ -66,10 +66,11 @@ def _list_families(arguments: argparse.Namespace) -> Status:
             ),
             "summary": family.summary,
             "example": family.example,
+            "group": family.group,
         }
         for family in polarlab.families().values()
     ]
-    print_rows(arguments, "families", families, ("name", "parameters", "summary", "example"))
+    print_rows(arguments, "families", families, ("name", "parameters", "summary", "example"), by="group")
     return Status.DONE
 
 

@@ -6,7 +6,7 @@ from routing.registry import make_plan
 from routing.replan.replan import surviving_plan
 from topology.drains import drain_of
 from topology.failures import NO_FAILURE
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import parse_drained
 
 PLAN = make_plan(PolarFly(5), 1, "ugal-pf")

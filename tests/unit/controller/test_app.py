@@ -14,7 +14,7 @@ from experiments.controller_process import ControllerProcess
 from routing.plan.digest import plan_digest
 from routing.plan.model import COOKIE_MARK, Table
 from routing.registry import make_plan
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # Ryu's flags use a deprecated class for versions

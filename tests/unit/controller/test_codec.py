@@ -20,7 +20,7 @@ from controller.openflow.commands import (
 )
 from controller.openflow.frameworks import load
 from routing.registry import make_plan
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # Ryu's flags use a deprecated class for versions

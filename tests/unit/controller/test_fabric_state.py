@@ -11,7 +11,7 @@ from controller.fabric_state import (
     FabricState,
     SetPort,
 )
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 GRAPH = PolarFly(3)
 LINK = GRAPH.link_list[0]

@@ -12,7 +12,7 @@ from experiments.live_fabric import live_fabric
 from experiments.spec.fabric import FabricOptions
 from topology.errors import MachineError, ParameterError
 from topology.exit_status import Status
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 
 LINKS = LinkSpec(1_000_000, 32)
@@ -106,7 +106,7 @@ frameworks.use(sys.argv[1])
 from controller.openflow import codec
 from controller.openflow.commands import *
 from routing.registry import ROUTINGS, make_plan
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 class Port: hw_addr = "02:00:00:00:00:05"
 commands = [AskGroups(), AskRules(), AskPortStatistics(), DropRules(7), SetPortState(5, True), Barrier()]
 digest = hashlib.sha256()

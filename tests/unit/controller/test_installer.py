@@ -11,7 +11,7 @@ from routing.plan.model import COOKIE_MARK, Group, GroupKind
 from routing.replan.replan import surviving_plan
 from routing.replan.update_order import update_rounds
 from topology.failures import link_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 GRAPH = PolarFly(2)
 PLAN = minimal_plan(GRAPH, 1)

@@ -8,7 +8,7 @@ from controller.replanner import Replanner
 from routing.registry import make_plan
 from topology.drains import NO_DRAIN, drain_of
 from topology.errors import NegativeResult
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import link_element, parse_drained
 
 GRAPH = PolarFly(3)

@@ -13,7 +13,7 @@ from routing.verification.errors import PlanError
 from routing.verification.proof import Proof
 from routing.verification.verifier import Prover
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 
 @pytest.mark.parametrize(

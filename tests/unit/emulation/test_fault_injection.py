@@ -6,7 +6,7 @@ import pytest
 
 from emulation.fault_injection import FaultInjector
 from topology.addressing import hosts_of, interface_name, switch_name
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import CONTROLLER, Element, ElementKind, host_link, link_element
 
 TOPOLOGY = PolarFly(2)

@@ -1,7 +1,7 @@
 """Names of hosts inside of nodes."""
 
 from emulation.name_resolution import hosts_text
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 
 def test_every_host_has_a_name_and_the_machine_keeps_its_own():

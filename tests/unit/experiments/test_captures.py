@@ -5,7 +5,7 @@ import pytest
 from emulation.capture import CapturePoint
 from experiments.spec.captures import parse_captures
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 
 def test_hosts_ports_and_links_are_captured_each_once():

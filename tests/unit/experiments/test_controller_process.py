@@ -29,7 +29,7 @@ from experiments.live_fabric import controlled
 from experiments.spec.fabric import FabricOptions
 from topology.errors import MachineError, NegativeResult
 from topology.exit_status import known_status
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 
 PLANNED, PROVEN = Planned(242, 54, "5f3a", 0.25), Proven(42, 2, 0.5)

@@ -18,7 +18,7 @@ from topology.addressing import hosts_of
 from topology.errors import ParameterError
 from topology.exit_status import Status
 from topology.failures import link_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.registry import make_topology
 
 

@@ -9,7 +9,7 @@ import pytest
 from experiments.theory.export import FORMATS, export
 from topology.errors import UsageError
 from topology.families.graph_file import GraphFile
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 ER_3 = PolarFly(3)

@@ -6,9 +6,9 @@ from leaf_spine import LeafSpine
 
 from experiments.figures.fabric import draw_topology, link_lines
 from topology.errors import UsageError
-from topology.families.polarfly import PolarFly
-from topology.families.polarstar import PolarStar
-from topology.families.slimfly import SlimFly
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar import PolarStar
+from topology.families.low_diameter.slimfly import SlimFly
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 RING = SearchedTopology(adjacency_from_links(600, np.array([(r, (r + 1) % 600) for r in range(600)])))

@@ -21,7 +21,7 @@ from experiments.spec.failover import FailoverOptions
 from polarlab.cli.commands.demo import _print_summary
 from polarlab.cli.parser import parse
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import ElementKind
 from traffic.metrics.measurements import ARRIVAL
 from traffic.workload.schedule import ProbeSchedule, ProbeStream

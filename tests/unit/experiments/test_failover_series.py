@@ -31,7 +31,7 @@ from polarlab.cli.commands.demo import _print_series
 from polarlab.cli.main import main
 from polarlab.cli.parser import parse
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import Element, ElementKind, parse_elements
 from topology.links import LinkSpec
 

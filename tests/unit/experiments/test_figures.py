@@ -20,7 +20,7 @@ from experiments.results.parts.collective import CollectiveSize, CollectiveSumma
 from experiments.results.parts.replications import Replications
 from routing.registry import ROUTINGS
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 FIGURES = ("throughput", "latency", "links")
 SUMMARY = records.summary(

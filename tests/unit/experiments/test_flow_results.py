@@ -29,7 +29,7 @@ from experiments.spec.flows import FlowOptions
 from experiments.validity.samples import CpuSamples
 from routing.registry import make_plan
 from topology.addressing import hosts_of
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import FLOW, Clock, FlowOutcome, TrafficResult

@@ -12,7 +12,7 @@ from routing.plan.model import Bucket, DecrementTtl, Group, GroupKind, Output
 from routing.registry import make_plan
 from routing.reroute.base import without_local_repair
 from routing.verification.traffic_split import traffic_split
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import make_pattern
 
 

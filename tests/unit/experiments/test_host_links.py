@@ -9,7 +9,7 @@ from experiments.results.link_loads import LinkHistory
 from experiments.results.parts.host_links import HostLinkSummary, host_link_rows, host_link_summary
 from experiments.results.replications import combine
 from topology.addressing import hosts_of
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 
 def test_both_ends_of_every_link_to_a_host_are_counted():

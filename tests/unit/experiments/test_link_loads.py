@@ -5,7 +5,7 @@ import pytest
 
 from controller.occupancy.queues import QueueState
 from experiments.results.link_loads import LinkHistory, directed_links, jain, link_loads
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 
 def steady(bytes_per_s, times):

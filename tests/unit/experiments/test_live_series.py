@@ -10,7 +10,7 @@ from experiments.results.open import open_results
 from experiments.results.run_directory import MANIFEST
 from experiments.results.tables import LINK_COLUMNS, read_csv
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 
 def test_links_are_on_the_disk_while_they_are_measured(tmp_path):

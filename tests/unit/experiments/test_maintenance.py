@@ -11,7 +11,7 @@ from experiments.controller_process import ControllerError
 from experiments.maintenance import DrainOutcome, Maintenance
 from experiments.results.parts.faults import replan_text
 from topology.errors import NegativeResult, UsageError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import CONTROLLER, Element, ElementKind
 from topology.links import LinkSpec
 

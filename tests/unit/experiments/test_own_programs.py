@@ -28,7 +28,7 @@ from experiments.spec.programs import (
     read_programs,
 )
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.metrics.measurements import Clock
 
 ER2 = PolarFly(2)

@@ -12,7 +12,7 @@ from experiments.spec.fabric import FabricOptions
 from routing.registry import make_plan
 from topology.addressing import hosts_of
 from topology.errors import NegativeResult
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 from traffic.workload.schedule import AllPairsSchedule
 

@@ -25,7 +25,7 @@ from experiments.validity.samples import CpuSamples, HeldSamples, HeldSecond, Sw
 from routing.registry import make_plan
 from topology.addressing import hosts_of
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import (

@@ -27,7 +27,7 @@ from simulation.result import Deadlock
 from simulation.settings import RouterSettings
 from topology.errors import MachineError, ParameterError, UsageError
 from topology.exit_status import Terminated
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 # A simulation that takes a moment.
 SHORT = {"q": 3, "hosts": 2, "load": 0.3, "warmup": 500, "cycles": 1500}

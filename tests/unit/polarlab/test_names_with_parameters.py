@@ -9,7 +9,7 @@ from experiments.spec.sweep import SweepOptions
 from experiments.spec.traffic import TrafficOptions
 from polarlab.cli.main import main
 from routing.registry import ROUTINGS, routing
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 from topology.parameters import value_text
 from traffic.workload.collectives.registry import COLLECTIVES

@@ -12,7 +12,8 @@ from polarlab.cli import options
 from polarlab.cli.parser import make_parser, parse
 from topology import registry
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.family import Family
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.parameters import Parameter
 from traffic.workload.collectives.registry import COLLECTIVES
 
@@ -33,7 +34,7 @@ def test_options_of_a_fabric():
 def test_families_may_have_a_parameter_of_the_same_name_with_other_meanings(monkeypatch, capsys):
     def family(kind, text):
         parameter = Parameter(name="degree", type=kind, help=text)
-        return registry.Family(PolarFly, (parameter,), "", "")
+        return Family(PolarFly, (parameter,), "", "", "low-diameter")
 
     families = {"one": family(int, "degree in links"), "two": family(str, "degree in words")}
     monkeypatch.setattr(registry, "FAMILIES", families)

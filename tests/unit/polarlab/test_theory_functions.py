@@ -40,7 +40,7 @@ def test_listings_are_mappings_that_print_as_tables():
     assert "polarstar" in families
     with pytest.raises(KeyError):
         families["hexagon"]
-    assert repr(families).splitlines()[0].split() == ["name", "parameters", "summary", "example"]
+    assert repr(families).splitlines()[0].split() == ["name", "parameters", "summary", "example", "group"]
     assert "<td>polarfly</td>" in families._repr_html_()
 
 

@@ -7,6 +7,7 @@ from command_line import fails, prints_json, unnamed
 
 from polarlab.cli import main as entry
 from topology.exit_status import Status
+from topology.registry import FAMILIES
 
 # The outside contract's keys.
 TOPOLOGY_KEYS = {
@@ -30,6 +31,20 @@ def test_topology_is_readable_without_json(capsys):
     assert entry.main(["topology", "polarfly", "--q", "7"]) == Status.DONE
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert (lines["routers"], lines["links"], lines["degrees"]) == ("57", "224", "7: 8, 8: 49")
+
+
+def test_families_are_listed_below_their_groups(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "400")
+    assert entry.main(["topology", "--list"]) == Status.DONE
+    lines = capsys.readouterr().out.splitlines()[2:]
+    group = ""
+    listed = {}
+    for line in lines:
+        if line.startswith(" "):
+            listed[line.split()[0]] = group
+        else:
+            group = line
+    assert listed == {name: family.group for name, family in FAMILIES.items()}
 
 
 def test_a_graph_of_more_routers_than_tags_can_name_is_still_a_graph(capsys):

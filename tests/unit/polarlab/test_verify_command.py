@@ -7,7 +7,7 @@ from command_line import fails, prints_json, unnamed
 
 from polarlab.cli import main as entry
 from topology.exit_status import Status
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.registry import FAMILIES
 
 # The outside contract's keys.

@@ -9,7 +9,7 @@ from packet_model import PacketModel
 from routing.algorithms.bucket_control import SwitchAdapter
 from routing.plan.groups import GroupRole, group_number
 from routing.registry import make_plan, routing
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 ROUTER = 20
 PLAN = make_plan(PolarFly(5), 1, "ugal-pf")

@@ -14,7 +14,7 @@ from routing.registry import make_plan
 from routing.verification.verifier import prove
 from topology.errors import ParameterError
 from topology.failures import NO_FAILURE, link_failures, switch_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 HUB = 0
 GROUP = group_number(GroupRole.CHOICE_ANY)

@@ -29,7 +29,7 @@ from routing.plan.model import (
     ToGroup,
 )
 from routing.registry import ROUTINGS, make_plan
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 GRAPH = PolarFly(3)
 PLAN = make_plan(GRAPH, 1, "ugal-pf")
@@ -41,7 +41,7 @@ GROUP = next(place for place, group in enumerate(SWITCH.groups) if group.candida
 IN_ANOTHER_PROCESS = """
 from routing.plan.digest import plan_digest
 from routing.registry import make_plan
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 print(plan_digest(make_plan(PolarFly(3), 1, "ugal-pf")))
 """
 

@@ -18,7 +18,7 @@ from routing.replan.update_order import Removal, update_rounds
 from routing.verification.verifier import Prover, prove
 from topology.drains import NO_DRAIN, cut_off, drain_of
 from topology.failures import NO_FAILURE, failure_of
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import Element, ElementKind, link_element, parse_drained
 
 ROUTINGS = ("min", "valiant", "compact-valiant", "ugal", "ugal-pf")

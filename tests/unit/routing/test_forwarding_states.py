@@ -4,7 +4,7 @@ import numpy as np
 
 from routing.registry import make_plan
 from routing.verification.forwarding_states import StateSpace
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 GRAPH = PolarFly(5)
 

@@ -23,7 +23,7 @@ from routing.verification.errors import PlanError
 from routing.verification.ingress_ports import ingress_port_classes
 from routing.verification.rule_book import RuleBook
 from routing.verification.verifier import prove
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 GRAPH = PolarFly(5)
 PLAN = make_plan(GRAPH, 2, "min")

@@ -14,8 +14,8 @@ from routing.verification.traffic_split import traffic_split
 from routing.verification.verifier import prove
 from topology.errors import ParameterError
 from topology.failures import Failure, failure_of, link_failures
-from topology.families.polarstar import PolarStar
-from topology.families.slimfly import SlimFly
+from topology.families.low_diameter.polarstar import PolarStar
+from topology.families.low_diameter.slimfly import SlimFly
 from topology.faults import ElementKind
 
 # A ring with a chord: an alternate around the chord's end would take more than one tag.

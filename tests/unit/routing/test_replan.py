@@ -21,7 +21,7 @@ from routing.replan.update_order import update_rounds
 from routing.verification.verifier import prove
 from topology.errors import NegativeResult
 from topology.failures import Failure, failure_of, link_failures, switch_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import Element, ElementKind, link_element
 from topology.registry import make_topology
 

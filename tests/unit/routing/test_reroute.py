@@ -8,7 +8,7 @@ from routing.plan.model import GroupKind, Table
 from routing.registry import ROUTINGS, make_plan
 from routing.verification.verifier import prove
 from topology.failures import NO_FAILURE, link_failures, switch_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 LONGEST = {"min": 5, "valiant": 7, "compact-valiant": 7, "ugal": 7, "ugal-pf": 7}
 DIAMETER, REPAIR_HOPS = 2, 3

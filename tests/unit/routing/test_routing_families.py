@@ -14,9 +14,9 @@ from routing.reroute.base import FastReroute, ProtectedGroups
 from routing.reroute.loop_free_alternates import AlternateSearch
 from routing.verification.verifier import prove
 from topology.errors import UsageError
-from topology.families.polarfly import PolarFly
-from topology.families.polarfly_detours import NearDetour, RouterDetours
-from topology.families.slimfly import SlimFly
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarfly_detours import NearDetour, RouterDetours
+from topology.families.low_diameter.slimfly import SlimFly
 from topology.networkx_graphs import from_networkx
 from topology.registry import FAMILIES
 

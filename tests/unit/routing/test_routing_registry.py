@@ -14,8 +14,8 @@ from routing.registry import ROUTINGS, make_plan, routing
 from routing.verification.verifier import prove
 from topology.base import Adjacency, Topology
 from topology.errors import UsageError
-from topology.families.polarfly import PolarFly
-from topology.families.polarfly_detours import RouterDetours
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarfly_detours import RouterDetours
 
 PROVEN = [
     *[("compact-valiant", q) for q in (2, 3, 4, 5, 7)],

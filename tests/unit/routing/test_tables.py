@@ -6,7 +6,7 @@ from routing.algorithms.minimal import minimal_plan
 from routing.plan.tables import tag_of
 from routing.verification.switch_model import SwitchModel
 from topology.addressing import Host
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 ER_3 = PolarFly(3)
 PLAN = minimal_plan(ER_3, 2)

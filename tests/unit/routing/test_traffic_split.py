@@ -6,7 +6,7 @@ from leaf_spine import LeafSpine
 
 from routing.registry import make_plan
 from routing.verification.traffic_split import TrafficSplit, traffic_split
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 
 def link_loads(split: TrafficSplit, source: int, destination: int, links: int) -> np.ndarray:

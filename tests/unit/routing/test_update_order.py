@@ -11,8 +11,8 @@ from routing.replan.replan import surviving_plan
 from routing.replan.update_order import Removal, update_rounds
 from routing.verification.verifier import prove
 from topology.failures import NO_FAILURE, link_failures, switch_failures
-from topology.families.polarfly import PolarFly
-from topology.families.polarstar import PolarStar
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar import PolarStar
 
 
 def key(rule):

@@ -31,7 +31,7 @@ from topology.addressing import ROUTER_MASK, hosts_of, router_ip
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.failures import NO_FAILURE, Failure, link_failures, switch_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 er = lru_cache(PolarFly)
 DECREMENT = DecrementTtl()

@@ -18,7 +18,7 @@ from simulation.settings import RouterSettings
 from simulation.timing import unloaded_cycles
 from topology.errors import ParameterError
 from topology.exit_status import Terminated
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
 

@@ -13,7 +13,7 @@ from simulation.settings import Decision, RouterSettings, Times
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.workload import Workload
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import parse_schedule
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")

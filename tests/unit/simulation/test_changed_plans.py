@@ -30,7 +30,7 @@ from simulation.tables.check import check_against_walk, used_tags
 from simulation.tables.compiler import compile_tables
 from simulation.tables.model import NO_CHOICE
 from topology.failures import NO_FAILURE
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 ROUTINGS = ("min", "valiant", "compact-valiant", "ugal", "ugal-pf")
 TOPOLOGY = PolarFly(2)

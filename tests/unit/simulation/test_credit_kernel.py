@@ -37,7 +37,7 @@ from simulation.tables.check import PacketKind, forwarded, look_up
 from simulation.tables.compiler import compile_tables
 from simulation.timing import unloaded_cycles
 from simulation.workload import Workload
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")

@@ -12,7 +12,7 @@ from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.workload import Workload
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern
 from traffic.workload.schedule import PatternSchedule
 

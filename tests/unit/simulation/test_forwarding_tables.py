@@ -20,7 +20,7 @@ from simulation.tables.compiler import PlanCompiler, compile_tables
 from simulation.tables.model import NO_CHOICE, NO_TAG, AdaptiveChoices, Choices, ForwardingTables
 from topology.failures import NO_FAILURE, link_failures, switch_failures
 from topology.families.graph_file import GraphFile
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 ROUTINGS = ("min", "valiant", "compact-valiant", "ugal", "ugal-pf")
 ANYWHERE = ("min", "valiant", "ugal")  # routings that need no detours of the family
@@ -359,7 +359,7 @@ from dataclasses import astuple
 from routing.registry import make_plan
 from simulation.tables.compiler import compile_tables
 from topology.failures import link_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 topology = PolarFly(3)
 plan = make_plan(topology, 2, sys.argv[1])
 tables = compile_tables(plan, next(link_failures(topology)))

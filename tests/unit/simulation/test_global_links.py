@@ -14,7 +14,7 @@ from simulation.arrays.ports import link_ports, make_ports
 from simulation.kernels.state import DELAY
 from simulation.settings import Decision, RouterSettings
 from simulation.timing import fastest_cycles, unloaded_cycles
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")

@@ -10,7 +10,7 @@ from routing.verification.errors import PlanError
 from simulation.settings import Decision
 from simulation.tables.compiler import compile_tables
 from topology.failures import link_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
 

@@ -18,7 +18,7 @@ from simulation.simulator import simulate
 from simulation.tables.check import check_against_walk
 from simulation.tables.compiler import compile_tables
 from simulation.workload import Workload
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import parse_schedule
 from traffic.workload.patterns import Pattern
 

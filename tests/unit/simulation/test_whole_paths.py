@@ -8,7 +8,7 @@ from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.workload import Workload
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import make_pattern
 
 HOSTS = 3

@@ -21,7 +21,7 @@ from topology.addressing import (
     switch_router,
 )
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 
 
 def fabric_of(routers: int) -> SimpleNamespace:

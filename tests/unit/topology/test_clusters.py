@@ -5,9 +5,9 @@ import pytest
 from leaf_spine import LeafSpine
 
 from topology.clusters import Clusters, consecutive_clusters
-from topology.families.polarfly import PolarFly
-from topology.families.polarstar import PolarStar
-from topology.families.slimfly import SlimFly
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar import PolarStar
+from topology.families.low_diameter.slimfly import SlimFly
 from topology.layout import Layout
 from traffic.workload.placement import place_ranks
 

@@ -14,7 +14,7 @@ from topology.drains import (
 )
 from topology.errors import ParameterError
 from topology.failures import NO_FAILURE, failure_of
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import Element, ElementKind, link_element, parse_drained, parse_schedule
 
 GRAPH = PolarFly(3)

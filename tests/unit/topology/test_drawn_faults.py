@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from topology.drawn_faults import FaultProcess, draw_faults, parse_process
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import ElementKind, parse_elements, parse_schedule
 
 GRAPH = PolarFly(3)

@@ -3,7 +3,7 @@
 from leaf_spine import LeafSpine
 
 from topology.failures import NO_FAILURE, failure_of, link_failures, switch_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import parse_elements
 
 GRAPH = PolarFly(3)

@@ -10,9 +10,15 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
 from topology.errors import ParameterError
-from topology.families.polarstar import PolarStar, designs_of_radix
-from topology.families.slimfly import SlimFly
-from topology.families.supernodes import SUPERNODE_KINDS, make_supernode, supernode_exists, supernode_order
+from topology.families.low_diameter.polarstar import PolarStar
+from topology.families.low_diameter.polarstar_designs import designs_of_radix
+from topology.families.low_diameter.slimfly import SlimFly
+from topology.families.low_diameter.supernodes import (
+    SUPERNODE_KINDS,
+    make_supernode,
+    supernode_exists,
+    supernode_order,
+)
 
 with open(Path(__file__).parents[1].joinpath("data") / "invariants.csv", newline="") as file:
     ROWS = [row for row in csv.DictReader(file) if row["family"] != "polarfly"]

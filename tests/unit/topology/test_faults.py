@@ -6,7 +6,7 @@ import pytest
 from topology.addressing import hosts_of, switch_name
 from topology.errors import ParameterError
 from topology.failures import failure_of, link_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import (
     CONTROLLER,
     Element,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from leaf_spine import LeafSpine
 
-from topology.families.polarfly import PolarFly
-from topology.families.polarstar import PolarStar
-from topology.families.slimfly import SlimFly
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar import PolarStar
+from topology.families.low_diameter.slimfly import SlimFly
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 TORUS = SearchedTopology(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.finite_fields.prime_powers import prime_power
 
 SMALL = (2, 3, 4, 5, 7, 8, 9, 11, 13)

@@ -1,14 +1,17 @@
 """The registry of families, the contract of a family, and the errors of wrong names and parameters."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from topology import registry
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError, UsageError
-from topology.families.polarfly import PolarFly
+from topology.families.family import GROUPS, Family
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.parameters import Parameter
-from topology.registry import FAMILIES, Family, family, make_topology
+from topology.registry import FAMILIES, family, make_topology
 from topology.shortest_paths import connected_components
 
 
@@ -22,6 +25,11 @@ def test_every_family_has_an_example_that_names_it_and_its_parameters(name):
     words = FAMILIES[name].example.split()
     assert words[0] == name
     assert {f"--{p.name}" for p in FAMILIES[name].parameters} >= {w for w in words if w.startswith("-")}
+
+
+def test_lists_have_the_families_of_a_group_together():
+    groups = [group for group, _ in itertools.groupby(entry.group for entry in FAMILIES.values())]
+    assert groups == [group for group in GROUPS if group in groups]
 
 
 def example(name):
@@ -79,9 +87,9 @@ def test_minimal_ports_lead_to_shortest_paths_only(name):
         assert mask.any(axis=0).tolist() == (everyone != router).tolist()
 
 
-@pytest.mark.parametrize("name", ["", "polarfl", "PolarFly", "torus"])
+@pytest.mark.parametrize("name", ["", "polarfl", "PolarFly", "hexagon"])
 def test_unknown_family_is_refused_with_those_that_exist(name):
-    with pytest.raises(UsageError, match=f"graph, polarfly, polarstar, slimfly, got '{name}'"):
+    with pytest.raises(UsageError, match=f"{', '.join(sorted(FAMILIES))}, got '{name}'"):
         family(name)
     with pytest.raises(UsageError, match=f"got '{name}'"):
         make_topology(name, {"q": 3})
@@ -125,7 +133,7 @@ class Drawn(PolarFly):
 def test_a_family_has_parameters_of_its_own_whatever_others_call_theirs(monkeypatch):
     degree = Parameter(name="degree", type=str, help="degree", choices=lambda: ("low", "high"), required=True)
     seed = Parameter(name="link-seed", type=float, help="seed of the links", least=0, most=1, default=0.5)
-    drawn = Family(Drawn, (degree, seed), "drawn", "drawn --degree low")
+    drawn = Family(Drawn, (degree, seed), "drawn", "drawn --degree low", "random")
     monkeypatch.setattr(registry, "FAMILIES", {**FAMILIES, "drawn": drawn})
     assert make_topology("drawn", {"degree": "high", "link_seed": 1}).params == {
         "degree": "high",

@@ -6,7 +6,7 @@ import pytest
 from leaf_spine import LeafSpine
 
 from topology.failures import NO_FAILURE, Failure, failure_of, link_failures, switch_failures
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import parse_elements
 from topology.shortest_paths import (
     SearchedTopology,

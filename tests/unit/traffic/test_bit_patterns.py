@@ -3,9 +3,9 @@
 import pytest
 
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
-from topology.families.polarstar import PolarStar
-from topology.families.slimfly import SlimFly
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar import PolarStar
+from topology.families.low_diameter.slimfly import SlimFly
 from traffic.workload.patterns import IDLE, make_pattern
 
 FABRICS = [PolarStar(2, "iq", 3), SlimFly(4)]

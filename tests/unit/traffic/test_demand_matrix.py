@@ -5,7 +5,7 @@ import pytest
 from leaf_spine import LeafSpine
 
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import make_pattern
 from traffic.workload.schedule import PatternSchedule, schedule_from_dict
 

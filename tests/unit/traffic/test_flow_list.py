@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.flows.flow_list import COLUMNS, draw_flows, read_flows
 from traffic.workload.flows.frames import ideal_ns, wire_bytes
 from traffic.workload.flows.sizes import make_sizes

@@ -3,7 +3,7 @@
 import struct
 
 from topology.addressing import hosts_of
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.engine.sockets import _filter
 from traffic.wire.layout import MAGIC, SEGMENT_MAGIC, signature
 from traffic.wire.probe_frame import build_probe, build_segment_head

@@ -7,9 +7,9 @@ import pytest
 from leaf_spine import LeafSpine
 
 from topology.errors import ParameterError, UsageError
-from topology.families.polarfly import PolarFly
-from topology.families.polarstar import PolarStar
-from topology.families.slimfly import SlimFly
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar import PolarStar
+from topology.families.low_diameter.slimfly import SlimFly
 from traffic.workload.patterns import (
     NAMES,
     PATTERNS,

@@ -11,7 +11,7 @@ from scapy.layers.l2 import Ether
 
 from topology.addressing import Host, hosts_of
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.wire.layout import HEADER, HEADER_BYTES, check_frame_bytes
 from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
 from traffic.wire.probe_frame import Probe, build_probe, parse_probe

@@ -6,9 +6,9 @@ from leaf_spine import LeafSpine
 
 from topology.clusters import Clusters
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
-from topology.families.polarstar import PolarStar
-from topology.families.slimfly import SlimFly
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar import PolarStar
+from topology.families.low_diameter.slimfly import SlimFly
 from traffic.workload.patterns import PATTERNS, make_pattern
 
 PERMUTATIONS = [name for name, d in PATTERNS.items() if d.router_map and name != "adversarial"]

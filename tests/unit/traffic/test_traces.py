@@ -3,7 +3,7 @@
 import pytest
 
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
+from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.traces import read_trace
 
 ER2 = PolarFly(2)

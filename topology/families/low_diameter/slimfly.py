@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.clusters import Clusters, consecutive_clusters
+from topology.families.family import Family, order_parameter
 from topology.finite_fields.field import FiniteField, finite_field
 from topology.finite_fields.prime_powers import check_order
 from topology.layout import Layout, circle
@@ -118,3 +119,12 @@ def _links(field: FiniteField) -> npt.NDArray[np.int64]:
     y = field.sum[field.product[m, x], c].astype(np.int64)
     links.append(np.stack([x * q + y, q * q + m * q + c], axis=1))
     return np.unique(np.sort(np.concatenate(links), axis=1), axis=0)
+
+
+FAMILY = Family(
+    SlimFly,
+    (order_parameter(SMALLEST_Q, LARGEST_Q),),
+    "McKay-Miller-Siran graph: 2 q^2 routers, diameter 2",
+    "slimfly --q 5",
+    "low-diameter",
+)

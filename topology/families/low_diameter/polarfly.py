@@ -20,7 +20,9 @@ import numpy.typing as npt
 from topology.addressing import switch_name
 from topology.base import Adjacency, Routers, Topology
 from topology.clusters import Clusters
+from topology.families.family import Family, order_parameter
 from topology.finite_fields.field import finite_field
+from topology.finite_fields.prime_powers import LARGEST_ORDER, SMALLEST_ORDER
 from topology.layout import Layout, in_rows
 
 # Entries of the next-hop matrix that are computed at once: their 32-bit keys stay in a core's cache.
@@ -349,3 +351,12 @@ class PolarFly(Topology):
         """Returns an int16 array, q^3, whose entry (x q + y) q + z is the router of the vector (x, y, z)."""
         x, y, z = np.unravel_index(np.arange(self.q**3), (self.q,) * 3)
         return self.indices(np.stack([x, y, z], axis=-1)).astype(np.int16)
+
+
+FAMILY = Family(
+    PolarFly,
+    (order_parameter(SMALLEST_ORDER, LARGEST_ORDER),),
+    "Erdos-Renyi polarity graph ER_q: q^2 + q + 1 routers, diameter 2",
+    "polarfly --q 7",
+    "low-diameter",
+)

@@ -20,7 +20,6 @@ Source: "PolarStar: Expanding the Scalability Horizon of Diameter-3 Networks", s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -29,50 +28,19 @@ import numpy.typing as npt
 from topology.base import MAX_ROUTERS, Adjacency, DestinationBlock
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
-from topology.families.polarfly import PolarFly
-from topology.families.supernodes import (
+from topology.families.family import Family, order_parameter
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.families.low_diameter.polarstar_designs import largest_design
+from topology.families.low_diameter.supernodes import (
+    LARGEST_DEGREE,
     SUPERNODE_KINDS,
     Supernode,
-    check_kind,
     make_supernode,
-    supernode_exists,
-    supernode_order,
 )
-from topology.finite_fields.prime_powers import LARGEST_ORDER, prime_power
+from topology.finite_fields.prime_powers import LARGEST_ORDER, SMALLEST_ORDER
 from topology.layout import Layout, circle
+from topology.parameters import Parameter
 from topology.shortest_paths import TabledTopology, adjacency_from_links
-
-
-@dataclass(frozen=True)
-class Design:
-    """The parameters of a PolarStar of network radix q + 1 + d'.
-
-    Attributes:
-        q: the order of the structure graph's field, a prime power from 2 to 128.
-        supernode: the kind of supernode, `iq`, `paley` or `complete`.
-        degree: d', the degree of the supernode.
-    """
-
-    q: int
-    supernode: str
-    degree: int
-
-    @property
-    def routers(self) -> int:
-        """N = (q^2 + q + 1) m."""
-        return (self.q**2 + self.q + 1) * supernode_order(self.supernode, self.degree)
-
-
-def _designs(radix: int, kinds: tuple[str, ...]) -> list[Design]:
-    """Returns all PolarStars of a network radix, the largest first."""
-    designs = [
-        Design(q, kind, radix - 1 - q)
-        for q in range(2, min(radix - 1, LARGEST_ORDER) + 1)
-        if prime_power(q)
-        for kind in kinds
-        if supernode_exists(kind, radix - 1 - q)
-    ]
-    return sorted(designs, key=lambda design: (-design.routers, design.supernode))
 
 
 class PolarStar(TabledTopology):
@@ -106,7 +74,7 @@ class PolarStar(TabledTopology):
             ParameterError: a parameter is missing or outside its domain; the text names the nearest values.
         """
         if radix is not None:
-            design = _largest(radix, q, supernode, degree)
+            design = largest_design(radix, q, supernode, degree)
             q, supernode, degree = design.q, design.supernode, design.degree
         if q is None or degree is None:
             raise ParameterError("polarstar must be given --q and --degree, or --radix")
@@ -336,33 +304,32 @@ def _inside_table(matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return table
 
 
-def designs_of_radix(radix: int, supernode: str | None = None) -> list[Design]:
-    """Returns the PolarStars of a network radix.
-
-    Args:
-        radix: the network radix k' = q + 1 + d'.
-        supernode: the kind of supernode; None for all kinds.
-
-    Returns:
-        At least one design, the largest first.
-
-    Raises:
-        ParameterError: the kind is unknown, or no PolarStar has that radix; the text names the nearest.
-    """
-    if supernode is not None:
-        check_kind(supernode)
-    kinds = SUPERNODE_KINDS if supernode is None else (supernode,)
-    designs = _designs(radix, kinds)
-    if not designs:
-        near = [r for r in range(3, 2 * LARGEST_ORDER) if _designs(r, kinds)]
-        nearest = [r for r in near if r < radix][-1:] + [r for r in near if r > radix][:1]
-        raise ParameterError(
-            f"radix must be that of a polarstar, got {radix}; nearest: {' and '.join(map(str, nearest))}"
-        )
-    return designs
-
-
-def _largest(radix: int, q: int | None, supernode: str | None, degree: int | None) -> Design:
-    if q is not None or degree is not None:
-        raise ParameterError("--radix must be given without --q and --degree")
-    return designs_of_radix(radix, supernode)[0]
+FAMILY = Family(
+    PolarStar,
+    (
+        order_parameter(SMALLEST_ORDER, LARGEST_ORDER, required=False),
+        Parameter(
+            name="supernode",
+            type=str,
+            help="kind of the supernodes",
+            choices=lambda: SUPERNODE_KINDS,
+            default_text="iq; with --radix that of the most routers",
+        ),
+        Parameter(
+            name="degree",
+            type=int,
+            help="links of each router inside its supernode (d')",
+            least=0,
+            most=LARGEST_DEGREE,
+        ),
+        Parameter(
+            name="radix",
+            type=int,
+            help="network radix q + 1 + d' of the largest polarstar, in the place of q and degree",
+            least=3,
+        ),
+    ),
+    "star product of ER_q with a supernode: diameter 3",
+    "polarstar --q 3 --supernode iq --degree 3",
+    "low-diameter",
+)
