@@ -63,10 +63,10 @@ def reroute_maker(topology: Topology) -> RerouteMaker:
     """Returns the function that makes the fast reroute of each router of a topology.
 
     Args:
-        topology: any connected topology; its name is that of its family.
+        topology: any connected topology; entries are found by its `geometry`.
     """
-    if topology.name in REROUTES:
-        return REROUTES[topology.name]
+    if topology.geometry in REROUTES:
+        return REROUTES[topology.geometry]
     return AlternateSearch(topology).fast_reroute
 
 
@@ -74,14 +74,16 @@ def detours_of(topology: Topology, routing: str) -> FamilyDetours:
     """Returns the detours of a topology's family.
 
     Args:
-        topology: the topology; its name is that of its family.
+        topology: the topology; entries are found by its `geometry`.
         routing: the name of the routing that needs them, for the error message.
 
     Raises:
         UsageError: the family has no entry in `DETOURS`.
     """
-    if topology.name not in DETOURS:
+    if topology.geometry not in DETOURS:
         families = " or ".join(sorted(DETOURS))
         other = _ANY_GRAPH.get(routing.partition(":")[0], "valiant, which works on any graph")
-        raise UsageError(f"the topology of {routing} must be {families}, got {topology.name}; try {other}")
-    return DETOURS[topology.name]
+        raise UsageError(
+            f"the topology of {routing} must be {families}, got {topology.geometry}; try {other}"
+        )
+    return DETOURS[topology.geometry]

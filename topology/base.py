@@ -95,6 +95,16 @@ class Topology(ABC):
     params: Params
     labels: tuple[str, ...] = ()
 
+    @property
+    def geometry(self) -> str:
+        """The name under which routes in closed form are registered (`routing`): here that of the family."""
+        return self.name
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences about this member that its numbers do not tell; none here."""
+        return ()
+
     # ---- what every family defines ----
 
     @property

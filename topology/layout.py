@@ -54,6 +54,21 @@ def circle(count: int, radius: float = 1.0, turn: float = 0.25) -> Positions:
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
+def on_circles(groups: int, size: int) -> Positions:
+    """Returns points of groups that lie on a circle, each with its points on a circle of its own.
+
+    Args:
+        groups: the number of groups, at least 2.
+        size: the number of points of each group.
+
+    Returns:
+        float64 array, (groups x size) x 2, group by group.
+    """
+    # Neighbours on the circle are 2 sin(pi / groups) apart.
+    around_centre = circle(size, 0.72 * float(np.sin(np.pi / groups)))
+    return (circle(groups)[:, None, :] + around_centre).reshape(-1, 2)
+
+
 def in_rows(rows: Sequence[Sequence[int]], routers: int, width: float, apart: float) -> Positions:
     """Returns positions in horizontal rows, from the top.
 

@@ -8,14 +8,28 @@ from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
 from topology.families import graph_file
 from topology.families.family import Family
-from topology.families.low_diameter import polarfly, polarstar, slimfly
+from topology.families.low_diameter import (
+    bundlefly,
+    delorme,
+    expanded_polarfly,
+    polarstar,
+    slimfly,
+    spectralfly,
+)
+from topology.families.random import dln, jellyfish, xpander
 from topology.parameters import hint
 
 # By groups, in the order of lists.
 FAMILIES: Mapping[str, Family] = {
-    "polarfly": polarfly.FAMILY,
+    "polarfly": expanded_polarfly.FAMILY,
     "polarstar": polarstar.FAMILY,
     "slimfly": slimfly.FAMILY,
+    "bundlefly": bundlefly.FAMILY,
+    "spectralfly": spectralfly.FAMILY,
+    "delorme": delorme.FAMILY,
+    "jellyfish": jellyfish.FAMILY,
+    "xpander": xpander.FAMILY,
+    "dln": dln.FAMILY,
     "graph": graph_file.FAMILY,
 }
 

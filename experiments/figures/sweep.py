@@ -185,7 +185,7 @@ def simulated_curve(settings: SweepSettings, routing: str, pattern: str) -> list
         routing: name of the routing.
         pattern: name of the pattern.
     """
-    if settings.name != "polarfly":
+    if settings.name != "polarfly" or "expand" in settings.params:
         return []
     text = resources.files("experiments").joinpath("reference/booksim_er5_p3.csv").read_text()
     columns = ("q", "p", "pattern", "routing", "offered", "accepted", "packet_latency_cycles", "stable")

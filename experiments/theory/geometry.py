@@ -29,7 +29,7 @@ def lines_between(topology: Topology, source: int, destination: int) -> list[str
     if topology.labels:
         labels = (f"{switch_name(router)} is {topology.labels[router]}" for router in (source, destination))
         lines.append(", ".join(labels) + " in the file.")
-    explained = GEOMETRIES.get(topology.name, _shortest_paths)
+    explained = GEOMETRIES.get(topology.geometry, _shortest_paths)
     return [*lines, *explained(topology, source, destination)]
 
 

@@ -116,6 +116,7 @@ class GraphNumbers:
         moore_efficiency: number of routers over the Moore bound of degree and diameter.
         endpoints: number of hosts.
         next_hop_rules: most next-hop rules of a router, `with_masks` and with `one_per_router`.
+        remarks: sentences about this member, as that a random graph was drawn again until it was connected.
     """
 
     name: str
@@ -128,6 +129,7 @@ class GraphNumbers:
     moore_efficiency: float
     endpoints: int
     next_hop_rules: Mapping[str, int]
+    remarks: list[str]
 
 
 def numbers(topology: Topology, hosts: int = 1) -> GraphNumbers:
@@ -160,6 +162,7 @@ def numbers(topology: Topology, hosts: int = 1) -> GraphNumbers:
         round(topology.moore_efficiency, 6),
         topology.endpoints(hosts),
         {"with_masks": topology.next_hop_rules, "one_per_router": topology.routers - 1},
+        list(topology.remarks),
     )
 
 

@@ -187,13 +187,27 @@ def _add_parameters(group: argparse._ActionsContainer, family: str | None, comma
         else:
             text = entries[family].described if family in entries else argparse.SUPPRESS
         option = entries.get(family or "", next(iter(entries.values())))
-        _add(group, option, command, text=text)
+        _add(group, option, command, text=text, short=_short_name(option, command))
+
+
+def _short_name(option: Option, command: str) -> str:
+    """Returns a family's own name of a parameter that has another one because some other command has it."""
+    name = option.name.removeprefix(f"{TOPOLOGY}-")
+    taken = {other.name for other in options_of_command(command)}
+    return name if name not in taken | {option.name} else ""
 
 
 def _add(
-    group: argparse._ActionsContainer, option: Option, command: str, *, text: str = "", optional: bool = False
+    group: argparse._ActionsContainer,
+    option: Option,
+    command: str,
+    *,
+    text: str = "",
+    short: str = "",
+    optional: bool = False,
 ) -> None:
     """Adds an option to a parser or a group of it; its text is read later, by its declaration."""
+    flags = [f"--{name}" for name in (short, option.name) if name]
     more: dict[str, Any] = {"dest": option.key, "default": argparse.SUPPRESS}
     more["help"] = (
         (text or option.help_in(command)).replace("%", "%%").replace("==%%SUPPRESS%%==", argparse.SUPPRESS)
@@ -211,7 +225,7 @@ def _add(
             more["nargs"] = "?"
     if option.positional:
         more.pop("dest")
-    action = group.add_argument(option.key if option.positional else f"--{option.name}", **more)
+    action = group.add_argument(*([option.key] if option.positional else flags), **more)
     setattr(action, "completer", _completer(option))  # noqa: B010  (argcomplete's own attribute)
 
 

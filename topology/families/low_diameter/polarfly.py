@@ -20,13 +20,13 @@ import numpy.typing as npt
 from topology.addressing import switch_name
 from topology.base import Adjacency, Routers, Topology
 from topology.clusters import Clusters
-from topology.families.family import Family, order_parameter
 from topology.finite_fields.field import finite_field
-from topology.finite_fields.prime_powers import LARGEST_ORDER, SMALLEST_ORDER
 from topology.layout import Layout, in_rows
 
 # Entries of the next-hop matrix that are computed at once: their 32-bit keys stay in a core's cache.
 _BLOCK_ENTRIES = 1 << 17
+# The names of W, V1 and V2 in drawings.
+LAYERS = ("quadrics W", "V1, beside quadrics", "V2, the others")
 
 
 class VertexClasses(NamedTuple):
@@ -233,26 +233,38 @@ class PolarFly(Topology):
         Returns:
             A layout in rows, with the starter quadric as its highlight.
         """
-        starter = int(self.vertex_classes.quadrics[0])
+        return self.layered(self.layers(), LAYERS)
+
+    def layers(self) -> list[list[int]]:
+        """Returns W, V1 and V2 (W and V1 for even q), each in the order of the clusters.
+
+        Returns:
+            The routers of each layer.
+        """
         in_order = self.clusters().in_order(self.routers)
-        quadrics = set(self.vertex_classes.quadrics.tolist())
-        beside = set(self.vertex_classes.adjacent.tolist())
-        rows = [
-            [router for router in in_order if router in quadrics],
-            [router for router in in_order if router in beside],
-            [router for router in in_order if router not in quadrics | beside],
-        ]
-        kind = np.zeros(self.routers, np.int64)
+        members = [set(layer.tolist()) for layer in self.vertex_classes if len(layer)]
+        return [[router for router in in_order if router in layer] for layer in members]
+
+    def layered(self, rows: list[list[int]], names: tuple[str, ...]) -> Layout:
+        """Returns a layout in rows, one for each kind of routers.
+
+        Args:
+            rows: the routers of each kind; together all routers 0 .. n - 1.
+            names: the names of the kinds, in the same order; those without a row come last.
+
+        Returns:
+            A layout with the starter quadric as its highlight.
+        """
+        routers = sum(map(len, rows))
+        kind = np.zeros(routers, np.int64)
         for place, row in enumerate(rows):
             kind[row] = place
-        rows = [row for row in rows if row]
-        names = ("quadrics W", "V1, beside quadrics", "V2, the others")[: len(rows)]
         width = float(max(map(len, rows)))
         return Layout(
-            in_rows(rows, self.routers, width, width / 4),
+            in_rows(rows, routers, width, width / 4),
             kind,
-            names,
-            highlight=(starter, "starter quadric"),
+            names[: len(rows)],
+            highlight=(int(self.vertex_classes.quadrics[0]), "starter quadric"),
             rows=True,
         )
 
@@ -351,12 +363,3 @@ class PolarFly(Topology):
         """Returns an int16 array, q^3, whose entry (x q + y) q + z is the router of the vector (x, y, z)."""
         x, y, z = np.unravel_index(np.arange(self.q**3), (self.q,) * 3)
         return self.indices(np.stack([x, y, z], axis=-1)).astype(np.int16)
-
-
-FAMILY = Family(
-    PolarFly,
-    (order_parameter(SMALLEST_ORDER, LARGEST_ORDER),),
-    "Erdos-Renyi polarity graph ER_q: q^2 + q + 1 routers, diameter 2",
-    "polarfly --q 7",
-    "low-diameter",
-)

@@ -31,6 +31,7 @@ from topology.errors import ParameterError
 from topology.families.family import Family, order_parameter
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.families.low_diameter.polarstar_designs import largest_design
+from topology.families.low_diameter.star_product import links_across, links_inside
 from topology.families.low_diameter.supernodes import (
     LARGEST_DEGREE,
     SUPERNODE_KINDS,
@@ -66,7 +67,8 @@ class PolarStar(TabledTopology):
 
         Args:
             q: order of the structure graph's field, a prime power from 2 to 128.
-            supernode: `iq` (the default), `paley` or `complete`; with `radix` the default is any of these.
+            supernode: `iq` (the default), `paley`, `complete` or `bdf`; with `radix` the default is any of
+                these.
             degree: d', the degree of the supernode.
             radix: the network radix k' = q + 1 + d', in place of q and degree.
 
@@ -176,15 +178,8 @@ class PolarStar(TabledTopology):
     @cached_property
     def adjacency(self) -> Adjacency:
         """The neighbour lists of all routers."""
-        m, structure = self.order, self.structure
-        everyone = np.arange(m)
-        pairs = []
-        for link in structure.link_list:
-            pairs.append(np.stack([link.a * m + everyone, link.b * m + self.supernode.image], axis=1))
-        for u in range(structure.routers):
-            inside = np.argwhere(np.triu(self._inside[u]))
-            pairs.append(u * m + inside)
-        return adjacency_from_links(self.routers, np.concatenate(pairs))
+        links = links_across(self.structure, self.supernode.image), links_inside(self._inside)
+        return adjacency_from_links(self.routers, np.concatenate(links))
 
     @cached_property
     def _inside(self) -> npt.NDArray[np.bool_]:

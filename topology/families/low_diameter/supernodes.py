@@ -3,7 +3,7 @@
 Property R* (PolarStar, section 5): f is an involution, and the edges, their images under f and the pairs
 (x, f(x)) together make the complete graph. Its counterpart R1 for Paley graphs: f squared is an automorphism,
 and the edges and their images together make the complete graph. A star product of ER_q with a supernode of
-either property has diameter 3.
+either property has diameter 3. Supernodes of Bermond, Delorme and Farhi (`bdf_supernodes`) have R*, too.
 
 Source: "PolarStar: Expanding the Scalability Horizon of Diameter-3 Networks", sections 5 and 6.
 """
@@ -16,16 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.errors import ParameterError
+from topology.families.low_diameter.bdf_supernodes import SMALLEST_DEGREE, bermond_delorme_farhi
 from topology.finite_fields.field import finite_field
 from topology.finite_fields.prime_powers import LARGEST_ORDER, prime_power
 
-SUPERNODE_KINDS = ("iq", "paley", "complete")
+SUPERNODE_KINDS = ("iq", "paley", "complete", "bdf")
 LARGEST_DEGREE = 64
 # The domain of the degree d', for messages.
 _DEGREES = {
     "iq": f"0 or 3 modulo 4, at most {LARGEST_DEGREE}",
     "paley": f"(r - 1) / 2 for a prime power r = 1 modulo 4, r at most {LARGEST_ORDER}",
     "complete": f"0 to {LARGEST_DEGREE}",
+    "bdf": f"{SMALLEST_DEGREE} to {LARGEST_DEGREE}",
 }
 
 # Inductive-Quad of degree 3 (PolarStar, figure 5); f(i) = i + 4 mod 8.
@@ -39,7 +41,7 @@ class Supernode:
     """A graph of m vertices that the star product puts in place of every vertex of ER_q.
 
     Attributes:
-        kind: `iq`, `paley` or `complete`.
+        kind: `iq`, `paley`, `complete` or `bdf`.
         degree: d', the number of links of each vertex inside the supernode.
         adjacency_matrix: bool array, m x m: the adjacency matrix.
         image: int array, m: the permutation f.
@@ -65,7 +67,7 @@ def make_supernode(kind: str, degree: int) -> Supernode:
     """Returns the supernode of a kind and degree.
 
     Args:
-        kind: `iq`, `paley` or `complete`.
+        kind: `iq`, `paley`, `complete` or `bdf`.
         degree: d', the number of links of each vertex inside the supernode.
 
     Returns:
@@ -76,7 +78,8 @@ def make_supernode(kind: str, degree: int) -> Supernode:
     """
     check_kind(kind)
     check_degree(kind, degree)
-    adjacency_matrix, image = {"iq": _inductive_quad, "paley": _paley, "complete": _complete}[kind](degree)
+    make = {"iq": _inductive_quad, "paley": _paley, "complete": _complete, "bdf": bermond_delorme_farhi}
+    adjacency_matrix, image = make[kind](degree)
     supernode = Supernode(kind, degree, adjacency_matrix, image)
     _check_property(supernode)
     return supernode
@@ -86,17 +89,20 @@ def supernode_exists(kind: str, degree: int) -> bool:
     """Returns whether a kind has a supernode of a degree.
 
     Args:
-        kind: `iq`, `paley` or `complete`.
+        kind: `iq`, `paley`, `complete` or `bdf`.
         degree: d', any integer.
 
     Returns:
         True for `iq` with d' = 0 or 3 modulo 4 (PolarStar, section 6.2), for `paley` where 2 d' + 1 is a
-        prime power and 1 modulo 4, for `complete` always; false for degrees outside 0 .. 64.
+        prime power and 1 modulo 4, for `bdf` from 2 on, for `complete` always; false for degrees outside
+        0 .. 64.
     """
     if not 0 <= degree <= LARGEST_DEGREE:
         return False
     if kind == "iq":
         return degree % 4 in (0, 3)
+    if kind == "bdf":
+        return degree >= SMALLEST_DEGREE
     order = 2 * degree + 1
     return kind == "complete" or (
         order % 4 == 1 and order <= LARGEST_ORDER and prime_power(order) is not None
@@ -120,7 +126,7 @@ def check_degree(kind: str, degree: int) -> None:
     """Checks the degree of a supernode.
 
     Args:
-        kind: `iq`, `paley` or `complete`.
+        kind: `iq`, `paley`, `complete` or `bdf`.
         degree: the value that was given for d'.
 
     Raises:
@@ -140,14 +146,14 @@ def supernode_order(kind: str, degree: int) -> int:
     """Returns m, the number of vertices of a supernode.
 
     Args:
-        kind: `iq`, `paley` or `complete`.
+        kind: `iq`, `paley`, `complete` or `bdf`.
         degree: d', for which the supernode exists.
 
     Returns:
         2 d' + 2 for `iq`, the largest order of a supernode with property R* (see this module's docstring);
-        2 d' + 1 for `paley`; d' + 1 for `complete`.
+        2 d' + 1 for `paley`; 2 d' for `bdf`; d' + 1 for `complete`.
     """
-    return {"iq": 2 * degree + 2, "paley": 2 * degree + 1, "complete": degree + 1}[kind]
+    return {"iq": 2 * degree + 2, "paley": 2 * degree + 1, "complete": degree + 1, "bdf": 2 * degree}[kind]
 
 
 _GraphAndImage = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]

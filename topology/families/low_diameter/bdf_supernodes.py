@@ -1,0 +1,67 @@
+"""Supernodes of Bermond, Delorme and Farhi: order 2 d', property R*, for every degree d' from 2 on.
+
+The vertices are i+ and i-, 0 <= i < d', and f swaps the signs. Of the four edges between the signs of i and
+of j, property R* needs one of {i+ j+, i- j-} and one of {i+ j-, i- j+}. A tournament on the d' indices
+assigns them: the winner i of a pair {i, j} joins one of i+, i- to both j+ and j-, its signs alternating from
+pair to pair. Then all vertices lack at most two edges to degree d', which are filled in.
+
+The choice of the tournament and of the last edges is this project's: other choices give graphs of the same
+order, degree and property, but products of other path lengths.
+
+Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter II" (J. Combin. Theory B 36,
+1984); PolarStar, section 6, for their use as supernodes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+SMALLEST_DEGREE = 2
+
+
+def bermond_delorme_farhi(degree: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Returns the supernode of a degree: i+ is vertex i, i- is vertex d' + i.
+
+    Args:
+        degree: d', 2 to 64.
+
+    Returns:
+        (adjacency matrix, f): bool array, 2 d' x 2 d', and int64 array, 2 d'.
+    """
+    order = 2 * degree
+    image = (np.arange(order) + degree) % order
+    matrix = np.zeros((order, order), bool)
+    for i in range(degree):
+        for turn, j in enumerate(_beaten_by(i, degree)):
+            winner = i + degree * (turn % 2)
+            matrix[winner, [j, j + degree]] = matrix[[j, j + degree], winner] = True
+    _fill_in(matrix, image, degree)
+    return matrix, image
+
+
+def _beaten_by(i: int, degree: int) -> list[int]:
+    """Returns the indices that index i wins against: the half that follows it on a circle."""
+    ahead = [(i + step) % degree for step in range(1, (degree + 1) // 2)]
+    # Opposite indices of an even number: the lower one wins.
+    return [*ahead, i + degree // 2] if degree % 2 == 0 and i < degree // 2 else ahead
+
+
+def _fill_in(matrix: npt.NDArray[np.bool_], image: npt.NDArray[np.int64], degree: int) -> None:
+    """Adds edges in place until every vertex has the degree, first where there is least choice.
+
+    An edge from a vertex to its image is not used: quadrics have it by their self-loop.
+    """
+    everyone = np.arange(len(matrix))
+    free = ~matrix
+    free[everyone, everyone] = free[everyone, image] = False
+    missing = degree - matrix.sum(axis=1)
+    while missing.any():
+        open_ends = np.flatnonzero(missing)
+        choice = free[np.ix_(open_ends, open_ends)].sum(axis=1) - missing[open_ends]
+        a = open_ends[choice.argmin()]
+        partners = free[a, open_ends]
+        b = open_ends[partners][choice[partners].argmin()]
+        for x, y in ((a, b), (b, a)):
+            matrix[x, y], free[x, y] = True, False
+            missing[x] -= 1

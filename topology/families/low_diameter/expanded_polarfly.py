@@ -1,0 +1,216 @@
+"""PolarFly grown by copies of clusters, without a change of existing links.
+
+Quadrics: a copy of the cluster W of all quadrics. Each copied quadric is joined to the neighbours of its
+original, to the original, whose self-loop stands for itself, and to earlier copies of it. The diameter stays
+2; a copy adds q + 1 routers, and 2 links at each router of V1.
+
+Other clusters: a copy of a fan around the starter quadric (`PolarFly.quadric_fans`), at most one of each. The
+copy of a router is joined
+
+- to the copies of its neighbours in the fan, and to its neighbours outside and their copies;
+- if it is the centre of the fan, to its original;
+- if it is another neighbour of quadrics, to the centres, and their copies, of the two fans in which it has no
+  neighbour.
+
+The diameter is 3, and the mean distance below 2. A copy adds q routers, and one link at most of the others.
+
+Routes are searched for: a pair of routers may have several shortest paths, and there are pairs without the
+common neighbour on which PolarFly's own routes, reroute and detours rest.
+
+Source: PolarFly (SC22), section VI and Table IV; where the text leaves links open, as in the graphs of the
+authors' published generator.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from topology.addressing import switch_name
+from topology.base import MAX_ROUTERS, Topology
+from topology.clusters import Clusters
+from topology.errors import ParameterError
+from topology.families.family import Family, order_parameter
+from topology.families.low_diameter.polarfly import LAYERS, PolarFly
+from topology.finite_fields.prime_powers import LARGEST_ORDER, SMALLEST_ORDER, prime_power
+from topology.layout import Layout
+from topology.parameters import Parameter
+from topology.shortest_paths import SearchedTopology, adjacency_from_links
+
+QUADRIC, NONQUADRIC = "quadric", "nonquadric"
+_DOMAIN = f"{QUADRIC}:N or {NONQUADRIC}:N, N copied clusters from 1 on"
+
+
+def read_expansion(text: str) -> tuple[str, int]:
+    """Returns the kind and the number of copied clusters that a text names.
+
+    Args:
+        text: as `quadric:2` or `nonquadric:3`.
+
+    Returns:
+        (`quadric` or `nonquadric`, number of copies, at least 1).
+
+    Raises:
+        ParameterError: the text has another form.
+    """
+    kind, _, number = text.partition(":")
+    if kind not in (QUADRIC, NONQUADRIC) or not (number.isascii() and number.isdecimal() and int(number)):
+        raise ParameterError(f"expand must be {_DOMAIN}, got {text!r}")
+    return kind, int(number)
+
+
+class ExpandedPolarFly(SearchedTopology):
+    """ER_q for odd q with copies of its clusters.
+
+    Router order: those of ER_q first, then copy after copy: of the quadrics ascending, or of the first fans,
+    each with its centre first.
+
+    Attributes:
+        original: the PolarFly that was grown.
+    """
+
+    name = "polarfly"
+
+    def __init__(self, q: int, expand: str) -> None:
+        """Makes the graph.
+
+        Args:
+            q: an odd prime power from 3 to 127.
+            expand: the copied clusters, as `quadric:2`, or `nonquadric:3` with at most q copies.
+
+        Raises:
+            ParameterError: a parameter is outside its domain, or the graph would have more than 16384
+                routers; the text names the nearest values.
+        """
+        self.original = PolarFly(q)
+        self._kind, copies = read_expansion(expand)
+        _check(q, self._kind, copies)
+        self.params = {"q": q, "expand": f"{self._kind}:{copies}"}
+        quadrics = self.original.vertex_classes.quadrics.tolist()
+        clusters = [quadrics] * copies
+        if self._kind == NONQUADRIC:
+            clusters = self.original.quadric_fans(quadrics[0])[:copies]
+        size = len(clusters[0])
+        # The copies of each copied cluster, in the order of the cluster.
+        self._copies = [
+            list(range(first, first + size))
+            for first in range(self.original.routers, self.original.routers + copies * size, size)
+        ]
+        links = [(link.a, link.b) for link in self.original.link_list]
+        added = self._quadric_links(quadrics) if self._kind == QUADRIC else self._fan_links(clusters)
+        routers = self.original.routers + copies * size
+        super().__init__(adjacency_from_links(routers, np.array(sorted({*links, *added}))))
+
+    def _quadric_links(self, quadrics: list[int]) -> set[tuple[int, int]]:
+        """Returns the links of all copies of the quadrics."""
+        links = set()
+        for place, quadric in enumerate(quadrics):
+            alike = [quadric, *(copy[place] for copy in self._copies)]
+            links |= {(a, b) for number, a in enumerate(alike) for b in alike[number + 1 :]}
+            links |= {(n, b) for n in self.original.neighbours(quadric).tolist() for b in alike[1:]}
+        return links
+
+    def _fan_links(self, fans: list[list[int]]) -> set[tuple[int, int]]:
+        """Returns the links of all copies of fans."""
+        original = self.original
+        quadrics = original.vertex_classes.quadrics.tolist()
+        all_fans = original.quadric_fans(quadrics[0])
+        fan_of = {router: number for number, fan in enumerate(all_fans) for router in fan}
+        copy_of = {
+            r: c for fan, copy in zip(fans, self._copies, strict=True) for r, c in zip(fan, copy, strict=True)
+        }
+        beside = set(original.vertex_classes.adjacent.tolist())
+        links = set()
+        for fan in fans:
+            centre = fan[0]
+            links.add((centre, copy_of[centre]))
+            for router in fan:
+                around = original.neighbours(router).tolist()
+                inside = [n for n in around if fan_of.get(n) == fan_of[router]]
+                outside = [n for n in around if fan_of.get(n) != fan_of[router]]
+                if router in beside and router != centre:
+                    reached = {fan_of[n] for n in around if n in fan_of}
+                    outside += [other[0] for number, other in enumerate(all_fans) if number not in reached]
+                ends = [copy_of[n] for n in inside] + outside + [copy_of[n] for n in outside if n in copy_of]
+                links |= {(min(end, copy_of[router]), max(end, copy_of[router])) for end in ends}
+        return links
+
+    @property
+    def geometry(self) -> str:
+        """A name of its own: the closed forms of ER_q do not hold."""
+        return f"polarfly grown by {self.params['expand']}"
+
+    def clusters(self) -> Clusters:
+        """Returns the fans around the starter quadric and the copied fans.
+
+        Returns:
+            q clusters, and one for each copied fan; quadrics and copies of quadrics belong to none.
+        """
+        clusters = self.original.clusters()
+        if self._kind == QUADRIC:
+            return clusters
+        copied = tuple(map(tuple, self._copies))
+        starter = switch_name(int(self.original.vertex_classes.quadrics[0]))
+        return Clusters(clusters.members + copied, f"clusters of {starter}'s neighbours, and copies")
+
+    def layout(self) -> Layout:
+        """Returns the layers of ER_q, and a row of copies below them.
+
+        Returns:
+            A layout whose kinds are W, V1, V2 and the copies.
+        """
+        rows = [*self.original.layers(), [router for copy in self._copies for router in copy]]
+        return self.original.layered(rows, (*LAYERS, f"copies of {self._kind} clusters"))
+
+
+def _check(q: int, kind: str, copies: int) -> None:
+    """Raises ParameterError unless ER_q can be grown by that many copies."""
+    if q % 2 == 0:
+        odd = [n for n in range(3, LARGEST_ORDER) if n % 2 and prime_power(n)]
+        nearest = [n for n in odd if n < q][-1:] + [n for n in odd if n > q][:1]
+        raise ParameterError(
+            f"q of an expanded polarfly must be odd, got {q}; nearest: {' and '.join(map(str, nearest))}"
+        )
+    size = q + 1 if kind == QUADRIC else q
+    fit = (MAX_ROUTERS - q * q - q - 1) // size
+    most = fit if kind == QUADRIC else min(q, fit)
+    if copies > most:
+        raise ParameterError(
+            f"copies of {kind} clusters of a polarfly with q = {q} must be "
+            f"{f'1 to {most}' if most else f'0 ({MAX_ROUTERS} routers at most)'}, got {copies}"
+        )
+
+
+def make_polarfly(q: int, expand: str | None = None) -> Topology:
+    """Returns a PolarFly, as it is or grown.
+
+    Args:
+        q: the order of the field, a prime power from 2 to 128; odd with `expand`.
+        expand: the copied clusters, as `quadric:2` or `nonquadric:3`; None for none.
+
+    Returns:
+        A `PolarFly` or an `ExpandedPolarFly`.
+
+    Raises:
+        ParameterError: a parameter is outside its domain.
+    """
+    return PolarFly(q) if expand is None else ExpandedPolarFly(q, expand)
+
+
+FAMILY = Family(
+    make_polarfly,
+    (
+        order_parameter(SMALLEST_ORDER, LARGEST_ORDER),
+        Parameter(
+            name="expand",
+            type=str,
+            help="clusters that are copied to grow the graph, for odd q",
+            parse=read_expansion,
+            domain_text=_DOMAIN,
+            default_text="none",
+            metavar="KIND:N",
+        ),
+    ),
+    "Erdos-Renyi polarity graph ER_q: q^2 + q + 1 routers, diameter 2",
+    "polarfly --q 7",
+    "low-diameter",
+)

@@ -1,0 +1,145 @@
+"""Random regular graphs: free ports are paired at random until all have a partner.
+
+In each round the free ports are shuffled and joined two by two, unless that would be a second link between
+two routers or one of the excluded links. Where no two free ports can be joined any more, a link is taken out
+and its ends are joined to free ports, as Jellyfish adds switches. Not all graphs are exactly equally likely,
+as with every quick way to draw them.
+
+Source: Singla, Hong, Popa and Godfrey, "Jellyfish: Networking Data Centers Randomly" (NSDI 2012), section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.errors import ParameterError
+from topology.families.random.generator import SplitMix64
+from topology.shortest_paths import SearchedTopology, adjacency_from_links, connected_components
+
+Links = npt.NDArray[np.int64]  # links x 2: the two ends, the lower first
+
+_SWAPS = 64  # tries to place the ports that are left over, before all is drawn again
+
+
+def random_regular_links(routers: int, degree: int, generator: SplitMix64, excluded: Links) -> Links:
+    """Returns the links of a random regular graph.
+
+    Args:
+        routers: N, the number of routers.
+        degree: links of each router; at most its number of possible neighbours. N x degree is even.
+        generator: the source of random numbers.
+        excluded: int64 array, links x 2: links that the graph is not to have, the same number at each router.
+
+    Returns:
+        int64 array, (N x degree / 2) x 2, in ascending order.
+    """
+    possible = routers - 1 - 2 * len(excluded) // routers
+    if 2 * degree > possible:
+        # Few links that are left out are drawn more quickly than many links.
+        absent = random_regular_links(routers, possible - degree, generator, excluded)
+        allowed = np.triu(np.ones((routers, routers), bool), 1)
+        for links in (excluded, absent):
+            allowed[links[:, 0], links[:, 1]] = False
+        return np.argwhere(allowed)
+    barred = set(map(tuple, excluded.tolist()))
+    while True:
+        links, free = _paired(routers, degree, generator, excluded)
+        chosen = list(map(tuple, links.tolist()))
+        if _placed(chosen, free, barred, generator):
+            return np.array(sorted(chosen), np.int64).reshape(-1, 2)
+
+
+class ConnectedDraw(SearchedTopology):
+    """A graph that is drawn again until it is connected.
+
+    Attributes:
+        draws: how many graphs were drawn; all but the last were not connected.
+    """
+
+    def __init__(self, routers: int, draw: Callable[[], Links]) -> None:
+        """Draws the graph.
+
+        Args:
+            routers: N, the number of routers.
+            draw: returns the links of the next graph, connected with more than a negligible chance.
+        """
+        self.draws = 0
+        connected = False
+        while not connected:
+            super().__init__(adjacency_from_links(routers, draw()))
+            self.draws += 1
+            connected = not any(connected_components(self))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """A sentence that tells of graphs that were not connected, if there were any."""
+        if self.draws == 1:
+            return ()
+        return (f"drawn {self.draws} times: the graphs before this one were not connected",)
+
+
+def _paired(routers: int, degree: int, generator: SplitMix64, excluded: Links) -> tuple[Links, list[int]]:
+    """Returns links between ports that were paired at random, and the routers of ports that are left over."""
+    taken = excluded[:, 0] * routers + excluded[:, 1]
+    mine = len(taken)
+    ports = np.repeat(np.arange(routers), degree)
+    progress = True
+    while progress and len(ports):
+        shuffled = ports[generator.permutation(len(ports))].reshape(-1, 2)
+        ends = np.sort(shuffled, axis=1)
+        codes = ends[:, 0] * routers + ends[:, 1]
+        fits = np.zeros(len(codes), bool)
+        fits[np.unique(codes, return_index=True)[1]] = True
+        fits &= (ends[:, 0] != ends[:, 1]) & ~np.isin(codes, taken)
+        taken = np.concatenate([taken, codes[fits]])
+        ports = shuffled[~fits].ravel()
+        progress = bool(fits.any())
+    drawn = taken[mine:]
+    return np.stack([drawn // routers, drawn % routers], axis=1), ports.tolist()
+
+
+def _placed(
+    links: list[tuple[int, ...]], free: list[int], barred: set[tuple[int, ...]], generator: SplitMix64
+) -> bool:
+    """Joins the free ports in place, two by two, to the ends of links that are taken out for them.
+
+    Returns whether all found a place.
+    """
+    present = {*barred, *links}
+    for a, b in zip(free[::2], free[1::2], strict=True):
+        for _ in range(_SWAPS if links else 0):
+            place = generator.below(2 * len(links))
+            x, y = links[place // 2][:: 1 - 2 * (place % 2)]
+            new = (min(a, x), max(a, x)), (min(b, y), max(b, y))
+            if not {a, b} & {x, y} and new[0] != new[1] and not present & {*new}:
+                present.discard(links[place // 2])
+                present |= {*new}
+                links[place // 2] = new[0]
+                links.append(new[1])
+                break
+        else:
+            return False
+    return True
+
+
+def check_even(routers: int, ports: int, name: str, domain: range) -> None:
+    """Checks that the ports of all routers can be paired.
+
+    Args:
+        routers: N, the number of routers.
+        ports: the number of ports of each router.
+        name: the parameter that gives the number of ports.
+        domain: the numbers of ports that the family allows.
+
+    Raises:
+        ParameterError: N x ports is odd; the text names the nearest values that are not.
+    """
+    if routers * ports % 2:
+        others = " or ".join(str(other) for other in (ports - 1, ports + 1) if other in domain)
+        raise ParameterError(
+            f"routers x {name} must be even, got {routers} x {ports}; nearest: "
+            f"--routers {routers - 1} or {routers + 1}" + (f", or --{name} {others}" if others else "")
+        )
