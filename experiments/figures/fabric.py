@@ -26,6 +26,7 @@ from topology.clusters import Clusters
 from topology.layout import Layout
 
 _FILLS = ("#1f3b57", "#7f9db9", "#ffffff")
+_SHAPES = "osD^"  # the next one after as many kinds as there are fills
 _EDGE = "#1f3b57"
 # From light over orange to black: it darkens all the way, so that grey shows the same.
 HEAT = LinearSegmentedColormap.from_list("heat", ("0.88", "#f0b77f", "#c2571a", "#5a1e00", "black"))
@@ -111,6 +112,7 @@ def _draw_routers(axes: Axes, layout: Layout, size: float) -> None:
             chosen[:, 1],
             s=size,
             c=_FILLS[place % len(_FILLS)] if len(layout.kinds) > 1 else _FILLS[1],
+            marker=_SHAPES[place // len(_FILLS) % len(_SHAPES)],
             edgecolors=_EDGE,
             linewidths=0.6,
             zorder=3,
@@ -138,7 +140,7 @@ def _draw_highlight(axes: Axes, layout: Layout, router: int, role: str, size: fl
 def _draw_names(axes: Axes, topology: Topology, layout: Layout, size: float) -> None:
     """Draws each router's switch, and its name in the file where it has another."""
     for router, (x, y) in enumerate(layout.positions):
-        dark = len(layout.kinds) > 1 and layout.kind[router] == 0
+        dark = len(layout.kinds) > 1 and layout.kind[router] % len(_FILLS) == 0
         color = "white" if dark else "black"
         axes.text(x, y, switch_name(router), fontsize=5.5, ha="center", va="center", color=color, zorder=5)
         if topology.labels and topology.labels[router] != str(router + 1):

@@ -89,6 +89,7 @@ def test_supernodes_exist_where_they_should(kind):
         "iq": [0, 3, 4, 7, 8, 11, 12, 15, 16, 19],
         "paley": [2, 4, 6, 8, 12, 14, 18],
         "complete": list(range(20)),
+        "bdf": list(range(2, 20)),
     }
     assert degrees == expected[kind]
     for degree in degrees:
@@ -100,8 +101,9 @@ def test_supernodes_exist_where_they_should(kind):
     [
         ({"q": 3, "degree": 5}, "degree .* iq .* got 5; \\D*4 and 7$"),
         ({"q": 3, "supernode": "paley", "degree": 3}, "degree .* paley .* got 3; \\D*2 and 4$"),
+        ({"q": 3, "supernode": "bdf", "degree": 1}, "degree .* bdf .*2 to 64, got 1; \\D*2$"),
         ({"q": 6, "degree": 3}, "^q .* got 6; \\D*5 and 7$"),
-        ({"q": 3, "supernode": "bundle", "degree": 3}, "iq, paley, complete, got 'bundle'"),
+        ({"q": 3, "supernode": "bundle", "degree": 3}, "iq, paley, complete, bdf, got 'bundle'"),
         ({"q": 3}, "--q and --degree, or --radix"),
         ({"radix": 15, "q": 3}, "--radix .*without --q and --degree"),
         ({"radix": 2}, "radix .* got 2; \\D*3$"),

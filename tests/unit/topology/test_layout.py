@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from leaf_spine import LeafSpine
 
+from topology.families.low_diameter.bundlefly import Bundlefly
+from topology.families.low_diameter.delorme import Delorme
+from topology.families.low_diameter.expanded_polarfly import ExpandedPolarFly
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.families.low_diameter.polarstar import PolarStar
 from topology.families.low_diameter.slimfly import SlimFly
+from topology.families.low_diameter.spectralfly import SpectralFly
+from topology.families.random.dln import ShortcutRing
+from topology.families.random.xpander import Xpander
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 TORUS = SearchedTopology(
@@ -21,11 +27,24 @@ ALL = [
     PolarStar(2, "iq", 3),
     PolarStar(3, "paley", 2),
     SlimFly(4),
+    PolarStar(2, "bdf", 3),
+    ExpandedPolarFly(5, "quadric:2"),
+    ExpandedPolarFly(5, "nonquadric:3"),
+    Bundlefly(3, 2),
+    SpectralFly(3, 5),
+    SpectralFly(11, 7),
+    Delorme(2),
+    Xpander(4, 4),
+    ShortcutRing(20, 2),
     TORUS,
     LeafSpine(),
     LARGE,
 ]
-NAMES = ["ER_4", "ER_7", "PolarStar 56", "PolarStar 65", "Slim Fly 32", "torus", "leaf-spine", "ring of 600"]
+NAMES = [
+    *("ER_4", "ER_7", "PolarStar 56", "PolarStar 65", "Slim Fly 32"),
+    *("BDF", "grown by quadrics", "grown by fans", "Bundlefly", "bipartite SpectralFly", "SpectralFly"),
+    *("Delorme", "Xpander", "DLN", "torus", "leaf-spine", "ring of 600"),
+]
 
 
 @pytest.mark.parametrize("topology", ALL, ids=NAMES)

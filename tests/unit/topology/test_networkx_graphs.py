@@ -17,6 +17,12 @@ MEMBERS = {
     "polarfly": {"q": 5},
     "polarstar": {"q": 2, "supernode": "iq", "degree": 3},
     "slimfly": {"q": 5},
+    "bundlefly": {"q": 3, "degree": 2},
+    "spectralfly": {"p": 3, "q": 5},
+    "delorme": {"q": 2},
+    "jellyfish": {"routers": 12, "degree": 3},
+    "xpander": {"degree": 3, "lift": 4},
+    "dln": {"routers": 12, "shortcuts": 2},
     "graph": {"from": "examples/torus-3x3.edges"},
 }
 

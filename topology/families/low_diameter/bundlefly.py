@@ -57,7 +57,7 @@ class Bundlefly(SearchedTopology):
         check_degree("paley", degree)
         self.order = 2 * degree + 1
         routers = 2 * q * q * self.order
-        if routers > MAX_ROUTERS or degree < SMALLEST_DEGREE:
+        if routers > MAX_ROUTERS:
             fitting = [
                 d
                 for d in range(SMALLEST_DEGREE, LARGEST_DEGREE + 1)
@@ -65,7 +65,7 @@ class Bundlefly(SearchedTopology):
             ]
             raise ParameterError(
                 f"routers of a bundlefly must be at most {MAX_ROUTERS}, got {routers}; "
-                f"with q = {q}, degree is one of {', '.join(map(str, fitting))}"
+                f"with q = {q}, degree must be one of {', '.join(map(str, fitting))}"
             )
         self.q = q
         self.params = {"q": q, "degree": degree}
@@ -92,7 +92,7 @@ class Bundlefly(SearchedTopology):
             A layout whose kinds are the two halves of the structure graph.
         """
         drawn = self.structure.layout()
-        around_centre = circle(self.order, 0.25 * float(np.sin(np.pi / self.q)))
+        around_centre = circle(self.order, min(0.12, 0.26 * float(np.sin(np.pi / self.q))))
         positions = (drawn.positions[:, None, :] + around_centre).reshape(-1, 2)
         return Layout(positions, np.repeat(drawn.kind, self.order), drawn.kinds)
 
