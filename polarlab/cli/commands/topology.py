@@ -40,7 +40,10 @@ def run(arguments: argparse.Namespace) -> Status:
         if arguments.figure:
             polarlab.draw(topology, arguments.figure)
         numbers = polarlab.numbers(topology, hosts)
-    print_result(arguments, vars(numbers))
+    shown = vars(numbers)
+    if not (arguments.json or numbers.remarks):
+        shown = {name: value for name, value in shown.items() if name != "remarks"}
+    print_result(arguments, shown)
     return Status.DONE
 
 

@@ -130,7 +130,7 @@ def test_old_collectives_programs_failovers_and_sweeps_are_measured_again(tmp_pa
         ("run --again {}/session", "session"),
         ("run --again {}/damaged", "damaged"),
         ("run polarfly --again {}/run", "leave polarfly out"),
-        ("run --again {}/run --radix 3", "--q, got --radix"),
+        ("run --again {}/run --radix 3", "--expand, got --radix"),
         ("run --again", "--again"),
     ],
 )

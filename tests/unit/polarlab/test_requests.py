@@ -211,7 +211,7 @@ def test_a_request_of_another_command_becomes_one_of_its_kind(kind):
         ("run", {"link_rat": "1Mbit"}, "run has no argument 'link_rat'; did you mean 'link_rate'?"),
         ("up", {"hots": 1}, "Fabric has no argument 'hots'; did you mean 'hosts'?"),
         ("run", {"loads": 0.3}, "loads is not an argument of run, but of sweep"),
-        ("run", {"from_": "x.edges"}, "parameters of polarfly must be q, got from_"),
+        ("run", {"from_": "x.edges"}, "parameters of polarfly must be q, expand, got from_"),
         ("run", {"frame_bytes": 0}, "frame_bytes must be 1 or more bytes, got 0"),
         ("run", {"pattern": "allreduce", "load": 0.3}, "load is not for collectives; "),
         (
@@ -232,7 +232,7 @@ def test_errors_name_arguments_as_python_has_them(kind, options, text):
     ("name", "params", "text"),
     [
         ("polarfly", {}, 'polarfly must be given q, as in: "polarfly", q=7'),
-        ("polarfly", {"p": 3}, 'parameters of polarfly must be q, got p; as in: "polarfly", q=7'),
+        ("polarfly", {"p": 3}, 'parameters of polarfly must be q, expand, got p; as in: "polarfly", q=7'),
         ("graph", {}, 'graph must be given from_, as in: "graph", from_="examples/torus-3x3.edges"'),
     ],
 )

@@ -8,8 +8,8 @@ pair to pair. Then all vertices lack at most two edges to degree d', which are f
 The choice of the tournament and of the last edges is this project's: other choices give graphs of the same
 order, degree and property, but products of other path lengths.
 
-Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter II" (J. Combin. Theory B 36,
-1984); PolarStar, section 6, for their use as supernodes.
+Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter II" (Journal of
+Combinatorial Theory B 36, 1984); PolarStar, section 6, for their use as supernodes.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Router (u, x) is vertex x of supernode u, and has index u m + x. Supernodes u < v that are adjacent in the
 structure graph are joined vertex by vertex, (u, x) to (v, f(x)).
 
-Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter II" (J. Combin. Theory B 36,
-1984); PolarStar, section 4.
+Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter II" (Journal of
+Combinatorial Theory B 36, 1984); PolarStar, section 4.
 """
 
 from __future__ import annotations
