@@ -11,7 +11,7 @@ Two routers of which neither is on the line of the other are joined by one walk 
 diameter is 3.
 
 Source: Delorme, "Grands graphes de degre et diametre donnes" (European Journal of Combinatorics 6, 1985);
-Tits, "Ovoides et groupes de Suzuki" (Archiv der Mathematik 13, 1962); compared with in Slim Fly (SC14),
+Tits, "Ovoides et groupes de Suzuki" (Arch. Math. 13, 1962); compared with in Slim Fly (SC14),
 figure 5b.
 """
 

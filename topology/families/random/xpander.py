@@ -5,7 +5,7 @@ link by a random perfect matching of two metanodes. Every router has one link to
 metanodes.
 
 Source: Valadarsky, Shahaf, Dinitz and Schapira, "Xpander: Towards Optimal-Performance Datacenters"
-(CoNEXT 2016).
+(ACM conference on emerging networking experiments and technologies, 2016).
 """
 
 from __future__ import annotations
