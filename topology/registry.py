@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
 from topology.families import graph_file
+from topology.families.classic import hypercube, hyperx, torus
+from topology.families.dragonflies import dragonfly, dragonfly3
 from topology.families.family import Family
+from topology.families.hierarchical import fat_tree, megafly, multi_layer_full_mesh, orthogonal_fat_tree
 from topology.families.low_diameter import (
     bundlefly,
     delorme,
@@ -27,6 +30,15 @@ FAMILIES: Mapping[str, Family] = {
     "bundlefly": bundlefly.FAMILY,
     "spectralfly": spectralfly.FAMILY,
     "delorme": delorme.FAMILY,
+    "dragonfly": dragonfly.FAMILY,
+    "dragonfly3": dragonfly3.FAMILY,
+    "fat-tree": fat_tree.FAMILY,
+    "megafly": megafly.FAMILY,
+    "orthogonal-fat-tree": orthogonal_fat_tree.FAMILY,
+    "multi-layer-full-mesh": multi_layer_full_mesh.FAMILY,
+    "hyperx": hyperx.FAMILY,
+    "torus": torus.FAMILY,
+    "hypercube": hypercube.FAMILY,
     "jellyfish": jellyfish.FAMILY,
     "xpander": xpander.FAMILY,
     "dln": dln.FAMILY,

@@ -1,0 +1,39 @@
+"""Checks of the parameters that several families have in common."""
+
+from __future__ import annotations
+
+from topology.base import MAX_ROUTERS
+from topology.errors import ParameterError
+
+
+def check_whole(name: str, value: int, least: int, most: int | None = None) -> None:
+    """Checks a parameter that is a whole number within bounds.
+
+    Args:
+        name: the name of the parameter, for messages.
+        value: its value.
+        least: the least value.
+        most: the greatest value; None for no such bound.
+
+    Raises:
+        ParameterError: the value is not a whole number, or outside the bounds.
+    """
+    domain = f"{least} to {most}" if most is not None else f"{least} or more"
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ParameterError(f"{name} must be a whole number, {domain}, got {value!r}")
+    if value < least or (most is not None and value > most):
+        raise ParameterError(f"{name} must be {domain}, got {value}")
+
+
+def check_routers(family: str, routers: int) -> None:
+    """Checks the number of routers of a member.
+
+    Args:
+        family: the family with its article, as `a dragonfly`.
+        routers: N, the number of routers.
+
+    Raises:
+        ParameterError: there are more routers than a topology may have.
+    """
+    if routers > MAX_ROUTERS:
+        raise ParameterError(f"routers of {family} must be at most {MAX_ROUTERS}, got {routers}")

@@ -1,0 +1,62 @@
+"""Hypercubes: products of single links.
+
+Source: Dally, Towles, "Principles and Practices of Interconnection Networks" (2004), section 5.1: 2-ary
+n-cubes.
+"""
+
+from __future__ import annotations
+
+from topology.clusters import Clusters, consecutive_clusters
+from topology.families.checks import check_whole
+from topology.families.classic.product import CartesianProduct, ring_factor
+from topology.families.family import Family
+from topology.parameters import Parameter
+
+LARGEST_DIMENSION = 14  # 2^14 is MAX_ROUTERS
+
+
+class Hypercube(CartesianProduct):
+    """The hypercube of a dimension n: 2^n routers, linked where their numbers differ in one bit.
+
+    Router order: the coordinates are the bits of the index, the highest one first.
+    """
+
+    name = "hypercube"
+
+    def __init__(self, dimension: int) -> None:
+        """Makes the graph.
+
+        Args:
+            dimension: n, from 1 to 14.
+
+        Raises:
+            ParameterError: the dimension is outside its domain.
+        """
+        check_whole("dimension", dimension, 1, LARGEST_DIMENSION)
+        self.params = {"dimension": dimension}
+        super().__init__([ring_factor(2)] * dimension)
+
+    def clusters(self) -> Clusters:
+        """Returns subcubes, of the routers that share the upper half of their bits.
+
+        Returns:
+            2^floor(n / 2) clusters of 2^ceil(n / 2) routers; none for n = 1.
+        """
+        dimension = len(self.shape)
+        if dimension == 1:
+            return Clusters()
+        size = 2 ** ((dimension + 1) // 2)
+        return consecutive_clusters(2 ** (dimension // 2), size, f"subcubes of {size} routers")
+
+
+FAMILY = Family(
+    Hypercube,
+    (
+        Parameter(
+            name="dimension", type=int, help="dimension (n)", required=True, least=1, most=LARGEST_DIMENSION
+        ),
+    ),
+    "2^n routers, linked where one bit of their numbers differs: diameter n",
+    "hypercube --dimension 4",
+    "classic",
+)

@@ -1,0 +1,58 @@
+"""HyperX: Hamming graphs, products of complete graphs.
+
+Source: Ahn et al., "HyperX: Topology, Routing, and Packaging of Efficient Large-Scale Networks" (SC09); Camarero, Vallejo, Beivide (TACO 2014), where a Hamming graph is a dragonfly of the
+largest trunking.
+"""
+
+from __future__ import annotations
+
+from topology.balance import LinkClass
+from topology.families.classic.product import CartesianProduct, complete_factor
+from topology.families.classic.shapes import read_shape, shape_parameter, shape_text
+from topology.families.family import Family
+
+
+class HyperX(CartesianProduct):
+    """The Hamming graph of a shape: routers whose coordinates differ in one place are linked.
+
+    Router order: by coordinates, the first one most significant.
+    """
+
+    name = "hyperx"
+
+    def __init__(self, shape: str) -> None:
+        """Makes the graph.
+
+        Args:
+            shape: the size of each dimension, 2 or more, with an x between them, as `4x4`.
+
+        Raises:
+            ParameterError: the shape is outside its domain.
+        """
+        sizes = read_shape(shape)
+        self.params = {"shape": shape_text(sizes)}
+        super().__init__([complete_factor(size) for size in sizes])
+
+    def link_classes(self) -> tuple[LinkClass, ...]:
+        """Returns the links of each dimension as a class (`topology.balance`).
+
+        Returns:
+            One class for each dimension: a packet to any router changes a coordinate of k values with
+            probability (k - 1) / k, and k - 1 links of each router do so.
+
+        Source:
+            HyperX (SC09): with p hosts a router, dimension i carries p / k_i of a link.
+        """
+        return tuple(
+            LinkClass(f"dimension {place + 1}", size - 1, (size - 1) / size)
+            for place, size in enumerate(self.shape)
+        )
+
+
+FAMILY = Family(
+    HyperX,
+    (shape_parameter("shape", "size of each dimension"),),
+    "Hamming graph: as many routers and dimensions as the shape has, diameter the dimensions",
+    "hyperx --shape 4x4",
+    "classic",
+)

@@ -1,0 +1,219 @@
+"""Cartesian products of graphs: distances, next hops and counts by formulas.
+
+A router of the product of n graphs is a tuple of n coordinates, a vertex of each graph. A link changes one
+coordinate along an edge of its graph, so distances are sums over the coordinates, and a shortest path changes
+them in any order.
+
+Source: Imrich, Klavzar, "Product Graphs" (distances); Camarero, Vallejo, Beivide, "Topological
+Characterization of Hamming and Dragonfly Networks and Its Implications on Routing" (TACO 2014)
+(Hamming graphs as products of complete graphs, and dimension order routing).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.base import Adjacency, Routers, Topology
+from topology.clusters import Clusters, consecutive_clusters
+from topology.layout import Layout, Positions, circle
+from topology.shortest_paths import adjacency_from_links
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor graph by its tables.
+
+    Attributes:
+        distances: int64 array, k x k: the distance of each pair of its k vertices.
+        steps: int64 array, k x k: the next vertex on a shortest path of each [source, destination].
+    """
+
+    distances: npt.NDArray[np.int64]
+    steps: npt.NDArray[np.int64]
+
+    @property
+    def order(self) -> int:
+        """k, the number of vertices."""
+        return len(self.distances)
+
+
+def complete_factor(order: int) -> Factor:
+    """Returns a complete graph.
+
+    Args:
+        order: k, the number of vertices, at least 2.
+    """
+    vertex = np.arange(order)
+    apart = (vertex[:, None] != vertex).astype(np.int64)
+    return Factor(apart, np.broadcast_to(vertex, (order, order)))
+
+
+def ring_factor(order: int) -> Factor:
+    """Returns a ring; of two vertices it is a single link.
+
+    Args:
+        order: k, the number of vertices, at least 2.
+    """
+    vertex = np.arange(order)
+    ahead = (vertex - vertex[:, None]) % order
+    direction = np.where(ahead == 0, 0, np.where(2 * ahead <= order, 1, -1))
+    return Factor(np.minimum(ahead, order - ahead), (vertex[:, None] + direction) % order)
+
+
+class CartesianProduct(Topology):
+    """A Cartesian product of graphs.
+
+    Router order: by coordinates, the first one most significant. The single minimal next hop corrects the
+    first coordinate that differs (dimension order); `minimal_port_mask` has all of them.
+
+    Attributes:
+        factors: the graph of each dimension.
+        shape: the number of vertices of each graph.
+    """
+
+    def __init__(self, factors: Sequence[Factor]) -> None:
+        """Makes the product.
+
+        Args:
+            factors: the graph of each dimension, at least one.
+        """
+        self.factors = tuple(factors)
+        self.shape = tuple(factor.order for factor in factors)
+
+    @property
+    def routers(self) -> int:
+        """N, the product of the factors' orders."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """The difference of the indices of two routers whose coordinates differ by one in each dimension."""
+        return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
+
+    @cached_property
+    def coordinates(self) -> npt.NDArray[np.int64]:
+        """int64 array, N x dimensions: the coordinates of each router."""
+        return np.stack(np.unravel_index(np.arange(self.routers), self.shape), axis=1).astype(np.int64)
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The neighbour lists of all routers."""
+        links = []
+        for place, factor in enumerate(self.factors):
+            edges = np.argwhere(np.triu(factor.distances == 1))
+            first = np.flatnonzero(self.coordinates[:, place] == 0)
+            ends = first[:, None, None] + edges * self.strides[place]
+            links.append(ends.reshape(-1, 2))
+        return adjacency_from_links(self.routers, np.concatenate(links))
+
+    def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
+        """Returns the minimal next hop of each pair of routers, in dimension order.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int32 array of the broadcast shape.
+        """
+        source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
+        hops = source.astype(np.int64)
+        # From the last dimension, so that the first one that differs has the last word.
+        for place in reversed(range(len(self.shape))):
+            here, there = self.coordinates[source, place], self.coordinates[destination, place]
+            onward = source + (self.factors[place].steps[here, there] - here) * self.strides[place]
+            hops = np.where(here != there, onward, hops)
+        return np.asarray(hops, np.int32)
+
+    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
+        """Returns the distance of each pair of routers, the sum of those of their coordinates.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int16 array of the broadcast shape, in hops.
+        """
+        source, destination = np.asarray(sources), np.asarray(destinations)
+        total: npt.NDArray[np.int64] = np.zeros(np.broadcast_shapes(source.shape, destination.shape), int)
+        for place, factor in enumerate(self.factors):
+            total = (
+                total
+                + factor.distances[self.coordinates[source, place], self.coordinates[destination, place]]
+            )
+        return np.asarray(total, np.int16)
+
+    def pairs_by_distance(self) -> dict[int, int]:
+        """Returns the number of ordered pairs of different routers at each distance.
+
+        Returns:
+            Distance in hops -> number of pairs, for every distance that occurs.
+        """
+        counts = np.ones(1, np.int64)
+        for factor in self.factors:
+            counts = np.convolve(counts, np.bincount(factor.distances.ravel()))
+        return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
+
+    def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
+        """Returns the ports of a router by which shortest paths lead to each destination.
+
+        Args:
+            router: the router that forwards packets.
+
+        Returns:
+            bool array, ports x N: entry [i, d] tells whether a shortest path to d leaves by port i + 1.
+        """
+        here, around = self.coordinates[router], self.coordinates[self.neighbours(router)]
+        changed = (around != here).argmax(axis=1)
+        mask = np.empty((len(around), self.routers), bool)
+        for port, place in enumerate(changed.tolist()):
+            table, goals = self.factors[place].distances, self.coordinates[:, place]
+            mask[port] = table[around[port, place], goals] < table[here[place], goals]
+        return mask
+
+    def clusters(self) -> Clusters:
+        """Returns the sets of routers that share the first coordinate.
+
+        Returns:
+            As many clusters as the first dimension has vertices; none of a product of one graph.
+        """
+        if len(self.shape) == 1:
+            return Clusters()
+        size = self.routers // self.shape[0]
+        return consecutive_clusters(self.shape[0], size, f"sets of {size} routers with one first coordinate")
+
+    def layout(self) -> Layout:
+        """Returns circles of circles: one circle for each dimension, the first one outermost.
+
+        Returns:
+            A layout with one kind of routers.
+        """
+        positions = nested_circles(self.shape)
+        return Layout(positions, np.zeros(self.routers, np.int64), ("routers",))
+
+
+def nested_circles(shape: Sequence[int]) -> Positions:
+    """Returns the places of the routers of a product on circles of circles.
+
+    Args:
+        shape: the size of each dimension; the first one has the largest circle.
+
+    Returns:
+        float64 array, N x 2; the routers furthest from the origin are at a distance of 1.
+    """
+    positions = np.zeros((1, 2))
+    for place, size in reversed(list(enumerate(shape))):
+        # Circles are turned against those around them, so that links of different circles do not coincide.
+        turn = 0.25 + 0.29 * place if size == 2 else 0.25 + 0.04 * place
+        # Neighbours on the circle are 2 sin(pi / size) apart, and the circles inside should not touch.
+        scaled = positions * 0.62 * math.sin(math.pi / size)
+        positions = (circle(size, 1.0, turn)[:, None, :] + scaled).reshape(-1, 2)
+        positions /= np.hypot(*positions.T).max()
+    return positions

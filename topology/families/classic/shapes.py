@@ -1,0 +1,69 @@
+"""Shapes: sizes of the dimensions of a Cartesian product, as the text `4x4x4`."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import partial
+
+from topology.base import MAX_ROUTERS
+from topology.errors import ParameterError
+from topology.parameters import Parameter
+
+_SHAPE = re.compile(r"[1-9]\d{0,5}(x[1-9]\d{0,5})*")
+SHAPE_DOMAIN = f"sizes of 2 or more with an x between them, as 4x4, of at most {MAX_ROUTERS} routers"
+
+
+def read_shape(text: str, name: str = "shape") -> tuple[int, ...]:
+    """Returns the sizes that a text names.
+
+    Args:
+        text: whole numbers of at least 2 with an x between them, as `4x4x4`.
+        name: the name of the parameter, for messages.
+
+    Returns:
+        The size of each dimension.
+
+    Raises:
+        ParameterError: the text has another form, a size is below 2, or the shape has more than 16384
+            routers.
+    """
+    if not isinstance(text, str) or not _SHAPE.fullmatch(text):
+        raise ParameterError(f"{name} must be {SHAPE_DOMAIN}, got {text!r}")
+    shape = tuple(int(size) for size in text.split("x"))
+    if min(shape) < 2:
+        larger = shape_text(tuple(max(size, 2) for size in shape))
+        raise ParameterError(f"{name} must be {SHAPE_DOMAIN}, got {text!r}; nearest: {larger}")
+    if (routers := math.prod(shape)) > MAX_ROUTERS:
+        raise ParameterError(f"{name} must have at most {MAX_ROUTERS} routers, got {text!r} with {routers}")
+    return shape
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """Returns the text that names a shape, as `4x4x4`.
+
+    Args:
+        shape: the size of each dimension.
+    """
+    return "x".join(map(str, shape))
+
+
+def shape_parameter(name: str, help: str, required: bool = True, default_text: str = "") -> Parameter:
+    """Returns the parameter of a shape.
+
+    Args:
+        name: the name of the parameter.
+        help: noun phrase of its meaning.
+        required: whether it must be given.
+        default_text: its default in words.
+    """
+    return Parameter(
+        name=name,
+        type=str,
+        help=help,
+        required=required,
+        parse=partial(read_shape, name=name),
+        domain_text=SHAPE_DOMAIN,
+        metavar="SHAPE",
+        default_text=default_text,
+    )

@@ -1,0 +1,41 @@
+"""Tori: products of rings; a dimension of two routers has single links.
+
+Source: Dally, Towles, "Principles and Practices of Interconnection Networks" (2004), section 5.1.
+"""
+
+from __future__ import annotations
+
+from topology.families.classic.product import CartesianProduct, ring_factor
+from topology.families.classic.shapes import read_shape, shape_parameter, shape_text
+from topology.families.family import Family
+
+
+class Torus(CartesianProduct):
+    """The torus of a shape: routers are linked whose coordinates differ by one in one place, round a ring.
+
+    Router order: by coordinates, the first one most significant.
+    """
+
+    name = "torus"
+
+    def __init__(self, shape: str) -> None:
+        """Makes the graph.
+
+        Args:
+            shape: the size of each dimension, 2 or more, with an x between them, as `4x4x4`.
+
+        Raises:
+            ParameterError: the shape is outside its domain.
+        """
+        sizes = read_shape(shape)
+        self.params = {"shape": shape_text(sizes)}
+        super().__init__([ring_factor(size) for size in sizes])
+
+
+FAMILY = Family(
+    Torus,
+    (shape_parameter("shape", "size of each dimension"),),
+    "rings in every dimension of a shape",
+    "torus --shape 4x4x4",
+    "classic",
+)

@@ -1,0 +1,267 @@
+"""Dragonflies: groups of completely joined routers, completely joined by global links.
+
+Each group has a routers, each router h global links, and each two groups t links between them: a h = t (b -
+1) for b groups. With t = 1 and a = 2 h this is the canonical dragonfly. The routers of a group may be a
+Hamming graph instead of a complete one, as in Cray's Cascade.
+
+Source: Kim, Dally, Scott, Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section
+3; trunking and arrangements: Camarero, Vallejo, Beivide (TACO 2014), sections 4 and 5; groups that are
+Hamming graphs: Faanes et al., "Cray Cascade: a Scalable HPC System based on a Dragonfly Network" (SC12).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.balance import LinkClass
+from topology.base import MAX_ROUTERS
+from topology.clusters import Clusters, consecutive_clusters
+from topology.errors import ParameterError
+from topology.families.checks import check_routers, check_whole
+from topology.families.classic.product import CartesianProduct, complete_factor, nested_circles
+from topology.families.classic.shapes import read_shape, shape_parameter, shape_text
+from topology.families.dragonflies.global_links import (
+    ARRANGEMENTS,
+    Trunking,
+    check_arrangement,
+    gateways,
+    global_links,
+    nearest_text,
+    trunkings,
+)
+from topology.families.family import Family
+from topology.layout import Layout, circle
+from topology.parameters import Parameter, Value
+from topology.shortest_paths import SearchedTopology, adjacency_from_links
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+class Dragonfly(SearchedTopology):
+    """A dragonfly of b groups of a routers: diameter 3, or 2 D + 1 with groups of D dimensions.
+
+    Router order: router i of group g has index g a + i; within a group that is a Hamming graph, i counts the
+    coordinates, the first one most significant. Minimal routes are all shortest paths, some of which take two
+    global links; the routing `hierarchical` takes one.
+
+    Attributes:
+        a: the number of routers of a group.
+        h: the number of global links of a router.
+        trunking: b, the number of groups, and t, that of the links between each two of them.
+        group_of: int64 array, N: the group of each router.
+        gateways: int64 array, b x b x t: link number c between groups g and k joins the routers
+            gateways[g, k, c] and gateways[k, g, c]; -1 where g = k.
+    """
+
+    name = "dragonfly"
+
+    def __init__(
+        self,
+        h: int,
+        a: int | None = None,
+        groups: int | None = None,
+        trunking: int | None = None,
+        arrangement: str = "palmtree",
+        seed: int = 1,
+        local: str | None = None,
+    ) -> None:
+        """Makes a dragonfly.
+
+        Args:
+            h: the number of global links of a router, at least 1.
+            a: the number of routers of a group, at least 2; with `local` the product of its sizes.
+            groups: b, the number of groups; by default a h / t + 1.
+            trunking: t, the number of links between each two groups, 1 to a; by default a h / (b - 1), or 1.
+            arrangement: `palmtree`, `consecutive`, `circulant` or `random`.
+            seed: seed of the random arrangement, at least 0.
+            local: the shape of groups that are Hamming graphs, as `4x4`; by default groups are complete.
+
+        Raises:
+            ParameterError: a parameter is outside its domain, or a h is not t (b - 1); the text names the
+                nearest members.
+        """
+        self.local = (_group_size(a),) if local is None else read_shape(local, "local")
+        self.a = math.prod(self.local)
+        if a is not None and a != self.a:
+            raise ParameterError(f"a must be {self.a}, the routers of {local}, or be left out, got {a}")
+        check_whole("h", h, 1)
+        check_whole("seed", seed, 0)
+        self.h = h
+        self.trunking = chosen_trunking(self.a * h, self.a, groups, trunking)
+        check_routers("a dragonfly", self.a * self.trunking.groups)
+        check_arrangement(arrangement, self.trunking, h, trunkings(self.a * h, self.a))
+        self.params = self._params(arrangement, seed)
+        members = np.arange(self.a * self.trunking.groups).reshape(-1, self.a)
+        self.group_of = np.repeat(np.arange(len(members)), self.a)
+        ends = ARRANGEMENTS[arrangement](self.trunking, seed)
+        self.gateways = gateways(ends, self.trunking, np.repeat(members, h, axis=1))
+        links = np.concatenate([self.global_links, _local_links(self.local, members)])
+        super().__init__(adjacency_from_links(members.size, links))
+
+    def _params(self, arrangement: str, seed: int) -> dict[str, Value]:
+        shape: dict[str, Value] = {"local": shape_text(self.local)} if len(self.local) > 1 else {}
+        drawn: dict[str, Value] = {"seed": seed} if arrangement == "random" else {}
+        numbers = {"groups": self.trunking.groups, "trunking": self.trunking.links}
+        return {"a": self.a, "h": self.h, **numbers, "arrangement": arrangement, **drawn, **shape}
+
+    @property
+    def global_links(self) -> npt.NDArray[np.int64]:
+        """int64 array, links x 2: the ends of each global link, that of the lower group first."""
+        return global_links(self.gateways)
+
+    @cached_property
+    def distance_table(self) -> npt.NDArray[np.int16]:
+        """int16 array, N x N: the distance of every ordered pair; in complete groups none is beyond 3."""
+        if len(self.local) > 1:
+            return super().distance_table
+        from scipy.sparse import csr_matrix
+
+        starts, neighbours = self.adjacency.starts, self.adjacency.neighbours
+        joined: csr_matrix = csr_matrix((np.ones(len(neighbours), np.float32), neighbours, starts))
+        table = np.full((self.routers, self.routers), 3, np.int16)
+        table[(joined @ joined).nonzero()] = 2
+        table[joined.nonzero()] = 1
+        np.fill_diagonal(table, 0)
+        return table
+
+    def link_classes(self) -> tuple[LinkClass, ...]:
+        """Returns the local and the global links as classes (`topology.balance`).
+
+        Returns:
+            The mean hops of a packet that takes one global link at most, the one with the fewest local hops;
+            none for groups that are Hamming graphs.
+        """
+        if len(self.local) > 1:
+            return ()
+        a, b, t = self.a, self.trunking.groups, self.trunking.links
+        inside = (a - 1) / a
+        # Of the a^2 pairs of routers of two groups, t need no local hop, and 2 t a - t^2 one at most.
+        across = 2 - (2 * t * a - t * t + t) / a**2
+        local = (inside + (b - 1) * across) / b
+        return LinkClass("local", a - 1, local), LinkClass("global", self.h, (b - 1) / b)
+
+    def clusters(self) -> Clusters:
+        """Returns the groups.
+
+        Returns:
+            b clusters of a routers.
+        """
+        return consecutive_clusters(self.trunking.groups, self.a, f"groups of {self.a} routers")
+
+    def layout(self) -> Layout:
+        """Returns the groups on a circle, each with its routers on a circle, or on circles of circles.
+
+        Returns:
+            A layout with one kind of routers.
+        """
+        b = self.trunking.groups
+        # Neighbours on the circle are 2 sin(pi / b) apart.
+        inside = nested_circles(self.local) * 0.62 * min(np.sin(np.pi / b), 0.5)
+        positions = (circle(b)[:, None, :] + inside).reshape(-1, 2)
+        return Layout(positions, np.zeros(self.routers, np.int64), ("routers",))
+
+
+def chosen_trunking(ports: int, most: int, groups: int | None, trunking: int | None) -> Trunking:
+    """Returns the numbers that are asked for.
+
+    Args:
+        ports: P, the number of global ports of a group.
+        most: the largest trunking.
+        groups: b, the number of groups; None for P / t + 1.
+        trunking: t, the number of links between each two groups; None for P / (b - 1), or 1 without b.
+
+    Raises:
+        ParameterError: P is not t (b - 1), or t is larger than `most`; the text names the nearest that fit.
+    """
+    fitting = trunkings(ports, most)
+    if groups is None:
+        trunking = 1 if trunking is None else trunking
+        check_whole("trunking", trunking, 1)
+        for one in fitting:
+            if one.links == trunking:
+                return one
+        known = ", ".join(str(one.links) for one in fitting)
+        raise ParameterError(
+            f"trunking must be a divisor of the {ports} global links of a group, at most {most} ({known}), "
+            f"got {trunking}"
+        )
+    check_whole("groups", groups, 2)
+    for one in fitting:
+        if one.groups == groups and trunking in (None, one.links):
+            return one
+    got = f"{groups}" if trunking is None else f"{groups} with trunking {trunking}"
+    raise ParameterError(
+        f"groups must be {ports} / trunking + 1 (global links of a group: {ports}, trunking: 1 to {most}), "
+        f"got {got}; {nearest_text(fitting, groups)}"
+    )
+
+
+def _group_size(a: int | None) -> int:
+    if a is None:
+        raise ParameterError("dragonfly must be given --a or --local, as in: dragonfly --a 4 --h 2")
+    check_whole("a", a, 2)
+    return a
+
+
+def _local_links(shape: tuple[int, ...], members: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Returns the links inside all groups, each a Hamming graph of a shape."""
+    group = CartesianProduct([complete_factor(size) for size in shape])
+    inside = np.array([(link.a, link.b) for link in group.link_list])
+    return members[:, inside].reshape(-1, 2)
+
+
+FAMILY = Family(
+    Dragonfly,
+    (
+        Parameter(
+            name="a",
+            type=int,
+            help="routers of a group",
+            least=2,
+            most=MAX_ROUTERS,
+            default_text="product of the sizes of --local",
+        ),
+        Parameter(
+            name="h", type=int, help="global links of a router", required=True, least=1, most=MAX_ROUTERS
+        ),
+        Parameter(
+            name="groups",
+            type=int,
+            help="groups",
+            least=2,
+            most=MAX_ROUTERS,
+            default_text="a h / trunking + 1",
+        ),
+        Parameter(
+            name="trunking",
+            type=int,
+            help="links between each two groups",
+            least=1,
+            most=MAX_ROUTERS,
+            default_text="a h / (groups - 1), or 1",
+        ),
+        Parameter(
+            name="arrangement",
+            type=str,
+            help="arrangement of the global links",
+            choices=lambda: ARRANGEMENTS,
+            default="palmtree",
+        ),
+        Parameter(name="seed", type=int, help="seed of the random arrangement", least=0, default=1),
+        shape_parameter(
+            "local",
+            "shape of groups that are Hamming graphs, in the place of a",
+            required=False,
+            default_text="complete groups",
+        ),
+    ),
+    "completely joined groups: a (a h / t + 1) routers, diameter 3",
+    "dragonfly --a 4 --h 2",
+    "dragonflies",
+)

@@ -1,0 +1,117 @@
+"""Dragonflies of three levels: supergroups that are dragonflies, completely joined.
+
+A group has a completely joined routers; b2 groups, each two with t2 links between them, make a supergroup: a
+h2 = t2 (b2 - 1). Supergroups are joined like groups, by h3 links of each router: a b2 h3 = t3 (b3 - 1) for
+b3 supergroups. Both levels are extended palmtrees.
+
+Source: Camarero, Vallejo, Beivide (TACO 2014), section 8.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.base import MAX_ROUTERS
+from topology.clusters import Clusters, consecutive_clusters
+from topology.families.checks import check_routers, check_whole
+from topology.families.dragonflies.dragonfly import Dragonfly, chosen_trunking
+from topology.families.dragonflies.global_links import gateways, global_links, palmtree
+from topology.families.family import Family
+from topology.layout import Layout, circle
+from topology.parameters import Parameter
+from topology.shortest_paths import SearchedTopology, adjacency_from_links
+
+
+class Dragonfly3(SearchedTopology):
+    """A dragonfly of three levels: b3 supergroups of b2 groups of a routers, diameter 7 at most.
+
+    Router order: router i of group g of supergroup s has index (s b2 + g) a + i. Minimal routes are all
+    shortest paths.
+
+    Attributes:
+        supergroup: a supergroup by itself, a dragonfly of two levels.
+        trunking: b3, the number of supergroups, and t3, that of the links between each two of them.
+        group_of: int64 array, N: the group of each router, counted over all supergroups.
+        supergroup_of: int64 array, N: the supergroup of each router.
+        gateways: int64 array, b3 x b3 x t3: link number c between supergroups s and k joins the routers
+            gateways[s, k, c] and gateways[k, s, c]; -1 where s = k.
+    """
+
+    name = "dragonfly3"
+
+    def __init__(self, a: int, h2: int, h3: int, t2: int = 1, t3: int = 1) -> None:
+        """Makes the graph.
+
+        Args:
+            a: the number of routers of a group, at least 2.
+            h2: the number of links of a router to other groups of its supergroup, at least 1.
+            h3: the number of links of a router to other supergroups, at least 1.
+            t2: the number of links between each two groups of a supergroup, a divisor of a h2 up to a.
+            t3: the number of links between each two supergroups, a divisor of a b2 h3 up to a b2.
+
+        Raises:
+            ParameterError: a parameter is outside its domain; the text names the values that fit.
+        """
+        check_whole("h3", h3, 1)
+        self.supergroup = Dragonfly(h=h2, a=a, trunking=t2)
+        size = self.supergroup.routers
+        self.trunking = chosen_trunking(size * h3, size, None, t3)
+        b3 = self.trunking.groups
+        check_routers("a dragonfly3", size * b3)
+        self.params = {"a": a, "h2": h2, "h3": h3, "t2": t2, "t3": t3}
+        members = np.arange(size * b3).reshape(b3, size)
+        self.supergroup_of = np.repeat(np.arange(b3), size)
+        self.group_of = np.arange(size * b3) // a
+        ends = palmtree(self.trunking)
+        self.gateways = gateways(ends, self.trunking, np.repeat(members, h3, axis=1))
+        inside = np.array([(link.a, link.b) for link in self.supergroup.link_list])
+        links = np.concatenate([members[:, inside].reshape(-1, 2), self.global_links])
+        super().__init__(adjacency_from_links(members.size, links))
+
+    @property
+    def global_links(self) -> npt.NDArray[np.int64]:
+        """int64 array, links x 2: the routers at the ends of each link between two supergroups."""
+        return global_links(self.gateways)
+
+    def clusters(self) -> Clusters:
+        """Returns the supergroups.
+
+        Returns:
+            b3 clusters of a b2 routers.
+        """
+        size = self.supergroup.routers
+        return consecutive_clusters(self.trunking.groups, size, f"supergroups of {size} routers")
+
+    def layout(self) -> Layout:
+        """Returns the supergroups on a circle, each drawn as a dragonfly of two levels.
+
+        Returns:
+            A layout with one kind of routers.
+        """
+        b3 = self.trunking.groups
+        inside = self.supergroup.layout().positions * 0.5 * np.sin(np.pi / b3)
+        positions = (circle(b3)[:, None, :] + inside).reshape(-1, 2)
+        return Layout(positions, np.zeros(self.routers, np.int64), ("routers",))
+
+
+def _number(name: str, help: str, default: int | None = None, least: int = 1) -> Parameter:
+    required = default is None
+    return Parameter(
+        name=name, type=int, help=help, required=required, default=default, least=least, most=MAX_ROUTERS
+    )
+
+
+FAMILY = Family(
+    Dragonfly3,
+    (
+        _number("a", "routers of a group", least=2),
+        _number("h2", "links of a router to other groups of its supergroup"),
+        _number("h3", "links of a router to other supergroups"),
+        _number("t2", "links between each two groups of a supergroup", 1),
+        _number("t3", "links between each two supergroups", 1),
+    ),
+    "completely joined supergroups, each a dragonfly: three levels, diameter 7 at most",
+    "dragonfly3 --a 2 --h2 1 --h3 1",
+    "dragonflies",
+)

@@ -1,0 +1,224 @@
+"""Fat trees: k-ary n-trees, distances and next hops by formulas.
+
+A k-ary n-tree has n levels of k^(n - 1) routers, each a word of n - 1 digits below k. A link joins routers
+of the levels l and l + 1 whose words differ at most in digit l. Level 0 is the edge, whose routers have the
+hosts.
+
+A path changes digit l where it goes between the levels l and l + 1. So the shortest path between two routers
+goes from one level to the other by way of the lowest and of the highest level that the digits that differ,
+and the two levels themselves, make necessary; at each step it can set the digit to that of the destination.
+
+Source: Petrini, Vanneschi, "k-ary n-trees: High Performance Networks for Massively Parallel Architectures"
+(IPPS 1997) (levels counted from the edge here); the distances follow from it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.base import Adjacency, Routers, Topology
+from topology.clusters import Clusters
+from topology.families.checks import check_routers, check_whole
+from topology.families.family import Family
+from topology.families.hierarchical.levels import rows_by_level
+from topology.layout import Layout
+from topology.parameters import Parameter
+from topology.shortest_paths import adjacency_from_links
+
+
+class FatTree(Topology):
+    """The k-ary n-tree: n k^(n - 1) routers, k^n hosts if each edge router has k.
+
+    Router order: the router of level l with the digits w, digit n - 2 first, has index l k^(n - 1) + w.
+    The single minimal next hop sets the digit to that of the destination; `minimal_port_mask` has all: upward
+    all links, downward one.
+
+    Attributes:
+        arity: k, the number of links of a router to the next level, and to the level below.
+        levels: n, the number of levels.
+        level_of: int64 array, N: the level of each router, 0 at the edge.
+    """
+
+    name = "fat-tree"
+
+    def __init__(self, arity: int, levels: int) -> None:
+        """Makes the tree.
+
+        Args:
+            arity: k, at least 2.
+            levels: n, at least 2.
+
+        Raises:
+            ParameterError: a parameter is outside its domain, or the tree has more than 16384 routers.
+        """
+        check_whole("arity", arity, 2)
+        check_whole("levels", levels, 2, 14)
+        check_routers("a fat-tree", levels * arity ** (levels - 1))
+        self.arity, self.levels = arity, levels
+        self.params = {"arity": arity, "levels": levels}
+        self.level_of = np.repeat(np.arange(levels), self.width)
+
+    @property
+    def width(self) -> int:
+        """The number of routers of a level, k^(n - 1)."""
+        return int(self.arity ** (self.levels - 1))
+
+    @property
+    def routers(self) -> int:
+        """N, the number of routers of all levels."""
+        return self.levels * self.width
+
+    @cached_property
+    def digits(self) -> npt.NDArray[np.int64]:
+        """int64 array, N x (n - 1): the digits of each router; links above level l change digit l."""
+        word = np.arange(self.routers) % self.width
+        return word[:, None] // self.arity ** np.arange(self.levels - 1) % self.arity
+
+    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts that are attached to each router.
+
+        Args:
+            concentration: p, the number of hosts at each edge router; at least 1, k in a whole tree.
+
+        Returns:
+            int64 array, N: p at the edge, else 0.
+        """
+        return np.where(self.level_of == 0, concentration, 0)
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The neighbour lists of all routers."""
+        lower = np.flatnonzero(self.level_of < self.levels - 1)
+        level = self.level_of[lower]
+        digit, place = self.digits[lower, level], self.arity**level
+        above = lower + self.width - digit * place
+        upper = above[:, None] + np.arange(self.arity) * place[:, None]
+        links = np.stack([np.broadcast_to(lower[:, None], upper.shape), upper], axis=-1)
+        return adjacency_from_links(self.routers, links.reshape(-1, 2))
+
+    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
+        """Returns the distance of each pair of routers.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int16 array of the broadcast shape, in hops.
+        """
+        up_first, down_first = self._lengths(sources, destinations)
+        return np.minimum(up_first, down_first).astype(np.int16)
+
+    def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
+        """Returns the minimal next hop of each pair of routers: upward where both directions are as short.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int32 array of the broadcast shape.
+        """
+        source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
+        up_first, down_first = self._lengths(source, destination)
+        low, high = self._range(source, destination)
+        level = self.level_of[source]
+        upward = np.where(up_first <= down_first, level < high, level == low)
+        # The digit between the two levels; for a pair of the same router any, as nothing moves.
+        changed = np.clip(np.where(upward, level, level - 1), 0, self.levels - 2)
+        here, there = self.digits[source, changed], self.digits[destination, changed]
+        step = np.where(upward, self.width, -self.width)
+        hops = source + step + (there - here) * self.arity**changed
+        return np.where(source == destination, source, hops).astype(np.int32)
+
+    def _range(
+        self, source: npt.NDArray[np.integer], destination: npt.NDArray[np.integer]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Returns the lowest and the highest level of the shortest paths of pairs of routers."""
+        first, last = self.level_of[source], self.level_of[destination]
+        low, high = np.minimum(first, last), np.maximum(first, last)
+        for place in range(self.levels - 1):
+            differs = self.digits[source, place] != self.digits[destination, place]
+            low = np.where(differs, np.minimum(low, place), low)
+            high = np.where(differs, np.maximum(high, place + 1), high)
+        return low, high
+
+    def _lengths(
+        self, sources: npt.ArrayLike, destinations: npt.ArrayLike
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Returns the lengths of the paths by the highest level first, and by the lowest level first."""
+        source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
+        first, last = self.level_of[source], self.level_of[destination]
+        low, high = self._range(source, destination)
+        span = high - low
+        return (high - first) + span + (last - low), (first - low) + span + (high - last)
+
+    def pairs_by_distance(self) -> dict[int, int]:
+        """Returns the number of ordered pairs of different routers at each distance.
+
+        Returns:
+            Distance in hops -> number of pairs, for every distance that occurs.
+        """
+        counts = np.zeros(4 * self.levels, np.int64)
+        # Changing all digits by the same amounts is an automorphism: one router stands for a level.
+        for level in range(self.levels):
+            reached = self.distances(level * self.width, np.arange(self.routers))
+            counts += self.width * np.bincount(reached, minlength=len(counts))
+        return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
+
+    def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
+        """Returns the ports of a router by which shortest paths lead to each destination.
+
+        Args:
+            router: the router that forwards packets.
+
+        Returns:
+            bool array, ports x N: entry [i, d] tells whether a shortest path to d leaves by port i + 1.
+        """
+        everyone = np.arange(self.routers)
+        around = self.neighbours(router)[:, None]
+        return np.asarray(self.distances(around, everyone) < self.distances(router, everyone))
+
+    def clusters(self) -> Clusters:
+        """Returns the subtrees below the top level.
+
+        Returns:
+            k clusters of (n - 1) k^(n - 2) routers; the routers of the top level are in none.
+        """
+        size = self.width // self.arity
+        members = np.arange((self.levels - 1) * self.width).reshape(self.levels - 1, self.arity, size)
+        return Clusters(
+            tuple(tuple(members[:, tree].ravel().tolist()) for tree in range(self.arity)),
+            f"subtrees of {(self.levels - 1) * size} routers",
+        )
+
+    def layout(self) -> Layout:
+        """Returns the levels as rows, the edge at the bottom.
+
+        Returns:
+            A layout whose kinds are the levels, the top one first.
+        """
+        middle = (f"routers of level {level}" for level in range(1, self.levels - 1))
+        return rows_by_level(self.level_of, ("edge routers", *middle, "top routers"))
+
+
+FAMILY = Family(
+    FatTree,
+    (
+        Parameter(
+            name="arity",
+            type=int,
+            help="links of a router to the level above (k)",
+            required=True,
+            least=2,
+            most=8192,
+        ),
+        Parameter(name="levels", type=int, help="levels of routers (n)", required=True, least=2, most=14),
+    ),
+    "k-ary n-tree: n k^(n-1) routers, hosts at the edge, 2 (n - 1) hops at most between these",
+    "fat-tree --arity 4 --levels 3",
+    "hierarchical",
+)

@@ -1,0 +1,126 @@
+"""Megafly, or Dragonfly+: groups of leaf and spine routers, joined by global links between spines.
+
+A group has a / 2 leaves and a / 2 spines, and every leaf a link to every spine of its group. Each spine has
+rho global links; with one link between each two groups there are rho a / 2 + 1 groups. Leaves have the
+hosts.
+
+Source: Flajslik, Borch, Parker, "Megafly: A Topology for Exascale Systems" (ISC 2018); Shpiner et
+al., "Dragonfly+: Low Cost Topology for Scaling Datacenters" (HiPINEB 2017). Global links are a
+palmtree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.clusters import Clusters, consecutive_clusters
+from topology.errors import ParameterError
+from topology.families.checks import check_routers, check_whole
+from topology.families.dragonflies.global_links import Trunking, gateways, global_links, palmtree
+from topology.families.family import Family
+from topology.families.hierarchical.levels import LevelledTopology
+from topology.layout import Layout, circle
+from topology.parameters import Parameter
+from topology.shortest_paths import adjacency_from_links
+
+
+class Megafly(LevelledTopology):
+    """A Megafly of a rho / 2 + 1 groups of a routers: diameter 3 between leaves, 5 at most between all.
+
+    Router order: router i of group g has index g a + i; the leaves of a group come first.
+
+    Attributes:
+        a: the number of routers of a group, half of them leaves.
+        rho: the number of global links of a spine.
+        trunking: the number of groups, and that of the links between each two of them, 1.
+        group_of: int64 array, N: the group of each router.
+        level_of: int64 array, N: 0 for leaves, 1 for spines.
+        gateways: int64 array, groups x groups x 1: the spines gateways[g, k, 0] and gateways[k, g, 0] are
+            joined; -1 where g = k.
+    """
+
+    name = "megafly"
+    level_names = ("leaves", "spines")
+
+    def __init__(self, rho: int, a: int) -> None:
+        """Makes the graph.
+
+        Args:
+            rho: the number of global links of a spine, at least 1.
+            a: the number of routers of a group, even and at least 2.
+
+        Raises:
+            ParameterError: a parameter is outside its domain, or the graph has more than 16384 routers.
+        """
+        check_whole("rho", rho, 1)
+        check_whole("a", a, 2)
+        if a % 2:
+            raise ParameterError(
+                f"a must be even, half leaves and half spines, got {a}; nearest: {a - 1} and {a + 1}"
+            )
+        half = a // 2
+        self.a, self.rho = a, rho
+        self.trunking = Trunking(half * rho + 1, half * rho)
+        groups = self.trunking.groups
+        check_routers("a megafly", groups * a)
+        self.params = {"rho": rho, "a": a}
+        members = np.arange(groups * a).reshape(groups, a)
+        self.group_of = np.repeat(np.arange(groups), a)
+        self.level_of = np.arange(groups * a) % a // half
+        self.gateways = gateways(
+            palmtree(self.trunking), self.trunking, np.repeat(members[:, half:], rho, axis=1)
+        )
+        leaves = np.repeat(members[:, :half], half, axis=1)
+        spines = np.tile(members[:, half:], half)
+        local = np.stack([leaves.ravel(), spines.ravel()], axis=1)
+        super().__init__(adjacency_from_links(members.size, np.concatenate([local, self.global_links])))
+
+    @property
+    def global_links(self) -> npt.NDArray[np.int64]:
+        """int64 array, links x 2: the ends of each global link, that of the lower group first."""
+        return global_links(self.gateways)
+
+    def clusters(self) -> Clusters:
+        """Returns the groups.
+
+        Returns:
+            a rho / 2 + 1 clusters of a routers.
+        """
+        return consecutive_clusters(self.trunking.groups, self.a, f"groups of {self.a} routers")
+
+    def layout(self) -> Layout:
+        """Returns the groups on a circle; the spines of each look inward, its leaves outward.
+
+        Returns:
+            A layout whose kinds are leaves and spines.
+        """
+        groups, half = self.trunking.groups, self.a // 2
+        # Of a group at the top: neighbours on the circle are 2 sin(pi / groups) apart.
+        size = 0.5 * min(np.sin(np.pi / groups), 0.5)
+        across = np.linspace(-1, 1, half) if half > 1 else np.zeros(1)
+        group = np.concatenate([np.stack([across, np.full(half, height)], axis=1) for height in (0.7, -0.7)])
+        centres = circle(groups)
+        outward, sideways = centres, centres @ np.array([[0.0, -1.0], [1.0, 0.0]])
+        places = group[:, 0, None] * sideways[:, None] + group[:, 1, None] * outward[:, None]
+        positions = (centres[:, None] + size * places).reshape(-1, 2)
+        return Layout(positions, 1 - self.level_of, ("spines", "leaves"))
+
+
+FAMILY = Family(
+    Megafly,
+    (
+        Parameter(name="rho", type=int, help="global links of a spine", required=True, least=1, most=16384),
+        Parameter(
+            name="a",
+            type=int,
+            help="routers of a group, half leaves and half spines",
+            required=True,
+            least=2,
+            most=16384,
+        ),
+    ),
+    "groups of leaves and spines (Dragonfly+): a (a rho / 2 + 1) routers, 3 hops at most between leaves",
+    "megafly --rho 2 --a 8",
+    "hierarchical",
+)
