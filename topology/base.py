@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from topology.balance import LinkClass
 from topology.clusters import Clusters
 from topology.layout import Layout, unstructured_layout
 from topology.parameters import Value
@@ -230,6 +231,14 @@ class Topology(ABC):
         """
         return unstructured_layout(self.routers, [(link.a, link.b) for link in self.link_list])
 
+    def link_classes(self) -> tuple[LinkClass, ...]:
+        """Returns the classes of links that uniform traffic loads alike (`topology.balance`).
+
+        Returns:
+            The classes; none here.
+        """
+        return ()
+
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
         """Returns the ports of a router by which minimal routes lead to each destination.
 
@@ -237,8 +246,9 @@ class Topology(ABC):
             router: the router that forwards packets.
 
         Returns:
-            bool array, ports x N: entry [i, d] tells whether a minimal route to d leaves by port i + 1. By
-            default each destination has one such port, to the minimal next hop, and the router itself none.
+            bool array, ports x N: entry [i, d] tells whether a minimal route to d leaves by port i + 1; the
+            first such port leads to the minimal next hop. By default each destination has one such port,
+            and the router itself none.
         """
         others = np.flatnonzero(np.arange(self.routers) != router)
         mask = np.zeros((int(self.degrees[router]), self.routers), bool)

@@ -209,6 +209,25 @@ def adjacency_from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjace
     return Adjacency(starts, neighbours.astype(np.int32))
 
 
+def host_pairs_by_distance(topology: Topology) -> dict[int, int]:
+    """Returns the number of ordered pairs of different routers with hosts at each distance.
+
+    Args:
+        topology: the graph of routers; its `host_counts` says which of them have hosts.
+
+    Returns:
+        Distance in hops -> number of pairs, for every distance that occurs; empty if fewer than two have
+        hosts.
+    """
+    hosting = np.flatnonzero(topology.host_counts(1))
+    counts: npt.NDArray[np.int64] = np.zeros(topology.routers, np.int64)
+    for first in range(0, len(hosting), _SOURCES_AT_ONCE):
+        sources = hosting[first : first + _SOURCES_AT_ONCE]
+        reached = topology.distances(sources[:, None], hosting)
+        counts += np.bincount(reached.ravel(), minlength=len(counts))
+    return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
+
+
 def connected_components(topology: Topology, failure: Failure = NO_FAILURE) -> list[int]:
     """Returns the number of the connected component that each router is in, once a failure has happened.
 

@@ -30,6 +30,7 @@ from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
 from topology.errors import NegativeResult, ParameterError, UsageError
 from topology.parameters import join_parameters
+from topology.shortest_paths import host_pairs_by_distance
 
 PRODUCT = "product"
 # Routers of the largest fabric whose plan is proven, in 2 s: that of ER_31 under UGAL_PF would take minutes.
@@ -128,7 +129,8 @@ def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
 
 def most_hops(plan: RoutePlan) -> int:
     """Returns the most hops of a packet while nothing has failed."""
-    distances = np.arange(plan.topology.diameter + 1, dtype=np.int16)
+    # Routers without hosts may be further apart than any that send.
+    distances = np.array([0, *host_pairs_by_distance(plan.topology)], np.int16)
     return int(plan.hop_bound(distances).max())
 
 

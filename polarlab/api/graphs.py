@@ -12,10 +12,12 @@ import numpy as np
 from polarlab.api.arguments import checked_topology, keywords_in_errors
 from polarlab.api.listings import Listing, Named, row_with_parameters
 from topology.addressing import check_hosts
+from topology.balance import balance_of
 from topology.base import Topology
 from topology.families.low_diameter.polarstar_designs import Design, designs_of_radix
 from topology.parameters import Parameter, Value
 from topology.registry import FAMILIES, make_topology
+from topology.shortest_paths import host_pairs_by_distance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,6 +119,10 @@ class GraphNumbers:
         endpoints: number of hosts.
         next_hop_rules: most next-hop rules of a router, `with_masks` and with `one_per_router`.
         remarks: sentences about this member, as that a random graph was drawn again until it was connected.
+        between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all are such.
+        balance: `hosts`, the most at each router that no class of links saturates before under uniform
+            traffic, and `balanced`, whether all classes allow just as many; None where this is not known.
+        saturation_hosts: class of links -> hosts at each router at which it saturates; None as `balance`.
     """
 
     name: str
@@ -130,6 +136,9 @@ class GraphNumbers:
     endpoints: int
     next_hop_rules: Mapping[str, int]
     remarks: list[str]
+    between_hosts: Mapping[str, float] | None = None
+    balance: Mapping[str, float] | None = None
+    saturation_hosts: Mapping[str, float] | None = None
 
 
 def numbers(topology: Topology, hosts: int = 1) -> GraphNumbers:
@@ -151,6 +160,7 @@ def numbers(topology: Topology, hosts: int = 1) -> GraphNumbers:
     topology = checked_topology(topology)
     check_hosts(hosts)
     degrees, counts = np.unique(topology.degrees, return_counts=True)
+    balance = balance_of(topology.link_classes())
     return GraphNumbers(
         topology.name,
         dict(topology.params),
@@ -163,7 +173,21 @@ def numbers(topology: Topology, hosts: int = 1) -> GraphNumbers:
         topology.endpoints(hosts),
         {"with_masks": topology.next_hop_rules, "one_per_router": topology.routers - 1},
         list(topology.remarks),
+        _between_hosts(topology),
+        {"hosts": balance.hosts, "balanced": balance.balanced} if balance else None,
+        {name: round(limit, 6) for name, limit in balance.limits.items()} if balance else None,
     )
+
+
+def _between_hosts(topology: Topology) -> Mapping[str, float] | None:
+    """Returns diameter and mean distance of the routers with hosts, if there are others."""
+    if topology.host_counts(1).all():
+        return None
+    counts = host_pairs_by_distance(topology)
+    if not counts:
+        return None
+    mean = sum(distance * count for distance, count in counts.items()) / sum(counts.values())
+    return {"diameter": max(counts), "average_path_length": round(mean, 6)}
 
 
 def export(topology: Topology, path: Path | str, format: str = "graphml", hosts: int = 1) -> Path:

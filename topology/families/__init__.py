@@ -21,7 +21,7 @@ Every family
 
 It may define `clusters` and `layout` (placements and drawings), `host_counts` (routers without hosts),
 `address_number`, `destination_blocks` and `next_hop_rules` together (fewer rules by masks), and
-`minimal_port_mask` (several minimal routes).
+`minimal_port_mask` (several minimal routes), and `link_classes` (the hosts that its links carry).
 
 A family's module ends with its entry, `FAMILY`: constructor, parameters, summary, example and group
 (`topology.families.family`). One line of `FAMILIES` in `topology/registry.py` registers it. The parameters

@@ -40,10 +40,11 @@ def run(arguments: argparse.Namespace) -> Status:
         if arguments.figure:
             polarlab.draw(topology, arguments.figure)
         numbers = polarlab.numbers(topology, hosts)
-    shown = vars(numbers)
-    if not (arguments.json or numbers.remarks):
-        shown = {name: value for name, value in shown.items() if name != "remarks"}
-    print_result(arguments, shown)
+    # A reader needs no line for numbers that a graph does not have; a program finds every key.
+    every = vars(numbers)
+    print_result(
+        arguments, every if arguments.json else {k: v for k, v in every.items() if v not in (None, [])}
+    )
     return Status.DONE
 
 

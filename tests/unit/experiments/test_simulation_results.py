@@ -27,6 +27,7 @@ from simulation.result import Deadlock
 from simulation.settings import RouterSettings
 from topology.errors import MachineError, ParameterError, UsageError
 from topology.exit_status import Terminated
+from topology.families.hierarchical.megafly import Megafly
 from topology.families.low_diameter.polarfly import PolarFly
 
 # A simulation that takes a moment.
@@ -196,6 +197,14 @@ def test_a_channel_for_each_hop_of_the_longest_path(routing, needed):
         check_channels(plan, RouterSettings(channels=needed - 1))
     check_channels(plan, RouterSettings(channels=1, channel_policy="any"))
     check_channels(plan, RouterSettings(channels=1, flow_control="drop"))
+
+
+def test_routers_without_hosts_need_no_channels():
+    plan = make_plan(Megafly(rho=1, a=4), 1, "min")  # 3 hops between leaves, 4 from spine to spine
+    assert plan.topology.diameter == 4
+    check_channels(plan, RouterSettings(channels=3))
+    with pytest.raises(ParameterError, match="up to 3 hops"):
+        check_channels(plan, RouterSettings(channels=2))
 
 
 def test_what_a_user_may_not_expect_is_told(tmp_path):

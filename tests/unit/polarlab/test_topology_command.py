@@ -27,6 +27,27 @@ def test_topology_prints_one_json_object(capsys):
     assert result["endpoints"] == 26
 
 
+def test_distances_between_routers_with_hosts_are_told_where_others_have_none(capsys):
+    result = prints_json(capsys, "topology megafly --rho 8 --a 16 --hosts 8 --json")
+    assert (result["diameter"], result["endpoints"]) == (5, 4160)
+    # Leaves: 7 others of the group at 2 hops; of other groups' 512, 3 hops to all.
+    mean = (7 * 2 + 512 * 3) / 519
+    assert result["between_hosts"] == {"diameter": 3, "average_path_length": round(mean, 6)}
+    assert prints_json(capsys, "topology torus --shape 3x3 --json")["between_hosts"] is None
+
+
+def test_topology_tells_how_many_hosts_a_dragonfly_or_hyperx_carries(capsys):
+    result = prints_json(capsys, "topology dragonfly --a 24 --h 13 --trunking 4 --json")
+    assert result["balance"] == {"hosts": 13, "balanced": True}
+    assert list(result["saturation_hosts"]) == ["local", "global"]
+    assert entry.main(["topology", "hyperx", "--shape", "4x5"]) == Status.DONE
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["balance"] == "hosts: 4, balanced: no"
+    assert lines["saturation_hosts"] == "dimension 1: 4, dimension 2: 5"
+    assert "between_hosts" not in lines
+    assert prints_json(capsys, "topology torus --shape 3x3 --json")["balance"] is None
+
+
 def test_topology_is_readable_without_json(capsys):
     assert entry.main(["topology", "polarfly", "--q", "7"]) == Status.DONE
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())

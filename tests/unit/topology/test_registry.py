@@ -77,7 +77,7 @@ def test_destination_blocks_share_a_next_hop_and_a_mask_and_are_as_few_as_promis
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_minimal_ports_lead_to_shortest_paths_only(name):
+def test_minimal_ports_lead_to_shortest_paths_only_and_the_first_to_the_next_hop(name):
     topology = example(name)
     everyone = np.arange(topology.routers)
     for router in range(topology.routers):
@@ -85,6 +85,9 @@ def test_minimal_ports_lead_to_shortest_paths_only(name):
         after = topology.distances(topology.neighbours(router)[:, None], everyone)
         assert (after < topology.distances(router, everyone))[mask].all()
         assert mask.any(axis=0).tolist() == (everyone != router).tolist()
+        first = topology.neighbours(router)[mask.argmax(axis=0)]
+        others = everyone != router
+        assert (first == topology.next_hops(router, everyone))[others].all()
 
 
 @pytest.mark.parametrize("name", ["", "polarfl", "PolarFly", "hexagon"])

@@ -1,7 +1,7 @@
 """HyperX: Hamming graphs, products of complete graphs.
 
-Source: Ahn et al., "HyperX: Topology, Routing, and Packaging of Efficient Large-Scale Networks" (SC09); Camarero, Vallejo, Beivide (TACO 2014), where a Hamming graph is a dragonfly of the
-largest trunking.
+Source: Ahn et al., "HyperX: Topology, Routing, and Packaging of Efficient Large-Scale Networks" (SC09);
+Camarero, Vallejo, Beivide (TACO 2014), where a Hamming graph is a dragonfly of the largest trunking.
 """
 
 from __future__ import annotations

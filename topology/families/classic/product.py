@@ -31,7 +31,7 @@ class Factor:
 
     Attributes:
         distances: int64 array, k x k: the distance of each pair of its k vertices.
-        steps: int64 array, k x k: the next vertex on a shortest path of each [source, destination].
+        steps: int64 array, k x k: the lowest next vertex on a shortest path of each [source, destination].
     """
 
     distances: npt.NDArray[np.int64]
@@ -62,15 +62,16 @@ def ring_factor(order: int) -> Factor:
     """
     vertex = np.arange(order)
     ahead = (vertex - vertex[:, None]) % order
-    direction = np.where(ahead == 0, 0, np.where(2 * ahead <= order, 1, -1))
-    return Factor(np.minimum(ahead, order - ahead), (vertex[:, None] + direction) % order)
+    up, down = (vertex[:, None] + 1) % order, (vertex[:, None] - 1) % order
+    onward = np.where(2 * ahead < order, up, np.where(2 * ahead > order, down, np.minimum(up, down)))
+    return Factor(np.minimum(ahead, order - ahead), np.where(ahead == 0, vertex, onward))
 
 
 class CartesianProduct(Topology):
     """A Cartesian product of graphs.
 
-    Router order: by coordinates, the first one most significant. The single minimal next hop corrects the
-    first coordinate that differs (dimension order); `minimal_port_mask` has all of them.
+    Router order: by coordinates, the first one most significant. A minimal next hop corrects any coordinate
+    that differs.
 
     Attributes:
         factors: the graph of each dimension.
@@ -113,7 +114,7 @@ class CartesianProduct(Topology):
         return adjacency_from_links(self.routers, np.concatenate(links))
 
     def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
-        """Returns the minimal next hop of each pair of routers, in dimension order.
+        """Returns the minimal next hop of each pair of routers: of those on a shortest path, the lowest one.
 
         Args:
             sources: routers, integers of any shape.
@@ -123,13 +124,12 @@ class CartesianProduct(Topology):
             int32 array of the broadcast shape.
         """
         source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
-        hops = source.astype(np.int64)
-        # From the last dimension, so that the first one that differs has the last word.
-        for place in reversed(range(len(self.shape))):
+        hops = np.full(source.shape, self.routers, np.int64)
+        for place, factor in enumerate(self.factors):
             here, there = self.coordinates[source, place], self.coordinates[destination, place]
-            onward = source + (self.factors[place].steps[here, there] - here) * self.strides[place]
-            hops = np.where(here != there, onward, hops)
-        return np.asarray(hops, np.int32)
+            onward = source + (factor.steps[here, there] - here) * self.strides[place]
+            hops = np.where(here != there, np.minimum(hops, onward), hops)
+        return np.where(source == destination, source, hops).astype(np.int32)
 
     def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
         """Returns the distance of each pair of routers, the sum of those of their coordinates.

@@ -167,7 +167,9 @@ class Dragonfly(SearchedTopology):
         return Layout(positions, np.zeros(self.routers, np.int64), ("routers",))
 
 
-def chosen_trunking(ports: int, most: int, groups: int | None, trunking: int | None) -> Trunking:
+def chosen_trunking(
+    ports: int, most: int, groups: int | None, trunking: int | None, name: str = "trunking"
+) -> Trunking:
     """Returns the numbers that are asked for.
 
     Args:
@@ -175,6 +177,7 @@ def chosen_trunking(ports: int, most: int, groups: int | None, trunking: int | N
         most: the largest trunking.
         groups: b, the number of groups; None for P / t + 1.
         trunking: t, the number of links between each two groups; None for P / (b - 1), or 1 without b.
+        name: the name of the parameter t, for messages.
 
     Raises:
         ParameterError: P is not t (b - 1), or t is larger than `most`; the text names the nearest that fit.
@@ -182,14 +185,14 @@ def chosen_trunking(ports: int, most: int, groups: int | None, trunking: int | N
     fitting = trunkings(ports, most)
     if groups is None:
         trunking = 1 if trunking is None else trunking
-        check_whole("trunking", trunking, 1)
+        check_whole(name, trunking, 1)
         for one in fitting:
             if one.links == trunking:
                 return one
         known = ", ".join(str(one.links) for one in fitting)
         raise ParameterError(
-            f"trunking must be a divisor of the {ports} global links of a group, at most {most} ({known}), "
-            f"got {trunking}"
+            f"{name} must be a divisor of {ports}, the links of a group to others, and at most {most} "
+            f"({known}), got {trunking}"
         )
     check_whole("groups", groups, 2)
     for one in fitting:

@@ -54,9 +54,12 @@ class Dragonfly3(SearchedTopology):
             ParameterError: a parameter is outside its domain; the text names the values that fit.
         """
         check_whole("h3", h3, 1)
+        check_whole("a", a, 2)
+        check_whole("h2", h2, 1)
+        chosen_trunking(a * h2, a, None, t2, "t2")
         self.supergroup = Dragonfly(h=h2, a=a, trunking=t2)
         size = self.supergroup.routers
-        self.trunking = chosen_trunking(size * h3, size, None, t3)
+        self.trunking = chosen_trunking(size * h3, size, None, t3, "t3")
         b3 = self.trunking.groups
         check_routers("a dragonfly3", size * b3)
         self.params = {"a": a, "h2": h2, "h3": h3, "t2": t2, "t3": t3}

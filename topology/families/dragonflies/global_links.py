@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from random import Random
 
 import numpy as np
 import numpy.typing as npt
 
 from topology.errors import ParameterError
+from topology.families.random.generator import SplitMix64
 
 Ends = npt.NDArray[np.int64]
 
@@ -121,21 +121,13 @@ def drawn(trunking: Trunking, seed: int) -> Ends:
 
     Args:
         trunking: the numbers of groups and ports.
-        seed: seed of the random generator. A seed means the same links with every version of Python.
+        seed: seed of the random generator. A seed means the same links with every version of the libraries.
 
     Returns:
         int64 array, links x 4, as that of `palmtree`; several links may join the same two routers.
     """
-    # Only `random` is promised to give the same numbers in every version; `shuffle` is not.
-    generator = Random(seed)  # noqa: S311
-    orders = []
-    for _ in range(trunking.groups):
-        order = list(range(trunking.ports))
-        for last in range(trunking.ports - 1, 0, -1):
-            chosen = int(generator.random() * (last + 1))
-            order[last], order[chosen] = order[chosen], order[last]
-        orders.append(order)
-    shuffled = np.array(orders, np.int64)
+    generator = SplitMix64(seed)
+    shuffled = np.stack([generator.permutation(trunking.ports) for _ in range(trunking.groups)])
     ends = consecutive(trunking)
     ends[:, 1] = shuffled[ends[:, 0], ends[:, 1]]
     ends[:, 3] = shuffled[ends[:, 2], ends[:, 3]]

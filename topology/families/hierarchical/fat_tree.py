@@ -1,4 +1,4 @@
-"""Fat trees: k-ary n-trees, distances and next hops by formulas.
+"""Fat trees: k-ary n-trees, with distances by a formula.
 
 A k-ary n-tree has n levels of k^(n - 1) routers, each a word of n - 1 digits below k. A link joins routers
 of the levels l and l + 1 whose words differ at most in digit l. Level 0 is the edge, whose routers have the
@@ -6,7 +6,7 @@ hosts.
 
 A path changes digit l where it goes between the levels l and l + 1. So the shortest path between two routers
 goes from one level to the other by way of the lowest and of the highest level that the digits that differ,
-and the two levels themselves, make necessary; at each step it can set the digit to that of the destination.
+and the two levels themselves, make necessary.
 
 Source: Petrini, Vanneschi, "k-ary n-trees: High Performance Networks for Massively Parallel Architectures"
 (IPPS 1997) (levels counted from the edge here); the distances follow from it.
@@ -33,8 +33,7 @@ class FatTree(Topology):
     """The k-ary n-tree: n k^(n - 1) routers, k^n hosts if each edge router has k.
 
     Router order: the router of level l with the digits w, digit n - 2 first, has index l k^(n - 1) + w.
-    The single minimal next hop sets the digit to that of the destination; `minimal_port_mask` has all: upward
-    all links, downward one.
+    Between edge routers, all links upward are minimal, and one link downward.
 
     Attributes:
         arity: k, the number of links of a router to the next level, and to the level below.
@@ -113,7 +112,7 @@ class FatTree(Topology):
         return np.minimum(up_first, down_first).astype(np.int16)
 
     def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
-        """Returns the minimal next hop of each pair of routers: upward where both directions are as short.
+        """Returns the minimal next hop of each pair of routers: of those on a shortest path, the lowest one.
 
         Args:
             sources: routers, integers of any shape.
@@ -123,16 +122,33 @@ class FatTree(Topology):
             int32 array of the broadcast shape.
         """
         source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
-        up_first, down_first = self._lengths(source, destination)
-        low, high = self._range(source, destination)
+        nearer = self.distances(source, destination) - 1
+        hops = source.astype(np.int64)
+        # By falling indices, so that the last one that is nearer is the lowest. All digits but the
+        # destination's are alike.
+        for upward, own_digit in ((True, True), (True, False), (False, True), (False, False)):
+            onward = self._neighbour(source, destination, upward, own_digit)
+            hops = np.where(self.distances(onward, destination) == nearer, onward, hops)
+        return hops.astype(np.int32)
+
+    def _neighbour(
+        self,
+        source: npt.NDArray[np.integer],
+        destination: npt.NDArray[np.integer],
+        upward: bool,
+        own_digit: bool,
+    ) -> npt.NDArray[np.int64]:
+        """Returns neighbours on the next level or the one below, with the digit of the destination or 0.
+
+        A router at the end of the levels is its own neighbour here.
+        """
         level = self.level_of[source]
-        upward = np.where(up_first <= down_first, level < high, level == low)
-        # The digit between the two levels; for a pair of the same router any, as nothing moves.
-        changed = np.clip(np.where(upward, level, level - 1), 0, self.levels - 2)
-        here, there = self.digits[source, changed], self.digits[destination, changed]
-        step = np.where(upward, self.width, -self.width)
-        hops = source + step + (there - here) * self.arity**changed
-        return np.where(source == destination, source, hops).astype(np.int32)
+        exists = level < self.levels - 1 if upward else level > 0
+        changed = np.clip(level if upward else level - 1, 0, self.levels - 2)
+        here = self.digits[source, changed]
+        there = self.digits[destination, changed] if own_digit else 0
+        onward = source + (self.width if upward else -self.width) + (there - here) * self.arity**changed
+        return np.where(exists, onward, source)
 
     def _range(
         self, source: npt.NDArray[np.integer], destination: npt.NDArray[np.integer]
