@@ -4,6 +4,14 @@ import numpy as np
 import pytest
 from leaf_spine import LeafSpine
 
+from topology.families.classic.hypercube import Hypercube
+from topology.families.classic.torus import Torus
+from topology.families.dragonflies.dragonfly import Dragonfly
+from topology.families.dragonflies.dragonfly3 import Dragonfly3
+from topology.families.hierarchical.fat_tree import FatTree
+from topology.families.hierarchical.megafly import Megafly
+from topology.families.hierarchical.multi_layer_full_mesh import MultiLayerFullMesh
+from topology.families.hierarchical.orthogonal_fat_tree import OrthogonalFatTree
 from topology.families.low_diameter.bundlefly import Bundlefly
 from topology.families.low_diameter.delorme import Delorme
 from topology.families.low_diameter.expanded_polarfly import ExpandedPolarFly
@@ -39,12 +47,23 @@ ALL = [
     TORUS,
     LeafSpine(),
     LARGE,
+    Dragonfly(a=4, h=2),
+    Dragonfly(h=1, local="2x3"),
+    Dragonfly3(a=2, h2=1, h3=1),
+    Torus("4x4x4"),
+    Hypercube(7),
+    FatTree(2, 4),
+    Megafly(rho=1, a=2),
+    Megafly(rho=2, a=8),
+    OrthogonalFatTree(3),
+    MultiLayerFullMesh(4),
 ]
 NAMES = [
     *("ER_4", "ER_7", "PolarStar 56", "PolarStar 65", "Slim Fly 32"),
     *("BDF", "grown by quadrics", "grown by fans", "Bundlefly", "bipartite SpectralFly", "SpectralFly"),
     *("Delorme", "Xpander", "DLN", "torus", "leaf-spine", "ring of 600"),
 ]
+NAMES += [f"{one.name} {one.routers}" for one in ALL[len(NAMES) :]]
 
 
 @pytest.mark.parametrize("topology", ALL, ids=NAMES)

@@ -23,6 +23,15 @@ MEMBERS = {
     "jellyfish": {"routers": 12, "degree": 3},
     "xpander": {"degree": 3, "lift": 4},
     "dln": {"routers": 12, "shortcuts": 2},
+    "dragonfly": {"h": 1, "local": "2x2", "arrangement": "random"},
+    "dragonfly3": {"a": 2, "h2": 1, "h3": 1},
+    "fat-tree": {"arity": 2, "levels": 3},
+    "megafly": {"rho": 1, "a": 4},
+    "orthogonal-fat-tree": {"q": 2},
+    "multi-layer-full-mesh": {"h": 3, "layers": 2},
+    "hyperx": {"shape": "3x4"},
+    "torus": {"shape": "2x3x4"},
+    "hypercube": {"dimension": 3},
     "graph": {"from": "examples/torus-3x3.edges"},
 }
 

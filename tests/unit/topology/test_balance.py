@@ -1,0 +1,74 @@
+"""Balance: numbers of hosts that links carry, beside loads counted pair by pair."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from topology.balance import LinkClass, balance_of
+from topology.families.classic.hyperx import HyperX
+from topology.families.classic.torus import Torus
+from topology.families.dragonflies.dragonfly import Dragonfly
+
+
+def test_all_classes_must_allow_as_many_hosts():
+    found = balance_of([LinkClass("local", 3, 1.5), LinkClass("global", 5, 2.0)])
+    assert (found.hosts, found.balanced, found.limits) == (2, True, {"local": 2.0, "global": 2.5})
+    assert not balance_of([LinkClass("local", 3, 1.5), LinkClass("global", 6, 2.0)]).balanced
+    assert balance_of([]) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "hosts", "balanced"),
+    [
+        ({"a": 4, "h": 2}, 2, True),
+        ({"a": 12, "h": 6}, 6, True),  # the dragonfly that PolarFly's table V compares with
+        ({"a": 24, "h": 13, "trunking": 4}, 13, True),  # TACO 2014, table II
+        ({"a": 4, "h": 3, "trunking": 4}, 4, True),  # the Hamming graph 4x4
+        ({"a": 6, "h": 27}, 3, False),
+        ({"a": 6, "h": 2, "arrangement": "circulant"}, 2, False),
+    ],
+)
+def test_balanced_dragonflies(options, hosts, balanced):
+    found = balance_of(Dragonfly(**options).link_classes())
+    assert (found.hosts, found.balanced) == (hosts, balanced)
+
+
+@pytest.mark.parametrize(
+    ("shape", "hosts", "balanced"), [("4x4", 4, True), ("4x5", 4, False), ("9x9x8", 8, False), ("7", 7, True)]
+)
+def test_balanced_hamming_graphs(shape, hosts, balanced):
+    found = balance_of(HyperX(shape).link_classes())
+    assert (found.hosts, found.balanced) == (hosts, balanced)
+
+
+def test_other_members_are_not_judged():
+    assert balance_of(Torus("4x4").link_classes()) is None
+    assert balance_of(Dragonfly(h=1, local="2x2").link_classes()) is None
+
+
+@pytest.mark.parametrize("arrangement", ["palmtree", "consecutive", "circulant"])
+@pytest.mark.parametrize(("a", "h", "t"), [(4, 2, 1), (4, 2, 2), (5, 2, 1), (3, 4, 2), (8, 2, 2)])
+def test_mean_hops_of_a_dragonfly_are_those_of_all_pairs(a, h, t, arrangement):
+    dragonfly = Dragonfly(a=a, h=h, trunking=t, arrangement=arrangement)
+    everyone = range(dragonfly.routers)
+    local = across = 0
+    for source, destination in itertools.product(everyone, everyone):
+        g, k = dragonfly.group_of[[source, destination]]
+        if g == k:
+            local += source != destination
+            continue
+        ends = zip(dragonfly.gateways[g, k], dragonfly.gateways[k, g], strict=True)
+        local += min(int(source != u) + int(v != destination) for u, v in ends)
+        across += 1
+    hops = {one.name: one.hops for one in dragonfly.link_classes()}
+    assert hops == pytest.approx({"local": local / len(everyone) ** 2, "global": across / len(everyone) ** 2})
+
+
+@pytest.mark.parametrize("shape", ["3x4", "2x3x4"])
+def test_mean_hops_of_a_hamming_graph_are_those_of_all_pairs(shape):
+    hyperx = HyperX(shape)
+    differs = hyperx.coordinates[:, None] != hyperx.coordinates
+    assert [one.hops for one in hyperx.link_classes()] == pytest.approx(
+        np.mean(differs, axis=(0, 1)).tolist()
+    )
