@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
@@ -21,6 +21,7 @@ from topology.exit_status import Terminated
 
 # Number of a task, and its outcome.
 Done = tuple[int, Outcome]
+_MOST_DEATHS = 3  # of processes in one task
 
 
 def usable_cores() -> int:
@@ -54,7 +55,8 @@ def run_in_processes(planned: PlannedFabric, tasks: Sequence[Task], workers: int
         workers: number of processes, at least 1.
 
     Raises:
-        MachineError: a process was ended.
+        MachineError: processes were ended again and again in one task; another process does a task of which
+            that happens for the first time.
         KeyboardInterrupt: Ctrl-C, or a signal; the results of tasks that were done by then come before it.
     """
     _compile_kernel(planned, tasks[0])
@@ -80,26 +82,32 @@ class _Pool:
     """Processes, forked from this one, each with a connection over which it gets numbers of tasks."""
 
     def __init__(self, planned: PlannedFabric, tasks: Sequence[Task], workers: int) -> None:
+        self._planned, self._tasks = planned, tasks
         self._todo = deque(range(len(tasks)))
+        self._deaths: Counter[int] = Counter()
         self._busy: dict[Connection[Any, Any], int] = {}
         self._processes: dict[Connection[Any, Any], BaseProcess] = {}
-        # A fork has the tables, however large, at once; a fresh interpreter would run a user's script again.
-        context = multiprocessing.get_context("fork")
         try:
             for _ in range(workers):
-                mine, theirs = context.Pipe()
-                foreign = (*self._processes, mine)
-                process = context.Process(target=_serve, args=(theirs, foreign, planned, tasks), daemon=True)
-                with warnings.catch_warnings():
-                    # Newer Pythons warn of forks beside threads; here the fork uses nothing that they lock.
-                    warnings.simplefilter("ignore", DeprecationWarning)
-                    process.start()
-                theirs.close()
-                self._processes[mine] = process
-                self._give(mine)
+                self._start()
         except BaseException:
             self.end()
             raise
+
+    def _start(self) -> None:
+        """Starts a process, and gives it a task."""
+        # A fork has the tables, however large, at once; a fresh interpreter would run a user's script again.
+        context = multiprocessing.get_context("fork")
+        mine, theirs = context.Pipe()
+        arguments = (theirs, (*self._processes, mine), self._planned, self._tasks)
+        process = context.Process(target=_serve, args=arguments, daemon=True)
+        with warnings.catch_warnings():
+            # Newer Pythons warn of forks beside threads; here the fork uses nothing that they lock.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
+        theirs.close()
+        self._processes[mine] = process
+        self._give(mine)
 
     @property
     def is_busy(self) -> bool:
@@ -122,10 +130,28 @@ class _Pool:
         for connection in wait(list(self._busy), timeout_s):
             if not isinstance(connection, Connection):
                 continue
-            number, result = self._busy.pop(connection), _received(connection, self._processes[connection])
-            if timeout_s is None:
-                self._give(connection)
-            yield number, result
+            number, result = self._busy.pop(connection), _received(connection)
+            if result is not None:
+                if timeout_s is None:
+                    self._give(connection)
+                yield number, result
+            elif timeout_s is None:
+                self._replace(connection, number)
+
+    def _replace(self, connection: Connection[Any, Any], number: int) -> None:
+        """Starts a process in the place of one that was ended in a task, and has the task done first."""
+        process = self._processes.pop(connection)
+        process.join()
+        connection.close()
+        self._deaths[number] += 1
+        if self._deaths[number] == _MOST_DEATHS:
+            raise MachineError(
+                f"{_MOST_DEATHS} processes of the sweep were ended in one simulation (exit code "
+                f"{process.exitcode}), perhaps for want of memory; the same command goes on, with fewer "
+                "--workers perhaps"
+            )
+        self._todo.appendleft(number)
+        self._start()
 
     def end(self) -> None:
         """Ends all processes, even those that simulate."""
@@ -135,16 +161,12 @@ class _Pool:
             connection.close()
 
 
-def _received(connection: Connection[Any, Any], process: BaseProcess) -> Outcome:
-    """Returns the result that a process sends; raises the error that it met."""
+def _received(connection: Connection[Any, Any]) -> Outcome | None:
+    """Returns the result that a process sends, None if it was ended; raises the error that it met."""
     try:
         result = connection.recv()
     except (EOFError, ConnectionError):
-        process.join()
-        raise MachineError(
-            f"a process of the sweep was ended (exit code {process.exitcode}), perhaps for want of memory; "
-            "the same command goes on, with fewer --workers perhaps"
-        ) from None
+        return None
     if isinstance(result, BaseException):
         raise result
     if not isinstance(result, Outcome):

@@ -101,8 +101,23 @@ def test_an_ended_process_is_told_and_leaves_the_finished_points(tmp_path, monke
         return ran(task, tables)
 
     monkeypatch.setattr(Task, "run", end_at_high_load)
-    with pytest.raises(MachineError, match="exit code -9"):
+    with pytest.raises(MachineError, match=r"3 processes .*exit code -9"):
         polarlab.sweep("polarfly", out=tmp_path / "swept", workers=2, **SWEPT)
+
+
+def test_a_process_that_is_ended_loses_nothing(swept, tmp_path, monkeypatch):
+    ran, ended = Task.run, tmp_path / "ended"
+
+    def end_once(task, tables):
+        if task.workload.load > 0.3 and task.times.window > 1 and not ended.exists():
+            ended.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return ran(task, tables)
+
+    monkeypatch.setattr(Task, "run", end_once)
+    polarlab.sweep("polarfly", out=tmp_path / "swept", workers=2, **SWEPT)
+    assert ended.exists()
+    assert table(tmp_path / "swept") == table(swept.folder)
 
 
 def test_replications_have_means_and_intervals(tmp_path):
