@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulation.arrays.network import make_network
-from simulation.course import PERIOD, Course, Intervention, Progress, result_of
-from simulation.kernels.credit import DEADLOCKED, RUNNING
+from simulation.course import DEADLOCKED, PERIOD, Course, Intervention, Progress, result_of
+from simulation.kernels.credit import RUNNING
 from simulation.kernels.messages import begin_messages
 from simulation.kernels.state import (
     BEHIND,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from simulation.arrays.network import event_cycles
 from simulation.arrays.ports import link_ports
-from simulation.deadlock import find_deadlock
-from simulation.kernels.credit import DEADLOCKED, DONE, RUNNING, run
+from simulation.deadlock import find_deadlock, stuck_queues
+from simulation.kernels.credit import DONE, RUNNING, run
 from simulation.kernels.drop import run_dropping
 from simulation.kernels.sources import BIRTH_BITS, draw_window
 from simulation.kernels.state import (
@@ -49,9 +49,16 @@ from simulation.timing import unloaded_cycles
 # (simulated cycles, packets that have arrived)
 Progress = Callable[[int, int], None]
 
+DEADLOCKED = DONE + 1  # status of a course, beside those of the kernel
+
 PERIOD = 1000  # cycles of the warm-up, after which the state is compared with that before
 STEADY_CHANGE = 0.05  # most by which latency and accepted load differ between periods of a steady state
 _LEAST_PERIODS = 3
+# A source is behind by the time since the birth of the packet that it is to send next. In a steady state the
+# mean of all sources does not grow by more than this share of the time; if it does in so many periods one
+# after the other, while the accepted load has settled, the sources' queues grow without end.
+_STEADY_GROWTH = 0.01
+_OVERLOAD_PERIODS = 8
 _OF_BATCHES = [ARRIVED, ARRIVED_LATENCY, ARRIVED_HOPS, ARRIVED_PATHS, LOST, OVERFLOWED]
 
 
@@ -66,6 +73,14 @@ class Intervention(Protocol):
         """Makes the next change, at the begin of its cycle, and returns the network after it."""
 
 
+class _Period(NamedTuple):
+    """A period of the warm-up: arrived packets, their mean latency, and the sources' mean lag at its end."""
+
+    packets: float
+    latency: float
+    lag: float
+
+
 @dataclass
 class Course:
     """Course of a simulation: periods, and the counts after each.
@@ -76,7 +91,7 @@ class Course:
         progress: is told simulated cycles and arrived packets after every period.
         interventions: change the network at their cycles, those of one cycle in this order.
         interrupted: whether Ctrl-C or a signal ended it.
-        status: result of the kernel.
+        status: result of the kernel, or DEADLOCKED.
         begin: cycle in which the last iteration of an application began.
         batches: cycles, arrived packets, the sum of their latencies, that of the links between routers which
             they took, the cycles of these links where they differ, and lost packets, of each period of the
@@ -117,6 +132,8 @@ class Course:
             next_cycle = self._intervene()
             tick = min(until, next_cycle or until) * self.routers.ticks
             self.status = int(kernel(self.network, tick, drains))
+        if self.status == RUNNING and kernel is run and len(stuck_queues(self.network)):
+            self.status = DEADLOCKED
         if self.progress:
             self.progress(self.cycles, int(self.counts[ARRIVED]))
 
@@ -151,19 +168,32 @@ class Course:
             self.advance(min(PERIOD, end - self.cycles))
 
     def _becomes_steady(self, times: Times) -> bool:
-        """Runs until the state is steady, or as long as it may take; returns whether it is."""
-        before: tuple[float, float] | None = None
+        """Runs until the state is steady, or will never be; returns whether it is."""
+        before = _Period(0.0, 0.0, 0.0)
+        overloaded = 0
         for period in range(1, times.most_warmup // PERIOD + 1):
             arrived, latency = int(self.counts[ARRIVED]), int(self.counts[ARRIVED_LATENCY])
             self.advance(PERIOD)
             if self.status != RUNNING:
                 return False
             packets = int(self.counts[ARRIVED]) - arrived
-            now = (float(packets), (int(self.counts[ARRIVED_LATENCY]) - latency) / max(packets, 1))
-            if before and period >= _LEAST_PERIODS and all(map(_is_near, now, before)):
+            mean = (int(self.counts[ARRIVED_LATENCY]) - latency) / max(packets, 1)
+            now = _Period(packets, mean, self._mean_lag())
+            grows = now.lag - before.lag > _STEADY_GROWTH * PERIOD
+            settled = period >= _LEAST_PERIODS and _is_near(now.packets, before.packets)
+            if settled and not grows and _is_near(now.latency, before.latency):
                 return True
+            overloaded = overloaded + 1 if settled and grows else 0
+            if overloaded == _OVERLOAD_PERIODS:
+                return False
             before = now
         return False
+
+    def _mean_lag(self) -> float:
+        """Returns the mean time since the birth of the next packet of a source, 0 if it is yet to come."""
+        hosts = self.network.hosts
+        born = hosts[hosts[:, KIND] != IDLE, NEXT_BIRTH] >> BIRTH_BITS
+        return float(np.maximum(self.cycles - born, 0).mean()) if len(born) else 0.0
 
     def measure(self, times: Times) -> None:
         """Runs the window, in periods that are batches.

@@ -13,13 +13,15 @@ class Deadlock:
     """Packets that wait for one another in a circle.
 
     Attributes:
-        cycle: cycle in which the simulator found that nothing moves.
-        waiting: packets in the network.
+        cycle: cycle in which the simulator found the circle; it looks every 1,000 cycles or more often.
+        waiting: packets that can never move: those in the circle's queues, and behind them.
+        arrived: packets that had arrived until then, since the first cycle.
         circle: (directed link, virtual channel) of buffers, each of which waits for room in the next one.
     """
 
     cycle: int
     waiting: int
+    arrived: int
     circle: tuple[tuple[int, int], ...]
 
 

@@ -6,8 +6,7 @@ import time
 from collections.abc import Sequence
 
 from simulation.arrays.network import make_network
-from simulation.course import Course, Intervention, Progress, result_of
-from simulation.kernels.credit import DEADLOCKED
+from simulation.course import DEADLOCKED, Course, Intervention, Progress, result_of
 from simulation.result import SimulationResult
 from simulation.settings import Decision, RouterSettings, Times
 from simulation.tables.model import ForwardingTables

@@ -29,7 +29,6 @@ _LAWS = {
     "product": of.PRODUCT_LAW,
     "buckets": of.BUCKET_LAW,
 }
-_PATIENCE = 1000  # cycles without any event after which packets that wait are deadlocked
 _SOURCE_SLOTS = 4096
 _STREAM = 2  # of the routers' generators
 _NEVER = 1 << 60
@@ -164,7 +163,6 @@ def _settings(routers: RouterSettings, decision: Decision, sources: Sources) -> 
         of.THRESHOLD: round(decision.threshold * buffer * 256),
         of.CANDIDATES: decision.candidates,
         of.RANDOM_ARBITER: int(routers.arbitration == "random"),
-        of.PATIENCE: _PATIENCE + 2 * event_cycles(routers),
         of.BUFFER: channels * buffer,
         of.LEAST_GAP: sources.least_gap,
         of.CONSTANT_GAP: sources.constant_gap,

@@ -45,7 +45,6 @@ from simulation.kernels.state import (
     INPUT_TURN,
     INPUTS,
     LARGE,
-    LAST_GRANT,
     LAW,
     LINK_FREE,
     MINIMAL_LAW,
@@ -59,7 +58,6 @@ from simulation.kernels.state import (
     OUTPUTS,
     OWNER,
     PACKETS,
-    PATIENCE,
     PLANNED,
     POLICY,
     QUEUE,
@@ -80,7 +78,7 @@ from simulation.kernels.state import (
 )
 
 # Results of `run`.
-RUNNING, DONE, DEADLOCKED = range(3)
+RUNNING, DONE = range(2)
 _MOST_PORTS = 1 << 20  # of a router
 
 
@@ -94,14 +92,13 @@ def run(state: State, until: int, drains: bool) -> int:
         drains: whether to end when all packets of the window have arrived.
 
     Returns:
-        RUNNING at `until`, DONE if all packets have arrived, or DEADLOCKED if nothing moves.
+        RUNNING at `until`, or DONE if all packets have arrived.
     """
     counts, settings = state.counts, state.settings
     if counts[BEGUN] == 0:
         counts[BEGUN] = 1
         begin_sources(state)
     speedup, tick = settings[SPEEDUP], counts[TICK]
-    patience = settings[PATIENCE] * speedup
     cycle = tick // speedup
     phase = tick - cycle * speedup
     result = RUNNING
@@ -123,10 +120,6 @@ def run(state: State, until: int, drains: bool) -> int:
             cycle += 1
             if drains and counts[BEHIND] == 0 and counts[DELIVERED] + counts[DROPPED] == counts[OFFERED]:
                 result = DONE
-            elif counts[UNUSED] == len(state.unused):
-                counts[LAST_GRANT] = tick  # nobody waits
-            elif tick > counts[LAST_GRANT] + patience:
-                result = DEADLOCKED
     counts[TICK] = tick
     return result
 
@@ -341,8 +334,6 @@ def _grant(state: State, tick: int, cycle: int, asked: int) -> None:
         if state.inputs[port, READY]:
             look_at(state, port, tick + flits)
     counts[NEW_HEADS] = new
-    if asked:
-        counts[LAST_GRANT] = tick
 
 
 @inlined

@@ -38,7 +38,6 @@ from simulation.kernels.state import (
     HOPS,
     HOST,
     LARGE,
-    LAST_GRANT,
     LAW,
     MARKED,
     MARKED_TAGGED,
@@ -109,7 +108,6 @@ def route_heads(state: State, tick: int) -> None:
             state.queues[queue, FIRST] = first + 1 if first + 1 < places else 0
             state.queues[queue, COUNT] -= 1
             return_room(state, queue, port)
-            counts[LAST_GRANT] = tick
             count_lost(state, packet, tick)
             state.unused[counts[UNUSED]] = packet
             counts[UNUSED] += 1

@@ -133,8 +133,8 @@ FIRST_GAP, FRACTION = range(2)
 # Columns of `State.message_queues`: first and last message that may be sent.
 FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
 
-# Entries of `State.counts`: present tick, unused packets, queues whose head has not been routed, tick of the
-# last grant; begin and end of the window; packets born in the window, packets that arrived in it; of the
+# Entries of `State.counts`: present tick, unused packets, queues whose head has not been routed; begin and
+# end of the window; packets born in the window, packets that arrived in it; of the
 # packets born in it, those delivered, dropped, their latencies; then of all packets. Then hosts that may
 # still send packets of the window, or messages that have not arrived; whether sources have drawn their first
 # births; and the last cycle in which messages became ready. At last, of all packets, those without a way on
@@ -145,7 +145,6 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     TICK,
     UNUSED,
     NEW_HEADS,
-    LAST_GRANT,
     WINDOW_BEGIN,
     WINDOW_END,
     OFFERED,
@@ -169,7 +168,7 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     ARRIVED_PATHS,
     PATHS_SUM,
     COUNTS,
-) = range(27)
+) = range(26)
 
 # Entries of `State.settings`. LARGE is whether the arrays are larger than a processor's own caches, so that
 # it pays to prefetch; TWO_DELAYS whether links between routers differ in their delays.
@@ -188,7 +187,6 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     RANDOM_ARBITER,
     LEAST_GAP,
     CONSTANT_GAP,
-    PATIENCE,
     BUFFER,
     HOT_SHARE,
     FROM_HOST,
@@ -203,7 +201,7 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     LARGE,
     TWO_DELAYS,
     SETTINGS,
-) = range(29)
+) = range(28)
 BY_HOP, BY_CLASS, ANY_CHANNEL, RANDOM_CHANNEL = range(4)
 MINIMAL_LAW, THRESHOLD_LAW, PRODUCT_LAW, BUCKET_LAW = range(4)
 

@@ -145,14 +145,16 @@ class DeadlockRecord:
     """Packets that wait for one another in a circle, which ended the simulation.
 
     Attributes:
-        cycle: cycle in which nothing had moved for long.
-        waiting: packets in the network.
+        cycle: cycle in which the circle was found.
+        waiting: packets that can never move.
+        arrived: packets that had arrived until then, since the first cycle.
         circle: interface of each link of the circle whose packets wait for room at the next one.
         channels: virtual channel of each.
     """
 
     cycle: int
     waiting: int
+    arrived: int
     circle: tuple[str, ...]
     channels: tuple[int, ...]
 
@@ -161,7 +163,8 @@ class DeadlockRecord:
         """The deadlock in words, in a line."""
         steps = [f"{name} (channel {c})" for name, c in zip(self.circle, self.channels, strict=True)]
         circle = f": {' -> '.join([*steps, steps[0]])}" if steps else ""
-        return f"deadlock in cycle {self.cycle}: {self.waiting} packets wait for one another{circle}"
+        counts = f"{self.waiting} packets wait for one another, {self.arrived} had arrived"
+        return f"deadlock in cycle {self.cycle}: {counts}{circle}"
 
 
 @dataclass(frozen=True)

@@ -161,16 +161,18 @@ def is_stable(result: SimulationResult) -> bool:
 
     It does if it accepts 0.99 of what is offered or more, drops no more than the rest, the mean latency is
     under 500 cycles, and the packets are not in a deadlock. The packets under way at the window's two ends
-    make the accepted packets differ from the offered ones by chance, about by the root of their number (as
-    many as Little's law says, at either end); of a few packets that may be more than one in a hundred. A load
-    that is so low that no packet was born is carried.
+    make the accepted packets differ from the offered ones by chance, about by the root of their number. Their
+    number is taken from the median latency (Little's law), as the mean grows with the queues of the few
+    sources that are first to be overloaded; of a short window's packets it may be more than one in a hundred.
+    A load that is so low that no packet was born is carried.
     """
     if not result.offered and result.window and not result.deadlock:
         return True
-    if result.deadlock or not result.delivered or not result.window:
+    median = latency_quantiles(result).p50
+    if result.deadlock or median is None or not result.window:
         return False
     latency = result.latency_sum / result.delivered
-    under_way = result.offered / result.window * latency
+    under_way = result.offered / result.window * min(median, latency)
     chance = _DEVIATIONS * math.sqrt(2 * under_way)
     missing, allowed = result.offered - result.accepted, (1 - LEAST_ACCEPTED) * result.offered
     return latency < MOST_LATENCY_CYCLES and result.dropped <= allowed and missing <= max(allowed, chance)
@@ -198,7 +200,7 @@ def deadlock_record(deadlock: Deadlock | None, tables: ForwardingTables) -> Dead
         return None
     names = [link_interface(link, tables) for link, _ in deadlock.circle]
     channels = tuple(channel for _, channel in deadlock.circle)
-    return DeadlockRecord(deadlock.cycle, deadlock.waiting, tuple(names), channels)
+    return DeadlockRecord(deadlock.cycle, deadlock.waiting, deadlock.arrived, tuple(names), channels)
 
 
 def link_interface(link: int, tables: ForwardingTables) -> str:

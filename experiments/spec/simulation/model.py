@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -25,6 +26,7 @@ DEFAULT_REPLAN_CYCLES = 1000
 NEVER = "none"  # of new plans after faults
 # The proof of an adaptive plan of more routers takes gigabytes.
 _MOST_REPLANNED = 600
+_LEAST_PACKETS = 10  # that are born in a window, on average
 
 # Options with the names of fields of RouterSettings, but for these.
 _OPTIONS = {"channels": "virtual-channels", "queue_packets": "queue", "burst_packets": "burst"}
@@ -223,8 +225,19 @@ def router_settings(values: Mapping[str, Any]) -> RouterSettings:
 
 
 def check_simulation(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> None:
-    """Raises UsageError unless the fabric has the traffic's pattern, and new plans can be made for faults."""
-    make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
+    """Raises an error unless the fabric can have the traffic.
+
+    Raises:
+        UsageError: the fabric does not have the pattern, or is too large for new plans for faults.
+        ParameterError: the window is so short that hardly a packet would be born in it.
+    """
+    pattern = make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
+    packets_per_cycle = len(pattern.senders) * traffic.load / fabric.routers.packet_flits
+    if packets_per_cycle * traffic.times.window < _LEAST_PACKETS:
+        raise ParameterError(
+            f"--cycles must be at least {math.ceil(_LEAST_PACKETS / packets_per_cycle)} at a load of "
+            f"{traffic.load:g}, in which {_LEAST_PACKETS} packets are born, got {traffic.times.window}"
+        )
     routers = fabric.topology.routers
     replans = traffic.faults and traffic.replan_cycles != NEVER
     if replans and routers > _MOST_REPLANNED and not routing(fabric.routing).oblivious:

@@ -345,6 +345,15 @@ def test_a_drain_ends_with_the_last_packet_of_the_window():
     assert found.delivered == found.offered
 
 
+def test_a_state_whose_sources_fall_behind_is_not_steady():
+    # The links of some pairs carry 0.25 each: from there on their sources' queues grow, and slowly at 0.28.
+    tables, pattern = polarfly_tables(3, 2, "min"), polarfly_pattern(3, 2, "tornado")
+    assert simulated(tables, pattern, 0.24, warmup=None).steady
+    overloaded = simulated(tables, pattern, 0.28, warmup=None)
+    assert overloaded.steady is False
+    assert overloaded.warmup < 50_000  # no warm-up would help
+
+
 def test_a_warm_up_ends_when_the_state_is_steady():
     tables, pattern = polarfly_tables(3, 2, "min"), polarfly_pattern(3, 2, "uniform")
     steady = simulated(tables, pattern, 0.5, warmup=None, window=1000)

@@ -5,11 +5,16 @@ from itertools import pairwise
 import pytest
 from sample_fabrics import Drawn
 from simulated_booksim import booksim_pattern
-from simulated_networks import polarfly_tables, simulated
+from simulated_networks import polarfly_pattern, polarfly_tables, simulated
 
 from routing.registry import make_plan
-from simulation.settings import Decision
+from simulation.arrays.network import make_network
+from simulation.deadlock import stuck_queues
+from simulation.kernels.credit import run
+from simulation.kernels.state import FIRST, TARGET
+from simulation.settings import Decision, RouterSettings
 from simulation.tables.compiler import compile_tables
+from simulation.workload import Workload
 from traffic.workload.patterns import Pattern
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
@@ -40,6 +45,47 @@ def test_any_channels_deadlock_beyond_saturation_in_a_circle_of_links():
     assert found.deadlock.waiting > len(found.deadlock.circle)
     assert found.accepted < found.offered
     check_circle(tables, found.deadlock.circle, 4)
+
+
+def test_a_deadlock_of_some_is_found_while_others_go_on():
+    # Flows go round a ring of four and block one another; those between two other routers are not on it.
+    topology = Drawn([(0, 1), (1, 2), (2, 3), (0, 3), (3, 4), (4, 5)])
+    tables = compile_tables(make_plan(topology, 2, "min"))
+    around = tables.untagged.copy()
+    for router in range(4):
+        around[router, (router + 2) % 4] = around[router, (router + 1) % 4]
+    tables.untagged[:], tables.from_host[:] = around, around
+    pattern = Pattern("ring-and-pair", 12, partners=(4, 5, 6, 7, 0, 1, 2, 3, 10, 11, 8, 9))
+    settings = {"channel_policy": "any", "channels": 2, "buffer_flits": 4}
+    found = simulated(tables, pattern, 1.0, warmup=0, window=20_000, **settings)
+    assert found.deadlock is not None
+    check_circle(tables, found.deadlock.circle, 2)
+    assert (found.host_packets[8:] > 0).all()
+    assert found.deadlock.arrived >= found.host_packets.sum()
+
+
+@pytest.mark.parametrize("pattern", ["perm2hop", "random-permutation", "uniform"])
+def test_stuck_queues_never_move_again(pattern):
+    tables = polarfly_tables(5, 3, "ugal-pf")
+    network = make_network(
+        tables,
+        Workload(pattern=polarfly_pattern(5, 3, pattern), load=0.95),
+        RouterSettings(channel_policy="any"),
+        PF,
+        1,
+    )
+    stuck, cycle = stuck_queues(network), 0
+    while not len(stuck) and cycle < 60_000:
+        cycle += 100
+        run(network, 2 * cycle, False)
+        stuck = stuck_queues(network)
+    assert len(stuck)
+    before = network.queues[stuck].copy()
+    for later in range(1, 6):
+        run(network, 2 * (cycle + 1000 * later), False)
+        now = stuck_queues(network)
+        assert set(stuck.tolist()) <= set(now.tolist())
+        assert (network.queues[stuck][:, [FIRST, TARGET]] == before[:, [FIRST, TARGET]]).all()
 
 
 def test_channels_by_hop_do_not_deadlock():
