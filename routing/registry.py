@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from routing.algorithms import compact_valiant, minimal, ugal, ugal_pf, valiant
 from routing.algorithms.bucket_control import CONTROL_PARAMETERS, Control, Law
 from routing.algorithms.packet_law import PacketLaw
+from routing.algorithms.within_paths import plan_within_paths
 from routing.compiler import check_ttl
+from routing.families import DETOURS
 from routing.garbage_collection import without_garbage_collection
+from routing.path_sets import hierarchical
+from routing.path_sets.registry import PATH_SETS
 from routing.plan.model import RoutePlan
 from routing.reroute.base import without_local_repair
 from topology.base import Topology
@@ -34,6 +38,7 @@ class Routing:
         plan_parameters: parameters of the rules and groups of the switches.
         law_parameters: parameters of the control law; they change nothing that is installed on a switch.
         packet_law: law of simulated source routers that decide for every packet; None without one.
+        families: names of the families of topologies that have it; empty for any graph.
         name: its name on the command line with those parameters that have not their defaults.
         given: key -> value of the parameters that have not their defaults.
     """
@@ -46,6 +51,7 @@ class Routing:
     plan_parameters: tuple[Parameter, ...] = ()
     law_parameters: tuple[Parameter, ...] = ()
     packet_law: PacketLaw | None = None
+    families: tuple[str, ...] = ()
     name: str = ""
     given: Mapping[str, Value] = field(default_factory=dict)
 
@@ -115,6 +121,7 @@ ROUTINGS: Mapping[str, Routing] = {
         "by way of a random neighbour (polarfly)",
         "PolarFly, section V-B",
         plan_parameters=compact_valiant.PLAN_PARAMETERS,
+        families=tuple(DETOURS),
     ),
     ugal.NAME: Routing(
         ugal.ugal_plan,
@@ -125,6 +132,23 @@ ROUTINGS: Mapping[str, Routing] = {
         law_parameters=ugal.LAW_PARAMETERS,
         packet_law=ugal.PACKET_LAW,
     ),
+    valiant.BY_GROUP: Routing(
+        valiant.valiant_group_plan,
+        "by way of a random other group (dragonfly)",
+        "Kim et al., ISCA 2008, section 4.1",
+        plan_parameters=valiant.BY_GROUP_PARAMETERS,
+        families=PATH_SETS[hierarchical.NAME].families,
+    ),
+    ugal.BY_GROUP: Routing(
+        ugal.ugal_group_plan,
+        "hierarchical, or by way of a random other group, by occupancy times hops (dragonfly)",
+        "Kim et al., ISCA 2008, section 4.2",
+        ugal.make_ugal_law,
+        plan_parameters=ugal.BY_GROUP_PARAMETERS,
+        law_parameters=ugal.LAW_PARAMETERS,
+        packet_law=ugal.PACKET_LAW,
+        families=PATH_SETS[hierarchical.NAME].families,
+    ),
     ugal_pf.NAME: Routing(
         ugal_pf.ugal_pf_plan,
         "minimal, or a compact Valiant detour where it is full (polarfly)",
@@ -133,7 +157,19 @@ ROUTINGS: Mapping[str, Routing] = {
         plan_parameters=ugal_pf.PLAN_PARAMETERS,
         law_parameters=ugal_pf.LAW_PARAMETERS,
         packet_law=ugal_pf.PACKET_LAW,
+        families=tuple(DETOURS),
     ),
+    **{
+        name: Routing(
+            partial(plan_within_paths, paths=name),
+            paths.summary,
+            paths.source,
+            shortest=paths.shortest,
+            families=paths.families,
+            plan_parameters=paths.parameters,
+        )
+        for name, paths in PATH_SETS.items()
+    },
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import networkx as nx
 import numpy as np
 
+from routing.registry import ROUTINGS
 from topology.failures import NO_FAILURE, Failure, link_failures, switch_failures
 from topology.families.low_diameter.polarstar import PolarStar
 from topology.families.low_diameter.slimfly import SlimFly
@@ -48,6 +49,11 @@ FABRICS = {
     "two links and no more": lambda: Drawn([(0, 1), (0, 1)]),
     "a ring with one link twice": lambda: Drawn([*RING, (0, 1)]),
 }
+
+
+def routings_of(family: str) -> list[str]:
+    """Returns the names of the routings that a family of topologies has, ascending."""
+    return sorted(name for name, one in ROUTINGS.items() if not one.families or family in one.families)
 
 
 def single_failures(topology):

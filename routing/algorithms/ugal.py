@@ -30,8 +30,10 @@ from routing.algorithms.bucket_control import (
     PortOccupancies,
     max_returned,
 )
+from routing.algorithms.group_detours import Intermediates, group_detours
 from routing.algorithms.packet_law import PacketLaw, PacketRule
 from routing.compiler import SourceTable, compile_plan, detour_bucket, evenly_spaced
+from routing.path_sets.registry import OVER, with_paths
 from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan, ToGroup
 from routing.reroute.base import FastReroute
@@ -66,12 +68,16 @@ INTERMEDIATES = Parameter(
     most=256,
     default=64,
 )
-PLAN_PARAMETERS = (INTERMEDIATES, BUCKETS)
+PLAN_PARAMETERS = (INTERMEDIATES, BUCKETS, OVER)
+BY_GROUP = "ugal-group"
+BY_GROUP_PARAMETERS = (INTERMEDIATES, BUCKETS)
 
 Distances = npt.NDArray[np.int16]
 
 
-def ugal_plan(topology: Topology, concentration: int, *, intermediates: int, buckets: int) -> RoutePlan:
+def ugal_plan(
+    topology: Topology, concentration: int, *, intermediates: int, buckets: int, over: str
+) -> RoutePlan:
     """Returns the plan whose groups begin minimal and have Valiant detours as candidates.
 
     A group's intermediates are evenly spaced among those toward which no minimal path begins with the minimal
@@ -82,29 +88,56 @@ def ugal_plan(topology: Topology, concentration: int, *, intermediates: int, buc
         concentration: p, the number of hosts at each router that has any, 1 to 254.
         intermediates: the most intermediates of a group, 1 to 256.
         buckets: the number of buckets of a group, 2 to 256.
+        over: path set of minimal paths and of those to and from the intermediate router; `min` for all
+            shortest paths.
 
     Raises:
+        UsageError: the topology's family does not have such paths.
         ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
             packets' TTL allows.
     """
+    topology = with_paths(topology, over)
     diameter = topology.diameter
-    everyone = np.arange(topology.routers)
-    distances = topology.distances(everyone[:, None], everyone[None, :])
 
     def bound(pair_distances: Distances) -> Distances:
         return np.where(pair_distances == 0, 0, 2 * diameter).astype(np.int16)
 
-    design = _Design(distances, intermediates, buckets)
+    design = _Design(_distances(topology), intermediates, buckets, RouterView.others)
     return compile_plan(topology, concentration, NAME, bound, partial(_source_table, design))
+
+
+def ugal_group_plan(topology: Topology, concentration: int, *, intermediates: int, buckets: int) -> RoutePlan:
+    """Returns the plan whose groups begin with hierarchical paths and have detours by other groups.
+
+    Args:
+        topology: a dragonfly.
+        concentration: p, the number of hosts at each router, 1 to 254.
+        intermediates: the most entries of other groups among which a group chooses, 1 to 256.
+        buckets: the number of buckets of a group, 2 to 256.
+
+    Raises:
+        UsageError: the topology is of another family.
+        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
+            packets' TTL allows.
+    """
+    paths, bound, entries = group_detours(topology, BY_GROUP)
+    design = _Design(_distances(paths), intermediates, buckets, entries)
+    return compile_plan(paths, concentration, BY_GROUP, bound, partial(_source_table, design))
+
+
+def _distances(topology: Topology) -> Distances:
+    everyone = np.arange(topology.routers)
+    return topology.distances(everyone[:, None], everyone[None, :])
 
 
 @dataclass(frozen=True)
 class _Design:
-    """The distances of all routers and the sizes of groups, which all switches share."""
+    """The distances of all routers, the sizes of groups and the detours, which all switches share."""
 
     distances: Distances
     intermediates: int
     buckets: int
+    detours: Intermediates
 
 
 def _source_table(design: _Design, view: RouterView, reroute: FastReroute) -> SourceTable:
@@ -157,7 +190,7 @@ def _intermediates(view: RouterView, design: _Design, destinations: list[int]) -
     back = (away[:, None] + away[destinations][None, :] == onward).any(axis=1)
     suitable = [
         other
-        for other in view.others()
+        for other in design.detours(view)
         if not back[other] and set(ports).isdisjoint(view.minimal_ports[other])
     ]
     return evenly_spaced(suitable, design.intermediates)

@@ -13,7 +13,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from routing.algorithms.group_detours import Intermediates, group_detours
 from routing.compiler import SourceTable, compile_plan, detour_bucket, evenly_spaced
+from routing.path_sets.registry import OVER, with_paths
 from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Group, GroupKind, RoutePlan, Rule, Table, ToGroup
 from routing.plan.tables import PRIORITY_ROUTER
@@ -33,10 +35,12 @@ INTERMEDIATES = Parameter(
     most=256,
     default=256,
 )
-PLAN_PARAMETERS = (INTERMEDIATES,)
+PLAN_PARAMETERS = (INTERMEDIATES, OVER)
+BY_GROUP = "valiant-group"
+BY_GROUP_PARAMETERS = (INTERMEDIATES,)
 
 
-def valiant_plan(topology: Topology, concentration: int, *, intermediates: int) -> RoutePlan:
+def valiant_plan(topology: Topology, concentration: int, *, intermediates: int, over: str) -> RoutePlan:
     """Returns the plan in which a packet takes at most twice the diameter in hops.
 
     A source chooses among all other routers, or among evenly spaced ones where there are too many.
@@ -45,22 +49,50 @@ def valiant_plan(topology: Topology, concentration: int, *, intermediates: int) 
         topology: the fabric's graph, connected.
         concentration: p, the number of hosts at each router that has any, 1 to 254.
         intermediates: the most routers that a source chooses among, 1 to 256.
+        over: path set of the paths to and from the intermediate router; `min` for all shortest paths.
 
     Raises:
+        UsageError: the topology's family does not have such paths.
         ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
             packets' TTL allows.
     """
+    topology = with_paths(topology, over)
     diameter = topology.diameter
 
     def bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
         return np.where(distances == 0, 0, 2 * diameter).astype(np.int16)
 
-    return compile_plan(topology, concentration, NAME, bound, partial(_source_table, intermediates))
+    return compile_plan(
+        topology, concentration, NAME, bound, partial(_source_table, intermediates, RouterView.others)
+    )
 
 
-def _source_table(intermediates: int, view: RouterView, reroute: FastReroute) -> SourceTable:
+def valiant_group_plan(topology: Topology, concentration: int, *, intermediates: int) -> RoutePlan:
+    """Returns the plan in which a packet visits a random other group of a dragonfly.
+
+    The intermediate router is the one at which a link of the source's group enters the other group. Paths to
+    it and from it are hierarchical.
+
+    Args:
+        topology: a dragonfly.
+        concentration: p, the number of hosts at each router, 1 to 254.
+        intermediates: the most entries of other groups that a source chooses among, 1 to 256.
+
+    Raises:
+        UsageError: the topology is of another family.
+        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
+            packets' TTL allows.
+    """
+    paths, bound, entries = group_detours(topology, BY_GROUP)
+    source_table = partial(_source_table, intermediates, entries)
+    return compile_plan(paths, concentration, BY_GROUP, bound, source_table)
+
+
+def _source_table(
+    most: int, intermediates: Intermediates, view: RouterView, reroute: FastReroute
+) -> SourceTable:
     others = view.others()
-    buckets = tuple(detour_bucket(reroute, other) for other in evenly_spaced(others, intermediates))
+    buckets = tuple(detour_bucket(reroute, other) for other in evenly_spaced(intermediates(view), most))
     rules = tuple(
         Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(GROUP),)) for other in others
     )

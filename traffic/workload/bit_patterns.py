@@ -68,6 +68,42 @@ def reverse(number: HostIndices, bits: int) -> HostIndices:
     return reversed_number
 
 
+def transpose(number: HostIndices, bits: int) -> HostIndices:
+    """Returns numbers with their upper and lower halves exchanged: row and column of a square matrix.
+
+    Args:
+        number: numbers from 0 to 2^bits - 1, any shape.
+        bits: b, at least 1; of an odd number the lower part has one bit more.
+
+    Returns:
+        int64 array of the same shape.
+
+    Source:
+        Dally and Towles, Principles and Practices of Interconnection Networks, table 3.1.
+    """
+    lower = (bits + 1) // 2
+    return number >> lower | (number & (1 << lower) - 1) << bits - lower
+
+
+def half_shift(number: HostIndices, bits: int) -> HostIndices:
+    """Returns numbers with their highest bit inverted: s + N / 2 modulo N for N = 2^bits endpoints.
+
+    Slim Fly's shift sends to s mod N / 2 and, with chance 1/2, N / 2 further on: to s itself or to this
+    number, each with half of the packets.
+
+    Args:
+        number: numbers from 0 to 2^bits - 1, any shape.
+        bits: b, at least 1.
+
+    Returns:
+        int64 array of the same shape.
+
+    Source:
+        Slim Fly (SC14), section V-B.
+    """
+    return number ^ 1 << bits - 1
+
+
 def complement(number: HostIndices, bits: int) -> HostIndices:
     """Returns numbers with all their bits inverted.
 

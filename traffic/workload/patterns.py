@@ -156,6 +156,8 @@ _FILE = Parameter(
 )
 _BY = Parameter(name="by", type=int, help="distance in the order of the routers", least=1, default=1)
 
+_GROUPS_ON = Parameter(name="by", type=int, help="distance in the order of the groups", least=1, default=1)
+
 UNIFORM, MATRIX = "uniform", "matrix"
 PATTERNS: Mapping[str, Definition] = {
     UNIFORM: Definition("packets", "every packet to any other endpoint, all equally likely", _POLARFLY),
@@ -192,6 +194,29 @@ PATTERNS: Mapping[str, Definition] = {
         "PolarStar, section 9.6",
         of_routers.adversarial,
         parameters=_SEEDED,
+    ),
+    "adv": Definition(
+        "routers",
+        "all of a group to the group by places further on",
+        "Kim et al., ISCA 2008, section 4.3",
+        of_routers.next_groups,
+        parameters=(_GROUPS_ON,),
+    ),
+    "group-permutation": Definition(
+        "routers",
+        "a random permutation of groups; routers and hosts keep their places",
+        "-",
+        of_routers.group_permutation,
+        parameters=_SEEDED,
+    ),
+    "half-shift": Definition(
+        "endpoints",
+        f"endpoint s to s + N / 2 modulo N, {_POWER}",
+        "Slim Fly, section V-B: its shift without what is for the source itself",
+        bit_map=of_bits.half_shift,
+    ),
+    "transpose": Definition(
+        "endpoints", f"halves of the bits exchanged, {_POWER}", _BOOK, bit_map=of_bits.transpose
     ),
     "bit-shuffle": Definition(
         "endpoints", f"bits rotated left by one, {_POWER}", _BOOK, bit_map=of_bits.shuffle

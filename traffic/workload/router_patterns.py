@@ -186,7 +186,7 @@ def adversarial(topology: Topology, routers: RouterIndices, generator: np.random
     """
     from scipy.optimize import linear_sum_assignment  # slow to import
 
-    groups = _equal_groups(topology, routers)
+    groups = _equal_groups(topology, routers, "adversarial")
     order = generator.permutation(len(groups))
     scores = np.full((len(groups), len(groups)), -1.0)
     matched = {}
@@ -201,14 +201,77 @@ def adversarial(topology: Topology, routers: RouterIndices, generator: np.random
     return partners[routers]
 
 
-def _equal_groups(topology: Topology, routers: RouterIndices) -> list[RouterIndices]:
+def next_groups(
+    topology: Topology, routers: RouterIndices, _generator: np.random.Generator, *, by: int
+) -> RouterIndices:
+    """Returns, for each router of group g, the one in its place in group g + by, modulo the groups.
+
+    Minimal paths from a group share its links to one other group, which is the worst case of a dragonfly.
+    Routers without hosts are left out of their groups.
+
+    Args:
+        topology: the graph of routers; its clusters are the groups.
+        routers: indices of the routers with hosts, ascending; shape (N,).
+        by: the distance in the order of the groups, at least 1 and not a multiple of their number.
+
+    Returns:
+        int64 array, (N,): the index of the router that each of `routers` sends to.
+
+    Raises:
+        ParameterError: every router would send to itself, or the routers with hosts are not divided into two
+            or more clusters of equal size.
+
+    Source:
+        Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.3; adv:h is
+        that of Garcia et al., "OFAR" (ICPP 2012), section III.
+    """
+    groups = np.stack(_equal_groups(topology, routers, "adv"))
+    if by % len(groups) == 0:
+        raise ParameterError(
+            f"by of pattern adv must not be a multiple of the {len(groups)} groups, got {by}"
+        )
+    return _between_groups(topology, routers, groups, np.roll(groups, -by, axis=0))
+
+
+def group_permutation(
+    topology: Topology, routers: RouterIndices, generator: np.random.Generator
+) -> RouterIndices:
+    """Returns a random permutation of groups, none to itself; routers keep their places in them.
+
+    Args:
+        topology: the graph of routers; its clusters are the groups.
+        routers: indices of the routers with hosts, ascending; shape (N,).
+        generator: source of the permutation.
+
+    Returns:
+        int64 array, (N,): the index of the router that each of `routers` sends to.
+
+    Raises:
+        ParameterError: the routers with hosts are not divided into two or more clusters of equal size.
+    """
+    groups = np.stack(_equal_groups(topology, routers, "group-permutation"))
+    numbers = np.arange(len(groups))
+    partners = random_permutation(topology, numbers, generator)
+    return _between_groups(topology, routers, groups, groups[partners])
+
+
+def _between_groups(
+    topology: Topology, routers: RouterIndices, groups: RouterIndices, partners: RouterIndices
+) -> RouterIndices:
+    """Returns the partners of routers, given those of groups: both arrays are groups x places."""
+    partner_of = np.empty(topology.routers, np.int64)
+    partner_of[groups] = partners
+    return partner_of[routers]
+
+
+def _equal_groups(topology: Topology, routers: RouterIndices, pattern: str) -> list[RouterIndices]:
     """Returns the routers of each cluster that have hosts; all clusters must have equally many."""
     hosting = set(routers.tolist())
     members = (tuple(filter(hosting.__contains__, cluster)) for cluster in topology.clusters().members)
     groups = Clusters(tuple(filter(None, members))).equal_partition(len(routers))
     if len(groups) < 2:
         raise ParameterError(
-            f"pattern adversarial needs routers with hosts in two or more clusters of equal size; "
+            f"pattern {pattern} needs routers with hosts in two or more clusters of equal size; "
             f"{topology.name} has none"
         )
     return [np.array(group) for group in groups]

@@ -3,12 +3,13 @@
 import networkx as nx
 import pytest
 from leaf_spine import LeafSpine
+from sample_fabrics import routings_of
 
 from routing import families
 from routing.families import DETOURS, REROUTES, FamilyDetours, detours_of, reroute_maker
 from routing.plan.groups import GroupRole, group_number
 from routing.plan.model import Bucket, DecrementTtl, Group, GroupKind, Output
-from routing.registry import ROUTINGS, make_plan
+from routing.registry import make_plan
 from routing.reroute import polarfly
 from routing.reroute.base import FastReroute, ProtectedGroups
 from routing.reroute.loop_free_alternates import AlternateSearch
@@ -90,7 +91,7 @@ def test_detours_of_polarfly_are_named():
     assert all(isinstance(detour, NearDetour) for bundle in detours.near(neighbour) for detour in bundle)
 
 
-@pytest.mark.parametrize("name", sorted(set(ROUTINGS) - set(WITH_DETOURS)))
+@pytest.mark.parametrize("name", routings_of("slimfly"))
 def test_all_other_routings_take_any_family(name):
     assert make_plan(SlimFly(3), 1, name).routing == name
 

@@ -14,7 +14,9 @@ on_two_fabrics = pytest.mark.parametrize("fabric", FABRICS, ids=["PolarStar 56",
 
 @on_two_fabrics
 @pytest.mark.parametrize("hosts", [1, 3])
-@pytest.mark.parametrize("name", ["bit-shuffle", "bit-rotation", "bit-reverse", "bit-complement"])
+@pytest.mark.parametrize(
+    "name", ["bit-shuffle", "bit-rotation", "bit-reverse", "bit-complement", "transpose", "half-shift"]
+)
 def test_bit_patterns_do_with_the_bits_what_they_are_called(fabric, hosts, name):
     partners = make_pattern(name, fabric, hosts, 1).partners
     endpoints = fabric.routers * hosts
@@ -27,6 +29,8 @@ def test_bit_patterns_do_with_the_bits_what_they_are_called(fabric, hosts, name)
             "bit-shuffle": word[1:] + word[0],
             "bit-rotation": word[-1] + word[:-1],
             "bit-reverse": word[::-1],
+            "transpose": word[bits // 2 :] + word[: bits // 2],
+            "half-shift": "10"[int(word[0])] + word[1:],
             "bit-complement": word.translate(str.maketrans("01", "10")),
         }[name]
         if host >= 2**bits or expected == word:

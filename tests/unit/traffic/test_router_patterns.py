@@ -6,12 +6,16 @@ from leaf_spine import LeafSpine
 
 from topology.clusters import Clusters
 from topology.errors import ParameterError
+from topology.families.dragonflies.dragonfly import Dragonfly
+from topology.families.hierarchical.megafly import Megafly
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.families.low_diameter.polarstar import PolarStar
 from topology.families.low_diameter.slimfly import SlimFly
 from traffic.workload.patterns import PATTERNS, make_pattern
 
-PERMUTATIONS = [name for name, d in PATTERNS.items() if d.router_map and name != "adversarial"]
+# Patterns of groups need clusters of equal size.
+OF_GROUPS = ("adversarial", "adv", "group-permutation")
+PERMUTATIONS = [name for name, d in PATTERNS.items() if d.router_map and name not in OF_GROUPS]
 ORDERS = (2, 3, 4, 5, 7, 8)
 
 
@@ -117,3 +121,43 @@ def test_a_permutation_over_a_distance_at_which_no_router_has_hosts_is_refused()
 def test_adversarial_pairs_the_groups_routers_with_hosts():
     found = make_pattern("adversarial", Grouped(), 1, 1).partners
     assert (sorted(found[:2]), sorted(found[2:])) == ([2, 3], [0, 1])
+
+
+DRAGONFLY = Dragonfly(a=4, h=2)
+
+
+@pytest.mark.parametrize("by", [1, 2, 8, 10])
+def test_adv_sends_each_group_to_the_one_so_many_groups_on(by):
+    found = np.array(make_pattern(f"adv:{by}", DRAGONFLY, 1, 1).partners)
+    assert (found == (np.arange(36) + 4 * by) % 36).all()
+
+
+def test_adv_leaves_routers_without_hosts_out_of_their_groups():
+    megafly = Megafly(rho=1, a=4)
+    pattern = make_pattern("adv:1", megafly, 1, 1)
+    leaves = np.flatnonzero(megafly.level_of == 0)
+    groups = [set(members) for members in megafly.clusters().members]
+    for leaf, partner in zip(leaves, leaves[list(pattern.partners)], strict=True):
+        own = next(number for number, group in enumerate(groups) if leaf in group)
+        assert partner in groups[(own + 1) % len(groups)]
+
+
+@pytest.mark.parametrize(("name", "told"), [("adv:9", "multiple of the 9 groups, got 9"), ("adv:0", "by")])
+def test_adv_to_the_own_group_is_refused(name, told):
+    with pytest.raises(ParameterError, match=told):
+        make_pattern(name, DRAGONFLY, 1, 1)
+
+
+def test_a_group_permutation_keeps_groups_together_and_places_in_them():
+    found = np.array(make_pattern("group-permutation:5", DRAGONFLY, 1, 1).partners)
+    assert (found % 4 == np.arange(36) % 4).all()
+    groups = found.reshape(9, 4) // 4
+    assert (groups == groups[:, :1]).all()
+    assert sorted(groups[:, 0]) == list(range(9))
+    assert (groups[:, 0] != np.arange(9)).all()
+
+
+@pytest.mark.parametrize("name", ["adv", "group-permutation"])
+def test_patterns_of_groups_need_groups_of_equal_size(name):
+    with pytest.raises(ParameterError, match=f"pattern {name} needs .* clusters of equal size"):
+        make_pattern(name, PolarFly(3), 1, 1)

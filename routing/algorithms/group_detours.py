@@ -1,0 +1,57 @@
+"""Detours by way of another group of a dragonfly, for Valiant routing and UGAL by group.
+
+The intermediate router of a packet is one at which a link of its source's group enters another group: two
+hops away at most where groups are completely joined, so that a detour has one local hop less than one by way
+of a random router.
+
+Source: Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.1, whose
+Valiant routing is by group; Garcia et al., "OFAR: On-the-Fly Adaptive Routing in High-Radix Networks"
+(ICPP 2012), section III, on the local links that it overloads under the pattern adv:h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from routing.compiler import HopBound
+from routing.path_sets.hierarchical import dragonfly_of, entry_routers, hierarchical_paths
+from routing.path_sets.restricted import Lengths
+from routing.plan.groups import RouterView
+from topology.base import Topology
+
+# Router's view -> the routers that its packets may visit on a detour.
+Intermediates = Callable[[RouterView], Sequence[int]]
+
+
+def group_detours(topology: Topology, routing: str) -> tuple[Topology, HopBound, Intermediates]:
+    """Returns what Valiant routing and UGAL by group have in common.
+
+    Args:
+        topology: a dragonfly.
+        routing: the name of the routing, for the error message.
+
+    Returns:
+        The dragonfly with its hierarchical paths; the most hops of packets that visit another group; the
+        intermediate routers of each router.
+
+    Raises:
+        UsageError: the topology is of another family.
+    """
+    dragonfly = dragonfly_of(topology, routing)
+    paths, entries = hierarchical_paths(dragonfly), entry_routers(dragonfly)
+    everyone = np.arange(dragonfly.routers)
+    to_entry = max(
+        int(paths.distances(everyone[dragonfly.group_of == group][:, None], np.array(own)).max())
+        for group, own in enumerate(entries)
+    )
+    longest = to_entry + paths.diameter
+
+    def bound(distances: Lengths) -> Lengths:
+        return np.where(distances == 0, 0, longest).astype(np.int16)
+
+    def intermediates(view: RouterView) -> Sequence[int]:
+        return entries[int(dragonfly.group_of[view.router])]
+
+    return paths, bound, intermediates

@@ -1,0 +1,28 @@
+"""Routings within a path set (`hierarchical`, `dor`, `nca`, `up-down`): packets take paths of the set."""
+
+from __future__ import annotations
+
+from routing.algorithms.minimal import minimal_plan
+from routing.path_sets.registry import PATH_SETS
+from routing.plan.model import RoutePlan
+from topology.base import Topology
+from topology.parameters import Value
+
+
+def plan_within_paths(
+    topology: Topology, concentration: int, *, paths: str, **parameters: Value | None
+) -> RoutePlan:
+    """Returns the plan in which every pair's packets take paths of a set.
+
+    Args:
+        topology: the fabric's graph, connected.
+        concentration: p, the number of hosts at each router that has any, 1 to 254.
+        paths: name of the path set, a key of `PATH_SETS`.
+        parameters: values of its parameters, by their keys.
+
+    Raises:
+        UsageError: the topology's family does not have the paths.
+        ParameterError: a parameter does not fit the topology, there are more hosts or routers than addresses
+            and tags can tell apart, or longer paths than the packets' TTL allows.
+    """
+    return minimal_plan(PATH_SETS[paths].restrict(topology, **parameters), concentration)

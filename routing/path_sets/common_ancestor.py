@@ -1,0 +1,35 @@
+"""Paths of trees over a nearest common ancestor: up by any link, and down to the destination.
+
+In a fat tree, a Megafly and the two-level trees all shortest paths between routers with hosts are of this
+kind: up, in a Megafly over one global link, and down. So the path set is that of all shortest paths.
+
+Source: F. Petrini and M. Vanneschi, "k-ary n-trees: High Performance Networks for Massively Parallel
+Architectures" (IPPS 1997); Shpiner et al., "Dragonfly+: Low Cost Topology for Scaling Datacenters"
+(HiPINEB 2017).
+"""
+
+from __future__ import annotations
+
+from topology.base import Topology
+from topology.errors import UsageError
+
+NAME = "nca"
+
+
+def common_ancestor_paths(topology: Topology) -> Topology:
+    """Returns a tree with all of its shortest paths.
+
+    Args:
+        topology: a topology whose routers have levels (`level_of`): a fat tree, a Megafly, an orthogonal
+            fat tree or a multi-layer full mesh.
+
+    Raises:
+        UsageError: the topology is of another family.
+    """
+    if not hasattr(topology, "level_of"):
+        raise UsageError(
+            f"the topology of {NAME} must be fat-tree, megafly, orthogonal-fat-tree or "
+            f"multi-layer-full-mesh, whose routers have levels, got {topology.name}; try min, or up-down, "
+            "which any graph has"
+        )
+    return topology

@@ -1,0 +1,102 @@
+"""Hierarchical paths of dragonflies: at most one global link, with local hops before and behind it.
+
+Within a group, paths are the shortest ones of the group. Between groups, a packet goes to a router with a
+link to the destination's group, over that link, and on to the destination. Shortest paths may take two global
+links and no local one in between; these do not.
+
+Source: "Topological Characterization of Hamming and Dragonfly Networks and Its Implications on Routing"
+(TACO 2014), section 6; Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008),
+section 4.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from routing.path_sets.restricted import Lengths, PortMask, RestrictedTopology
+from topology.base import Topology
+from topology.errors import UsageError
+from topology.families.dragonflies.dragonfly import Dragonfly
+from topology.shortest_paths import all_distances
+
+NAME = "hierarchical"
+_FAR = np.int16(np.iinfo(np.int16).max // 4)
+
+
+def hierarchical_paths(topology: Topology) -> RestrictedTopology:
+    """Returns a dragonfly with its hierarchical paths.
+
+    Args:
+        topology: a dragonfly.
+
+    Raises:
+        UsageError: the topology is of another family.
+    """
+    dragonfly = dragonfly_of(topology, NAME)
+    lengths = _lengths(dragonfly)
+    group_of = dragonfly.group_of
+
+    def port_mask(router: int) -> PortMask:
+        around = dragonfly.neighbours(router)
+        groups = group_of[around][:, None]
+        allowed = (groups == group_of[router]) | (groups == group_of[None, :])
+        return np.asarray(allowed & (lengths[around] < lengths[router]))
+
+    return RestrictedTopology(dragonfly, lengths, port_mask)
+
+
+def entry_routers(dragonfly: Dragonfly) -> list[list[int]]:
+    """Returns, for each group, the routers of other groups that a link joins to it.
+
+    Args:
+        dragonfly: the dragonfly.
+
+    Returns:
+        One list for each group: routers, ascending; the global links of the group lead to them.
+    """
+    entries: list[set[int]] = [set() for _ in range(int(dragonfly.group_of.max()) + 1)]
+    for a, b in dragonfly.global_links.tolist():
+        entries[dragonfly.group_of[a]].add(b)
+        entries[dragonfly.group_of[b]].add(a)
+    return list(map(sorted, entries))
+
+
+def dragonfly_of(topology: Topology, routing: str) -> Dragonfly:
+    """Returns a topology as the dragonfly that it is.
+
+    Args:
+        topology: the topology.
+        routing: the name of the routing that needs one, for the error message.
+
+    Raises:
+        UsageError: the topology is of another family.
+    """
+    if isinstance(topology, Dragonfly):
+        return topology
+    raise UsageError(
+        f"the topology of {routing} must be dragonfly, whose groups are joined by global links, got "
+        f"{topology.name}; try min, or up-down, which any graph has"
+    )
+
+
+def _lengths(dragonfly: Dragonfly) -> Lengths:
+    """Returns the hops of the paths of all pairs."""
+    inside = _distances_inside_groups(dragonfly)
+    members = [np.flatnonzero(dragonfly.group_of == group) for group in range(dragonfly.group_of.max() + 1)]
+    lengths = inside.copy()
+    for ends in dragonfly.global_links.tolist():
+        for near, far in (ends, ends[::-1]):
+            sources, destinations = members[dragonfly.group_of[near]], members[dragonfly.group_of[far]]
+            block = np.ix_(sources, destinations)
+            by_link = inside[sources, near][:, None] + 1 + inside[far, destinations][None, :]
+            lengths[block] = np.minimum(lengths[block], by_link)
+    return lengths
+
+
+def _distances_inside_groups(dragonfly: Dragonfly) -> Lengths:
+    """Returns the distances of routers within their groups, and between groups more than any path has."""
+    linked = np.zeros((dragonfly.routers, dragonfly.routers), bool)
+    linked[np.repeat(np.arange(dragonfly.routers), dragonfly.degrees), dragonfly.adjacency.neighbours] = True
+    linked &= dragonfly.group_of[:, None] == dragonfly.group_of[None, :]
+    found = all_distances(linked)
+    return np.where(np.isinf(found), _FAR, found).astype(np.int16)

@@ -1,0 +1,85 @@
+"""The path sets by their names on the command line: one registry line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from routing.path_sets import common_ancestor, dimension_order, hierarchical, up_down
+from topology.base import Topology
+from topology.parameters import Parameter
+
+ALL_SHORTEST = "min"
+
+
+@dataclass(frozen=True)
+class PathSet:
+    """A path set.
+
+    Attributes:
+        restrict: (topology, values of `parameters` by key) -> the topology with the paths of the set.
+        summary: its paths, in a line.
+        source: the publication that defines it.
+        shortest: whether its paths are shortest ones.
+        families: names of the families that have it; empty for any graph.
+        parameters: its parameters.
+    """
+
+    restrict: Callable[..., Topology]
+    summary: str
+    source: str
+    shortest: bool = False
+    families: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+
+
+PATH_SETS: Mapping[str, PathSet] = {
+    hierarchical.NAME: PathSet(
+        hierarchical.hierarchical_paths,
+        "at most one global link, with local hops before and behind (dragonfly)",
+        "Kim et al., ISCA 2008, section 4.1",
+        families=("dragonfly",),
+    ),
+    dimension_order.NAME: PathSet(
+        dimension_order.dimension_order_paths,
+        "one dimension after the other (hyperx, torus, hypercube)",
+        "Dally and Towles, section 8.4.2",
+        shortest=True,
+        families=("hyperx", "torus", "hypercube"),
+    ),
+    common_ancestor.NAME: PathSet(
+        common_ancestor.common_ancestor_paths,
+        "up to a nearest common ancestor by any link, and down (fat-tree, megafly)",
+        "Petrini and Vanneschi, IPPS 1997",
+        shortest=True,
+        families=("fat-tree", "megafly", "orthogonal-fat-tree", "multi-layer-full-mesh"),
+    ),
+    up_down.NAME: PathSet(
+        up_down.up_down_paths,
+        "toward a root, then away from it, on any graph",
+        "Schroeder et al., JSAC 1991",
+        parameters=(up_down.ROOT,),
+    ),
+}
+
+# The path set within which a routing chooses paths to and from intermediate routers.
+OVER = Parameter(
+    name="over",
+    type=str,
+    help="paths to and from the intermediate router",
+    choices=lambda: (ALL_SHORTEST, *PATH_SETS),
+    default=ALL_SHORTEST,
+)
+
+
+def with_paths(topology: Topology, name: str) -> Topology:
+    """Returns a topology whose minimal routes are the paths of a set.
+
+    Args:
+        topology: the fabric's graph, connected.
+        name: a key of `PATH_SETS`, or `min` for all shortest paths.
+
+    Raises:
+        UsageError: the topology's family does not have the paths.
+    """
+    return topology if name == ALL_SHORTEST else PATH_SETS[name].restrict(topology)

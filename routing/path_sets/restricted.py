@@ -1,0 +1,117 @@
+"""Topologies whose minimal routes are those of a path set, for plans over other paths than the shortest ones.
+
+The plan compiler, the search of alternates, the proof, Valiant routing and UGAL ask a topology for distances,
+minimal next hops and minimal ports. With these restricted to a path set, they make and prove plans over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.base import Adjacency, Topology
+from topology.clusters import Clusters
+from topology.layout import Layout
+from topology.shortest_paths import TabledTopology
+
+Lengths = npt.NDArray[np.int16]
+PortMask = npt.NDArray[np.bool_]
+# Router -> ports x N: whether a path of the set to each destination leaves by each port.
+PortMaskMaker = Callable[[int], PortMask]
+
+
+class RestrictedTopology(TabledTopology):
+    """A topology with its links, ports, hosts and addresses, and the distances and next hops of a path set.
+
+    A path set is a relation of next hops that does not depend on the way by which a packet has come: from
+    every router but the destination each allowed next hop is nearer to it by one hop. A path from a router to
+    another one that goes on to a third is at least as long as the path of the set between the first two, so
+    that a router is on no path if the sum of both distances is greater than that of the pair.
+
+    Attributes:
+        name: the family, as on the command line.
+        params: the parameters that make this member of the family.
+        labels: the routers' names in the source of the graph; empty if there is none.
+        whole: the topology itself.
+    """
+
+    def __init__(self, whole: Topology, lengths: Lengths, port_mask: PortMaskMaker) -> None:
+        """Restricts a topology.
+
+        Args:
+            whole: the topology.
+            lengths: int16 array, N x N: hops of the paths of every [source, destination].
+            port_mask: makes `minimal_port_mask` of a router.
+        """
+        self.whole = whole
+        self.name, self.params, self.labels = whole.name, whole.params, whole.labels
+        self._lengths = lengths
+        self._port_mask = port_mask
+
+    @property
+    def geometry(self) -> str:
+        """The empty text: alternates and detours that were made for shortest paths do not hold here."""
+        return ""
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The neighbour lists of all routers."""
+        return self.whole.adjacency
+
+    @cached_property
+    def distance_table(self) -> npt.NDArray[np.int16]:
+        """int16 array, N x N: hops of the paths of every [source, destination]."""
+        return self._lengths
+
+    @cached_property
+    def next_hop_table(self) -> npt.NDArray[np.int16]:
+        """int16 array, N x N: the next hop behind the first allowed port of every [source, destination]."""
+        hops = np.empty((self.routers, self.routers), np.int16)
+        for router in range(self.routers):
+            hops[router] = self.neighbours(router)[self.minimal_port_mask(router).argmax(axis=0)]
+            hops[router, router] = router
+        return hops
+
+    def minimal_port_mask(self, router: int) -> PortMask:
+        """Returns the ports of a router by which paths of the set lead to each destination.
+
+        Args:
+            router: the router that forwards packets.
+
+        Returns:
+            bool array, ports x N: entry [i, d] tells whether a path of the set to d leaves by port i + 1.
+        """
+        return self._port_mask(router)
+
+    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts that are attached to each router, those of the topology itself.
+
+        Args:
+            concentration: p, the number of hosts at each router that has any; at least 1.
+
+        Returns:
+            int64 array, N: number of hosts of each router.
+        """
+        return self.whole.host_counts(concentration)
+
+    def address_number(self, router: int) -> int:
+        """Returns the number that stands for a router in its hosts' addresses, that of the topology itself.
+
+        Args:
+            router: the index of the router.
+
+        Returns:
+            0 to 65535.
+        """
+        return self.whole.address_number(router)
+
+    def clusters(self) -> Clusters:
+        """Returns the clusters of the topology itself."""
+        return self.whole.clusters()
+
+    def layout(self) -> Layout:
+        """Returns the layout of the topology itself."""
+        return self.whole.layout()

@@ -1,0 +1,101 @@
+"""Up*/down* paths of any graph: toward a root, then away from it, and never toward it again.
+
+Links are ordered by a search in breadth from a root: the end nearer to the root is up, of two that are
+equally near the one with the lower index. A packet goes down where a path that only goes down leads to its
+destination, by the shortest ones of these, and else up, toward the nearest router of which that holds. This
+does not depend on the way by which it has come, so that rules by destination are enough.
+
+Source: M. D. Schroeder et al., "Autonet: A High-Speed, Self-Configuring Local Area Network Using
+Point-to-Point Links" (IEEE JSAC 9, 1991), section 6.6.4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.path_sets.restricted import Lengths, PortMask, RestrictedTopology
+from topology.base import MAX_ROUTERS, Topology
+from topology.errors import ParameterError
+from topology.parameters import Parameter
+
+NAME = "up-down"
+ROOT = Parameter(
+    name="root",
+    type=int,
+    help="number of the switch that is up from all others, from 1",
+    least=1,
+    most=MAX_ROUTERS,
+    default_text="one from which the mean distance is least",
+)
+_NO_PATH = np.int16(np.iinfo(np.int16).max // 2)
+
+
+def up_down_paths(topology: Topology, root: int | None = None) -> RestrictedTopology:
+    """Returns a topology with its up*/down* paths.
+
+    Args:
+        topology: any connected graph.
+        root: number of the switch that is up from all others, from 1; None for one from which the mean
+            distance is least, of several the one with most links, then with the lowest number.
+
+    Raises:
+        ParameterError: there is no such switch.
+    """
+    if root is not None and root > topology.routers:
+        raise ParameterError(f"root of {NAME} must be 1 to {topology.routers}, got {root}")
+    rank = _ranks(topology, central_router(topology) if root is None else root - 1)
+    down = _down_lengths(topology, rank)
+    lengths = _lengths(topology, rank, down)
+
+    def port_mask(router: int) -> PortMask:
+        around = topology.neighbours(router)
+        descends = rank[around][:, None] > rank[router]
+        goes_down = down[router] < _NO_PATH
+        by_down = descends & (down[around] < down[router])
+        by_up = ~descends & (lengths[around] < lengths[router])
+        return np.asarray(np.where(goes_down, by_down, by_up))
+
+    return RestrictedTopology(topology, lengths, port_mask)
+
+
+def central_router(topology: Topology) -> int:
+    """Returns the router from which the mean distance is least; of several the one with most links.
+
+    Args:
+        topology: any connected graph.
+    """
+    everyone = np.arange(topology.routers)
+    sums = topology.distances(everyone[:, None], everyone).sum(axis=1, dtype=np.int64)
+    return int(np.lexsort((everyone, -topology.degrees, sums))[0])
+
+
+def _ranks(topology: Topology, root: int) -> npt.NDArray[np.int64]:
+    """Returns the place of each router in the order from the root down."""
+    away = topology.distances(root, np.arange(topology.routers)).astype(np.int64)
+    ranks = np.empty(topology.routers, np.int64)
+    ranks[np.lexsort((np.arange(topology.routers), away))] = np.arange(topology.routers)
+    return ranks
+
+
+def _down_lengths(topology: Topology, rank: npt.NDArray[np.int64]) -> Lengths:
+    """Returns the hops of the shortest paths that only go down, [source, destination]; _NO_PATH without."""
+    down = np.full((topology.routers, topology.routers), _NO_PATH, np.int16)
+    for router in np.argsort(-rank).tolist():  # those below it have been done
+        around = topology.neighbours(router)
+        below = around[rank[around] > rank[router]]
+        if len(below):
+            down[router] = np.minimum(down[below].min(axis=0) + 1, _NO_PATH)
+        down[router, router] = 0
+    return down
+
+
+def _lengths(topology: Topology, rank: npt.NDArray[np.int64], down: Lengths) -> Lengths:
+    """Returns the hops of the paths of all pairs: down where that leads to the destination, or else up."""
+    lengths = down.copy()
+    for router in np.argsort(rank).tolist()[1:]:  # those above it have been done; the root reaches all
+        around = topology.neighbours(router)
+        above = around[rank[around] < rank[router]]
+        up = lengths[above].min(axis=0) + 1
+        lengths[router] = np.where(down[router] < _NO_PATH, down[router], up)
+    return lengths
