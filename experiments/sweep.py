@@ -197,7 +197,8 @@ def _with_settled_rate(
 
     @cache
     def most_hops(name: str) -> float:
-        return float(make_plan(topology, 1, name).hop_bound(distances).mean())
+        plan = make_plan(topology, 1, name)
+        return float(plan.hop_bound(plan.topology.distances(everyone[:, None], everyone)).mean())
 
     @cache
     def mean_distance(name: str, seed: int) -> float:

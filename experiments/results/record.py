@@ -51,9 +51,9 @@ class FabricRecord:
     bringup_s: Mapping[str, float]
 
     def host_distances(self) -> npt.NDArray[np.int16]:
-        """Returns the distance of every ordered pair of hosts in router links: int16 array, hosts x hosts."""
+        """Returns the hops of the plan's minimal paths of all pairs of hosts: int16 array, hosts x hosts."""
         routers = np.array([host.router for host in self.hosts])
-        return self.options.topology.distances(routers[:, None], routers[None, :])
+        return self.plan.topology.distances(routers[:, None], routers[None, :])
 
 
 @dataclass(frozen=True)

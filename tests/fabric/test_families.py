@@ -1,0 +1,56 @@
+"""Networks of the papers with real packets: all pairs over the promised hops, a failed link, a valid run."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import QUIET, eventually, eventually_missing, fabric_options, probe_all_pairs
+
+from emulation.fault_injection import FaultInjector
+from experiments.live_fabric import live_fabric
+from experiments.measurement import measure
+from experiments.pair_check import check_all_pairs
+from experiments.spec.traffic import TrafficOptions
+from routing.verification.verifier import prove
+from topology.failures import failure_of
+from topology.faults import link_element
+from topology.links import LinkSpec
+
+pytestmark = pytest.mark.usefixtures("no_leftovers")
+
+FABRICS = [
+    ("dragonfly", {"a": 4, "h": 2, "trunking": 2}, "hierarchical"),
+    pytest.param("hyperx", {"shape": "4x4"}, "dor", marks=pytest.mark.slow),
+    ("fat-tree", {"arity": 4, "levels": 2}, "nca"),
+    pytest.param("megafly", {"rho": 1, "a": 4}, "nca", marks=pytest.mark.slow),
+    pytest.param("jellyfish", {"routers": 20, "degree": 4}, "up-down", marks=pytest.mark.slow),
+    pytest.param("polarfly", {"q": 3, "expand": "quadric:1"}, "min", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "routing"), FABRICS, ids=str)
+def test_a_network_delivers_repairs_and_carries_traffic(name, params, routing):
+    # So slow that a machine with other work still forwards frames in time.
+    options = replace(fabric_options(name, params, routing=routing), links=LinkSpec(500_000, 64))
+    with live_fabric(options, QUIET) as fabric:
+        routers = np.array(sorted({host.router for host in fabric.hosts}))
+        longest = int(fabric.plan.topology.distances(routers[:, None], routers).max())
+        assert probe_all_pairs(fabric) == ([], longest)
+        check = check_all_pairs(fabric, QUIET)
+        assert check.pairs == check.delivered == len(routers) * (len(routers) - 1)
+        traffic = TrafficOptions("uniform", 0.1, 1000, 64, 0.2, 1.0, seed=1)
+        for _ in range(3):  # a busy machine may spoil a run
+            summary = measure(fabric, traffic, check, QUIET).summary
+            if summary.fidelity.valid:
+                break
+        assert summary.fidelity.valid, summary.fidelity.reasons
+        assert summary.loss == 0
+        fabric.controller.stop()
+        link = options.topology.link_list[0]
+        faults = FaultInjector(fabric.network)
+        faults.fail(link_element(link))
+        proof = prove(fabric.plan, [failure_of(options.topology, [link_element(link)])])
+        assert proof.ok
+        assert eventually_missing(fabric) <= proof.max_hops
+        faults.restore(link_element(link))
+        eventually(lambda: probe_all_pairs(fabric) == ([], longest))
