@@ -71,6 +71,7 @@ def test_generators_move_the_clusters_of_a_spectralfly_as_wholes():
     ("p", "q", "named"),
     [
         (9, 13, r"^p .*odd prime.* got 9; nearest: 7 and 11$"),
+        (229, 31, r"^p .*at most 16384.* got 229; nearest: 227 and 233$"),
         (2, 13, r"^p .* got 2; nearest: 3$"),
         (3, 3, r"^q .*2 sqrt\(3\).* got 3; nearest: 5$"),
         (23, 7, r"^q .*2 sqrt\(23\).* got 7; nearest: 11$"),
@@ -133,12 +134,11 @@ def test_a_bundlefly_is_the_star_product_of_slimfly_and_a_paley_graph(q, degree)
     order = 2 * degree + 1
     graph = Bundlefly(q, degree)
     structure = nx.Graph((link.a, link.b) for link in SlimFly(q).link_list)
-    if order < 17:  # a prime: residues are numbers modulo the order
-        squares = {x * x % order for x in range(1, order)}
-        paley = nx.Graph((a, b) for a, b in combinations(range(order), 2) if (b - a) % order in squares)
-        root = next(r for r in range(2, order) if len({pow(r, i, order) for i in range(order)}) == order - 1)
-        wanted = star_product(structure, paley, [root * x % order for x in range(order)])
-        assert {(link.a, link.b) for link in graph.link_list} == {tuple(sorted(e)) for e in wanted.edges}
+    squares = {x * x % order for x in range(1, order)}  # the orders are primes
+    paley = nx.Graph((a, b) for a, b in combinations(range(order), 2) if (b - a) % order in squares)
+    root = next(r for r in range(2, order) if len({pow(r, i, order) for i in range(order)}) == order - 1)
+    wanted = star_product(structure, paley, [root * x % order for x in range(order)])
+    assert {(link.a, link.b) for link in graph.link_list} == {tuple(sorted(e)) for e in wanted.edges}
     assert (graph.routers, graph.diameter) == (2 * q * q * order, 3)
     assert set(graph.degrees.tolist()) == {SlimFly(q).network_radix + degree}
 

@@ -151,7 +151,8 @@ def _check(p: int, q: int) -> None:
     members = _members()
     if p not in members:
         raise ParameterError(
-            f"p must be an odd prime, 3 to {LARGEST_P}, got {p}; nearest: {_nearest(p, [*members])}"
+            f"p must be an odd prime, 3 to {LARGEST_P}, with a member of at most {MAX_ROUTERS} routers, "
+            f"got {p}; nearest: {_nearest(p, [*members])}"
         )
     if q not in members[p]:
         raise ParameterError(
