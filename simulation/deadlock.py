@@ -47,14 +47,13 @@ def stuck_queues(network: State) -> npt.NDArray[np.int64]:
         False  # their targets are those of packets before
     )
     stuck = np.flatnonzero(waiting)
-    closed = full & waiting
     while True:
+        closed = np.zeros(len(queues), bool)
+        closed[stuck] = full[stuck]
         ahead = _all_channels(closed, network) if settings[POLICY] == ANY_CHANNEL else closed
         remaining = stuck[ahead[queues[stuck, TARGET]]]
         if len(remaining) == len(stuck):
             return stuck
-        closed = np.zeros(len(queues), bool)
-        closed[remaining] = full[remaining]
         stuck = remaining
 
 
