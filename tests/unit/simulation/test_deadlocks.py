@@ -95,16 +95,32 @@ def test_channels_by_hop_do_not_deadlock():
     assert found.accepted / (20_000 * tables.hosts / 4) > 0.5
 
 
-@pytest.mark.parametrize("policy", ["any", "random", "hop"])
-def test_a_ring_deadlocks_unless_hops_order_its_channels(policy):
-    # Every router of a ring of four sends to the opposite one, all the same way round.
+OPPOSITE = Pattern("opposite", 8, partners=(4, 5, 6, 7, 0, 1, 2, 3))
+
+
+def ring_tables():
+    """Every router of a ring of four sends to the opposite one, all the same way round."""
     topology = Drawn([(0, 1), (1, 2), (2, 3), (0, 3)])
     tables = compile_tables(make_plan(topology, 2, "min"))
     around = tables.untagged.copy()
     for router in range(4):
         around[router, (router + 2) % 4] = around[router, (router + 1) % 4]
     tables.untagged[:], tables.from_host[:] = around, around
-    pattern = Pattern("opposite", 8, partners=(4, 5, 6, 7, 0, 1, 2, 3))
+    return tables
+
+
+def test_a_circle_of_queues_with_room_is_not_stuck():
+    workload = Workload(pattern=OPPOSITE, load=0.2)
+    settings = RouterSettings(channel_policy="any", channels=1, buffer_flits=1024, speedup=1)
+    network = make_network(ring_tables(), workload, settings, Decision(), 1)
+    for tick in range(8000):
+        run(network, tick, False)
+        assert not len(stuck_queues(network)), tick
+
+
+@pytest.mark.parametrize("policy", ["any", "random", "hop"])
+def test_a_ring_deadlocks_unless_hops_order_its_channels(policy):
+    tables, pattern = ring_tables(), OPPOSITE
     found = simulated(
         tables, pattern, 1.0, channel_policy=policy, channels=2, buffer_flits=4, window=20_000, most_drain=100
     )
