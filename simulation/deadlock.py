@@ -40,8 +40,6 @@ def stuck_queues(network: State) -> npt.NDArray[np.int64]:
     """
     queues, settings = network.queues, network.settings
     full = queues[:, COUNT] >= settings[QUEUE_PLACES]
-    if not full.any():
-        return np.zeros(0, np.int64)
     waiting = (queues[:, COUNT] > 0) & (queues[:, TARGET] != NONE)
     waiting[network.new_heads[: network.counts[NEW_HEADS]]] = (
         False  # their targets are those of packets before

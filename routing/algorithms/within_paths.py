@@ -18,7 +18,7 @@ def plan_within_paths(
         topology: the fabric's graph, connected.
         concentration: p, the number of hosts at each router that has any, 1 to 254.
         paths: name of the path set, a key of `PATH_SETS`.
-        parameters: values of its parameters, by their keys.
+        **parameters: values of its parameters, by their keys.
 
     Raises:
         UsageError: the topology's family does not have the paths.
