@@ -32,6 +32,10 @@ class Choices(NamedTuple):
         Args:
             failed_ports: the ports that are down.
         """
+        if not (failed_ports or self.one_only):
+            alive = [(bucket, weight) for bucket, weight, candidate in self.present if weight or candidate]
+            watched = {bucket.watch_port for bucket, _, _ in self.present}
+            return [*alive, *self.others], {port for port in watched if port is not None}
         possible = []
         ports: set[int] = set()
         decided = False

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from routing.plan.model import Actions, Bucket, Group, GroupKind, Output, Rule, SwitchPlan, Table, ToGroup
+from routing.verification.bucket_outcomes import BucketOutcomes
 from routing.verification.errors import PlanError
 from routing.verification.group_choices import Choices, different_choices
 from routing.verification.packet_actions import (
@@ -47,7 +48,7 @@ class Treatment(NamedTuple):
 
 
 # What buckets that lead to no group do: by the packet, then by the numbers of the facts about their actions.
-KnownOutcomes = dict[tuple[object, ...], dict[int, "BucketOutcomes"]]
+KnownOutcomes = dict[tuple[object, ...], dict[int, BucketOutcomes]]
 
 
 class SwitchModel:
@@ -298,10 +299,7 @@ class SwitchModel:
         known = arrival.by_actions
         for bucket, weight in possible:
             branches = known.get(id(bucket.actions)) or self._bucket(bucket, arrival)
-            if weight:
-                outcomes += [(share * weight / total, outcome) for share, outcome in branches.outcomes]
-            else:
-                outcomes += branches.adapted
+            outcomes += branches.shared(weight, total) if weight else branches.adapted
             ports |= branches.ports
         return outcomes, frozenset(ports)
 
@@ -330,7 +328,7 @@ class SwitchModel:
             if known is None:
                 sent, ports = self._apply(actions, dict(arrival.packet), arrival.failed_ports)
                 adapted = [(0.0, outcome) for _, outcome in sent]
-                known = shared[facts.number] = BucketOutcomes(sent, adapted, ports)
+                known = shared[facts.number] = BucketOutcomes(sent, adapted, ports, {})
             arrival.by_actions[id(actions)] = known
         return known
 
@@ -356,20 +354,6 @@ class _Arrival:
 
 
 _Branches = tuple[Shared, frozenset[int]]
-
-
-class BucketOutcomes(NamedTuple):
-    """The possible outcomes of a bucket.
-
-    Attributes:
-        outcomes: with their shares of the bucket's packets.
-        adapted: with the share 0, for a bucket that only an adaptation may choose.
-        ports: the ports whose state mattered.
-    """
-
-    outcomes: Shared
-    adapted: Shared
-    ports: frozenset[int]
 
 
 _NO_PORTS: frozenset[int] = frozenset()
