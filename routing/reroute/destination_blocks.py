@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ class Blocks:
 
     Attributes:
         members: the routers of all blocks, block by block.
+        starts: for each block, the place of its first router in `members`.
     """
 
     def __init__(self, members: Numbers, sizes: Numbers, ports: Sequence[Ports]) -> None:
@@ -45,7 +46,7 @@ class Blocks:
         """
         self.members = members
         self._sizes = sizes
-        self._starts = np.cumsum(sizes) - sizes
+        self.starts = np.cumsum(sizes) - sizes
         self._different_ports = list(dict.fromkeys(ports))
         code_of = {ports: code for code, ports in enumerate(self._different_ports)}
         self._port_codes = np.fromiter(map(code_of.__getitem__, ports), np.intp, len(ports))
@@ -60,7 +61,7 @@ class Blocks:
         Args:
             block: its number.
         """
-        start = self._starts[block]
+        start = self.starts[block]
         return self.members[start : start + self._sizes[block]]
 
     def ports(self, block: int) -> Ports:
@@ -97,6 +98,19 @@ class Blocks:
         for code in dict.fromkeys(codes.tolist()):
             yield self._different_ports[code], blocks[codes == code]
 
+    def value_of_ports(self, blocks: Numbers, value: Callable[[Ports], int]) -> npt.NDArray[np.int64]:
+        """Returns a value for each of some blocks that depends on its ports alone.
+
+        Args:
+            blocks: the numbers of the blocks.
+            value: ports -> value; asked once for all blocks that have them.
+        """
+        codes = self._port_codes[blocks]
+        values = np.zeros(len(self._different_ports), np.int64)
+        for code in dict.fromkeys(codes.tolist()):
+            values[code] = value(self._different_ports[code])
+        return values[codes]
+
     def by_member(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Returns the value of the block of each of `members`.
 
@@ -120,7 +134,7 @@ class Blocks:
             return table[rows, self.members[blocks]]
         sizes = self._sizes[blocks]
         firsts = np.cumsum(sizes) - sizes
-        places = np.repeat(self._starts[blocks] - firsts, sizes) + np.arange(int(sizes.sum()))
+        places = np.repeat(self.starts[blocks] - firsts, sizes) + np.arange(int(sizes.sum()))
         entries = table[np.repeat(rows, sizes, axis=1), self.members[places]]
         return np.maximum.reduceat(entries, firsts, axis=1)
 

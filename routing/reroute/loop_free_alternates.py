@@ -72,6 +72,7 @@ class AlternateSearch:
         self.distances = topology.distances(self.everyone[:, None], self.everyone).astype(np.int16)
         self.diameter = int(self.distances.max())
         self.used_tags = np.zeros(topology.routers, bool)
+        self.has_hosts = topology.host_counts(1) > 0
 
     def fast_reroute(self, view: RouterView) -> FastReroute:
         """Returns the protected groups of one router.
@@ -200,8 +201,7 @@ class _RouterSearch:
         loop_free = self._loop_free(blocks, behind, safe)
         for next_hop, own in behind:
             if next_hop < 0:
-                for block in own.tolist():
-                    numbers[block] = self._groups.shared(blocks.ports(block))
+                numbers[own] = blocks.value_of_ports(own, self._groups.shared)
                 continue
             assigned = loop_free.get(next_hop, [])
             if len(rest := _without(own, assigned)):
@@ -263,6 +263,9 @@ class _RouterSearch:
             rest: the blocks, all behind that neighbour.
         """
         lost = int(self._neighbours[row])
+        # Nobody sends to routers without hosts: the long search would be for nothing.
+        receive = np.logical_or.reduceat(self._search.has_hosts[blocks.members], blocks.starts)[rest]
+        idle, rest = _Assignment(rest[~receive], ()), rest[receive]
         assigned = self._remote(blocks, rest, row, lost)
         rest = _without(rest, assigned)
         self._note_unprotected(Element(ElementKind.SWITCH, (lost,)), blocks, rest)
@@ -274,7 +277,7 @@ class _RouterSearch:
             ends = (min(self._router, lost), max(self._router, lost))
             self._note_unprotected(Element(ElementKind.LINK, ends), blocks, rest)
             assigned += [*only_link, *remote, _Assignment(rest, ())]
-        return assigned
+        return [*assigned, idle]
 
     def _tag_kept(self, lost: npt.NDArray[np.int16]) -> Mask:
         """Returns where a tagged packet may go on with its tag: neighbours x routers that the tag names."""

@@ -13,7 +13,16 @@ from routing.reroute.base import without_local_repair
 from routing.verification.traffic_split import traffic_split
 from routing.verification.verifier import prove
 from topology.errors import ParameterError
-from topology.failures import Failure, failure_of, link_failures
+from topology.failures import NO_FAILURE, Failure, failure_of, link_failures
+from topology.families.classic.hypercube import Hypercube
+from topology.families.classic.hyperx import HyperX
+from topology.families.classic.torus import Torus
+from topology.families.dragonflies.dragonfly import Dragonfly
+from topology.families.dragonflies.dragonfly3 import Dragonfly3
+from topology.families.hierarchical.fat_tree import FatTree
+from topology.families.hierarchical.megafly import Megafly
+from topology.families.hierarchical.multi_layer_full_mesh import MultiLayerFullMesh
+from topology.families.hierarchical.orthogonal_fat_tree import OrthogonalFatTree
 from topology.families.low_diameter.polarstar import PolarStar
 from topology.families.low_diameter.slimfly import SlimFly
 from topology.faults import ElementKind
@@ -40,6 +49,47 @@ def test_every_pair_is_delivered_whatever_single_link_or_switch_dies(fabric, nam
     proof = prove(plan, single_failures(topology))
     assert proof.ok, proof.faults
     assert (proof.cut_off > 0) == (fabric in ("line", "barbell"))
+
+
+MEMBERS = [
+    Dragonfly(a=4, h=2),
+    Dragonfly(a=4, h=2, trunking=2, arrangement="circulant"),
+    Dragonfly(a=4, h=3, trunking=4, arrangement="random"),
+    Dragonfly3(a=2, h2=1, h3=1),
+    FatTree(4, 3),
+    Megafly(rho=2, a=8),
+    OrthogonalFatTree(3),
+    MultiLayerFullMesh(4),
+    HyperX("4x4"),
+    Torus("3x4x2"),
+    pytest.param(Torus("4x4x4"), marks=pytest.mark.slow),
+    Hypercube(4),
+]
+
+
+@pytest.mark.parametrize("topology", MEMBERS, ids=repr)
+def test_no_single_link_leaves_a_pair_unprotected(topology):
+    plan = make_plan(topology, 1, "min")
+    assert plan.unprotected == ()
+    proof = prove(plan, [NO_FAILURE, *link_failures(topology)])
+    assert proof.ok, proof.faults
+    assert proof.cut_off == 0
+
+
+def test_alternates_toward_routers_without_hosts_are_not_searched_for():
+    tree = FatTree(2, 3)
+    switch = make_plan(tree, 1, "min").switches[0]
+    alternates = {
+        router: len(group.buckets) - 1
+        for router, number in enumerate(switch.untagged_groups)
+        for group in switch.groups
+        if group.number == number and group.kind is GroupKind.FAST_FAILOVER
+    }
+    above = set(np.flatnonzero(tree.level_of > 0).tolist())
+    assert alternates.keys() & above
+    assert not any(
+        alternates[router] for router in alternates.keys() & above if tree.distances(0, router) > 1
+    )
 
 
 def test_without_local_repair_dead_links_lose_packets():
