@@ -5,6 +5,7 @@ import pytest
 from leaf_spine import LeafSpine
 
 from topology.families.classic.hypercube import Hypercube
+from topology.families.classic.hyperx import HyperX
 from topology.families.classic.torus import Torus
 from topology.families.dragonflies.dragonfly import Dragonfly
 from topology.families.dragonflies.dragonfly3 import Dragonfly3
@@ -100,3 +101,15 @@ def test_polarfly_has_its_layers_and_the_clusters_of_a_starter_quadric(q):
     assert [centre for centre, *_ in clusters] == graph.neighbours(starter).tolist()
     if q % 2:
         assert {len(cluster) for cluster in clusters} == {q}
+
+
+@pytest.mark.parametrize("shape", ["3x4", "4x4", "3x3x3", "4x4x4", "2x2x2x2", "5x6"])
+def test_links_of_a_product_pass_no_third_router(shape):
+    topology = HyperX(shape)
+    positions = topology.layout().positions
+    for link in topology.link_list:
+        a, b = positions[link.a], positions[link.b]
+        along = (positions - a) @ (b - a) / np.dot(b - a, b - a)
+        beside = np.abs((positions - a) @ np.array([a[1] - b[1], b[0] - a[0]])) / np.linalg.norm(b - a)
+        between = (along > 1e-6) & (along < 1 - 1e-6)
+        assert (beside[between] > 0.0105).all()

@@ -24,6 +24,9 @@ from topology.clusters import Clusters, consecutive_clusters
 from topology.layout import Layout, Positions, circle
 from topology.shortest_paths import adjacency_from_links
 
+# Of more, some links pass close to others at any turn.
+_MAX_TURNED = 100
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -209,11 +212,30 @@ def nested_circles(shape: Sequence[int]) -> Positions:
         float64 array, N x 2; the routers furthest from the origin are at a distance of 1.
     """
     positions = np.zeros((1, 2))
-    for place, size in reversed(list(enumerate(shape))):
-        # Circles are turned against those around them, so that links of different circles do not coincide.
-        turn = 0.25 + 0.29 * place if size == 2 else 0.25 + 0.04 * place
+    for size in reversed(shape):
         # Neighbours on the circle are 2 sin(pi / size) apart, and the circles inside should not touch.
-        scaled = positions * 0.62 * math.sin(math.pi / size)
-        positions = (circle(size, 1.0, turn)[:, None, :] + scaled).reshape(-1, 2)
+        scaled = _turned(positions, size) * 0.62 * math.sin(math.pi / size)
+        positions = (circle(size)[:, None, :] + scaled).reshape(-1, 2)
         positions /= np.hypot(*positions.T).max()
     return positions
+
+
+def _turned(positions: Positions, size: int) -> Positions:
+    """Returns places turned so that links round a circle of copies of them pass one another as far as may be.
+
+    Args:
+        positions: the places of one copy.
+        size: the number of copies, at equal distances on a circle.
+    """
+    if not 1 < len(positions) <= _MAX_TURNED:
+        return positions
+    # Links between copies have these directions; a link passes the places of a copy at their projections.
+    normals = np.pi * np.arange(size) / size + np.pi / 2
+    turns = np.linspace(0, np.pi, 90, endpoint=False)
+    gaps = []
+    for turn in turns:
+        across = positions @ np.stack([np.cos(normals - turn), np.sin(normals - turn)])
+        gaps.append(np.diff(np.sort(across, axis=0), axis=0).min())
+    turn = turns[int(np.argmax(np.round(gaps, 9)))]
+    rotation = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    return np.asarray(positions @ rotation)
