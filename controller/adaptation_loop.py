@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from controller.occupancy.queue_handoff import AdaptationRequest
 from controller.occupancy.source import OccupancySource, ProblemLog
 from controller.openflow.commands import Message, PutGroup
 from routing.algorithms.bucket_control import SwitchAdapter
@@ -37,7 +38,7 @@ class AdaptiveLoop:
         plan: RoutePlan,
         source: OccupancySource,
         every_s: float = LEAST_STEP_S,
-        restore_requested: Callable[[], bool] = lambda: False,
+        requested: Callable[[], AdaptationRequest | None] = lambda: None,
     ) -> None:
         """Begins with minimal paths in all groups.
 
@@ -45,7 +46,7 @@ class AdaptiveLoop:
             plan: plan of an adaptive routing.
             source: source of the occupancies.
             every_s: period in which `step` is to be called.
-            restore_requested: returns whether all detours are to be ended now.
+            requested: returns the next request of the parent, if there is one.
 
         Raises:
             ValueError: the plan's routing is oblivious.
@@ -59,7 +60,8 @@ class AdaptiveLoop:
         self.every_s = every_s
         self.restored = 0  # number of requests to end all detours that were met
         self.groups_modified = 0
-        self._restore_requested = restore_requested
+        self._requested = requested
+        self._new_names: list[str] = []
         self._problems = ProblemLog()
 
     def add_problem(self, text: str) -> None:
@@ -69,6 +71,22 @@ class AdaptiveLoop:
     def new_problems(self) -> list[str]:
         """Returns the problems of the adaptation and its source that were not returned before."""
         return [*self.source.new_problems(), *self._problems.take()]
+
+    def new_names(self) -> list[str]:
+        """Returns the names of the routing with parameters that were taken since the last call."""
+        taken, self._new_names = self._new_names, []
+        return taken
+
+    def take_routing(self, name: str) -> None:
+        """Goes on with other parameters of the law and of its control; the detours in use stay.
+
+        Args:
+            name: name of the plan's routing with the parameters that hold from now on.
+        """
+        self._routing = routing(name)
+        self._new_names.append(name)
+        for datapath_id, adapter in self._adapters.items():
+            adapter.take_law(self._routing.make_law(datapath_id), self._routing.control())
 
     def reset(self, datapath_id: int) -> None:
         """Sets the groups of a switch, which is being sent its plan again, to their minimal paths."""
@@ -115,7 +133,10 @@ class AdaptiveLoop:
         Args:
             ready: datapath ids of the switches that hold their plan.
         """
-        if self._restore_requested():
+        while request := self._requested():
+            if request.routing is not None:
+                self.take_routing(request.routing)
+                continue
             yield from ((datapath_id, self._adapters[datapath_id].restore()) for datapath_id in sorted(ready))
             self.restored += 1
         for datapath_id, occupancies in self.source.read().items():

@@ -28,6 +28,7 @@ from controller.reports import (
     Replanned,
     Report,
     Restored,
+    RoutingSet,
     TakingOver,
     Warned,
     die,
@@ -258,6 +259,8 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             self._send(self._datapaths[datapath_id], messages)
         if loop.restored > restored:
             report(Restored())
+        for name in loop.new_names():
+            report(RoutingSet(name))
         for text in loop.new_problems():
             report(Warned(text))
 

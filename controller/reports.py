@@ -145,6 +145,14 @@ class Restored(Report):
 
 
 @dataclass(frozen=True)
+class RoutingSet(Report):
+    """The routing goes on with other parameters of its law and control, as the parent asked."""
+
+    event: ClassVar[str] = "routing set"
+    routing: str
+
+
+@dataclass(frozen=True)
 class PortSet(Report):
     """The controller set a port of a switch administratively `down`, or `up` again."""
 

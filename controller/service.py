@@ -24,7 +24,7 @@ from functools import partial
 from controller.adaptation_loop import AdaptiveLoop, step_s
 from controller.installer import Installer
 from controller.occupancy.port_statistics import PortStatisticsOccupancy
-from controller.occupancy.queue_handoff import Queues, receive_queues, restore_requested
+from controller.occupancy.queue_handoff import AdaptationRequest, Queues, receive_queues, requested_adaptation
 from controller.occupancy.source import NetlinkOccupancy, OccupancySource
 from controller.openflow import frameworks
 from controller.replanner import Replanner
@@ -191,11 +191,11 @@ def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLo
     Raises:
         UsageError: the arguments name no source of occupancies.
     """
-    requested = partial(bool)  # False: without a parent, nobody can request anything
+    requested = partial(_no_request)
     if arguments.queues_from is not None:
         connection = socket.socket(fileno=arguments.queues_from)  # stays open for requests
         queues = receive_queues(connection)
-        requested = partial(restore_requested, connection)
+        requested = partial(requested_adaptation, connection)
     elif arguments.link_rate is not None:
         queues = Queues({}, arguments.queue, arguments.link_rate)
     else:
@@ -208,6 +208,11 @@ def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLo
         ports = {dpid(router): frozenset(range(1, degree + 1)) for router, degree in enumerate(degrees)}
         source = PortStatisticsOccupancy(ports, queues.rate_bps, queues.queue_packets)
     return AdaptiveLoop(plan, source, step_s(queues.rate_bps, queues.queue_packets), requested)
+
+
+def _no_request() -> AdaptationRequest | None:
+    """Returns None: without a parent, nobody can request anything."""
+    return None
 
 
 def parse_params(name: str, words: list[str]) -> dict[str, Value]:

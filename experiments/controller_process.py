@@ -3,62 +3,48 @@
 from __future__ import annotations
 
 import contextlib
-import queue
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from controller import requests
-from controller.occupancy.queue_handoff import Queues, channel, request_restore, send_queues
+from controller.occupancy.queue_handoff import (
+    AdaptationRequest,
+    Queues,
+    channel,
+    request_adaptation,
+    send_queues,
+)
 from controller.openflow.frameworks import AUTO, QUICK_START, choose
 from controller.reports import (
-    Adapted,
     Connected,
-    Fatal,
     Incomplete,
     Installed,
     Listening,
     NotDrained,
     Planned,
-    PortSet,
-    Refused,
     Replanned,
     Report,
     Restored,
-    Warned,
-    parse_report,
+    RoutingSet,
 )
 from emulation.prompt.process_state import is_ending
 from emulation.subprocesses import marked_environment
+from experiments.controller_reports import SILENCE_TIMEOUT_S, ControllerError, ControllerReports
 from routing.registry import routing as routing_named
 from topology.base import Params
-from topology.errors import MachineError, NegativeResult, PolarLabError
-from topology.exit_status import Status
+from topology.errors import PolarLabError
 from traffic.engine.child_process import prefer, start_python
 
 _START_TIMEOUT_S = 120.0
-_SILENCE_TIMEOUT_S = 30.0
 _NICENESS = -10  # in a real fabric the controller has a machine of its own
 _SERVICE = ("-m", "controller.service")
 # One thread starts all controllers: a child that is to end with its parent ends with the very thread that
 # started it.
 _PARENT = ThreadPoolExecutor(1)
-
-
-_AnyReport = TypeVar("_AnyReport", bound=Report)
-
-
-class ControllerError(PolarLabError):
-    """The controller ended unexpectedly, stopped reporting, or could not install its plan."""
-
-
-# The controller's exit status -> its parent's error. Wrong use of the controller is an internal error here.
-_ERRORS: dict[int, type[PolarLabError]] = {Status.NEGATIVE: NegativeResult, Status.MACHINE: MachineError}
 
 
 @dataclass(frozen=True)
@@ -74,7 +60,7 @@ class Installation:
     installed_s: float
 
 
-class ControllerProcess:
+class ControllerProcess(ControllerReports):
     """A running `controller.service`."""
 
     def __init__(  # noqa: PLR0913  # the words of the controller's command line
@@ -105,46 +91,28 @@ class ControllerProcess:
         Raises:
             MachineError: the framework is not installed.
         """
+        super().__init__(routing, log)
         self.framework = choose(framework).name
         words = [f"{name}={value}" for name, value in params.items()]
         self._command = [*_SERVICE, topology, *words, "--hosts", str(hosts)]
-        self._command += ["--routing", routing, "--listen", listen]
+        self._command += ["--listen", listen]
         self._command += [] if local_repair else ["--no-local-repair"]
         self._adapts = not routing_named(routing).oblivious
-        self._log = log
-        self.groups_modified = 0
-        self.warnings: list[str] = []
-        self.replans: list[Replanned] = []
-        self.ports_set_s: list[float] = []  # on the clock of time.monotonic
-        self.ports_down: set[tuple[str, int]] = set()  # switch and port, as the controller set them
         self.drained: tuple[str, ...] = ()  # names of the elements to be drained, also after another start
-        self.detoured = 0.0  # share of all adaptive buckets that point at detours
-        self._taking, self._awaited = threading.RLock(), False
         self.stopped = True
         self.start()
 
     def start(self) -> None:
         """Starts the controller, also after `stop`; the reports of the one before are kept."""
-        self.planned_failure = "none"  # the name of the failure that the present plan is for
-        self.planned_drain = "none"  # the name of the drain that the present plan is for
-        self._in_charge = False
-        # Of this start, on the clock of time.monotonic: when it listened, when the last switch had connected
-        # before it took charge, and when all switches that were there held its plan.
-        self.listening_s: float | None = None
-        self.connected_s: float | None = None
-        self.in_charge_s: float | None = None
-        self._modified_before = self.groups_modified
-        self.refusals: list[str] = []  # rules and groups that switches refused
-        self._latest: dict[type[Report], Report] = {}
         self._channel, theirs = channel()
         self._requests, requests_from = requests.channel()
-        command = [*self._command, "--framework", self.framework]
+        command = [*self._command, "--routing", self.routing, "--framework", self.framework]
         command += ["--requests-from", str(requests_from.fileno())]
         command += ["--drained", ",".join(self.drained)] if self.drained else []
         if self._adapts:
             command += ["--queues-from", str(theirs.fileno())]
         with theirs, requests_from, self._log.open("ab") as stderr:
-            self._process = _PARENT.submit(
+            process = _PARENT.submit(
                 start_python,
                 command,
                 marked_environment(QUICK_START),
@@ -152,10 +120,8 @@ class ControllerProcess:
                 stderr=stderr,
                 pass_fds=[theirs.fileno(), requests_from.fileno()],
             ).result()
-        prefer(self._process.pid, _NICENESS)
-        self._reports: queue.Queue[Report | None] = queue.Queue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        prefer(process.pid, _NICENESS)
+        self._begin(process)
         self.stopped = False
 
     def __enter__(self) -> ControllerProcess:
@@ -175,38 +141,31 @@ class ControllerProcess:
         with contextlib.suppress(PolarLabError):  # its end is intended
             self.catch_up()
 
-    def catch_up(self) -> None:
-        """Processes the reports that have arrived; if another thread waits for one, that does so.
-
-        Raises:
-            PolarLabError: the controller reported a fatal error.
-        """
-        if self._awaited:
-            return
-        with self._taking, contextlib.suppress(queue.Empty):
-            while report := self._reports.get_nowait():
-                self._keep(report)
-
-    def latest(self, kind: type[_AnyReport]) -> _AnyReport:
-        """Returns the latest report of a kind since the start.
-
-        Raises:
-            ControllerError: the controller has not sent one.
-        """
-        report = self._latest.get(kind)
-        if not isinstance(report, kind):
-            raise ControllerError(f"the controller has not reported `{kind.event}`")
-        return report
-
     def restore_minimal_paths(self) -> None:
         """Returns when all adaptive groups point at their minimal paths.
 
         Raises:
             ControllerError: the controller ended or stopped reporting.
         """
-        with contextlib.suppress(OSError):
-            request_restore(self._channel)
-        self._wait_for(Restored, timeout_s=_SILENCE_TIMEOUT_S)
+        self._ask_adaptation(AdaptationRequest(), Restored)
+
+    def set_routing(self, name: str) -> None:
+        """Returns once the adaptation goes on with other parameters; no rule is changed.
+
+        Args:
+            name: name of the routing with its parameters; those of the plan are the same.
+
+        Raises:
+            ControllerError: the controller ended or stopped reporting.
+        """
+        self._ask_adaptation(AdaptationRequest(name), RoutingSet)
+
+    def _ask_adaptation(self, request: AdaptationRequest, answer: type[Report]) -> None:
+        """Requests something from the adaptation, and returns once it has reported that."""
+        with self._taking:  # or another thread could take the answer before it is awaited
+            with contextlib.suppress(OSError):  # the controller has ended, as the wait says
+                request_adaptation(self._channel, request)
+            self._wait_for(answer, timeout_s=SILENCE_TIMEOUT_S)
 
     def ask_for_drain(self, elements: Sequence[str]) -> None:
         """Asks the controller to drain elements, by name, and no others; its reports tell whether it does."""
@@ -283,7 +242,7 @@ class ControllerProcess:
             if self.refusals:
                 raise ControllerError(f"a switch refused a rule: {self.refusals[0]}")
 
-        installed = self._wait_for(Installed, timeout_s=_SILENCE_TIMEOUT_S, note=note)
+        installed = self._wait_for(Installed, timeout_s=SILENCE_TIMEOUT_S, note=note)
         return Installation(connected_s, installed.monotonic_s)
 
     def wait_until_in_charge(self) -> None:
@@ -293,7 +252,7 @@ class ControllerProcess:
             ControllerError: the controller ended or stopped reporting.
         """
         if not self._in_charge:
-            self._wait_for(Installed, Incomplete, timeout_s=_SILENCE_TIMEOUT_S)
+            self._wait_for(Installed, Incomplete, timeout_s=SILENCE_TIMEOUT_S)
 
     def wait_until_whole(self, timeout_s: float) -> bool:
         """Returns whether, within the time, all switches hold the plan of a fabric without failures."""
@@ -317,82 +276,3 @@ class ControllerProcess:
             if time.monotonic() > deadline:
                 return None
             time.sleep(0.01)
-
-    def _wait_for(
-        self,
-        *kinds: type[Report],
-        timeout_s: float,
-        note: Callable[[Report], None] = lambda _report: None,
-    ) -> Report:
-        """Returns the next report of one of some kinds.
-
-        Args:
-            kinds: the kinds of report.
-            timeout_s: longest time between two reports of any kind.
-            note: takes every report, the returned one included.
-        """
-        with self._taking:
-            self._awaited = True
-            try:
-                return self._next_of(kinds, timeout_s, note)
-            finally:
-                self._awaited = False
-
-    def _next_of(
-        self, kinds: tuple[type[Report], ...], timeout_s: float, note: Callable[[Report], None]
-    ) -> Report:
-        """Returns the next report of some kinds; see `_wait_for`."""
-        while True:
-            try:
-                report = self._reports.get(timeout=timeout_s)
-            except queue.Empty:
-                raise ControllerError(
-                    f"the controller reported nothing for {timeout_s:g} s, expected `{kinds[0].event}`"
-                ) from None
-            if report is None:
-                status = self._process.wait()
-                raise ControllerError(f"the controller ended with status {status}: {self._last_log_line()}")
-            self._keep(report)
-            note(report)
-            if isinstance(report, kinds):
-                return report
-
-    def _keep(self, report: Report) -> None:
-        self._latest[type(report)] = report
-        match report:
-            case Listening():
-                self.listening_s = report.monotonic_s
-            case Connected() if not self._in_charge:
-                self.connected_s = report.monotonic_s
-            case Installed() | Incomplete():
-                self._in_charge = True
-                self.in_charge_s = self.in_charge_s or report.monotonic_s
-            case Adapted(groups_modified, detoured):
-                self.groups_modified, self.detoured = self._modified_before + groups_modified, detoured
-            case Replanned(failed):
-                self.replans.append(report)
-                self.planned_failure, self.planned_drain = failed, report.drained
-            case PortSet(switch, port, direction):
-                self.ports_set_s.append(report.monotonic_s)
-                self.ports_down -= {(switch, port)}
-                self.ports_down |= {(switch, port)} if direction == "down" else set()
-            case Warned(text):
-                self.warnings.append(text)
-            case Refused(text):
-                self.refusals.append(text)
-            case Fatal(text):
-                raise _ERRORS.get(self._process.wait(), ControllerError)(text)
-
-    def _read(self) -> None:
-        assert self._process.stdout
-        with self._process.stdout as lines:
-            for line in lines:
-                try:
-                    self._reports.put(parse_report(line))
-                except ValueError as error:  # for example output of a library
-                    self._reports.put(Warned(str(error)))
-        self._reports.put(None)
-
-    def _last_log_line(self) -> str:
-        lines = [line for line in self._log.read_text(errors="replace").splitlines() if line]
-        return lines[-1] if lines else "its log is empty"

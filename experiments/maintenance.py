@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from controller.occupancy.queues import QueueReader, QueueState
 from controller.reports import Replanned
-from experiments.controller_process import ControllerError
+from experiments.controller_reports import ControllerError
 from experiments.live_fabric import LiveFabric, open_queue_readers
 from topology.addressing import dpid
 from topology.drains import Drain, cut_off, drain_named, drain_of, with_drained, without_drained
@@ -126,7 +126,7 @@ class Maintenance:
         began_s = time.monotonic()
         before = self.drain_now
         if text == ALL and not before.any_drained:
-            raise UsageError("nothing is drained; `drain` drains switches and links")
+            raise UsageError("nothing is drained")
         elements = before.elements if text == ALL else parse_drained(text, self._topology)
         after = without_drained(self._topology, before, elements)
         return _outcome(elements, after, self._planned(after), began_s, ended=True)
@@ -135,7 +135,7 @@ class Maintenance:
         """Returns the controller's report once all switches hold a plan for a drain."""
         controller = self._fabric.controller
         if not controller.running:
-            raise UsageError("the controller must run to lead traffic around; `controller start` starts it")
+            raise UsageError("the controller must run to lead traffic around; start it first")
         controller.wait_until_in_charge()
         before, deadline = controller.drained, time.monotonic() + _PLAN_TIMEOUT_S
         controller.ask_for_drain([element.name for element in drain.elements])

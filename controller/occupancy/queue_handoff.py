@@ -3,7 +3,8 @@
 A local socket carries messages of at most 100 switches each. The netlink sockets belong to the switches'
 namespaces, which the controller does not enter: the process that made the namespaces opens the sockets and
 hands them over. Without any, the controller requests port statistics from the switches. The same local socket
-later carries requests to end all detours before another measurement.
+later carries requests of the adaptation: to end all detours before another measurement, and to go on with
+other parameters of the routing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from controller.occupancy.queues import SwitchQueues
 
 _SWITCHES_PER_MESSAGE = 100  # Linux passes at most 253 descriptors at once
 _MESSAGE_BYTES = 1 << 17
-_RESTORE = b"restore"
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,34 @@ def send_queues(connection: socket.socket, queues: Queues) -> None:
         socket.send_fds(connection, [json.dumps(message).encode()], descriptors)
 
 
-def request_restore(connection: socket.socket) -> None:
-    """Requests from the controller at the other end to point all adaptive groups at their minimal paths.
+@dataclass(frozen=True)
+class AdaptationRequest:
+    """Request of the parent to the adaptation.
+
+    Attributes:
+        routing: name of the plan's routing with the parameters that hold from now on; None to point all
+            adaptive groups at their minimal paths.
+    """
+
+    routing: str | None = None
+
+
+def request_adaptation(connection: socket.socket, request: AdaptationRequest) -> None:
+    """Requests something from the adaptation of the controller at the other end.
 
     Raises:
         OSError: the other end is closed.
     """
-    connection.send(_RESTORE)
+    connection.send(json.dumps({"routing": request.routing}).encode())
 
 
-def restore_requested(connection: socket.socket) -> bool:
-    """Returns whether `request_restore` was called at the other end since the last call."""
+def requested_adaptation(connection: socket.socket) -> AdaptationRequest | None:
+    """Returns the oldest request of the other end that was not returned yet; None if there is none."""
     try:
-        return connection.recv(len(_RESTORE), socket.MSG_DONTWAIT) == _RESTORE
+        message = connection.recv(_MESSAGE_BYTES, socket.MSG_DONTWAIT)
     except BlockingIOError:
-        return False
+        return None
+    return AdaptationRequest(**json.loads(message)) if message else None  # else the parent has ended
 
 
 def receive_queues(connection: socket.socket) -> Queues:

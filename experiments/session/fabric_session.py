@@ -14,6 +14,7 @@ from experiments.events.session import ProcessEnded, TrafficStopped
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import ALL, DrainOutcome, Maintenance
 from experiments.results.parts.programs import TrafficOutcome
+from experiments.session.adaptation import AdaptationVerbs
 from experiments.session.background import BackgroundTraffic
 from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
@@ -31,7 +32,7 @@ MOST_LOADS_S = 3_600
 _REPORTED_S = 0.2  # within which the controller's reports arrive
 
 
-class FabricSession:
+class FabricSession(AdaptationVerbs):
     """A session on a fabric that is up; a context manager that watches over the fabric meanwhile.
 
     Verbs return typed results and print nothing. Those that change the fabric wait for one another, from
@@ -40,6 +41,7 @@ class FabricSession:
     Attributes:
         fabric: the fabric.
         acting: held by verbs that change the fabric.
+        measured: whether traffic is measured on it.
         busy: to be held by those who use the shells of nodes, so that none is started again meanwhile.
     """
 
@@ -59,7 +61,7 @@ class FabricSession:
             changed: takes all elements that have failed, when another one has ended by itself.
         """
         self.fabric = fabric
-        self.busy, self.acting = threading.RLock(), threading.RLock()
+        self.busy, self.acting, self.measured = threading.RLock(), threading.RLock(), False
         self._notify, self._keep, self._changed = notify, keep, changed
         self._faults = FaultInjector(fabric.network)
         self._maintenance = Maintenance(fabric)
@@ -321,7 +323,7 @@ class FabricSession:
         """
         traffic, self._traffic = self._traffic, None
         if traffic is None:
-            raise UsageError("no background traffic flows; `traffic start` begins some")
+            raise UsageError("no background traffic flows; start some first")
         outcome = traffic.stop()
         self._keep(outcome)
         return outcome

@@ -249,18 +249,22 @@ class Fabric(SessionVerbs):
         from experiments.run import run_on_fabric
 
         session = self.session
-        request = traffic_request(self._request, options)
+        routing = session.fabric.controller.routing
+        changed = routing if routing != session.fabric.options.routing else None
+        request = traffic_request(self._request, options, changed)
         run = cast(RunSpecification, request.resolve())
         if session.traffic_status() is not None:
             raise UsageError("background traffic flows; stop it first")
         standing = session.standing_failures()
         if self._check is None and not standing:
             self._check = check_all_pairs(session.fabric, self._notify)
-        fabric = replace(session.fabric.options, experiment=_kept(run, failed=bool(standing)))
+        experiment = _kept(run, failed=bool(standing))
+        fabric = replace(session.fabric.options, experiment=experiment, routing=run.fabric.routing)
         live = replace(session.fabric, options=fabric, standing=standing)
         check = self._check or _NOT_CHECKED
         folder = request.folder(run)
-        run_on_fabric(live, run, folder, self._notify, check=check)
+        with session.measuring():
+            run_on_fabric(live, run, folder, self._notify, check=check)
         return Run(folder)
 
     @property

@@ -100,12 +100,13 @@ def _of_topology(kind: str, subject: Any, options: Mapping[str, Any]) -> Experim
     return Experiment(kind, {TOPOLOGY: topology.name, **topology.params, **options})
 
 
-def traffic_request(fabric: Experiment, options: Mapping[str, Any]) -> Experiment:
+def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str | None = None) -> Experiment:
     """Returns the experiment of traffic on a fabric that is up.
 
     Args:
         fabric: request of the fabric.
         options: options of the traffic, of programs and of captures.
+        routing: name of the routing, where its parameters have changed since the fabric is up.
 
     Raises:
         UsageError: an option does not exist, is the fabric's, or is outside its domain.
@@ -115,4 +116,6 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any]) -> Experimen
         if name in own:
             raise UsageError(f"{name} is the fabric's, and cannot be changed while it is up; leave it out")
     given = {name: value for name, value in fabric.values.items() if name in own}
+    if routing is not None:
+        given["routing"] = routing
     return Experiment(RUN, {**given, **options}, graph=fabric.graph)

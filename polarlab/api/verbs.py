@@ -14,11 +14,13 @@ from polarlab.api.theory import SwitchRules, switch_rules
 from routing.plan.model import RoutePlan
 from topology.addressing import switch_router
 from topology.faults import FORCE
+from topology.parameters import Value
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.maintenance import DrainOutcome
     from experiments.programs.session_record import SessionRecorder
     from experiments.results.parts.programs import TrafficOutcome
+    from experiments.session.adaptation import RoutingStatus
     from experiments.session.fabric_session import FabricSession
     from experiments.session.links import Drops, LinkLoad
     from experiments.session.paths import PathReport
@@ -143,6 +145,30 @@ class SessionVerbs(ABC):
         switch_router(switch, self.plan.topology.routers)
         flows, groups = self.session.fabric.network.dump_tables(switch)
         return SwitchTables(switch, flows, groups)
+
+    # ---- the adaptation ----
+
+    def routing(self) -> RoutingStatus:
+        """Returns the routing with the parameters that hold now; print it."""
+        return self.session.routing_status()
+
+    def set_routing(self, **values: Value) -> RoutingStatus:
+        """Has an adaptive routing go on with other parameters; no rule changes. Print the result.
+
+        Results of `traffic` name the parameters that held.
+
+        Args:
+            values: parameters of the routing's law and of its control, as `threshold=0.5`; those that are
+                absent stay.
+
+        Raises:
+            UsageError: the routing has not such a parameter, it cannot change while the fabric is up, traffic
+                is measured, or the controller does not run.
+            ParameterError: a value is outside its domain.
+        """
+        words = " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
+        with self._noted(f"routing {words}"):
+            return self.session.set_routing(values)
 
     # ---- failures ----
 

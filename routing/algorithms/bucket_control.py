@@ -300,6 +300,18 @@ class SwitchAdapter:
         """The adaptive groups as their buckets point now."""
         return self._groups
 
+    def take_law(self, law: Law, control: Control) -> None:
+        """Goes on with another control law; buckets, running means and rests stay.
+
+        Args:
+            law: the control law.
+            control: the settings of the control.
+        """
+        self._law, self._control = law, control
+        self._ports.mean_weight = control.mean_weight
+        for group in self._groups:
+            group.return_step = control.return_step
+
     def take_plan(self, plan: SwitchPlan) -> None:
         """Takes another plan of the switch; groups that it has as well keep their detours.
 

@@ -31,6 +31,7 @@ _OWN = (
     "drops",
     "loads",
     "path",
+    "routing",
     "traffic",
     "iperf",
     "switch",
@@ -309,6 +310,23 @@ class SessionPrompt(FabricCLI):
         if action != "status" or words:
             raise UsageError(f"traffic needs start [PATTERN] [LOAD], stop or status, got {line.strip()!r}")
         print(text.traffic_line(self._session.traffic_status()))
+
+    def do_routing(self, line: str) -> None:
+        """Changes parameters of an adaptive routing while it runs: routing PARAMETER=VALUE ...
+
+        They are those of its law and of its control, as `routing threshold=0.5 rest-returned=40`; no rule
+        changes. `routing` alone prints those that hold now.
+        """
+        if not line.strip():
+            print(self._session.routing_status())
+            return
+        values = {}
+        for word in line.replace(",", " ").split():
+            name, equals, value = word.partition("=")
+            if not (name and equals and value):
+                raise UsageError(f"routing needs PARAMETER=VALUE, got {word!r}")
+            values[name] = value
+        print(self._session.set_routing(values))
 
     # ---- help, completion ----
 

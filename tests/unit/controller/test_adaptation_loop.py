@@ -1,6 +1,7 @@
 """The adaptive loop: the switches it asks, its changes, and the end of all detours on request."""
 
 from controller.adaptation_loop import LEAST_STEP_S, MOST_STEP_S, AdaptiveLoop, step_s
+from controller.occupancy.queue_handoff import AdaptationRequest
 from controller.openflow.commands import Message, PutGroup
 from routing.registry import make_plan
 from routing.replan.replan import surviving_plan
@@ -47,20 +48,43 @@ def test_only_ready_switches_change_and_the_changes_are_counted():
 
 
 def test_a_request_ends_all_detours_before_the_next_change():
-    requests = [True, True]
+    requests = [AdaptationRequest()]
     loop = AdaptiveLoop(
-        PLAN, FixedSource({DATAPATH: {1: 1.0}}), restore_requested=lambda: bool(requests and requests.pop())
+        PLAN, FixedSource({DATAPATH: {1: 1.0}}), requested=lambda: requests.pop() if requests else None
     )
     ready = frozenset({DATAPATH})
     (restored, changed) = loop.step(ready)
     assert restored == (DATAPATH, [])
     assert loop.restored == 1
+    requests.append(AdaptationRequest())
     (datapath_id, groups), *_ = loop.step(ready)
     assert datapath_id == DATAPATH
     assert {group.number for group in groups} == {group.number for group in changed[1]}
     assert loop.restored == 2
     list(loop.step(ready))
     assert loop.restored == 2
+
+
+def test_other_parameters_hold_from_the_next_step_on_and_leave_detours_in_use():
+    requests = []
+    loop = AdaptiveLoop(
+        PLAN, FixedSource({DATAPATH: {1: 0.5}}), requested=lambda: requests.pop() if requests else None
+    )
+    ready = frozenset({DATAPATH})
+    assert list(loop.step(ready)) == []  # half full is below the threshold of 2/3
+    requests.append(AdaptationRequest("ugal-pf:threshold=0.25,rest-detoured=0"))
+    ((datapath_id, groups),) = loop.step(ready)
+    assert (datapath_id, len(groups)) == (DATAPATH, 2)
+    assert loop.new_names() == ["ugal-pf:threshold=0.25,rest-detoured=0"]
+    assert loop.new_names() == []
+    detoured = loop.detoured()
+    requests.append(AdaptationRequest("ugal-pf:threshold=0.9,release=0"))
+    assert list(loop.step(ready)) == []
+    assert loop.detoured() == detoured > 0
+    loop.reset(DATAPATH)  # a switch that is filled again has the same parameters
+    assert list(loop.step(ready)) == []
+    requests.append(AdaptationRequest("ugal-pf:threshold=0.25"))
+    assert len(list(loop.step(ready))) == 1
 
 
 def test_the_problems_of_the_source_and_of_the_adaptation_are_gathered():

@@ -6,11 +6,12 @@ import socket
 import pytest
 
 from controller.occupancy.queue_handoff import (
+    AdaptationRequest,
     Queues,
     channel,
     receive_queues,
-    request_restore,
-    restore_requested,
+    request_adaptation,
+    requested_adaptation,
     send_queues,
 )
 from controller.occupancy.queues import SwitchQueues
@@ -48,12 +49,14 @@ def test_a_handoff_that_is_cut_short_is_an_error():
         receive_queues(theirs)
 
 
-def test_a_request_to_restore_is_seen_once_and_a_closed_end_is_not_a_request():
+def test_requests_to_the_adaptation_are_seen_once_in_order_and_a_closed_end_is_not_a_request():
     ours, theirs = channel()
     with ours, theirs:
-        assert not restore_requested(theirs)
-        request_restore(ours)
-        assert restore_requested(theirs)
-        assert not restore_requested(theirs)
+        assert requested_adaptation(theirs) is None
+        asked = [AdaptationRequest(), AdaptationRequest("ugal-pf:threshold=0.5"), AdaptationRequest()]
+        for request in asked:
+            request_adaptation(ours, request)
+        assert [requested_adaptation(theirs) for _ in asked] == asked
+        assert requested_adaptation(theirs) is None
         ours.close()
-        assert not restore_requested(theirs)
+        assert requested_adaptation(theirs) is None

@@ -24,7 +24,8 @@ from controller.reports import (
     format_report,
 )
 from experiments import controller_process
-from experiments.controller_process import ControllerError, ControllerProcess
+from experiments.controller_process import ControllerProcess
+from experiments.controller_reports import ControllerError
 from experiments.live_fabric import controlled
 from experiments.spec.fabric import FabricOptions
 from topology.errors import MachineError, NegativeResult

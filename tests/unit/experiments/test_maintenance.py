@@ -7,7 +7,7 @@ import pytest
 from controller.occupancy.queues import QueueState
 from controller.reports import Replanned
 from experiments import maintenance
-from experiments.controller_process import ControllerError
+from experiments.controller_reports import ControllerError
 from experiments.maintenance import DrainOutcome, Maintenance
 from experiments.results.parts.faults import replan_text
 from topology.errors import NegativeResult, UsageError

@@ -1,0 +1,196 @@
+"""Reports of a controller's process as its parent keeps them: plans, adaptation, ports, warnings."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from controller.reports import (
+    Adapted,
+    Connected,
+    Fatal,
+    Incomplete,
+    Installed,
+    Listening,
+    PortSet,
+    Refused,
+    Replanned,
+    Report,
+    RoutingSet,
+    Warned,
+    parse_report,
+)
+from topology.errors import MachineError, NegativeResult, PolarLabError
+from topology.exit_status import Status
+
+SILENCE_TIMEOUT_S = 30.0
+
+_AnyReport = TypeVar("_AnyReport", bound=Report)
+
+
+class ControllerError(PolarLabError):
+    """The controller ended unexpectedly, stopped reporting, or could not install its plan."""
+
+
+# The controller's exit status -> its parent's error. Wrong use of the controller is an internal error here.
+_ERRORS: dict[int, type[PolarLabError]] = {Status.NEGATIVE: NegativeResult, Status.MACHINE: MachineError}
+
+
+class ControllerReports:
+    """The reports of one controller after another, each from its start to its end.
+
+    Attributes:
+        routing: name of the routing with the parameters that hold now.
+        routing_since_s: when they were taken, on the clock of time.monotonic; None from the first start on.
+        groups_modified: changes of adaptive groups.
+        detoured: share of all adaptive buckets that point at detours.
+        warnings: problems that controllers worked around.
+        replans: plans for failures and drains.
+        ports_set_s: when ports were set up or down, on the clock of time.monotonic.
+        ports_down: switch and port of the ports that are set down.
+        planned_failure, planned_drain: names of the failure and of the drain that the present plan is for.
+        listening_s, connected_s, in_charge_s: of the present controller, on the clock of time.monotonic: when
+            it listened, when the last switch had connected before it took charge, and when all switches that
+            were there held its plan.
+        refusals: rules and groups of the present controller that switches refused.
+    """
+
+    def __init__(self, routing: str, log: Path) -> None:
+        """Prepares for the first controller.
+
+        Args:
+            routing: name of its routing.
+            log: file of its standard error.
+        """
+        self.routing = routing
+        self.routing_since_s: float | None = None
+        self._log = log
+        self.groups_modified = 0
+        self.detoured = 0.0
+        self.warnings: list[str] = []
+        self.replans: list[Replanned] = []
+        self.ports_set_s: list[float] = []
+        self.ports_down: set[tuple[str, int]] = set()
+        self._taking, self._awaited = threading.RLock(), False
+
+    def _begin(self, process: subprocess.Popen[str]) -> None:
+        """Reads the reports of another controller."""
+        self._process = process
+        self.planned_failure = self.planned_drain = "none"
+        self._in_charge = False
+        self.listening_s: float | None = None
+        self.connected_s: float | None = None
+        self.in_charge_s: float | None = None
+        self._modified_before = self.groups_modified
+        self.refusals: list[str] = []
+        self._latest: dict[type[Report], Report] = {}
+        self._reports: queue.Queue[Report | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def catch_up(self) -> None:
+        """Processes the reports that have arrived; if another thread waits for one, that does so.
+
+        Raises:
+            PolarLabError: the controller reported a fatal error.
+        """
+        if self._awaited:
+            return
+        with self._taking, contextlib.suppress(queue.Empty):
+            while report := self._reports.get_nowait():
+                self._keep(report)
+
+    def latest(self, kind: type[_AnyReport]) -> _AnyReport:
+        """Returns the latest report of a kind since the start.
+
+        Raises:
+            ControllerError: the controller has not sent one.
+        """
+        report = self._latest.get(kind)
+        if not isinstance(report, kind):
+            raise ControllerError(f"the controller has not reported `{kind.event}`")
+        return report
+
+    def _wait_for(
+        self,
+        *kinds: type[Report],
+        timeout_s: float,
+        note: Callable[[Report], None] = lambda _report: None,
+    ) -> Report:
+        """Returns the next report of one of some kinds.
+
+        Args:
+            kinds: the kinds of report.
+            timeout_s: longest time between two reports of any kind.
+            note: takes every report, the returned one included.
+        """
+        with self._taking:
+            self._awaited = True
+            try:
+                return self._next_of(kinds, timeout_s, note)
+            finally:
+                self._awaited = False
+
+    def _next_of(
+        self, kinds: tuple[type[Report], ...], timeout_s: float, note: Callable[[Report], None]
+    ) -> Report:
+        """Returns the next report of some kinds; see `_wait_for`."""
+        while True:
+            try:
+                report = self._reports.get(timeout=timeout_s)
+            except queue.Empty:
+                raise ControllerError(
+                    f"the controller reported nothing for {timeout_s:g} s, expected `{kinds[0].event}`"
+                ) from None
+            if report is None:
+                status = self._process.wait()
+                raise ControllerError(f"the controller ended with status {status}: {self._last_log_line()}")
+            self._keep(report)
+            note(report)
+            if isinstance(report, kinds):
+                return report
+
+    def _keep(self, report: Report) -> None:
+        self._latest[type(report)] = report
+        match report:
+            case Listening():
+                self.listening_s = report.monotonic_s
+            case Connected() if not self._in_charge:
+                self.connected_s = report.monotonic_s
+            case Installed() | Incomplete():
+                self._in_charge = True
+                self.in_charge_s = self.in_charge_s or report.monotonic_s
+            case Adapted(groups_modified, detoured):
+                self.groups_modified, self.detoured = self._modified_before + groups_modified, detoured
+            case Replanned(failed):
+                self.replans.append(report)
+                self.planned_failure, self.planned_drain = failed, report.drained
+            case PortSet(switch, port, direction):
+                self.ports_set_s.append(report.monotonic_s)
+                self.ports_down -= {(switch, port)}
+                self.ports_down |= {(switch, port)} if direction == "down" else set()
+            case RoutingSet(name):
+                self.routing, self.routing_since_s = name, report.monotonic_s
+            case Warned(text) | Refused(text):
+                (self.refusals if isinstance(report, Refused) else self.warnings).append(text)
+            case Fatal(text):
+                raise _ERRORS.get(self._process.wait(), ControllerError)(text)
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        with self._process.stdout as lines:
+            for line in lines:
+                try:
+                    self._reports.put(parse_report(line))
+                except ValueError as error:  # for example output of a library
+                    self._reports.put(Warned(str(error)))
+        self._reports.put(None)
+
+    def _last_log_line(self) -> str:
+        lines = [line for line in self._log.read_text(errors="replace").splitlines() if line]
+        return lines[-1] if lines else "its log is empty"
