@@ -16,8 +16,31 @@ from topology.errors import PolarLabError, UsageError
 from traffic.engine.engine import TrafficInterrupted
 from traffic.engine.telemetry import TrafficSnapshot
 from traffic.metrics.measurements import TrafficResult
+from traffic.metrics.silence import Silence
 
 _LONGEST_S = 86_400.0
+
+
+def background_options(fabric: LiveFabric, pattern: str, load: float, seed: int) -> TrafficOptions:
+    """Returns the specification of background traffic, checked.
+
+    Args:
+        fabric: the fabric.
+        pattern: name of a pattern, with its argument where it has one.
+        load: fraction of the hosts' injection capacity, over 0 and at most 1.
+        seed: seed of the random generator.
+
+    Raises:
+        UsageError: the pattern or the load is outside its domain.
+    """
+    frame_bytes = default_frame_bytes(fabric.options.links.mtu)
+    option_of("load", RUN).check(load)
+    option_of("seed", RUN).check(seed)
+    options = TrafficOptions(
+        pattern, load, frame_bytes, DEFAULT_FLOWS, warmup_s=0.0, duration_s=_LONGEST_S, seed=seed
+    )
+    check_traffic(options, fabric.options)
+    return options
 
 
 class BackgroundTraffic:
@@ -37,13 +60,7 @@ class BackgroundTraffic:
             UsageError: the pattern or the load is outside its domain.
             PolarLabError: the traffic's processes do not start.
         """
-        frame_bytes = default_frame_bytes(fabric.options.links.mtu)
-        option_of("load", RUN).check(load)
-        option_of("seed", RUN).check(seed)
-        self._options = TrafficOptions(
-            pattern, load, frame_bytes, DEFAULT_FLOWS, warmup_s=0.0, duration_s=_LONGEST_S, seed=seed
-        )
-        check_traffic(self._options, fabric.options)
+        self._options = background_options(fabric, pattern, load, seed)
         self._fabric, self._notify = fabric, notify
         self._snapshot: TrafficSnapshot | None = None
         self._result: TrafficResult | None = None
@@ -79,6 +96,11 @@ class BackgroundTraffic:
             live.p99_ms,
             live.out_of_order,
         )
+
+    @property
+    def silences(self) -> tuple[Silence, ...]:
+        """Reports of the silences of its host pairs in the last half minute, the oldest first."""
+        return self._snapshot.silences if self._snapshot else ()
 
     def stop(self) -> TrafficOutcome:
         """Ends the traffic, waits for packets on their way, and returns its outcome.

@@ -15,7 +15,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.maintenance import ALL, DrainOutcome, Maintenance
 from experiments.results.parts.programs import TrafficOutcome
 from experiments.session.adaptation import AdaptationVerbs
-from experiments.session.background import BackgroundTraffic
+from experiments.session.background import BackgroundTraffic, background_options
 from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
@@ -27,6 +27,7 @@ from experiments.spec.values import check_range
 from topology.addressing import switch_router
 from topology.errors import PolarLabError, UsageError
 from topology.faults import CONTROLLER, Element, ElementKind, parse_elements
+from traffic.metrics.silence import Silence
 
 MOST_LOADS_S = 3_600
 _REPORTED_S = 0.2  # within which the controller's reports arrive
@@ -309,6 +310,7 @@ class FabricSession(AdaptationVerbs):
             UsageError: traffic flows already, or a value is outside its domain.
             PolarLabError: the traffic's processes do not start.
         """
+        background_options(self.fabric, pattern, load, seed)  # a wrong pattern is told before all else
         if self._traffic and self._traffic.running:
             raise UsageError("background traffic flows already; stop it first")
         self._traffic = BackgroundTraffic(self.fabric, pattern, load, seed, self._notify)
@@ -331,6 +333,10 @@ class FabricSession(AdaptationVerbs):
     def traffic_status(self) -> TrafficStatus | None:
         """Returns the present rates of the background traffic; None if none flows."""
         return self._traffic.status() if self._traffic and self._traffic.running else None
+
+    def traffic_silences(self) -> tuple[Silence, ...]:
+        """Returns the silences of the background traffic in the last half minute; none if none flows."""
+        return self._traffic.silences if self._traffic and self._traffic.running else ()
 
     # ---- what ends by itself ----
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from traffic.engine.receivers import Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
 from traffic.metrics.measurements import Clock, Received
+from traffic.metrics.silence import PairSilences, Silence
 from traffic.metrics.window import Window
 from traffic.wire.layout import SOURCE_PORT_BASE
 from traffic.wire.probe_codec import intact, read_headers
@@ -54,6 +56,7 @@ class Collector:
             checkpoint: called now and then with a function that returns the measurement so far.
         """
         last_ns = 0
+        self._reporter.silences = partial(self._counts.silences, clock)
         while (now_ns := time.monotonic_ns()) < self._quiet_at(clock, last_ns) and not stopped():
             count = self._receivers.receive()
             if count:
@@ -85,6 +88,7 @@ class ProbeCounts:
         intervals = end_ns // job.interval_ns + _LATE_INTERVALS
         measured = CounterSettings(len(job.hosts), job.flows, window, job.interval_ns, intervals)
         self._flows = job.flows
+        self._silences = PairSilences(len(job.hosts))
         self._ips, self._index = _address_index(job)
         self._counts = ReceivedCounter(measured, keep_log=job.keep_log)
 
@@ -120,7 +124,12 @@ class ProbeCounts:
             arrived_ns=buffer.arrivals_ns(count)[here] - clock.epoch_ns,
         )
         self._counts.add(arrivals)
+        self._silences.add(arrivals.source, arrivals.destination, arrivals.number, arrivals.arrived_ns)
         return arrivals
+
+    def silences(self, clock: Clock) -> Silence:
+        """Returns the silences since the last call; `clock` is the instant of the schedule's start."""
+        return self._silences.take(time.time_ns() - clock.epoch_ns, clock.monotonic_ns)
 
     @property
     def reordered(self) -> int:

@@ -6,8 +6,10 @@ import json
 import math
 import time
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -15,9 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from traffic.metrics.histogram import LogHistogram
+from traffic.metrics.silence import Silence
 
 _EVERY_S = 0.25
 _RATE_SPAN_S = 1.0
+_KEPT_SILENCES = 120  # reports: half a minute
 _Report = tuple[float, int, int, float | None, float | None, int]
 
 
@@ -29,6 +33,8 @@ class CountReporter:
         self._next_s = 0.0
         self._packets = self._bytes = self._reordered = 0
         self._latency = LogHistogram()
+        self.silences: Callable[[], Silence] | None = None  # those since the line before
+        self.done: float | None = None  # share of a work whose end is known, 0 to 1
 
     def add(
         self,
@@ -54,7 +60,9 @@ class CountReporter:
         if now_s >= self._next_s:
             self._next_s = now_s + _EVERY_S
             p99_ms, p50_ms = self._latency.quantile_ms(0.99), self._latency.quantile_ms(0.5)
-            self._write_line(json.dumps([now_s, self._packets, self._bytes, p99_ms, p50_ms, self._reordered]))
+            silence = self.silences() if self.silences else None
+            totals = [now_s, self._packets, self._bytes, p99_ms, p50_ms, self._reordered]
+            self._write_line(json.dumps([*totals, silence, self.done]))
             self._latency = LogHistogram()
 
 
@@ -65,14 +73,20 @@ class LiveCounts:
     Attributes:
         reports: (time by the monotonic clock in s, packets, bytes, p99 and median in ms, packets out of
             order), ascending.
+        silences: the latest reports of silences.
+        done: share of a work whose end is known, 0 to 1; None where it is not.
     """
 
     reports: list[_Report] = field(default_factory=list)
+    silences: deque[Silence] = field(default_factory=partial(deque, maxlen=_KEPT_SILENCES))
+    done: float | None = None
 
     def read(self, line: str) -> None:
         """Adds a line of a `CountReporter`."""
-        time_s, packets, frame_bytes, p99_ms, p50_ms, reordered = json.loads(line)
+        time_s, packets, frame_bytes, p99_ms, p50_ms, reordered, silence, self.done = json.loads(line)
         self.reports.append((time_s, packets, frame_bytes, p99_ms, p50_ms, reordered))
+        if silence is not None:
+            self.silences.append(Silence(*silence))
 
     @property
     def packets(self) -> int:
@@ -143,6 +157,7 @@ class TrafficSnapshot(NamedTuple):
         draining: whether the measured window has ended, so that only packets under way are awaited.
         p50_ms: median of the latencies since the last report.
         out_of_order: share of the packets of the last second that arrived after a later one of their flow.
+        silences: the reports of silences of the last half minute, the oldest first.
     """
 
     seconds: float
@@ -154,6 +169,7 @@ class TrafficSnapshot(NamedTuple):
     draining: bool = False
     p50_ms: float | None = None
     out_of_order: float | None = None
+    silences: tuple[Silence, ...] = ()
 
     @classmethod
     def of(
@@ -181,4 +197,5 @@ class TrafficSnapshot(NamedTuple):
             seconds >= end_s,
             collector.p50_ms,
             collector.out_of_order(),
+            tuple(collector.silences),
         )

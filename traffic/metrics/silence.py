@@ -1,0 +1,103 @@
+"""Silences of host pairs, times between two arrivals, and packets that later ones have overtaken."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+
+_NEVER = 1 << 62
+
+
+class Silence(NamedTuple):
+    """Silences and losses of running traffic at one moment; times on the monotonic clock in s.
+
+    Attributes:
+        time_s: the moment.
+        ended_s: end of the longest silence that has ended since the report before; 0 without any.
+        longest_s: its length.
+        pair: its host pair, source x number of hosts + destination; -1 without any.
+        open_s: length of the longest silence that goes on.
+        open_pair: its host pair; -1 before the first packet.
+        missing: packets so far that have not arrived though a later one of their source has.
+    """
+
+    time_s: float
+    ended_s: float
+    longest_s: float
+    pair: int
+    open_s: float
+    open_pair: int
+    missing: int
+
+
+class PairSilences:
+    """The silences of all host pairs, in memory that does not grow with the time."""
+
+    def __init__(self, hosts: int) -> None:
+        """Begins with pairs of which nothing has arrived.
+
+        Args:
+            hosts: the number of hosts, at least 1.
+        """
+        self._hosts = hosts
+        self._last_ns = np.full(hosts * hosts, _NEVER, np.int64)
+        self._next = np.zeros(hosts, np.int64)  # one more than each source's highest number so far
+        self._arrived = 0
+        self._longest_ns, self._ended_ns, self._pair = 0, 0, -1
+
+    def add(self, source: Numbers, destination: Numbers, number: Numbers, arrived_ns: Numbers) -> None:
+        """Adds packets in the order of their arrival, those of one pair at least.
+
+        Args:
+            source: index of each packet's sending host; shape (packets,).
+            destination: index of each packet's receiving host; shape (packets,).
+            number: each packet's number among those of its source, from 0; shape (packets,).
+            arrived_ns: times of arrival in nanoseconds, on any clock; shape (packets,).
+        """
+        if not len(source):
+            return
+        pairs = source * self._hosts + destination
+        longest_ns = max(int((arrived_ns - self._last_ns[pairs]).max()), int(np.ptp(arrived_ns)))
+        if longest_ns > self._longest_ns:  # perhaps: packets of one pair among them end silences of their own
+            self._find_longest(pairs, arrived_ns)
+        self._last_ns[pairs] = arrived_ns
+        np.maximum.at(self._next, source, number + 1)
+        self._arrived += len(source)
+
+    def _find_longest(self, pairs: Numbers, arrived_ns: Numbers) -> None:
+        """Takes the longest silence that some packets end, if it is longer than the one before."""
+        order = np.argsort(pairs, kind="stable")
+        pairs, arrived_ns = pairs[order], arrived_ns[order]
+        before_ns = self._last_ns[pairs]
+        again = np.flatnonzero(pairs[1:] == pairs[:-1]) + 1
+        before_ns[again] = arrived_ns[again - 1]
+        silent_ns = arrived_ns - before_ns
+        longest = int(silent_ns.argmax())
+        if silent_ns[longest] > self._longest_ns:
+            self._longest_ns, self._ended_ns = int(silent_ns[longest]), int(arrived_ns[longest])
+            self._pair = int(pairs[longest])
+
+    def take(self, now_ns: int, to_monotonic_ns: int = 0) -> Silence:
+        """Returns the silences since the last call, and forgets those that have ended.
+
+        Args:
+            now_ns: the present time in nanoseconds, on the clock of the arrivals.
+            to_monotonic_ns: the difference of the monotonic clock to that clock in nanoseconds.
+        """
+        oldest = int(self._last_ns.argmin())
+        heard = self._last_ns[oldest] < _NEVER
+        taken = Silence(
+            time_s=(now_ns + to_monotonic_ns) / 1e9,
+            ended_s=(self._ended_ns + to_monotonic_ns) / 1e9 if self._pair >= 0 else 0.0,
+            longest_s=self._longest_ns / 1e9,
+            pair=self._pair,
+            open_s=max(0.0, (now_ns - int(self._last_ns[oldest])) / 1e9) if heard else 0.0,
+            open_pair=oldest if heard else -1,
+            missing=max(0, int(self._next.sum()) - self._arrived),
+        )
+        self._longest_ns, self._ended_ns, self._pair = 0, 0, -1
+        return taken
