@@ -234,7 +234,7 @@ def _collective(
     def report(seconds: float, counts: LiveCounts) -> None:
         if seconds > 0:
             accepted = counts.rate_bps() / capacity_bps
-            notify(CollectiveProgress(seconds, counts.packets, accepted, counts.p99_ms))
+            notify(CollectiveProgress(seconds, counts.packets, accepted, counts.p99_ms, counts.done))
 
     return run_collective_traffic(fabric, options, report, starts)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from experiments.events.base import Event, Ongoing
 from experiments.validity.samples import Held
 
+_LEAST_DONE = 0.02  # of a work, before its end is foretold
+
 
 @dataclass(frozen=True, kw_only=True)
 class Progress(Ongoing):
@@ -140,17 +142,37 @@ class CollectiveStarted(Event):
 
 @dataclass(frozen=True)
 class CollectiveProgress(Progress):
-    """A collective so far: segments received, and their rate as a fraction of all ranks' link rates."""
+    """A collective so far: segments received, and their rate as a fraction of all ranks' link rates.
+
+    Attributes:
+        seconds: seconds since its start.
+        segments: segments received.
+        accepted: their rate in the last second, as a fraction of all ranks' link rates.
+        latency_p99_ms: 99th percentile of the latest latencies.
+        done: share of the messages of all iterations that have arrived, by the bytes of the vectors.
+    """
 
     seconds: float
     segments: int
     accepted: float
     latency_p99_ms: float | None
+    done: float | None = None
+
+    @property
+    def fraction(self) -> float | None:
+        """The part of the work."""
+        return self.done
+
+    @property
+    def expected_s(self) -> float | None:
+        """Its whole length in s if it goes on as until now; None while little of it is done."""
+        return self.seconds / self.done if self.done and self.done >= _LEAST_DONE else None
 
     def __str__(self) -> str:
+        part = "" if self.done is None else f"{self.done:.0%} done, "
         return (
-            f"{self.seconds:.1f} s: {self.segments} segments received, by {self.accepted:.3f} of the ranks' "
-            f"capacity, p99 {_milliseconds(self.latency_p99_ms)}{self._holding}"
+            f"{self.seconds:.1f} s: {part}{self.segments} segments received, by {self.accepted:.3f} of "
+            f"the ranks' capacity, p99 {_milliseconds(self.latency_p99_ms)}{self._holding}"
         )
 
 

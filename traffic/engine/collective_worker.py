@@ -86,6 +86,9 @@ class CollectiveWorker:
         self._uncounted_sent: list[tuple[int, int, int, int]] = []
         self._uncounted_received: list[tuple[int, ...]] = []
         self._acknowledgements_sent = self._acknowledgements_received = 0
+        # Of all iterations by the bytes of their vectors: those that are complete, and this one.
+        self._total = (job.iterations + job.warmup_iterations) * sum(job.message_bytes)
+        self._completed = self._weight = 0
         self._base = 0  # the number on the wire of the first message of this iteration
         self._checked_ns = 0
 
@@ -134,8 +137,9 @@ class CollectiveWorker:
             for iteration in range(-job.warmup_iterations, job.iterations):
                 vectors = self._collective.initial_vectors(ranks, elements, self._random.getrandbits(63))
                 expected = self._collective.expected_results(vectors)
-                begin_ns = time.monotonic_ns()
+                begin_ns, self._weight = time.monotonic_ns(), message_bytes
                 finished_ns = self._iterate(messages, vectors) - begin_ns
+                self._completed += message_bytes
                 results = map(self._collective.result_part, vectors)
                 wrong = sum(not np.array_equal(a, b) for a, b in zip(results, expected, strict=True))
                 start_ns = begin_ns - self._clock.monotonic_ns
@@ -164,6 +168,7 @@ class CollectiveWorker:
 
     def _check(self, now_ns: int) -> None:
         """Detects lost packets; ends the run upon request and upon a rank's death or silence."""
+        self._reporter.done = (self._completed + self._weight * self._iteration.done) / self._total
         self._count_sent()
         self._count_received()
         if self._stopped():

@@ -136,6 +136,7 @@ class Iteration:
         self.unfinished = len(table.programs)
         self._table = table
         self._inboxes: dict[int, Inbox] = {}
+        self._complete = 0
         self._next_step = [0] * len(table.programs)
         self._step_begun = [False] * len(table.programs)
         self._finished_ns = np.zeros(table.ranks, np.int64)
@@ -167,7 +168,13 @@ class Iteration:
         if inbox is None:
             inbox = self._inboxes[number] = Inbox(message)
         if inbox.receive(segment, offset, payload):
+            self._complete += 1
             self._advance(message.task, now_ns)
+
+    @property
+    def done(self) -> float:
+        """The share of its messages that have arrived, 0 to 1."""
+        return self._complete / len(self._table.messages) if self._table.messages else 1.0
 
     def finished_ns(self) -> npt.NDArray[np.int64]:
         """Returns the time at which each rank had its result: int64 array, one entry per rank."""
