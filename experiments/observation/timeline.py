@@ -57,6 +57,17 @@ class Timeline:
             del self._entries[:-MOST_ENTRIES]
             self._tell(entry)  # here, so that no later one is told before it
 
+    def tell_again(self, begin: Callable[[], object]) -> None:
+        """Has all events that are kept told again, those that come meanwhile behind them.
+
+        Args:
+            begin: called first.
+        """
+        with self._lock:
+            begin()
+            for entry in self._entries:
+                self._tell(entry)
+
     def entries(self) -> tuple[Entry, ...]:
         """Returns the events that are kept."""
         with self._lock:

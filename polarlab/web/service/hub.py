@@ -45,6 +45,7 @@ class Hub:
         self._numbers = itertools.count(1)
         self._asked: dict[int, asyncio.Future[Answer]] = {}
         self._writer: asyncio.StreamWriter | None = None
+        self._heard_s = 0.0  # on the event loop's clock
 
     async def serve(self, connection: Any) -> None:
         """Receives the messages of the fabric's process, until that ends.
@@ -67,6 +68,7 @@ class Hub:
 
     def _take(self, message: About | Now | Event | Answer) -> None:
         self.version += 1
+        self._heard_s = asyncio.get_running_loop().time()
         match message:
             case About(fabric):
                 self.about, self.about_json = fabric, msgspec.json.encode(fabric)
@@ -89,10 +91,10 @@ class Hub:
                 await self._changed.wait_for(lambda: self.version > version or self.ended)
 
     async def ask(self, action: str, arguments: dict[str, Any]) -> Answer:
-        """Returns the answer of the fabric's process to a request.
+        """Returns the answer of the fabric's process to a request, however long that takes, as a measurement.
 
         Raises:
-            Unanswered: it has ended, or does not answer in time.
+            Unanswered: it has ended, or has told nothing for a while.
         """
         if self._writer is None or self.ended:
             raise Unanswered
@@ -100,13 +102,21 @@ class Hub:
         future = self._asked[number] = asyncio.get_running_loop().create_future()
         try:
             self._writer.write(line_of(Ask(number, action, arguments)))
-            async with asyncio.timeout(ANSWER_TIMEOUT_S):
-                answer: Answer = await future
-                return answer
-        except (TimeoutError, asyncio.CancelledError, OSError):
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                        answer: Answer = await asyncio.shield(future)
+                        return answer
+                if self._silent_s() > ANSWER_TIMEOUT_S:
+                    raise Unanswered
+        except (asyncio.CancelledError, OSError):
             raise Unanswered from None
         finally:
             self._asked.pop(number, None)
+
+    def _silent_s(self) -> float:
+        """Returns the time in s since the fabric's process has told anything."""
+        return asyncio.get_running_loop().time() - self._heard_s
 
     @contextlib.contextmanager
     def watcher(self) -> Any:

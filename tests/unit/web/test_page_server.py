@@ -18,7 +18,7 @@ from made_up import made_up_recording
 import polarlab
 from experiments.observation.recording import read_recording
 from polarlab.web.address import WebAddress, parse_address
-from polarlab.web.events import PageEnded
+from polarlab.web.events import PageEnded, PageReady
 from polarlab.web.page_server import PageServer
 from topology.errors import MachineError, ParameterError
 
@@ -61,6 +61,12 @@ def test_finished_results_are_described_and_recorded(client, recorded_run):
     dead = next(state for state in states if "link:s1-s10" in state["failed"])
     [link] = [link for link in fabric["links"] if link["name"] == "s1-s10"]
     assert dead["down"] == sorted(link["directions"])
+
+
+def test_programs_get_the_last_state_of_a_replay(client):
+    assert client.json("/api/state") == client.json("/api/recording")[-1]
+    assert any("fail link:s1-s10" in entry["text"] for entry in client.json("/api/timeline"))
+    assert b'polarlab_link_up{link="s1-s10",from="s1",to="s10"} 1.0' in client("GET", "/metrics")[2]
 
 
 def test_what_an_older_folder_lacks_is_said(tmp_path, recorded_run):
@@ -107,7 +113,7 @@ def test_the_process_ends_with_its_page(recorded_run):
         socket.create_connection(("127.0.0.1", port), 5)
 
 
-def test_a_web_process_that_is_killed_is_told_and_nothing_else_happens():
+def test_a_web_process_that_is_killed_is_told_and_started_again_if_asked(client):
     events = []
     before = {process.pid for process in web_processes()}
     with PageServer(WebAddress("127.0.0.1", 0), events.append) as page:
@@ -119,7 +125,27 @@ def test_a_web_process_that_is_killed_is_told_and_nothing_else_happens():
             time.sleep(0.01)
         for _ in range(100):
             page.timeline.add("fabric", "goes on")
-    assert "goes on without it" in str(events[-1])
+        for _ in range(20):  # asked twice, it is started once
+            assert page.start_again() == page.url
+        [again] = [process for process in web_processes() if process.pid not in before]
+        assert again.pid != own.pid
+        ask = type(client)(page.port)
+        assert [entry["text"] for entry in ask.json("/api/timeline")] == ["goes on"] * 100
+        assert ask("GET", "/api/state")[0] == 503  # no fabric is up
+    assert [type(event) for event in events] == [PageReady, PageEnded, PageReady]
+    assert "goes on without it" in str(events[1])
+
+
+def test_a_replay_that_is_started_again_is_told_again(client, recorded_run):
+    with PageServer(WebAddress("127.0.0.1", 0)) as page:
+        page.replay(read_recording(recorded_run))
+        ask = type(client)(page.port)
+        before = ask.json("/api/timeline")
+        page._web._process.kill()
+        page._web._process.wait()
+        page.start_again()
+        assert ask.json("/api/timeline") == before != []
+        assert ask.json("/api/fabric")["replay"] == recorded_run.name
 
 
 @pytest.mark.parametrize("text", ["x", "70000", "a:b", "localhost:", "1:2:3", "[::1]"])
@@ -184,7 +210,7 @@ def test_a_finished_run_is_replayed_in_a_browser(recorded_run):
         page.open(url)
         assert "replay of run" in page.text("facts")
         assert page.run("return document.getElementById('slider').hidden") is False
-        places = page.run("return Number(document.getElementById('moment').max)")
+        places = page.wait(lambda: page.run("return Number(document.getElementById('moment').max)"))
         assert places > 10
         page.run(
             "const slider = document.getElementById('moment');"

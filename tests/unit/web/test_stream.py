@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+import queue
 import socket
+import threading
 import time
 from dataclasses import dataclass, field
 
@@ -16,6 +18,7 @@ from polarlab.web.page_server import PageServer
 from polarlab.web.service import hub as hub_module
 from polarlab.web.service.hub import Hub, Unanswered
 from polarlab.web.service.stream import EventStream
+from polarlab.web.web_process import WebProcess
 
 PATIENCE_S = 20.0
 
@@ -268,6 +271,25 @@ def test_an_answer_that_never_comes_is_told(monkeypatch):
     asyncio.run(check())
 
 
+def test_an_answer_is_awaited_while_the_fabric_tells_of_itself(monkeypatch):
+    """A measurement takes longer than a fabric that lives is silent."""
+    monkeypatch.setattr(hub_module, "ANSWER_TIMEOUT_S", 0.2)
+
+    async def check():
+        hub = Hub()
+        async with fabric_of(hub) as fabric:
+            asked = asyncio.create_task(hub.ask("measure", {}))
+            number = (await fabric.heard()).number
+            for _ in range(12):
+                await fabric.tell(Now(None))
+                await asyncio.sleep(0.05)
+            assert not asked.done()
+            await fabric.tell(Answer(number, 200, "done"))
+            assert (await asked).body == "done"
+
+    asyncio.run(check())
+
+
 def test_those_who_wait_for_an_answer_are_told_when_the_fabric_ends():
     async def check():
         hub = Hub()
@@ -287,14 +309,11 @@ def state(number):
 
 
 def test_states_go_on_when_the_web_process_did_not_take_some():
-    page = PageServer(WebAddress("127.0.0.1", 0))
-    try:
-        with contextlib.suppress(Exception):
-            while True:
-                page._outbox.put_nowait(Now(None))
-        page._tell_state(state(1))
-        page._outbox.queue.clear()  # it takes messages again
-        page._tell_state(state(2))
-        assert [page._latest[0].number, page._outbox.qsize()] == [2, 1]
-    finally:
-        page._listener.close()
+    web = WebProcess.__new__(WebProcess)
+    web._outbox, web._latest, web._latest_lock = queue.Queue(3), [], threading.Lock()
+    while web.tell(Now(None)):
+        pass
+    web.tell_state(state(1))
+    web._outbox.queue.clear()  # it takes messages again
+    web.tell_state(state(2))
+    assert [web._latest[0].number, web._outbox.qsize()] == [2, 1]
