@@ -18,6 +18,25 @@ _DEMO_OPTIONS = {"--link-rate": "10Mbit", "--routing": "ugal-pf", "--web": ""}
 DEMO_PATTERN, DEMO_LOAD = "uniform", 0.02
 
 
+DEMO_HELP = f"""usage: polarlab demo web [NAME PARAMETERS] [OPTIONS]
+
+a fabric on the live page in the browser, with gentle traffic ({DEMO_PATTERN} at {DEMO_LOAD:g}), until
+Ctrl-C takes it down (root)
+
+Without NAME it is ER_5 (polarfly --q 5). It has all options of `polarlab up` but --exec, these
+with other defaults:
+  --link-rate RATE      rate of every port (default {_DEMO_OPTIONS["--link-rate"]})
+  --routing ROUTING     routing algorithm (default {_DEMO_OPTIONS["--routing"]})
+  --web [HOST:]PORT     address of the page (default 127.0.0.1:8642)
+  -h, --help            show this help message and exit
+
+examples:
+  sudo polarlab demo web
+  sudo polarlab demo web polarstar --q 3 --supernode iq --degree 3
+  sudo polarlab demo web --web=8080 --hosts 2
+"""
+
+
 def demo_words(words: Sequence[str]) -> list[str]:
     """Returns the words of `polarlab up` that a demonstration of the page is.
 

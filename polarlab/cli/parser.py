@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import polarlab
 from polarlab import UsageError
-from polarlab.cli.page import WEB, demo_words
+from polarlab.cli.page import DEMO_HELP, WEB, demo_words
 from polarlab.process import Status
 
 if TYPE_CHECKING:
@@ -128,6 +128,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     """
     shows = [*words[:2]] == ["demo", WEB]
     if shows:
+        if {"-h", "--help"}.intersection(words):
+            print(DEMO_HELP, end="")
+            raise SystemExit(Status.DONE)
         words = ["up", *demo_words(words[2:])]
     # `--web` alone takes no value from the words behind it.
     words = [f"{word}=" if word == "--web" else word for word in words]
@@ -142,6 +145,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
     read_options(parsed, parsed.kind, parsed.parser.base)
     if shows:
+        if parsed.exec:
+            raise UsageError("--exec is for the prompt of `polarlab up`; leave it out")
         parsed.command = commands()["demo"].show  # type: ignore[attr-defined]
     return parsed
 

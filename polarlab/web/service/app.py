@@ -19,6 +19,7 @@ from polarlab.web.service.hub import Hub, Unanswered
 from polarlab.web.service.metrics import TYPE, text_of
 from polarlab.web.service.openapi import document
 from polarlab.web.service.stream import EventStream
+from polarlab.web.service.wording import wording
 
 _JSON = "application/json"
 _TYPES = {
@@ -29,6 +30,7 @@ _TYPES = {
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }
+NO_FABRIC = "no fabric is up"
 _SAFE_NAME = re.compile(r"[\w.-]+", re.ASCII)
 _EVENT = re.compile(r"[0-9]{1,9}")
 
@@ -56,10 +58,14 @@ class _Told:
 
     async def fabric(self, _request: Request) -> Response:
         """Returns the description of the fabric."""
+        if self._hub.about is None:
+            return refused(503, NO_FABRIC)
         return Response(self._hub.about_json, media_type=_JSON)
 
     async def state(self, _request: Request) -> Response:
-        """Returns the latest state."""
+        """Returns the latest state; of results that are replayed, the last one."""
+        if self._hub.state is None:
+            return refused(503, NO_FABRIC)
         return Response(self._hub.state_json, media_type=_JSON)
 
     async def timeline(self, _request: Request) -> Response:
@@ -120,11 +126,11 @@ def _asked(hub: Hub, actions: Mapping[str, Action]) -> Handler:
         try:
             values = msgspec.to_builtins(await _values(request, action))
         except msgspec.MsgspecError as error:
-            return refused(400, str(error))
+            return refused(400, wording(error, action.request))
         except UnicodeDecodeError:
             return refused(400, "the body must be JSON in UTF-8")
         if hub.about is None:
-            return refused(503, "no fabric is up")
+            return refused(503, NO_FABRIC)
         if action.name not in hub.about["actions"]:
             return refused(409, f"{action.name} is not possible here: {_reason(hub.about)}")
         try:
@@ -149,7 +155,11 @@ async def _values(request: Request, action: Action) -> msgspec.Struct:
 
 
 def _reason(about: dict[str, Any]) -> str:
-    return "finished results are replayed" if about["replay"] else "an experiment has the fabric for itself"
+    if about["replay"]:
+        return "finished results are replayed"
+    if about["actions"]:
+        return "this fabric cannot do that"
+    return "an experiment has the fabric for itself, whose results would not name what is done by hand"
 
 
 def _safe(name: str) -> str:

@@ -14,7 +14,10 @@ _PLACE = re.compile(r"\{(\w+)\}")
 _ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 _FIXED = {
     "/api/fabric": ("the fabric: routers, links, layout, hosts, routing, proof", "application/json"),
-    "/api/state": ("the latest state: loads, queues, failures, traffic, validity", "application/json"),
+    "/api/state": (
+        "the latest state, of finished results the last: loads, queues, failures, traffic",
+        "application/json",
+    ),
     "/api/timeline": ("the latest events, in the order in which they were known", "application/json"),
     "/api/stream": ("states and events as they come (server-sent events)", "text/event-stream"),
     "/metrics": ("metrics for Prometheus", "text/plain"),

@@ -138,5 +138,5 @@ def test_the_token_is_exchanged_for_a_cookie_that_scripts_cannot_read(client, lo
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert ask("GET", "/", Cookie=cookie.partition(";")[0])[0] == 200
-    assert ask("GET", "/api/state", Authorization="Bearer a-secret")[0] == 200
+    assert ask("GET", "/api/timeline", Authorization="Bearer a-secret")[0] == 200
     assert "a-secret" not in repr(WebAddress("h", 1, token="a-secret"))
