@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
-from experiments.observation.model import DescribedLink, FabricDescription, Proof
+from experiments.observation.model import DescribedLink, DescribedParameter, FabricDescription, Proof
 from experiments.results.link_loads import directed_links
 from experiments.spec.settings import FabricSettings
+from routing.registry import routing as routing_named
 from topology.addressing import hosts_of
 from topology.base import Topology
 from topology.faults import link_element
+from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.patterns import PATTERNS
 
 
@@ -52,8 +55,32 @@ def describe(
         rows=layout.rows,
         proof=proof,
         patterns=tuple(PATTERNS),
+        collectives=tuple(f"{name}:{one}" for name, c in COLLECTIVES.items() for one in c.algorithms),
+        parameters=() if replay else described_parameters(routing),
         actions=tuple(actions),
         replay=replay,
+    )
+
+
+def described_parameters(name: str) -> tuple[DescribedParameter, ...]:
+    """Returns the parameters of a routing that can change while a fabric is up.
+
+    Args:
+        name: name of the routing with its parameters.
+    """
+    present = routing_named(name)
+    values = {one.key: one.default for one in present.changeable_parameters} | {**present.given}
+    return tuple(
+        DescribedParameter(
+            name=one.name,
+            help=one.described,
+            whole=one.type is int,
+            least=one.least if math.isfinite(one.least) else None,
+            most=one.most if math.isfinite(one.most) else None,
+            above=one.above,
+            value=float(values[one.key] or 0),
+        )
+        for one in present.changeable_parameters
     )
 
 

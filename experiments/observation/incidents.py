@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from experiments.failover.course import repaired_by
 from experiments.live_fabric import LiveFabric
-from experiments.observation.model import IncidentState
+from experiments.observation.model import IncidentState, TrafficSilence
 from experiments.observation.pair_probes import BEFORE_S, PairProbes, fitting_pairs, probe_interval_s
 from experiments.session.interfaces import cut_off_hosts
 from routing.replan.surviving_graph import crossing_pairs
@@ -63,6 +64,7 @@ class Incident:
         self._acted_s: float | None = None
         self._pairs, self._told = list(pairs), told
         self._fabric, self._run_id = fabric, next(_runs)
+        self._noting = threading.Lock()
         self._stopping = threading.Event()
         self._begun = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -91,7 +93,12 @@ class Incident:
         """
         if self.changed_s is not None and self.state.planned_ms is None:
             self._acted_s = began_s
-            self.state = replace(self.state, planned_ms=round((monotonic_s - self.changed_s) * 1e3, 1))
+            self._note_that(planned_ms=round((monotonic_s - self.changed_s) * 1e3, 1))
+
+    def note_traffic(self, traffic: TrafficSilence | None) -> None:
+        """Notes background traffic since the change; None if it has told nothing."""
+        if traffic is not None:
+            self._note_that(traffic=traffic)
 
     def stop(self) -> None:
         """Ends the probes."""
@@ -107,7 +114,7 @@ class Incident:
             pass
         finally:
             self._begun.set()
-            self.state = replace(self.state, running=False)
+            self._note_that(running=False)
             self._told(self)
 
     def _probe(self) -> None:
@@ -134,26 +141,27 @@ class Incident:
 
     def _note(self, probes: PairProbes, now_s: float) -> None:
         """Keeps the counts, and tells when all pairs are heard again."""
-        state = replace(
-            self.state,
-            sent=probes.sent,
-            lost=probes.lost(now_s),
-            silence_ms=round(probes.longest_silence_s(now_s, self.changed_s) * 1e3, 1),
-        )
+        lost = probes.lost(now_s)
+        changes: dict[str, Any] = {
+            "sent": probes.sent,
+            "lost": lost,
+            "silence_ms": round(probes.longest_silence_s(now_s, self.changed_s) * 1e3, 1),
+        }
         heard_s = None
         if self.changed_s and self._finished_s and now_s > self._finished_s + _SETTLED_S:
             heard_s = probes.heard_again_s(self.changed_s, now_s)
-        first = heard_s is not None and state.repaired_ms is None
+        first = heard_s is not None and self.state.repaired_ms is None
         if first and self.changed_s and heard_s is not None:
-            broken = state.lost > 0
-            state = replace(
-                state,
-                repaired_ms=round(max(0.0, heard_s - self.changed_s) * 1e3, 1),
-                repaired_by=repaired_by(heard_s, self._acted_s, broken=broken),
-            )
-        self.state = state
+            changes["repaired_ms"] = round(max(0.0, heard_s - self.changed_s) * 1e3, 1)
+            changes["repaired_by"] = repaired_by(heard_s, self._acted_s, broken=lost > 0)
+        self._note_that(**changes)
         if first:
             self._told(self)
+
+    def _note_that(self, **changes: Any) -> None:
+        """Has the state tell something else; several threads do so."""
+        with self._noting:
+            self.state = replace(self.state, **changes)
 
 
 def affected_pairs(

@@ -43,6 +43,28 @@ class Proof:
 
 
 @dataclass(frozen=True)
+class DescribedParameter:
+    """A parameter of the routing that can change while the fabric is up.
+
+    Attributes:
+        name: its name, as `rest-returned`.
+        help: its meaning, domain and default.
+        whole: whether its values are whole numbers.
+        least, most: inclusive bounds; None without one.
+        above: exclusive lower bound; None without one.
+        value: its value as the fabric was launched.
+    """
+
+    name: str
+    help: str
+    whole: bool
+    least: float | None
+    most: float | None
+    above: float | None
+    value: float
+
+
+@dataclass(frozen=True)
 class FabricDescription:
     """A fabric, as it is drawn.
 
@@ -62,6 +84,8 @@ class FabricDescription:
         rows: whether routers lie in rows, in which straight links would cover one another.
         proof: the proof of the plan; None where it is not known.
         patterns: names of the traffic patterns that a session can start.
+        collectives: names of the collective operations that a session can measure, each with an algorithm.
+        parameters: parameters of the routing that can change while the fabric is up.
         actions: names of the actions that those who watch may ask for.
         replay: the results that are replayed; None of a fabric that is up.
     """
@@ -82,6 +106,8 @@ class FabricDescription:
     rows: bool
     proof: Proof | None = None
     patterns: tuple[str, ...] = ()
+    collectives: tuple[str, ...] = ()
+    parameters: tuple[DescribedParameter, ...] = ()
     actions: tuple[str, ...] = ()
     replay: str | None = None
 
@@ -103,6 +129,47 @@ class Validity:
 
 
 @dataclass(frozen=True)
+class TrafficSilence:
+    """Background traffic around a change of the fabric.
+
+    Attributes:
+        silence_ms: longest time between two arrivals of a pair of hosts that ended since the change, or goes
+            on.
+        pair: the pair, as `h1_1 to h9_1`.
+        before_ms: the same of the seconds before the change: patterns at random have long gaps by themselves.
+        lost: packets that have not arrived though a later one of their source has, since the change.
+    """
+
+    silence_ms: float
+    pair: str
+    before_ms: float
+    lost: int
+
+
+@dataclass(frozen=True)
+class CollectiveStatus:
+    """A collective operation that is measured.
+
+    Attributes:
+        pattern: its name with its algorithm.
+        ranks: number of ranks.
+        seconds: since its start.
+        done: share of the messages of all its iterations that have arrived; None where it is not known.
+        expected_s: its whole length if it goes on as until now; None before that can be told.
+        accepted: bytes received in the last second, as a fraction of all ranks' link rates.
+        latency_p99_ms: 99th percentile of recent latencies; None before the first.
+    """
+
+    pattern: str
+    ranks: int
+    seconds: float
+    done: float | None
+    expected_s: float | None
+    accepted: float
+    latency_p99_ms: float | None
+
+
+@dataclass(frozen=True)
 class IncidentState:
     """The probes around the latest change of a fabric.
 
@@ -117,6 +184,7 @@ class IncidentState:
         repaired_by: `switches`, `controller`, `nothing was broken`, or None before it is known.
         planned_ms: time from the change until all switches held the controller's plan for it; None before.
         running: whether probes are still sent.
+        traffic: background traffic since the change; None if none flows.
     """
 
     number: int
@@ -130,6 +198,7 @@ class IncidentState:
     repaired_by: str | None = None
     planned_ms: float | None = None
     running: bool = True
+    traffic: TrafficSilence | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +221,9 @@ class FabricState:
         groups_modified: adaptive groups that the controller has changed since its start.
         detoured: share of all adaptive buckets that point at detours; None where no routing adapts.
         host_links_down: names of the hosts whose links are down.
-        traffic: background traffic; None if none flows.
+        routing: name of the routing with the parameters that hold now; empty where it is not known.
+        traffic: background traffic, or that of an experiment; None if none flows.
+        collective: the collective operation that is measured; None if none is.
         validity: whether what is measured now can be trusted.
         incident: the probes around the latest change; None before the first.
         entries: number of events so far.
@@ -172,7 +243,9 @@ class FabricState:
     groups_modified: int = 0
     detoured: float | None = None
     host_links_down: tuple[str, ...] = ()
+    routing: str = ""
     traffic: TrafficStatus | None = None
+    collective: CollectiveStatus | None = None
     validity: Validity = field(default_factory=lambda: Validity(None, "nothing is measured"))
     incident: IncidentState | None = None
     entries: int = 0

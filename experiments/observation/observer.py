@@ -12,12 +12,15 @@ from types import TracebackType
 
 from controller.reports import Proven, Replanned
 from experiments.events.base import Event, Ongoing
-from experiments.events.traffic import TrafficProgress, TrafficStarted
+from experiments.events.session import ProcessEnded
 from experiments.live_fabric import LiveFabric
+from experiments.observation.experiment import ExperimentProgress
+from experiments.observation.incident_texts import IncidentCourses
 from experiments.observation.incidents import Incident, affected_pairs
 from experiments.observation.link_readings import LinkReadings
-from experiments.observation.model import FabricState, Proof, Validity
+from experiments.observation.model import FabricState, IncidentState, Proof, Validity
 from experiments.observation.port_states import PortStates
+from experiments.observation.silences import traffic_silence
 from experiments.observation.timeline import Timeline
 from experiments.results.link_loads import directed_links
 from experiments.results.parts.faults import replan_text
@@ -34,7 +37,6 @@ from topology.faults import Element
 # States a second: of a fabric that is looked at, of one that is not, and while an incident goes on.
 WATCHED_S, UNWATCHED_S, INCIDENT_S = 0.5, 1.0, 0.2
 _JUDGED_AFTER_S = 2.0  # from the start of traffic
-_OLD_S = 3.0  # after which traffic of an experiment that tells nothing has ended
 
 
 class Observer:
@@ -76,12 +78,13 @@ class Observer:
         self._ports = PortStates(fabric.network, self._port_changed)
         self._incident: Incident | None = None
         self._incidents = 0
+        self._courses = IncidentCourses(timeline)
         self._plans_seen = len(fabric.controller.replans)
         self._controller, self._whole = "running", True
-        self._progress: tuple[float, TrafficProgress] | None = None
+        self._routing = fabric.controller.routing
+        self._experiment = ExperimentProgress()
         self._held: HeldMonitor | None = None
         self._held_since_s = 0.0
-        self._experiment = ("", 0.0)  # pattern and load of the traffic that it measures
         self._opened = ExitStack()
         self._wake, self._ending = threading.Event(), False
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -108,12 +111,9 @@ class Observer:
 
     def notify(self, event: Event) -> None:
         """Takes an event of the fabric or of the experiment that runs on it."""
-        if isinstance(event, TrafficProgress):
-            self._progress = (time.monotonic(), event)
-        elif not isinstance(event, Ongoing):
-            self.timeline.add("fabric", str(event))
-        if isinstance(event, TrafficStarted):
-            self._experiment = event.pattern, event.load
+        self._experiment.take(event)
+        if not isinstance(event, Ongoing):
+            self.timeline.add("fabric", _text_of(event))
 
     def look(self) -> None:
         """Has the next state told at once."""
@@ -166,21 +166,24 @@ class Observer:
         )
         self._wake.set()
 
+    def _incident_state(self) -> IncidentState | None:
+        """Returns the latest incident, with the background traffic since its change."""
+        if self._incident is None:
+            return None
+        if self._incident.state.running:
+            self._note_traffic(self._incident)
+        return self._incident.state
+
+    def _note_traffic(self, incident: Incident) -> None:
+        silences = self._session.traffic_silences() if self._session else ()
+        if incident.changed_s is not None:
+            names = [host.name for host in self._fabric.hosts]
+            incident.note_traffic(traffic_silence(silences, incident.changed_s, names))
+
     def _heard(self, incident: Incident) -> None:
         """Tells that all pairs of an incident are heard again, or the outcome of its probes."""
-        state = incident.state
-        if state.running and state.repaired_ms is not None and incident.changed_s is not None:
-            text = f"none of the {state.pairs} probed pairs lost a packet"
-            if state.lost:
-                text = (
-                    f"all {state.pairs} probed pairs heard again, by the {state.repaired_by}: longest "
-                    f"silence {state.silence_ms:g} ms, {state.lost} probes lost"
-                )
-            at_s = incident.changed_s + state.repaired_ms / 1e3
-            self.timeline.add("repair", text, incident=state.number, monotonic_s=at_s)
-        elif not state.running and state.lost and state.repaired_ms is None:
-            text = f"probed pairs stay silent: {state.lost} of {state.sent} probes lost"
-            self.timeline.add("warning", text, incident=state.number)
+        self._note_traffic(incident)
+        self._courses.tell(incident)
         self._wake.set()
 
     # ---- states ----
@@ -222,9 +225,11 @@ class Observer:
             replans=len(controller.replans),
             groups_modified=controller.groups_modified,
             detoured=controller.detoured if self._fabric.occupancy is not None else None,
+            routing=controller.routing,
             traffic=traffic,
+            collective=self._experiment.collective(),
             validity=self._validity(traffic),
-            incident=self._incident.state if self._incident else None,
+            incident=self._incident_state(),
             entries=len(self.timeline),
         )
         if self._session:
@@ -257,9 +262,18 @@ class Observer:
                 if running != "ended"
                 else "the controller has ended by itself",
             )
+        self._tell_routing()
         for report in controller.replans[self._plans_seen :]:
             self._tell_plan(report)
         self._plans_seen = len(controller.replans)
+
+    def _tell_routing(self) -> None:
+        """Tells that the routing has other parameters."""
+        controller = self._fabric.controller
+        if self._routing != controller.routing:
+            self._routing = controller.routing
+            text = f"the routing is {self._routing} from now on; no rule has changed"
+            self.timeline.add("controller", text, monotonic_s=controller.routing_since_s)
 
     def _tell_plan(self, report: Replanned) -> None:
         incident = self._incident
@@ -279,18 +293,7 @@ class Observer:
         """Returns the traffic that flows: of the session, or of the experiment that told of some lately."""
         background = self._session.traffic_status() if self._session else None
         self._watch_held(background is not None)
-        if background or self._progress is None or time.monotonic() > self._progress[0] + _OLD_S:
-            return background
-        event = self._progress[1]
-        return TrafficStatus(
-            *self._experiment,
-            event.seconds,
-            event.offered,
-            event.accepted,
-            event.loss,
-            None,
-            event.latency_p99_ms,
-        )
+        return background or self._experiment.traffic()
 
     def _watch_held(self, flows: bool) -> None:
         """Has the frames that switches hold watched while background traffic flows; experiments do so."""
@@ -306,11 +309,20 @@ class Observer:
 
     def _validity(self, traffic: TrafficStatus | None) -> Validity:
         """Returns whether the machine treats packets as the fabric promises, as far as it is known now."""
-        if traffic is None:
+        collective = self._experiment.collective()
+        if traffic is None and collective is None:
             return Validity(None, "nothing is measured")
         if self._held:
             return judged_now(self._held.latest, time.monotonic() - self._held_since_s)
-        return judged_now(self._progress[1].held if self._progress else None, traffic.seconds)
+        running = traffic or collective
+        return judged_now(self._experiment.held, running.seconds if running else 0.0)
+
+
+def _text_of(event: Event) -> str:
+    """Returns an event in words, without commands of the prompt."""
+    if isinstance(event, ProcessEnded):
+        event = replace(event, remedy="")
+    return str(event)
 
 
 def judged_now(held: Held | None, seconds: float) -> Validity:

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 
 from experiments.live_fabric import LiveFabric
 from experiments.session.turns import one_at_a_time
-from routing.algorithms.bucket_control import CONTROL_PARAMETERS
-from routing.registry import Routing
 from routing.registry import routing as routing_named
 from topology.errors import UsageError
-from topology.parameters import Parameter, Value, hint, join_parameters, value_text
+from topology.parameters import Value, hint, join_parameters, value_text
 
 
 @dataclass(frozen=True)
@@ -38,11 +36,6 @@ class RoutingStatus:
         return "\n".join(lines + [f"  {key}={value_text(value)}" for key, value in self.values.items()])
 
 
-def changeable_parameters(routing: Routing) -> tuple[Parameter, ...]:
-    """Returns the parameters of a routing that are no part of what switches hold: of its law and control."""
-    return () if routing.oblivious else (*routing.law_parameters, *CONTROL_PARAMETERS)
-
-
 def changed_routing(name: str, values: Mapping[str, Value]) -> str:
     """Returns the name of a routing whose parameters have changed.
 
@@ -55,7 +48,7 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
         ParameterError: a value is outside its domain.
     """
     present = routing_named(name)
-    by_key = {parameter.key: parameter for parameter in changeable_parameters(present)}
+    by_key = {parameter.key: parameter for parameter in present.changeable_parameters}
     known = ", ".join(parameter.name for parameter in by_key.values())
     family = name.partition(":")[0]
     if not by_key:
@@ -75,6 +68,23 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
         parameter = by_key[key]
         given[key] = parameter.read(value) if isinstance(value, str) else parameter.check(value)
     return join_parameters(family, given, present.parameters)
+
+
+def parse_assignments(text: str) -> dict[str, str]:
+    """Returns the parameters and values of a text like `threshold=0.5,release=0.2`, or with blanks between.
+
+    Raises:
+        UsageError: a word is not PARAMETER=VALUE, or a parameter is given twice.
+    """
+    values: dict[str, str] = {}
+    for word in text.replace(",", " ").split():
+        name, _, value = word.partition("=")
+        if not (name and value):
+            raise UsageError(f"parameters must be like threshold=0.5, got {word!r}")
+        if name in values:
+            raise UsageError(f"{name} must be given once, got {text!r}")
+        values[name] = value
+    return values
 
 
 class AdaptationVerbs:
@@ -103,7 +113,7 @@ class AdaptationVerbs:
         """Returns the routing with the parameters that hold now."""
         name = self.fabric.controller.routing
         present = routing_named(name)
-        values = {one.name: present.given.get(one.key, one.default) for one in changeable_parameters(present)}
+        values = {one.name: present.given.get(one.key, one.default) for one in present.changeable_parameters}
         known = {key: value for key, value in values.items() if value is not None}
         return RoutingStatus(present.name, self.fabric.options.routing, known)
 

@@ -28,7 +28,7 @@ from polarlab.api.hosts import Host
 from polarlab.api.requests import Subject, request_of, traffic_request
 from polarlab.api.results import Run
 from polarlab.api.verbs import SessionVerbs
-from polarlab.web.address import Web, web_address
+from polarlab.web.address import Web, parse_address, web_address
 from topology.addressing import format_ip, switch_name
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
@@ -140,14 +140,46 @@ class Fabric(SessionVerbs):
             session = FabricSession(live, self._notify, recorder.keep_traffic, recorder.look)
             opening.enter_context(session)
         if self._page:
-            watching = self._page.watch(live, session, self.recorder, self._measured_by_page)
-            opening.enter_context(watching)
+            self._watched(self._page, session, opening)
         return session
 
-    def _measured_by_page(self, options: Mapping[str, Any]) -> Path:
-        """Measures traffic that the page asks for, and returns the folder of its results."""
-        with self.session.acting:
-            return self.traffic(**options).folder
+    def _watched(self, page: PageServer, session: FabricSession, opened: contextlib.ExitStack) -> None:
+        """Has a page show the fabric until a stack of contexts ends."""
+        watching = page.watch(session.fabric, session, self.recorder, self._measured_by_page)
+        opened.enter_context(watching)
+
+    def web_start(self, web: Web = True) -> str:
+        """Starts the live page, or its process again if that has ended, and returns the page's address.
+
+        Args:
+            web: address of the page, as `8642` or `127.0.0.1:8642`; True for that one. A page that there is
+                keeps its own.
+
+        Raises:
+            UsageError: the fabric is not up.
+            ParameterError: `web` is not an address.
+            MachineError: the page cannot listen there.
+        """
+        session, opened = self.session, self._opened
+        if self._page:
+            return self._page.start_again()
+        from polarlab.web.page_server import PageServer
+
+        assert opened is not None  # as there is a session
+        page = PageServer(web_address(web) or parse_address(True), self._notify)
+        self._page = opened.enter_context(page)
+        self._watched(page, session, opened)
+        return page.url
+
+    def _measured_by_page(self, options: Mapping[str, Any], checked: Callable[[], None]) -> Path:
+        """Measures traffic that the page asks for, and returns the folder of its results.
+
+        Args:
+            options: options of the traffic.
+            checked: called once they are checked, and the measurement begins.
+        """
+        with self.session.acting, keywords_in_errors(None):
+            return self._traffic(options, checked).folder
 
     def _report_drops(self, live: LiveFabric) -> None:
         from experiments.live_fabric import report_ingress_drops
@@ -243,8 +275,8 @@ class Fabric(SessionVerbs):
         with keywords_in_errors(None):
             return self._traffic(options)
 
-    def _traffic(self, options: Mapping[str, Any]) -> Run:
-        """Runs traffic; see `traffic`."""
+    def _traffic(self, options: Mapping[str, Any], checked: Callable[[], None] = lambda: None) -> Run:
+        """Runs traffic; see `traffic`. Calls `checked` once the options are checked."""
         from experiments.pair_check import check_all_pairs
         from experiments.run import run_on_fabric
 
@@ -256,15 +288,15 @@ class Fabric(SessionVerbs):
         if session.traffic_status() is not None:
             raise UsageError("background traffic flows; stop it first")
         standing = session.standing_failures()
-        if self._check is None and not standing:
-            self._check = check_all_pairs(session.fabric, self._notify)
         experiment = _kept(run, failed=bool(standing))
         fabric = replace(session.fabric.options, experiment=experiment, routing=run.fabric.routing)
         live = replace(session.fabric, options=fabric, standing=standing)
-        check = self._check or _NOT_CHECKED
         folder = request.folder(run)
         with session.measuring():
-            run_on_fabric(live, run, folder, self._notify, check=check)
+            checked()
+            if self._check is None and not standing:
+                self._check = check_all_pairs(session.fabric, self._notify)
+            run_on_fabric(live, run, folder, self._notify, check=self._check or _NOT_CHECKED)
         return Run(folder)
 
     @property

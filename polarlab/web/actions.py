@@ -37,6 +37,22 @@ class MeasurementRequest(msgspec.Struct, forbid_unknown_fields=True):
     warmup: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 2.0
 
 
+class CollectiveRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A measurement of a collective operation, with sizes as `64KiB,1MiB`; 0 ranks are all hosts."""
+
+    pattern: _Text = "allreduce"
+    message_bytes: _Text = "256KiB"
+    iterations: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 3
+    ranks: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+    seed: _Seed = 1
+
+
+class RoutingRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Parameters of the routing that hold from now on, as `threshold=0.5,release=0.2`; the others stay."""
+
+    parameters: _Text
+
+
 class SwitchName(msgspec.Struct, forbid_unknown_fields=True):
     """The name of a switch, as `s3`."""
 
@@ -102,6 +118,15 @@ ACTIONS = (
     Action(
         "measure", "POST", "/api/results", MeasurementRequest, "measures traffic into a folder of results"
     ),
+    Action(
+        "measure-collective",
+        "POST",
+        "/api/collectives",
+        CollectiveRequest,
+        "measures a collective operation into a folder of results",
+    ),
+    Action("routing", "GET", "/api/routing", Nothing, "the routing with the parameters that hold now"),
+    Action("set-routing", "POST", "/api/routing", RoutingRequest, "changes parameters of the routing"),
     Action("results", "GET", "/api/results", Nothing, "names of the folders of results of this session"),
     Action(
         "download",

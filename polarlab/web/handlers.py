@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from experiments.observation.observer import Observer
 from experiments.observation.switch_tables import read_switch
 from experiments.programs.session_record import SessionRecorder
 from experiments.results.link_loads import directed_links
+from experiments.session.adaptation import parse_assignments
 from experiments.session.fabric_session import FabricSession
 from experiments.theory.explain import paths_between
 from experiments.theory.geometry import lines_between
@@ -23,7 +25,8 @@ from topology.errors import NegativeResult, ParameterError, PolarLabError, Usage
 from topology.failures import failure_of
 from topology.faults import Element, ElementKind, parse_elements
 
-Measure = Callable[[Mapping[str, Any]], Path]
+# Measures traffic by some options, calls the function once they are checked, and returns the results' folder.
+Measure = Callable[[Mapping[str, Any], Callable[[], None]], Path]
 
 
 @dataclass
@@ -44,12 +47,18 @@ class Handlers:
 
     def __post_init__(self) -> None:
         self._folders: list[Path] = []
-        self.busy = ""  # what has the fabric for itself, in words
+
+    @property
+    def busy(self) -> str:
+        """What has the fabric for itself, in words; empty for nothing."""
+        return "a measurement has the fabric for itself" if self.session.measured else ""
 
     @property
     def allowed(self) -> tuple[str, ...]:
         """The names of the actions that are possible."""
-        without = ("recording",) if self.measure else ("recording", "measure")
+        without = {"recording"} if self.measure else {"recording", "measure", "measure-collective"}
+        if not self.session.routing_status().values:
+            without.add("set-routing")
         return tuple(name for name in BY_NAME if name not in without)
 
     def do(self, number: int, name: str, arguments: Mapping[str, Any]) -> Answer:
@@ -94,14 +103,21 @@ class Handlers:
         _check_change(verb, text, chosen, standing)
         others = [element for element in standing if element not in chosen]
         what = f"{verb} {text}"
-        with self.observer.incident(what, chosen, others):
-            if self.recorder is None:
-                done = act(text)
-            else:
-                with self.recorder.line(f"page: {what}", session.standing_failures) as statuses:
-                    done = act(text)
-                    statuses.append(0)
+        hangs = verb == "fail" and any(one.kind is ElementKind.HANG for one in chosen)
+        told = f"{what} (the program dies, the links stay up)" if hangs else what
+        with self.observer.incident(told, chosen, others), self._noted(what):
+            done = act(text)
         return {"elements": [element.name for element in done]}
+
+    @contextlib.contextmanager
+    def _noted(self, what: str) -> Iterator[None]:
+        """Has the session's record keep an action."""
+        if self.recorder is None:
+            yield
+            return
+        with self.recorder.line(f"page: {what}", self.session.standing_failures) as statuses:
+            yield
+            statuses.append(0)
 
     def _drain(self, elements: str) -> dict[str, Any]:
         outcome = self.session.drain(elements)
@@ -130,19 +146,32 @@ class Handlers:
         self.observer.timeline.add("traffic", text)
         return vars(outcome)
 
+    # ---- the adaptation ----
+
+    def _routing(self) -> dict[str, Any]:
+        return vars(self.session.routing_status())
+
+    def _set_routing(self, parameters: str) -> dict[str, Any]:
+        with self._noted(f"routing {parameters}"):
+            status = self.session.set_routing(parse_assignments(parameters))
+        return vars(status)
+
+    # ---- measurements ----
+
     def _measure(self, **options: Any) -> dict[str, Any]:
-        assert self.measure
-        if self.session.traffic_status() is not None:
-            raise UsageError("traffic flows already; stop it first")
         text = (
             f"{options['pattern']} traffic at {options['load']:g} is measured for {options['duration']:g} s"
         )
-        self.busy = "a measurement has the fabric for itself"
-        try:
-            self.observer.timeline.add("traffic", text)
-            folder = self.measure(options)
-        finally:
-            self.busy = ""
+        return self._measured(options, text)
+
+    def _measure_collective(self, ranks: int, **options: Any) -> dict[str, Any]:
+        text = f"{options['pattern']} of {options['message_bytes']} is measured {options['iterations']} times"
+        return self._measured({**options, **({"ranks": ranks} if ranks else {})}, text)
+
+    def _measured(self, options: Mapping[str, Any], text: str) -> dict[str, Any]:
+        """Measures traffic, told by a text, into a folder of results."""
+        assert self.measure
+        folder = self.measure(options, lambda: self.observer.timeline.add("traffic", text))
         self._folders.append(folder)
         self.observer.timeline.add("traffic", f"measured: {folder.name}")
         return {"name": folder.name}

@@ -85,10 +85,19 @@ def test_a_session_keeps_failures_of_hosts_links_and_switches_that_end_by_themse
 
 
 def test_background_traffic_of_a_session_is_kept_and_told_if_it_still_flows_at_the_end(tmp_path):
-    lines = ("traffic start", "sh sleep 0.3", "traffic stop", "traffic start tornado 0.1", "sh sleep 0.3")
+    lines = (
+        *("traffic start", "sh sleep 0.3", "traffic stop", "traffic start tornado 0.1", "sh sleep 0.3"),
+        *("routing threshold=1/2 rest-returned=9", "web 127.0.0.1:0", "web", "routing threshold=2 || true"),
+    )
     words = [word for line in lines for word in ("--exec", line)]
-    done = polarlab("up", "polarfly", "--q", "2", *words, "--out", "session", cwd=tmp_path)
+    fabric = ("polarfly", "--q", "2", "--routing", "ugal-pf")
+    done = polarlab("up", *fabric, *words, "--out", "session", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert "routing ugal-pf:threshold=0.5,rest-returned=9, was ugal-pf\n  threshold=0.5\n" in done.stdout
+    assert "threshold must be over 0 and at most 1, got 2" in done.stderr
+    first, again = (line for line in done.stdout.splitlines() if line.startswith("http://127.0.0.1:"))
+    assert first == again
+    assert '"routing threshold=1/2 rest-returned=9"' in (tmp_path / "session" / "summary.json").read_text()
     stopped, flowing = json.loads((tmp_path / "session" / "summary.json").read_text())["background"]
     assert (stopped["pattern"], stopped["load"]) == ("uniform", 0.3)
     assert f"{stopped['received_packets']} of {stopped['sent_packets']} packets arrived" in done.stdout

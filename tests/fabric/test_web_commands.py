@@ -1,11 +1,14 @@
 """Commands with a live page: the demonstration of it, experiments that are watched, and a taken port."""
 
+import contextlib
 import os
+import re
 import signal
 import subprocess
 
 import pytest
-from conftest import POLARLAB, eventually, one_line, start_polarlab, wait_for_line
+from browser import browser, needs_browser
+from conftest import POLARLAB, eventually, one_line, start_polarlab
 from web_requests import ask
 
 from polarlab.web.address import WebAddress
@@ -13,13 +16,48 @@ from polarlab.web.address import WebAddress
 pytestmark = pytest.mark.fabric
 
 
-@pytest.mark.usefixtures("no_leftovers")
-def test_the_demonstration_of_the_page_ends_with_ctrl_c():
-    with start_polarlab("demo", "web", "polarfly", "--q", "2", "--web=0") as process:
-        wait_for_line(process, "in a browser")
+@contextlib.contextmanager
+def ended_by_ctrl_c(process):
+    """Ends a command behind the block, whatever comes of that."""
+    try:
+        yield
+    finally:
         os.killpg(process.pid, signal.SIGINT)
         process.stderr.read()
+
+
+@needs_browser
+@pytest.mark.usefixtures("no_leftovers")
+def test_a_link_of_the_demonstration_is_cut_by_a_click_and_the_page_tells_who_repaired_it():
+    """The README's one line: ER_5 with gentle traffic, which Ctrl-C takes down."""
+    with start_polarlab("demo", "web", "--web=0") as process, ended_by_ctrl_c(process), browser() as page:
+        page.open(next(line.split()[-1] for line in process.stderr if "live page: " in line))
+        assert "31 switches, 90 links" in page.text("facts")
+        page.wait(lambda: page.text("traffic-state").startswith("uniform offered 0.0"))
+        page.click_drawn("link:s1-s28")
+        page.wait(lambda: page.text("selected-name") == "link s1-s28")
+        page.press("cut")
+        page.wait(lambda: page.dead() == {"s1-s28"})
+        page.wait(lambda: "is down" in page.text("entries"))
+        repaired = r"repaired by(switches|the controller|nothing was lost)"
+        page.wait(lambda: re.search(repaired, page.text("incident-facts")))
+        page.wait(lambda: "packets of the traffic lost" in page.text("incident-facts"))
+        page.wait(lambda: "the controller's plan without s1-s28 is in place" in page.text("entries"))
+        page.press("restore")
+        page.wait(lambda: not page.dead())
+        page.wait(lambda: "all is as it was" in page.text("entries"))
+        assert page.errors() == []
     assert process.returncode == 0
+
+
+def test_the_demonstration_has_a_help_of_its_own():
+    for words in ("demo web --help", "demo web polarfly -h"):
+        ended = subprocess.run(
+            [POLARLAB, *words.split()], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert ended.returncode == 0
+        assert ended.stdout.startswith("usage: polarlab demo web ")
+        assert len(ended.stdout.splitlines()) < 25
 
 
 @pytest.mark.usefixtures("no_leftovers")
@@ -34,7 +72,7 @@ def test_a_run_is_watched(tmp_path):
         def shows_traffic():
             state = ask(url, "GET", "api/state")[1]
             seen.append(state)
-            return state and state["traffic"] and state["traffic"]["accepted"] > 0.1
+            return state.get("traffic") and state["traffic"]["accepted"] > 0.1
 
         eventually(shows_traffic)
         assert ask(url, "POST", "api/fail", {"elements": "link:s1-s2"})[0] == 409

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import threading
 import urllib.request
 import zipfile
 from io import BytesIO
@@ -97,6 +98,120 @@ def test_a_tornado_under_ugal_pf_takes_detours(fabric, page):
     page.wait(lambda: "tornado traffic has ended" in page.text("entries"))
 
 
+def set_field(page, name, value):
+    """Types a value into a field of the page, by its id."""
+    page.run(
+        "const field = document.getElementById(arguments[0]); field.value = arguments[1];"
+        "field.dispatchEvent(new Event('change'))",
+        name,
+        str(value),
+    )
+
+
+def measured(page):
+    """Returns the names of the folders of results that the page offers."""
+    return set(page.run("return [...document.querySelectorAll('#results a')].map((one) => one.textContent)"))
+
+
+def detoured(page):
+    """Returns the share of buckets on detours that the page shows, in percent; None before it shows any."""
+    found = re.search(r", ([\d.]+) % of buckets", page.text("traffic-state"))
+    return float(found[1]) if found else None
+
+
+def test_a_lower_threshold_makes_detours_and_a_higher_one_ends_them(fabric, page):
+    rules = [fabric.tables(switch).flows for switch in ("s1", "s7")]
+    page.run("document.getElementById('routing').open = true")
+    set_field(page, "pattern", "tornado")
+    set_field(page, "load", 0.2)
+    page.press("start", within="traffic-form")
+    page.wait(lambda: detoured(page) is not None)
+    set_field(page, "routing-threshold", 0.01)
+    page.press("change", within="routing-form")
+    page.wait(lambda: page.text("routing-name") == "ugal-pf:threshold=0.01")
+    page.wait(lambda: detoured(page) > 1)
+    set_field(page, "routing-threshold", 1)
+    set_field(page, "routing-rest-returned", 2)
+    page.press("change", within="routing-form")
+    page.wait(lambda: detoured(page) < 0.5)
+    assert fabric.routing().name == "ugal-pf:threshold=1,rest-returned=2"
+    assert "the routing is ugal-pf:threshold=0.01 from now on" in page.text("entries")
+    assert [len(fabric.tables(switch).flows) for switch in ("s1", "s7")] == [len(one) for one in rules]
+    fabric.kill_controller()
+    with pytest.raises(polarlab.UsageError, match="the controller must run"):
+        fabric.set_routing(threshold=0.5)
+    fabric.start_controller()
+    assert fabric.routing().values["threshold"] == 1  # a controller that is started again keeps it
+    page.press("stop", within="traffic-form")
+    page.press("as launched", within="routing-form")
+    page.wait(lambda: page.text("routing-name") == "ugal-pf")
+
+
+def test_results_name_the_parameters_that_held(fabric, tmp_path):
+    assert fabric.set_routing(threshold=0.4).name == "ugal-pf:threshold=0.4"
+    started = threading.Event()
+    fabric.progress = lambda event: started.set() if "tornado traffic" in str(event) else None
+    refused = []
+
+    def change():
+        started.wait(30)
+        refused.append(ask(fabric.url, "POST", "api/routing", {"parameters": "threshold=0.5"}))
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    run = fabric.traffic(pattern="tornado", load=0.1, duration=1, warmup=0.5, out=tmp_path / "run")
+    thread.join()
+    assert refused[0][0] == 409
+    assert "a measurement has the fabric for itself" in refused[0][1]["error"]
+    assert run.summary.routing == "ugal-pf:threshold=0.4"
+    assert run.manifest.routing == "ugal-pf:threshold=0.4"
+    fabric.set_routing(threshold="2/3")
+    assert fabric.routing().name == "ugal-pf"
+
+
+def test_a_collective_is_measured_and_its_progress_shown(page, tmp_path):
+    set_field(page, "pattern", "allreduce:ring")
+    set_field(page, "message-bytes", "32KiB")
+    set_field(page, "times", 2)
+    before = measured(page)
+    page.press("measure", within="traffic-form")
+    page.wait(lambda: re.search(r"allreduce:ring of 26 ranks: [\d.]+ % of its messages", collective(page)))
+    page.wait(lambda: float(re.search(r"ranks: ([\d.]+) %", collective(page))[1]) > 20)
+    assert "measured" in page.text("traffic-state")
+    page.wait(lambda: page.run("return document.getElementById('collective').hidden"))
+    name = page.wait(lambda: measured(page) - before).pop()
+    page.wait(lambda: f"measured: {name}" in page.text("entries"))
+    run = polarlab.open_results(f"results/{name}")
+    assert run.summary.collective.algorithm == "ring"
+    assert run.summary.collective.ranks == 26
+    set_field(page, "pattern", "uniform")
+
+
+def collective(page):
+    """Returns the words on the collective that is measured."""
+    return page.text("collective-text") or "ranks: 0 %"
+
+
+def test_the_traffic_that_runs_tells_its_longest_silence(fabric, page):
+    set_field(page, "pattern", "tornado")
+    set_field(page, "load", 0.3)
+    page.press("start", within="traffic-form")
+    page.wait(lambda: page.text("traffic-state").startswith("tornado offered"))
+    wrong = ask(fabric.url, "POST", "api/traffic", {"pattern": "tornadoo"})
+    assert wrong[0] == 400
+    assert "tornado" in wrong[1]["error"]
+    assert "traffic flows already" in ask(fabric.url, "POST", "api/traffic", {})[1]["error"]
+    page.find("S4")  # in capitals as well
+    page.press("hang")
+    page.wait(lambda: page.text("selected-text").startswith("hangs: its program is dead"))
+    page.wait(lambda: "traffic's longest silence" in page.text("incident-facts"))
+    page.press("start its program")
+    page.wait(lambda: page.text("selected-text").startswith("up"))
+    told = r"the traffic's longest silence since then: [\d.]+ ms, h\d+_\d to h\d+_\d \(before: [\d.]+ ms\)"
+    page.wait(lambda: re.search(told, page.text("entries")))
+    page.press("stop", within="traffic-form")
+
+
 def test_what_has_failed_cannot_fail_again(fabric):
     assert ask(fabric.url, "POST", "api/fail", {"elements": "link:s1-s10"})[0] == 200
     again = ask(fabric.url, "POST", "api/fail", {"elements": "link:s1-s10"})
@@ -130,20 +245,21 @@ def test_the_path_between_two_places_is_explained(page):
 
 
 def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path):
+    before = measured(page)
     page.run("document.getElementById('duration').value = 3; document.getElementById('load').value = 0.2")
     page.press("measure", within="traffic-form")
     page.wait(lambda: "is measured for 3 s" in page.text("entries"))
     assert ask(fabric.url, "POST", "api/fail", {"elements": "link:s1-s10"})[0] == 409
     assert ask(fabric.url, "GET", "api/switches/s3")[0] == 200  # looks go on
     page.wait(lambda: page.text("traffic-state").startswith("tornado offered"))
-    name = page.wait(lambda: page.run("return document.querySelector('#results a')?.textContent"))
+    name = page.wait(lambda: measured(page) - before).pop()
     with urllib.request.urlopen(f"{fabric.url}api/results/{name}", timeout=30) as answer:
         zipfile.ZipFile(BytesIO(answer.read())).extractall(tmp_path)
     run = polarlab.open_results(tmp_path / name)
     assert run.summary.measured_s == pytest.approx(3, abs=0.1)
     with polarlab.watch(run, web=None) as url, browser() as replay:
         replay.open(url)
-        assert int(replay.run("return document.getElementById('moment').max")) > 5
+        assert replay.wait(lambda: int(replay.run("return document.getElementById('moment').max"))) > 5
         assert replay.errors() == []
 
 
@@ -166,6 +282,10 @@ def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path)
         ("GET", "api/results/etc", None, 400, "of this session"),
         ("GET", "api/results/..%2f..%2fetc", None, 404, ""),
         ("GET", "api/recording", None, 409, "not possible"),
+        ("POST", "api/routing", {"parameters": "threshold=2"}, 400, "threshold must be over 0 and at most 1"),
+        ("POST", "api/routing", {"parameters": "buckets=2"}, 400, "part of what the switches hold"),
+        ("POST", "api/collectives", {"pattern": "allreduce:star"}, 400, "star"),
+        ("POST", "api/collectives", {"message_bytes": "many"}, 400, "must be like"),
     ],
 )
 def test_what_cannot_be_done_gets_a_clear_status_and_leaves_the_fabric_alone(
@@ -196,6 +316,9 @@ def test_a_web_process_that_is_killed_leaves_the_fabric_alone(fabric, page):
     assert fabric.host("h1_1").run("ping -c 1 h5_1").status == 0
     assert fabric.fail("link:s1-s10")
     page.wait(lambda: page.text("connection") != "live")
+    assert fabric.web_start() == fabric.url
+    page.wait(lambda: page.text("connection") == "live")  # the browser connects by itself
+    page.wait(lambda: page.dead() == {"s1-s10"})
+    assert "port 1 of s1 (s1-s10) is down" in page.text("entries")  # while there was no page
+    assert fabric.web_start() == fabric.url
     assert all("Failed to load resource" in error for error in page.errors())
-    page.driver.get("about:blank")  # it would go on to ask
-    page.errors()

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> Status:
         with fabric:
             progress.rest()  # the terminal is the prompt's
             fabric.progress = EveryEvent(announcer)
-            failed = serve(fabric.session, announcer, arguments.exec, fabric.recorder)
+            failed = serve(fabric.session, announcer, arguments.exec, fabric.recorder, fabric.web_start)
             fabric.progress = EveryEvent(progress)
         if fabric.results:
             draw_figures(fabric.results, progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any
 
 from polarlab import UsageError
@@ -16,10 +16,12 @@ from polarlab.api.command_line.session import (
     FabricSession,
     LastingNode,
     SessionRecorder,
+    parse_assignments,
 )
 from polarlab.cli.console import print_table
 from polarlab.cli.prompt import text
 from polarlab.cli.prompt.announcer import Announcer
+from polarlab.web.address import Web
 
 _OWN = (
     "fail",
@@ -33,6 +35,7 @@ _OWN = (
     "path",
     "routing",
     "traffic",
+    "web",
     "iperf",
     "switch",
     "link",
@@ -56,6 +59,7 @@ class SessionPrompt(FabricCLI):
         announcer: Announcer,
         terminal: IO[str] | None = None,
         recorder: SessionRecorder | None = None,
+        web: Callable[[Web], str] | None = None,
     ) -> None:
         """Prepares the prompt.
 
@@ -64,9 +68,11 @@ class SessionPrompt(FabricCLI):
             announcer: what prints its events.
             terminal: the terminal on which lines are typed; None if they come from elsewhere.
             recorder: what keeps the lines that ran; None if nothing does.
+            web: starts the live page at an address, and returns that; None if there cannot be one.
         """
         super().__init__(session.fabric.network, terminal)
         self._session, self._announcer, self._recorder = session, announcer, recorder
+        self._web = web
         self.busy = session.busy
 
     def read_line(self) -> str:
@@ -320,13 +326,16 @@ class SessionPrompt(FabricCLI):
         if not line.strip():
             print(self._session.routing_status())
             return
-        values = {}
-        for word in line.replace(",", " ").split():
-            name, equals, value = word.partition("=")
-            if not (name and equals and value):
-                raise UsageError(f"routing needs PARAMETER=VALUE, got {word!r}")
-            values[name] = value
-        print(self._session.set_routing(values))
+        print(self._session.set_routing(parse_assignments(line)))
+
+    def do_web(self, line: str) -> None:
+        """Starts the live page, or its process again if that has ended: web [[HOST:]PORT].
+
+        Prints the page's address, by default 127.0.0.1:8642; a page that there is keeps its own.
+        """
+        if self._web is None:
+            raise UsageError("a live page is for `polarlab up`; none can be started here")
+        print(self._web(line.strip() or True))
 
     # ---- help, completion ----
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from polarlab.api.command_line.events import CommandFailed, PromptOpened
 from polarlab.api.command_line.session import (
@@ -16,6 +16,7 @@ from polarlab.api.command_line.session import (
 )
 from polarlab.cli.prompt.announcer import Announcer
 from polarlab.cli.prompt.commands import SessionPrompt
+from polarlab.web.address import Web
 
 
 def serve(
@@ -23,6 +24,7 @@ def serve(
     announcer: Announcer,
     lines: Sequence[str] | None,
     recorder: SessionRecorder | None = None,
+    web: Callable[[Web], str] | None = None,
 ) -> bool:
     """Runs lines until one fails; without any, those of standard input, or those that a user types.
 
@@ -31,22 +33,23 @@ def serve(
         announcer: what prints events.
         lines: lines to run; None for standard input.
         recorder: what keeps the lines that ran; None if nothing does.
+        web: starts the live page at an address, and returns that; None if there cannot be one.
 
     Returns:
         Whether a line failed that no user has typed.
     """
     failed = False
     if lines:
-        failure = run_lines(SessionPrompt(session, announcer, recorder=recorder), lines)
+        failure = run_lines(SessionPrompt(session, announcer, recorder=recorder, web=web), lines)
         if failure:
             announcer(CommandFailed(*failure))
             failed = True
     elif sys.stdin.isatty() and sys.stdout.isatty():
         announcer(PromptOpened())
-        type_lines(SessionPrompt(session, announcer, sys.stdin, recorder))
+        type_lines(SessionPrompt(session, announcer, sys.stdin, recorder, web))
     else:
         with private_input() as stream:
-            for failure in run_stream(SessionPrompt(session, announcer, recorder=recorder), stream):
+            for failure in run_stream(SessionPrompt(session, announcer, recorder=recorder, web=web), stream):
                 announcer(CommandFailed(*failure))
                 failed = True
     return failed

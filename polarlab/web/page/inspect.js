@@ -61,7 +61,7 @@ export class Inspector {
     const power = `switch:${this.name}`, hang = `hang:${this.name}`;
     const off = state.failed.includes(power), hangs = state.failed.includes(hang);
     const led = state.drained.includes(power);
-    const words = off ? "no power" : hangs ? "its program has ended, its links stay up" : led ? "drained" : "up";
+    const words = off ? "no power" : hangs ? "hangs: its program is dead, its links stay up, so that its neighbours notice nothing" : led ? "drained" : "up";
     const router = Number(this.name.slice(1)) - 1;
     const kind = this.fabric.kinds[this.fabric.kind[router]];
     element("selected-text").textContent = kind ? `${words}; ${kind}` : words;

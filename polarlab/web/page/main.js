@@ -4,7 +4,7 @@ import {ask, listen} from "./api.js";
 import {drawScale} from "./colours.js";
 import {Graph} from "./graph.js";
 import {Inspector} from "./inspect.js";
-import {addEntries, Paths, showIncident, Traffic} from "./panels.js";
+import {addEntries, Paths, Routing, showIncident, Traffic} from "./panels.js";
 import {Replay} from "./replay.js";
 import {element, make, rate} from "./text.js";
 
@@ -34,6 +34,7 @@ function select(kind, name) {
 const graph = new Graph(element("graph"), element("links"), select);
 const inspector = new Inspector();
 const traffic = new Traffic(tell);
+const routing = new Routing(tell);
 const replay = new Replay(showState);
 new Paths(graph, tell);
 
@@ -47,7 +48,9 @@ function showFabric(told) {
   element("facts").textContent = `${fabric.routers} switches, ${fabric.links.length} links of ${rate(fabric.link_rate_bps)}, `
     + `${fabric.hosts.length} hosts; routing ${fabric.routing}; `
     + (proof ? `proven before installation: ${proof.pairs} pairs of hosts, at most ${proof.max_hops} hops, `
-      + `${proof.rules} rules, ${proof.groups} groups` : fabric.replay ? `replay of ${fabric.replay}` : "");
+      + `${proof.rules} rules, ${proof.groups} groups` : fabric.replay ? `replay of ${fabric.replay}` : "")
+    + (fabric.actions.length ? "" : "; to be watched only: an experiment has the fabric for itself, "
+      + "and its results would not name what is done by hand");
   const names = [...fabric.positions.map((_, router) => `s${router + 1}`), ...fabric.links.map((link) => link.name),
     ...fabric.hosts];
   element("names").replaceChildren(...names.map((value) => make("option", "", [], {value})));
@@ -58,6 +61,7 @@ function showFabric(told) {
   graph.hosts(element("hosts").checked);
   inspector.show(fabric);
   traffic.show(fabric);
+  routing.show(fabric);
   replay.show(fabric);
   for (const button of document.querySelectorAll("#controller-actions button")) {
     button.disabled = !fabric.actions.includes(button.dataset.verb);
@@ -70,6 +74,7 @@ function showState(told) {
   graph.update(state);
   inspector.update(state);
   traffic.update(state);
+  routing.update(state);
   showIncident(state.incident);
   const failed = state.failed.length ? `; without ${state.failed.join(", ")}` : "";
   element("controller-state").textContent = `${state.controller}, plan for `
@@ -97,7 +102,7 @@ document.addEventListener("click", (event) => {
 });
 element("search").addEventListener("submit", (event) => {
   event.preventDefault();
-  const name = element("search-text").value.trim();
+  const name = element("search-text").value.trim().toLowerCase().replace(/^(link|switch|host):?\s*/, "");
   const link = fabric?.links.find((one) => one.name === name || one.name === name.split("-").reverse().join("-"));
   if (fabric?.hosts.includes(name) && !element("hosts").checked) element("hosts").click();
   if (link) select("link", link.name);

@@ -24,7 +24,71 @@ export function showIncident(incident) {
     ["repaired by", repaired, silent ? "bad" : "good"],
     ["controller's plan in place", incident.planned_ms === null ? "–" : `after ${milliseconds(incident.planned_ms)}`],
     ["probed", `${incident.pairs} pairs of hosts, every ${milliseconds(incident.interval_ms)}`],
+    ...ofTraffic(incident.traffic),
   ]);
+}
+
+/** Rows on the traffic that runs, beside those of the probes. */
+function ofTraffic(traffic) {
+  if (!traffic) return [];
+  return [
+    ["traffic's longest silence", `${milliseconds(traffic.silence_ms)}, ${traffic.pair} (before: ${milliseconds(traffic.before_ms)})`],
+    ["packets of the traffic lost", String(traffic.lost), traffic.lost ? "bad" : "good"],
+  ];
+}
+
+const rounded = (value) => String(+Number(value).toPrecision(4));
+
+/** Parameters of an adaptive routing, changed while it runs. */
+export class Routing {
+  constructor(tell) {
+    this.tell = tell;
+    this.name = "";
+    element("routing-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.change((field) => field.value);
+    });
+    element("routing-launched").addEventListener("click", () => this.change((field) => field.dataset.launched));
+  }
+
+  show(fabric) {
+    this.name = "";
+    this.fabric = fabric;
+    element("routing").hidden = !fabric.parameters.length;
+    element("routing-fields").replaceChildren(...fabric.parameters.flatMap((one) => {
+      const field = make("input", "", [], {id: `routing-${one.name}`, "data-name": one.name, "data-launched": one.value,
+        type: "number", step: one.whole ? "1" : "any"});
+      for (const [name, bound] of [["min", one.least ?? one.above], ["max", one.most]]) {
+        if (bound !== null) field.setAttribute(name, bound);
+      }
+      return [make("label", one.name, [], {for: field.id, title: one.help}), field];
+    }));
+    for (const button of element("routing-form").querySelectorAll("button")) {
+      button.disabled = !fabric.actions.includes("set-routing");
+    }
+  }
+
+  fields() { return [...element("routing-fields").querySelectorAll("input")]; }
+
+  change(value) {
+    // Those that are as they were are not sent: they are shown rounded, and would be others.
+    const changed = this.fields().filter((field) => rounded(value(field)) !== rounded(field.dataset.present));
+    if (!changed.length) return;
+    const parameters = changed.map((field) => `${field.dataset.name}=${value(field)}`).join(",");
+    this.tell(async () => this.fill(await ask("POST", "api/routing", {parameters})));
+  }
+
+  fill(status) {
+    for (const field of this.fields()) field.value = field.dataset.present = rounded(status.values[field.dataset.name]);
+  }
+
+  /** Takes a state; the values are asked for when the routing is another. */
+  update(state) {
+    element("routing-name").textContent = state.routing || this.fabric.routing;
+    if (!state.routing || state.routing === this.name || !this.fabric.actions.includes("routing")) return;
+    this.name = state.routing;
+    this.tell(async () => this.fill(await ask("GET", "api/routing")));
+  }
 }
 
 /** Adds events to the timeline. */
@@ -59,12 +123,26 @@ export class Traffic {
     });
     element("traffic-stop").addEventListener("click", () => this.tell(async () => ask("DELETE", "api/traffic")));
     element("measure").addEventListener("click", () => this.tell(async () => this.measure()));
+    element("pattern").addEventListener("change", () => this.choose());
+  }
+
+  /** Whether the pattern that is chosen is a collective operation. */
+  get collective() { return Boolean(this.fabric?.collectives.includes(element("pattern").value)); }
+
+  /** Shows the fields of the pattern that is chosen; a collective ends by itself, and is measured only. */
+  choose() {
+    for (const [kind, shown] of [["of-pattern", !this.collective], ["of-collective", this.collective]]) {
+      for (const one of element("traffic-form").querySelectorAll(`.${kind}`)) one.hidden = !shown;
+    }
+    element("traffic-start").hidden = element("traffic-stop").hidden = this.collective;
   }
 
   show(fabric) {
     this.fabric = fabric;
-    element("pattern").replaceChildren(...fabric.patterns.map((name) => make("option", name)));
+    const group = (label, names) => make("optgroup", "", names.map((name) => make("option", name)), {label});
+    element("pattern").replaceChildren(group("patterns", fabric.patterns), group("collectives", fabric.collectives));
     element("pattern").value = "uniform";
+    this.choose();
     // What the switches of a small machine carry without holding frames, where links are fast.
     const framesAtOne = fabric.hosts.length * fabric.link_rate_bps / FRAME_BITS;
     element("load").value = String(Math.max(0.01, Math.floor(100 * Math.min(0.3, GENTLE_FRAMES / framesAtOne)) / 100));
@@ -84,7 +162,12 @@ export class Traffic {
     button.disabled = true;
     button.textContent = "measuring …";
     try {
-      await ask("POST", "api/results", {...this.request(), duration: Number(element("duration").value)});
+      if (this.collective) {
+        await ask("POST", "api/collectives", {pattern: element("pattern").value, message_bytes: element("message-bytes").value,
+          iterations: Number(element("times").value), seed: Number(element("seed").value)});
+      } else {
+        await ask("POST", "api/results", {...this.request(), duration: Number(element("duration").value)});
+      }
       await this.results();
     } finally {
       button.disabled = false;
@@ -100,9 +183,13 @@ export class Traffic {
 
   update(state) {
     const traffic = state.traffic;
+    this.progress(state.collective);
     element("traffic-stop").disabled = !traffic;
     element("traffic-start").disabled = Boolean(traffic);
-    if (!traffic) { element("traffic-state").textContent = "none"; return; }
+    if (!traffic) {
+      element("traffic-state").textContent = state.collective ? `${state.collective.pattern} is measured` : "none";
+      return;
+    }
     element("traffic-state").textContent = `${traffic.pattern} offered ${share(traffic.offered)}, accepted `
       + `${share(traffic.accepted)}, loss ${percent(traffic.loss)}, p99 ${milliseconds(traffic.latency_p99_ms)}`
       + (state.detoured === null ? "" : `, ${percent(state.detoured)} of buckets on detours`);
@@ -111,6 +198,20 @@ export class Traffic {
       this.throughput.add(state.time_s, [traffic.offered, traffic.accepted, traffic.loss, traffic.out_of_order]);
       this.latency.add(state.time_s, [traffic.latency_p50_ms, traffic.latency_p99_ms]);
     }
+  }
+
+  /** Shows how far a collective operation is. */
+  progress(collective) {
+    element("collective").hidden = !collective;
+    if (!collective) return;
+    const bar = element("collective-done");
+    if (collective.done === null) bar.removeAttribute("value");
+    else bar.value = collective.done;
+    const seconds = (value) => (value === null ? "–" : `${value.toFixed(1)} s`);
+    element("collective-text").textContent = `${collective.pattern} of ${collective.ranks} ranks: `
+      + `${percent(collective.done)} of its messages have arrived after ${seconds(collective.seconds)} of about `
+      + `${seconds(collective.expected_s)}; accepted ${share(collective.accepted)} of the ranks' capacity, p99 `
+      + milliseconds(collective.latency_p99_ms);
   }
 
   theme() { this.throughput.theme(); this.latency.theme(); }
