@@ -66,11 +66,6 @@ class Routing:
         control = () if self.oblivious else CONTROL_PARAMETERS
         return (*self.law_parameters, *self.plan_parameters, *control)
 
-    @cached_property
-    def changeable_parameters(self) -> tuple[Parameter, ...]:
-        """Parameters that are no part of what switches hold: of its law, and of the control of all laws."""
-        return () if self.oblivious else (*self.law_parameters, *CONTROL_PARAMETERS)
-
     def make_plan(self, topology: Topology, concentration: int) -> RoutePlan:
         """Returns the plan for a fabric, with fast reroute, by the name with its parameters.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from experiments.observation.model import DescribedLink, DescribedParameter, FabricDescription, Proof
 from experiments.results.link_loads import directed_links
+from experiments.session.routing_parameters import changeable_parameters
 from experiments.spec.settings import FabricSettings
 from routing.registry import routing as routing_named
 from topology.addressing import hosts_of
@@ -69,7 +70,8 @@ def described_parameters(name: str) -> tuple[DescribedParameter, ...]:
         name: name of the routing with its parameters.
     """
     present = routing_named(name)
-    values = {one.key: one.default for one in present.changeable_parameters} | {**present.given}
+    changeable = changeable_parameters(present)
+    values = {one.key: one.default for one in changeable} | {**present.given}
     return tuple(
         DescribedParameter(
             name=one.name,
@@ -80,7 +82,7 @@ def described_parameters(name: str) -> tuple[DescribedParameter, ...]:
             above=one.above,
             value=float(values[one.key] or 0),
         )
-        for one in present.changeable_parameters
+        for one in changeable
     )
 
 

@@ -14,8 +14,8 @@ from experiments.observation.observer import Observer
 from experiments.observation.switch_tables import read_switch
 from experiments.programs.session_record import SessionRecorder
 from experiments.results.link_loads import directed_links
-from experiments.session.adaptation import parse_assignments
 from experiments.session.fabric_session import FabricSession
+from experiments.session.routing_parameters import parse_assignments
 from experiments.theory.explain import paths_between
 from experiments.theory.geometry import lines_between
 from polarlab.web.actions import BY_NAME

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.session.adaptation import RoutingStatus, changed_routing
+from experiments.session.routing_parameters import RoutingStatus, changed_routing
 from topology.errors import ParameterError, UsageError
 
 
