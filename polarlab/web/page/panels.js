@@ -58,6 +58,7 @@ export class Routing {
     element("routing-fields").replaceChildren(...fabric.parameters.flatMap((one) => {
       const field = make("input", "", [], {id: `routing-${one.name}`, "data-name": one.name, "data-launched": one.value,
         type: "number", step: one.whole ? "1" : "any"});
+      field.value = field.dataset.present = rounded(one.value);
       for (const [name, bound] of [["min", one.least ?? one.above], ["max", one.most]]) {
         if (bound !== null) field.setAttribute(name, bound);
       }

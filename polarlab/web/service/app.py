@@ -30,6 +30,7 @@ _TYPES = {
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }
+_MOST_PATH = 80  # characters of it in an answer
 NO_FABRIC = "no fabric is up"
 _SAFE_NAME = re.compile(r"[\w.-]+", re.ASCII)
 _EVENT = re.compile(r"[0-9]{1,9}")
@@ -166,8 +167,14 @@ def _safe(name: str) -> str:
     return "".join(_SAFE_NAME.findall(name)) or "results.zip"
 
 
-def _http_error(_request: Request, error: HTTPException) -> Response:
-    answer = refused(error.status_code, str(error.detail))
+def _http_error(request: Request, error: HTTPException) -> Response:
+    text = str(error.detail)
+    if error.status_code == 404:
+        text = f"nothing is at {request.url.path[:_MOST_PATH]}; /openapi.json lists all that there is"
+    elif error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "another")
+        text = f"method must be {allowed}, got {request.method}"
+    answer = refused(error.status_code, text)
     answer.headers.update(error.headers or {})
     return answer
 

@@ -79,6 +79,18 @@ def test_what_an_older_folder_lacks_is_said(tmp_path, recorded_run):
     assert [text.partition(" is missing")[0] for text in texts] == ["links.csv", "throughput.csv"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status", "words"),
+    [
+        ("GET", "/api/states", 404, "nothing is at /api/states; /openapi.json lists all that there is"),
+        ("GET", "/api/fail", 405, "method must be POST, got GET"),
+    ],
+)
+def test_paths_and_methods_that_do_not_exist_are_told(client, method, path, status, words):
+    answer = client(method, path)
+    assert (answer[0], json.loads(answer[2])) == (status, {"error": words})
+
+
 def test_actions_on_finished_results_are_refused(client):
     status, _, body = client("POST", "/api/fail", {"elements": "link:s1-s10"})
     assert status == 409
