@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 import adaptation
+import dragonfly_rows
 import drain
 import fabrics
 import failover
@@ -66,6 +67,7 @@ MAKERS: dict[str, RowMaker] = {
     "failover-replan": failover.replanning,
     "failover-soak": failover.soak,
     "drain": drain.every_switch,
+    "dragonfly-adv": dragonfly_rows.adversarial,
     "frameworks": frameworks.compared,
     "largest-er11": fabrics.largest_er11,
     "largest-er13": fabrics.largest_er13,
