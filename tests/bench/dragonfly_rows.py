@@ -15,7 +15,8 @@ _MINIMAL, _ADAPTIVE = "hierarchical", "ugal:over=hierarchical"
 
 def adversarial() -> list[Row]:
     """The accepted load of UGAL over hierarchical paths, against hierarchical paths alone, under adv:1."""
-    accepted, valid = {}, {}
+    accepted: dict[str, float] = {}
+    valid: dict[str, bool] = {}
     with tempfile.TemporaryDirectory() as folder:
         for routing in (_MINIMAL, _ADAPTIVE):
             run = polarlab.run(
@@ -31,6 +32,8 @@ def adversarial() -> list[Row]:
                 duration=10,
                 out=Path(folder) / routing.partition(":")[0],
             )
+            assert isinstance(run, polarlab.Run)
+            assert run.summary.accepted is not None
             accepted[routing], valid[routing] = run.summary.accepted, run.summary.fidelity.valid
     ratio = accepted[_ADAPTIVE] / accepted[_MINIMAL]
     words = ", ".join(f"{name} {'valid' if ok else 'not valid'}" for name, ok in valid.items())
