@@ -17,7 +17,7 @@ from experiments.calibration import with_settled_rate
 from experiments.codec import read_record
 from experiments.events.base import Notify
 from experiments.events.bringup import FabricDown
-from experiments.events.outcomes import PointStarted, RoutingStarted, SweepResumed
+from experiments.events.outcomes import PointStarted, RoutingStarted, SweepInterrupted, SweepResumed
 from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, Watching, controlled, prepared_network, unwatched
 from experiments.measurement import replications
@@ -43,6 +43,7 @@ from experiments.theory.fluid_model import router_demand
 from routing.registry import make_plan, routing
 from topology.addressing import host_routers
 from topology.errors import ParameterError
+from topology.exit_status import Terminated
 from traffic.workload.patterns import make_pattern
 
 
@@ -87,7 +88,12 @@ def run_sweep(
                 settings = _settings(specified[0], sweep)
                 wanted = frozenset(missing)
                 todo = [one for one in specified if one.point in wanted]
-                _measure_points(network, todo, settings, directory, notify, watching)
+                try:
+                    _measure_points(network, todo, settings, directory, notify, watching)
+                except (KeyboardInterrupt, Terminated):
+                    done = len(measured_points(folder)) - len(measured)
+                    notify(SweepInterrupted(folder, len(measured) + done, len(missing) - done))
+                    raise
                 notify(FabricDown())
         return len(missing)
 

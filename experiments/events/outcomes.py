@@ -21,6 +21,19 @@ class SweepResumed(Event):
 
 
 @dataclass(frozen=True)
+class SweepInterrupted(Event):
+    """Ctrl-C or a signal ended a sweep."""
+
+    folder: Path
+    points: int
+    missing: int
+
+    def __str__(self) -> str:
+        rest = f"the same command goes on with the other {self.missing}"
+        return f"{self.folder} holds {self.points} points; {rest}"
+
+
+@dataclass(frozen=True)
 class RoutingStarted(Event):
     """A sweep turns to a routing."""
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.events.base import Notify
-from experiments.events.outcomes import RoutingStarted, SweepResumed
+from experiments.events.outcomes import RoutingStarted, SweepInterrupted, SweepResumed
 from experiments.events.simulation import PointDeadlocked, PointsSimulated
 from experiments.results.manifest import write_graph
 from experiments.results.parts.sweep_rows import POINTS
@@ -55,6 +55,7 @@ from experiments.spec.sweep import Point
 from routing.registry import make_plan, routing
 from simulation.tables.compiler import compile_tables
 from topology.errors import ParameterError
+from topology.exit_status import Terminated
 
 Runner = Callable[[PlannedFabric, Sequence[Task]], Iterator[Done]]
 Points = Sequence[tuple[Point, Simulation]]
@@ -96,6 +97,10 @@ def run_simulated_sweep(
                 _write_origin(chosen, directory, before)
                 try:
                     _simulate(chosen, groups, directory, run, notify)
+                except (KeyboardInterrupt, Terminated):
+                    done = len(simulated_rows(folder)) - len(held)
+                    notify(SweepInterrupted(folder, len(held) + done, len(missing) - done))
+                    raise
                 finally:
                     _sort_rows(chosen, directory)
         return len(missing)

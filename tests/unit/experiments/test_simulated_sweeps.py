@@ -65,10 +65,18 @@ def test_an_interrupted_sweep_keeps_its_points_and_goes_on(swept, tmp_path, work
         if isinstance(event, PointsSimulated):
             raise KeyboardInterrupt
 
-    folder = tmp_path / "swept"
+    folder, told = tmp_path / "swept", []
+
+    def interrupt_and_tell(event):
+        told.append(str(event))
+        interrupt(event)
+
     with pytest.raises(KeyboardInterrupt):
-        polarlab.sweep("polarfly", out=folder, workers=workers, progress=EveryEvent(interrupt), **SWEPT)
+        polarlab.sweep(
+            "polarfly", out=folder, workers=workers, progress=EveryEvent(interrupt_and_tell), **SWEPT
+        )
     assert len(polarlab.open_results(folder).points) == 1
+    assert told[-1] == f"{folder} holds 1 points; the same command goes on with the other 3"
     told = []
     polarlab.sweep("polarfly", out=folder, workers=workers, progress=told.append, **SWEPT)
     assert any("3 of those asked for are missing" in str(event) for event in told)
