@@ -19,7 +19,9 @@ class IncidentCourses:
         state = incident.state
         if not state.running:
             self._tell_end(state)
-        elif state.repaired_ms is not None and incident.changed_s is not None:
+        elif (
+            state.repaired_by is not None and state.repaired_ms is not None and incident.changed_s is not None
+        ):
             losses = _losses(state)
             text = f"none of the {state.pairs} probed pairs lost a packet"
             if state.lost:
@@ -38,7 +40,9 @@ class IncidentCourses:
         if traffic := state.traffic:
             text = (
                 f"the traffic's longest silence since then: {traffic.silence_ms:g} ms, {traffic.pair} "
-                f"(before: {traffic.before_ms:g} ms); {traffic.lost} of its packets lost"
+                f"(before: {traffic.before_ms:g} ms); "
+                + ("it goes on; at least " if traffic.ongoing else "")
+                + f"{traffic.lost} of its packets lost"
             )
             self._timeline.add("traffic", text, incident=state.number)
 

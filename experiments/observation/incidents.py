@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
@@ -28,6 +29,7 @@ MOST_PAIRS, LEAST_PAIRS = 16, 2
 _STEP_S = 0.002
 _SETTLED_S = 0.1  # from the end of the change, until what it breaks is missed
 _QUIET_S, _LONGEST_S = 1.0, 20.0
+_DECIDED_S = 0.9  # within the quiet second, so that it is told who has repaired
 _FIRST_RUN = 30_000  # the ids of other probes of a fabric are smaller
 _runs = itertools.count(_FIRST_RUN)
 
@@ -61,6 +63,7 @@ class Incident:
         self.state = IncidentState(number, what, len(pairs), round(self._interval_s * 1e3, 1))
         self.changed_s: float | None = None
         self._finished_s: float | None = None
+        self._heard_s: float | None = None
         self._acted_s: float | None = None
         self._pairs, self._told = list(pairs), told
         self._fabric, self._run_id = fabric, next(_runs)
@@ -150,13 +153,36 @@ class Incident:
         heard_s = None
         if self.changed_s and self._finished_s and now_s > self._finished_s + _SETTLED_S:
             heard_s = probes.heard_again_s(self.changed_s, now_s)
-        first = heard_s is not None and self.state.repaired_ms is None
-        if first and self.changed_s and heard_s is not None:
+        if self._heard_s is None and self.changed_s and heard_s is not None:
+            self._heard_s = heard_s
             changes["repaired_ms"] = round(max(0.0, heard_s - self.changed_s) * 1e3, 1)
-            changes["repaired_by"] = repaired_by(heard_s, self._acted_s, broken=lost > 0)
         self._note_that(**changes)
-        if first:
-            self._told(self)
+        if self._heard_s is not None and self.state.repaired_by is None:
+            self._decide(self._heard_s, now_s)
+
+    def _decide(self, heard_s: float, now_s: float) -> None:
+        """Tells who has repaired the fabric, once the controller has had the time to say that it did."""
+        self._look_for_plan()
+        controller, broken = self._fabric.controller, self.state.lost > 0
+        idle = controller.stopped or not controller.running
+        if broken and self._acted_s is None and not idle and now_s < heard_s + _DECIDED_S:
+            return
+        by = repaired_by(heard_s, self._acted_s, broken=broken)
+        fails = self.state.what.startswith("fail")
+        if by == "switches" and fails and not self._fabric.options.local_repair:
+            by = "controller"  # whose report has not come yet
+        self._note_that(repaired_by=by)
+        self._told(self)
+
+    def _look_for_plan(self) -> None:
+        """Notes the controller's plan for the change as soon as there is one."""
+        controller = self._fabric.controller
+        with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
+            controller.catch_up()
+        for report in tuple(controller.replans):
+            if self.changed_s is not None and report.monotonic_s > self.changed_s:
+                self.note_plan(report.monotonic_s, report.monotonic_s - report.seconds + report.planning_s)
+                return
 
     def _note_that(self, **changes: Any) -> None:
         """Has the state tell something else; several threads do so."""

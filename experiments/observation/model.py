@@ -138,12 +138,15 @@ class TrafficSilence:
         pair: the pair, as `h1_1 to h9_1`.
         before_ms: the same of the seconds before the change: patterns at random have long gaps by themselves.
         lost: packets that have not arrived though a later one of their source has, since the change.
+        ongoing: whether the silence goes on, twice as long as those before, so that more packets may be
+            lost.
     """
 
     silence_ms: float
     pair: str
     before_ms: float
     lost: int
+    ongoing: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ export function showIncident(incident) {
   const by = {switches: "switches, by fast reroute", controller: "the controller"};
   const repaired = incident.repaired_ms === null
     ? (silent ? "not yet" : incident.sent ? "nobody" : "no pair is affected")
-    : incident.lost ? `${by[incident.repaired_by] || incident.repaired_by}, after ${milliseconds(incident.repaired_ms)}`
+    : incident.lost ? `${by[incident.repaired_by] || incident.repaired_by || "somebody"}, after ${milliseconds(incident.repaired_ms)}`
       : "nothing was lost";
   facts(element("incident-facts"), [
     ["probes lost", `${incident.lost} of ${incident.sent}`, incident.lost ? "bad" : "good"],
@@ -33,7 +33,8 @@ function ofTraffic(traffic) {
   if (!traffic) return [];
   return [
     ["traffic's longest silence", `${milliseconds(traffic.silence_ms)}, ${traffic.pair} (before: ${milliseconds(traffic.before_ms)})`],
-    ["packets of the traffic lost", String(traffic.lost), traffic.lost ? "bad" : "good"],
+    ["packets of the traffic lost", traffic.ongoing ? `at least ${traffic.lost}; the silence goes on` : String(traffic.lost),
+      traffic.lost || traffic.ongoing ? "bad" : "good"],
   ];
 }
 

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from controller.reports import Replanned
 from experiments.events.outcomes import ResultsWritten
 from experiments.events.traffic import CollectiveProgress, CollectiveStarted, TrafficProgress, TrafficStarted
 from experiments.observation.experiment import ExperimentProgress
 from experiments.observation.incident_texts import IncidentCourses
+from experiments.observation.incidents import Incident
 from experiments.observation.model import IncidentState, TrafficSilence
 from experiments.observation.silences import traffic_silence
 from experiments.observation.timeline import Timeline
@@ -35,12 +37,59 @@ def test_the_longest_silence_since_a_change_is_told_with_that_of_the_time_before
 
 def test_a_silence_that_goes_on_counts():
     told = reports((99.9, 0.02, 1, 0.0, 3), (0, 0, -1, 0.2, 3), (100.45, 0.05, 2, 0.45, 4))
-    assert traffic_silence(told, 100.1, HOSTS) == TrafficSilence(450.0, "h2_1 to h2_1", 20.0, 1)
+    assert traffic_silence(told, 100.1, HOSTS) == TrafficSilence(450.0, "h2_1 to h2_1", 20.0, 1, ongoing=True)
+
+
+def test_a_silence_as_long_as_those_before_is_not_unusual():
+    told = reports((99.9, 0.3, 1, 0.0, 3), (0, 0, -1, 0.2, 3), (100.45, 0.05, 2, 0.45, 4))
+    assert traffic_silence(told, 100.1, HOSTS) == TrafficSilence(450.0, "h2_1 to h2_1", 300.0, 1)
 
 
 def test_before_the_traffic_has_told_anything_there_is_no_silence():
     assert traffic_silence([], 100.0, HOSTS) is None
     assert traffic_silence(reports((99.9, 0.02, 1, 0.0, 3)), 100.1, HOSTS) is None
+
+
+class Controller:
+    """A controller that has made some plans."""
+
+    def __init__(self, *replans, running=True):
+        self.replans, self.running, self.stopped = list(replans), running, not running
+
+    def catch_up(self):
+        pass
+
+
+def plan(began_s, done_s, planning_s=0.01):
+    """Returns the report of a plan that the controller began to install, and had installed, at some times."""
+    seconds = done_s - began_s + planning_s
+    return Replanned("s1-s2", 1, 1, 0, (), planning_s, seconds, monotonic_s=done_s)
+
+
+@pytest.mark.parametrize(
+    ("controller", "now_s", "lost", "local_repair", "by"),
+    [
+        (Controller(plan(10.08, 10.1)), 10.2, 3, True, "switches"),  # heard at 10.05 s
+        (Controller(plan(10.02, 10.1)), 10.2, 3, True, "controller"),
+        (Controller(plan(9.0, 9.5)), 10.2, 3, True, None),  # of an earlier failure: its report may come yet
+        (Controller(plan(9.0, 9.5)), 11.0, 3, True, "switches"),
+        (Controller(), 11.0, 3, False, "controller"),
+        (Controller(running=False), 10.2, 3, True, "switches"),
+        (Controller(), 10.2, 0, True, "nothing was broken"),
+    ],
+)
+def test_who_has_repaired_is_told_once_the_controller_had_the_time_to_say_so(
+    controller, now_s, lost, local_repair, by
+):
+    options = SimpleNamespace(links=SimpleNamespace(rate_bps=10**7), local_repair=local_repair)
+    told = []
+    fabric = SimpleNamespace(options=options, controller=controller)
+    incident = Incident(fabric, 1, "fail link:s1-s2", [], told.append)
+    incident.changed_s = 10.0
+    incident._note_that(lost=lost, repaired_ms=50.0)
+    incident._decide(10.05, now_s)
+    assert incident.state.repaired_by == by
+    assert told == ([incident] if by else [])
 
 
 def course(*states):
@@ -77,6 +126,9 @@ def test_pairs_that_stay_silent_and_the_traffic_are_told_at_the_end():
     assert (kind, text) == ("warning", "probed pairs stay silent: 3 of 99 probes lost")
     words = "the traffic's longest silence since then: 300 ms, h2_1 to h3_1 (before: 40 ms)"
     assert last == ("traffic", f"{words}; 5 of its packets lost")
+    traffic = replace(traffic, ongoing=True)
+    *_, last = course(replace(HEARD, repaired_ms=None, running=False, traffic=traffic))
+    assert last == ("traffic", f"{words}; it goes on; at least 5 of its packets lost")
 
 
 def test_a_collective_is_told_with_its_progress_until_its_results_are_written(monkeypatch, tmp_path):
