@@ -38,8 +38,10 @@ def page(fabric):
 
 @pytest.fixture(autouse=True)
 def mended(fabric):
-    """Mends the fabric behind every test."""
+    """Mends the fabric behind every test, and ends its traffic."""
     yield
+    if fabric.traffic_status():
+        fabric.stop_traffic()
     fabric.restore("all")
     fabric.session.fabric.controller.wait_until_whole(10)
 
@@ -129,11 +131,11 @@ def test_a_lower_threshold_makes_detours_and_a_higher_one_ends_them(fabric, page
     set_field(page, "routing-threshold", 0.01)
     page.press("change", within="routing-form")
     page.wait(lambda: page.text("routing-name") == "ugal-pf:threshold=0.01")
-    page.wait(lambda: detoured(page) > 1)
+    page.wait(lambda: detoured(page) > 0.1)
     set_field(page, "routing-threshold", 1)
     set_field(page, "routing-rest-returned", 2)
     page.press("change", within="routing-form")
-    page.wait(lambda: detoured(page) < 0.5)
+    page.wait(lambda: detoured(page) == 0)
     assert fabric.routing().name == "ugal-pf:threshold=1,rest-returned=2"
     assert "the routing is ugal-pf:threshold=0.01 from now on" in page.text("entries")
     assert [len(fabric.tables(switch).flows) for switch in ("s1", "s7")] == [len(one) for one in rules]
