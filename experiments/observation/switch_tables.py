@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from dataclasses import dataclass
 
+from emulation.subprocesses import CommandError
 from experiments.live_fabric import LiveFabric
 from routing.plan.model import Group, Output, SwitchPlan, ToGroup
 from routing.plan.text import describe
@@ -62,12 +64,14 @@ def read_switch(fabric: LiveFabric, switch: str) -> SwitchTables:
 
     Raises:
         UsageError: the fabric does not have that switch.
-        CommandError: the switch does not answer.
     """
     router = switch_router(switch, fabric.options.topology.routers)
     vswitch = fabric.network[switch].vswitch
     dead = vswitch is None or vswitch.daemon_killed or bool(vswitch.ended_programs())
-    rules, groups = ((), ()) if dead else fabric.network.dump_tables(switch)
+    rules: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    with contextlib.suppress(CommandError):  # it is starting, or has just ended
+        rules, groups = ((), ()) if dead else fabric.network.dump_tables(switch)
     plan = fabric.plan.switches[router]
     planned = describe(plan)
     return SwitchTables(

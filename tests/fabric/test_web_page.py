@@ -38,10 +38,8 @@ def page(fabric):
 
 @pytest.fixture(autouse=True)
 def mended(fabric):
-    """Mends the fabric behind every test, and ends its traffic."""
+    """Mends the fabric behind every test."""
     yield
-    if fabric.traffic_status():
-        fabric.stop_traffic()
     fabric.restore("all")
     fabric.session.fabric.controller.wait_until_whole(10)
 
@@ -125,19 +123,19 @@ def test_a_lower_threshold_makes_detours_and_a_higher_one_ends_them(fabric, page
     rules = [fabric.tables(switch).flows for switch in ("s1", "s7")]
     page.run("document.getElementById('routing').open = true")
     set_field(page, "pattern", "tornado")
-    set_field(page, "load", 0.2)
+    set_field(page, "load", 0.23)  # a tenth below what minimal paths carry: some packets wait
     page.press("start", within="traffic-form")
     page.wait(lambda: detoured(page) is not None)
-    set_field(page, "routing-threshold", 0.01)
+    set_field(page, "routing-threshold", 0.05)
     page.press("change", within="routing-form")
-    page.wait(lambda: page.text("routing-name") == "ugal-pf:threshold=0.01")
+    page.wait(lambda: page.text("routing-name") == "ugal-pf:threshold=0.05")
     page.wait(lambda: detoured(page) > 0.1)
     set_field(page, "routing-threshold", 1)
     set_field(page, "routing-rest-returned", 2)
     page.press("change", within="routing-form")
     page.wait(lambda: detoured(page) == 0)
     assert fabric.routing().name == "ugal-pf:threshold=1,rest-returned=2"
-    assert "the routing is ugal-pf:threshold=0.01 from now on" in page.text("entries")
+    assert "the routing is ugal-pf:threshold=0.05 from now on" in page.text("entries")
     assert [len(fabric.tables(switch).flows) for switch in ("s1", "s7")] == [len(one) for one in rules]
     fabric.kill_controller()
     with pytest.raises(polarlab.UsageError, match="the controller must run"):
