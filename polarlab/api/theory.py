@@ -55,6 +55,7 @@ class RoutingEntry(Named):
             choices.
         oblivious: whether its choices do not depend on the traffic, so that `predict` works.
         shortest: whether its packets take exactly the distance of their routers in links.
+        families: names of the families of topologies that have it; empty for any graph.
     """
 
     name: str
@@ -64,6 +65,7 @@ class RoutingEntry(Named):
     plan_parameters: tuple[Parameter, ...]
     oblivious: bool
     shortest: bool
+    families: tuple[str, ...]
 
 
 def routings() -> Listing[RoutingEntry]:
@@ -71,7 +73,7 @@ def routings() -> Listing[RoutingEntry]:
 
     Examples:
         >>> [name for name, one in routings().items() if not one.oblivious]
-        ['ugal', 'ugal-pf']
+        ['ugal', 'ugal-group', 'ugal-pf']
     """
     return Listing(
         tuple(
@@ -83,6 +85,7 @@ def routings() -> Listing[RoutingEntry]:
                 one.plan_parameters,
                 one.oblivious,
                 one.shortest,
+                one.families,
             )
             for name, one in ROUTINGS.items()
         ),

@@ -63,8 +63,8 @@ def test_parameters_of_a_wrong_type_or_topology_are_refused():
         parse_params("polarstar", ["suprnode=iq"])
     with pytest.raises(ParameterError, match="polarfly needs q=VALUE"):
         parse_params("polarfly", [])
-    with pytest.raises(UsageError, match=r"topology.*'torus'"):
-        parse_params("torus", ["q=7"])
+    with pytest.raises(UsageError, match=r"topology.*'tori'"):
+        parse_params("tori", ["q=7"])
 
 
 def test_a_proven_plan_is_reported_step_by_step(capsys):

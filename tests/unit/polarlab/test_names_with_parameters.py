@@ -37,7 +37,8 @@ def test_routings_are_listed_with_their_parameters(capsys):
             if not isinstance(parameter["default"], str):
                 text = f"{entry['routing']}:{parameter['name']}={value_text(parameter['default'])}"
                 assert routing(text).name.startswith(entry["routing"])
-    [threshold] = [p for p in listed[-1]["parameters"] if p["name"] == "threshold"]
+    of_ugal_pf = next(entry for entry in listed if entry["routing"] == "ugal-pf")
+    [threshold] = [p for p in of_ugal_pf["parameters"] if p["name"] == "threshold"]
     assert threshold["type"] == "float"
     assert threshold["default"] == pytest.approx(2 / 3)
     assert threshold["changes"] == "law"
