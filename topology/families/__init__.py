@@ -24,7 +24,8 @@ It may define `clusters` and `layout` (placements and drawings), `host_counts` (
 `minimal_port_mask` (several minimal routes), and `link_classes` (the hosts that its links carry).
 
 A family's module ends with its entry, `FAMILY`: constructor, parameters, summary, example and group
-(`topology.families.family`). One line of `FAMILIES` in `topology/registry.py` registers it. The parameters
+(`topology.families.family`); `members` of the entry yields the sizes by which `topology.families.nearest`
+compares families. One line of `FAMILIES` in `topology/registry.py` registers it. The parameters
 (`topology.parameters`) are its own: two families may have a `degree` of two meanings. Its reroute and
 detours, if it has any of its own, are registered in `routing/`. `tests/unit/topology/test_registry.py` checks
 this contract for the example of every family; its own tests pin sizes, degrees, diameter and mean distance to

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from topology.base import Topology
 from topology.finite_fields.prime_powers import check_order
-from topology.parameters import Parameter
+from topology.parameters import Parameter, Value
 
 # The groups of families, in the order of lists.
 GROUPS = ("low-diameter", "dragonflies", "hierarchical", "classic", "random", "file")
+
+
+@dataclass(frozen=True)
+class Member:
+    """Sizes of a member of a family by formulas, without its graph.
+
+    Attributes:
+        params: the parameters that make it, by their keys.
+        radix: k', the network radix: the largest number of links of a router to others.
+        routers: N, the number of routers.
+        hosts: p, the number of hosts at each router that has any, as the family's source attaches them.
+        hosting: the number of routers with hosts; None where all have some.
+    """
+
+    params: Mapping[str, Value]
+    radix: int
+    routers: int
+    hosts: int
+    hosting: int | None = None
+
+    @property
+    def endpoints(self) -> int:
+        """The number of hosts of the whole fabric."""
+        return self.hosts * (self.routers if self.hosting is None else self.hosting)
 
 
 @dataclass(frozen=True)
@@ -25,6 +49,8 @@ class Family:
         summary: a phrase with the number of routers and the diameter.
         example: the words that name one member on the command line.
         group: the group of families under which lists show it, one of GROUPS.
+        members: () -> the members that are compared by size, of the shapes that the sources compare, in any
+            order and with some beyond the largest that can be built; None for graphs that are not a series.
     """
 
     make: Callable[..., Topology]
@@ -32,6 +58,23 @@ class Family:
     summary: str
     example: str
     group: str
+    members: Callable[[], Iterable[Member]] | None = None
+
+
+def carried_hosts(radix: int, diameter: int) -> int:
+    """Returns the number of hosts at each router whose uniform traffic the links of a network carry.
+
+    Args:
+        radix: k', the network radix.
+        diameter: D, the number of links that a packet takes, about.
+
+    Returns:
+        ceil(k' / D).
+
+    Source:
+        Slim Fly (SC14), section II-B2 (ceil(k' / 2)); PolarStar, Table 3 (k' / 3).
+    """
+    return -(-radix // diameter)
 
 
 def order_parameter(least: int, most: int, required: bool = True) -> Parameter:

@@ -6,10 +6,12 @@ n-cubes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from topology.clusters import Clusters, consecutive_clusters
 from topology.families.checks import check_whole
 from topology.families.classic.product import CartesianProduct, ring_factor
-from topology.families.family import Family
+from topology.families.family import Family, Member
 from topology.parameters import Parameter
 
 LARGEST_DIMENSION = 14  # 2^14 is MAX_ROUTERS
@@ -49,6 +51,12 @@ class Hypercube(CartesianProduct):
         return consecutive_clusters(2 ** (dimension // 2), size, f"subcubes of {size} routers")
 
 
+def _members() -> Iterator[Member]:
+    """Yields the hypercubes of all dimensions; one host a router."""
+    for dimension in range(1, LARGEST_DIMENSION + 1):
+        yield Member({"dimension": dimension}, dimension, 2**dimension, 1)
+
+
 FAMILY = Family(
     Hypercube,
     (
@@ -59,4 +67,5 @@ FAMILY = Family(
     "2^n routers, linked where one bit of their numbers differs: diameter n",
     "hypercube --dimension 4",
     "classic",
+    members=_members,
 )

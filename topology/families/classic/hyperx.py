@@ -6,10 +6,13 @@ Camarero, Vallejo, Beivide (TACO 2014), where a Hamming graph is a dragonfly of 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 from topology.balance import LinkClass
 from topology.families.classic.product import CartesianProduct, complete_factor
-from topology.families.classic.shapes import read_shape, shape_parameter, shape_text
-from topology.families.family import Family
+from topology.families.classic.shapes import nearly_cubic, read_shape, shape_parameter, shape_text
+from topology.families.family import Family, Member, carried_hosts
 
 
 class HyperX(CartesianProduct):
@@ -49,10 +52,20 @@ class HyperX(CartesianProduct):
         )
 
 
+def _members() -> Iterator[Member]:
+    """Yields the graphs of two and three dimensions of nearly the same size."""
+    for dimensions in (2, 3):
+        for shape in nearly_cubic(dimensions):
+            radix = sum(shape) - dimensions
+            hosts = carried_hosts(radix, dimensions)
+            yield Member({"shape": shape_text(shape)}, radix, math.prod(shape), hosts)
+
+
 FAMILY = Family(
     HyperX,
     (shape_parameter("shape", "size of each dimension"),),
     "Hamming graph: as many routers and dimensions as the shape has, diameter the dimensions",
     "hyperx --shape 4x4",
     "classic",
+    members=_members,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from functools import partial
 
 from topology.base import MAX_ROUTERS
@@ -46,6 +47,23 @@ def shape_text(shape: tuple[int, ...]) -> str:
         shape: the size of each dimension.
     """
     return "x".join(map(str, shape))
+
+
+def nearly_cubic(dimensions: int) -> Iterator[tuple[int, ...]]:
+    """Yields the shapes whose sizes differ by one at most, ascending.
+
+    Args:
+        dimensions: the number of dimensions, at least 1.
+
+    Yields:
+        Shapes of at most 16384 routers, the larger sizes first.
+    """
+    for size in range(2, MAX_ROUTERS):
+        for larger in range(dimensions):
+            shape = (size + 1,) * larger + (size,) * (dimensions - larger)
+            if math.prod(shape) > MAX_ROUTERS:
+                return
+            yield shape
 
 
 def shape_parameter(name: str, help: str, required: bool = True, default_text: str = "") -> Parameter:

@@ -5,9 +5,12 @@ Source: Dally, Towles, "Principles and Practices of Interconnection Networks" (2
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 from topology.families.classic.product import CartesianProduct, ring_factor
-from topology.families.classic.shapes import read_shape, shape_parameter, shape_text
-from topology.families.family import Family
+from topology.families.classic.shapes import nearly_cubic, read_shape, shape_parameter, shape_text
+from topology.families.family import Family, Member
 
 
 class Torus(CartesianProduct):
@@ -32,10 +35,18 @@ class Torus(CartesianProduct):
         super().__init__([ring_factor(size) for size in sizes])
 
 
+def _members() -> Iterator[Member]:
+    """Yields the tori of three dimensions of nearly the same size; one host a router."""
+    for shape in nearly_cubic(3):
+        radix = sum(min(size - 1, 2) for size in shape)
+        yield Member({"shape": shape_text(shape)}, radix, math.prod(shape), 1)
+
+
 FAMILY = Family(
     Torus,
     (shape_parameter("shape", "size of each dimension"),),
     "rings in every dimension of a shape",
     "torus --shape 4x4x4",
     "classic",
+    members=_members,
 )

@@ -12,6 +12,7 @@ Hamming graphs: Faanes et al., "Cray Cascade: a Scalable HPC System based on a D
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ from topology.families.dragonflies.global_links import (
     nearest_text,
     trunkings,
 )
-from topology.families.family import Family
+from topology.families.family import Family, Member
 from topology.layout import Layout, circle
 from topology.parameters import Parameter, Value
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
@@ -219,6 +220,19 @@ def _local_links(shape: tuple[int, ...], members: npt.NDArray[np.int64]) -> npt.
     return members[:, inside].reshape(-1, 2)
 
 
+def _members() -> Iterator[Member]:
+    """Yields dragonflies of a = 2 h routers a group, or one more or less, of all trunkings; h hosts a router.
+
+    Source:
+        Kim et al. (ISCA 2008), section 3.1: a = 2 p = 2 h balances the load of links.
+    """
+    for h in range(1, math.isqrt(MAX_ROUTERS)):
+        for a in range(max(2 * h - 1, 2), 2 * h + 2):
+            for one in trunkings(a * h, a):
+                trunked = {"trunking": one.links} if one.links > 1 else {}
+                yield Member({"a": a, "h": h, **trunked}, a - 1 + h, a * one.groups, h)
+
+
 FAMILY = Family(
     Dragonfly,
     (
@@ -267,4 +281,5 @@ FAMILY = Family(
     "completely joined groups: a (a h / t + 1) routers, diameter 3",
     "dragonfly --a 4 --h 2",
     "dragonflies",
+    members=_members,
 )

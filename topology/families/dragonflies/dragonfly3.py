@@ -9,6 +9,9 @@ Source: Camarero, Vallejo, Beivide (TACO 2014), section 8.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import isqrt
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,7 +20,7 @@ from topology.clusters import Clusters, consecutive_clusters
 from topology.families.checks import check_routers, check_whole
 from topology.families.dragonflies.dragonfly import Dragonfly, chosen_trunking
 from topology.families.dragonflies.global_links import gateways, global_links, palmtree
-from topology.families.family import Family
+from topology.families.family import Family, Member
 from topology.layout import Layout, circle
 from topology.parameters import Parameter
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
@@ -105,6 +108,16 @@ def _number(name: str, help: str, default: int | None = None, least: int = 1) ->
     )
 
 
+def _members() -> Iterator[Member]:
+    """Yields the graphs without trunking whose higher levels have no more links; h3 hosts a router."""
+    for a in range(2, isqrt(MAX_ROUTERS)):
+        for h2 in range(1, a + 1):
+            for h3 in range(1, h2 + 1):
+                size = a * (a * h2 + 1)
+                params = {"a": a, "h2": h2, "h3": h3}
+                yield Member(params, a - 1 + h2 + h3, size * (size * h3 + 1), h3)
+
+
 FAMILY = Family(
     Dragonfly3,
     (
@@ -117,4 +130,5 @@ FAMILY = Family(
     "completely joined supergroups, each a dragonfly: three levels, diameter 7 at most",
     "dragonfly3 --a 2 --h2 1 --h3 1",
     "dragonflies",
+    members=_members,
 )

@@ -14,15 +14,17 @@ Source: Petrini, Vanneschi, "k-ary n-trees: High Performance Networks for Massiv
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from topology.addressing import MAX_HOSTS
 from topology.base import Adjacency, Routers, Topology
 from topology.clusters import Clusters
 from topology.families.checks import check_routers, check_whole
-from topology.families.family import Family
+from topology.families.family import Family, Member
 from topology.families.hierarchical.levels import rows_by_level
 from topology.layout import Layout
 from topology.parameters import Parameter
@@ -221,6 +223,15 @@ class FatTree(Topology):
         return rows_by_level(self.level_of, ("edge routers", *middle, "top routers"))
 
 
+def _members() -> Iterator[Member]:
+    """Yields the whole trees of two and three levels: k hosts at each edge router."""
+    for levels in (2, 3):
+        for arity in range(2, MAX_HOSTS + 1):
+            width = arity ** (levels - 1)
+            radix = arity if levels == 2 else 2 * arity
+            yield Member({"arity": arity, "levels": levels}, radix, levels * width, arity, width)
+
+
 FAMILY = Family(
     FatTree,
     (
@@ -237,4 +248,5 @@ FAMILY = Family(
     "k-ary n-tree: n k^(n-1) routers, hosts at the edge, 2 (n - 1) hops at most between these",
     "fat-tree --arity 4 --levels 3",
     "hierarchical",
+    members=_members,
 )

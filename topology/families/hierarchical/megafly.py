@@ -11,14 +11,18 @@ palmtree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import isqrt
+
 import numpy as np
 import numpy.typing as npt
 
+from topology.base import MAX_ROUTERS
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
 from topology.families.checks import check_routers, check_whole
 from topology.families.dragonflies.global_links import Trunking, gateways, global_links, palmtree
-from topology.families.family import Family
+from topology.families.family import Family, Member
 from topology.families.hierarchical.levels import LevelledTopology
 from topology.layout import Layout, circle
 from topology.parameters import Parameter
@@ -107,6 +111,13 @@ class Megafly(LevelledTopology):
         return Layout(positions, 1 - self.level_of, ("spines", "leaves"))
 
 
+def _members() -> Iterator[Member]:
+    """Yields the graphs of rho = a / 2, whose routers all have a ports; a / 2 hosts at each leaf."""
+    for half in range(1, isqrt(MAX_ROUTERS)):
+        groups = half * half + 1
+        yield Member({"rho": half, "a": 2 * half}, 2 * half, 2 * half * groups, half, half * groups)
+
+
 FAMILY = Family(
     Megafly,
     (
@@ -123,4 +134,5 @@ FAMILY = Family(
     "groups of leaves and spines (Dragonfly+): a (a rho / 2 + 1) routers, 3 hops at most between leaves",
     "megafly --rho 2 --a 8",
     "hierarchical",
+    members=_members,
 )

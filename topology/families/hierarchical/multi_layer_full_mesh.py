@@ -11,15 +11,19 @@ with l = h, R = 3 h (h + 1) / 2 routers of radix 2 h.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from topology.clusters import Clusters, consecutive_clusters
 from topology.families.checks import check_routers, check_whole
-from topology.families.family import Family
+from topology.families.family import Family, Member
 from topology.families.hierarchical.levels import LevelledTopology
 from topology.layout import Layout, circle
 from topology.parameters import Parameter, Value
 from topology.shortest_paths import adjacency_from_links
+
+LARGEST_H = 180  # of one layer
 
 
 class MultiLayerFullMesh(LevelledTopology):
@@ -82,13 +86,20 @@ class MultiLayerFullMesh(LevelledTopology):
         return Layout(np.concatenate([leaves, circle(spines, 0.35)]), 1 - self.level_of, ("spines", "leaves"))
 
 
+def _members() -> Iterator[Member]:
+    """Yields the meshes of h layers, whose spines have 2 h links; h hosts at each leaf."""
+    for h in range(2, LARGEST_H + 1):
+        yield Member({"h": h}, 2 * h, 3 * h * (h + 1) // 2, h, h * (h + 1))
+
+
 FAMILY = Family(
     MultiLayerFullMesh,
     (
-        Parameter(name="h", type=int, help="links of a leaf", required=True, least=2, most=180),
+        Parameter(name="h", type=int, help="links of a leaf", required=True, least=2, most=LARGEST_H),
         Parameter(name="layers", type=int, help="layers of h + 1 leaves", least=1, default_text="h"),
     ),
     "full meshes over shared spines: l (h + 1) + h (h + 1) / 2 routers, 2 hops between leaves",
     "multi-layer-full-mesh --h 4",
     "hierarchical",
+    members=_members,
 )

@@ -15,12 +15,14 @@ Analysis and Evaluation" (SC15): with k = q + 1, R = 3 (k^2 - k + 1) routers of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from topology.families.family import Family, order_parameter
+from topology.families.family import Family, Member, order_parameter
 from topology.families.hierarchical.levels import LevelledTopology
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.finite_fields.prime_powers import check_order
+from topology.finite_fields.prime_powers import check_order, prime_power
 from topology.layout import Layout, in_rows
 from topology.shortest_paths import adjacency_from_links
 
@@ -74,10 +76,18 @@ class OrthogonalFatTree(LevelledTopology):
         return Layout(positions, 1 - self.level_of, ("spines", "leaves"), rows=True)
 
 
+def _members() -> Iterator[Member]:
+    """Yields the whole trees of all orders: q + 1 hosts at each leaf."""
+    for q in filter(prime_power, range(SMALLEST_Q, LARGEST_Q + 1)):
+        plane = q * q + q + 1
+        yield Member({"q": q}, 2 * (q + 1), 3 * plane, q + 1, 2 * plane)
+
+
 FAMILY = Family(
     OrthogonalFatTree,
     (order_parameter(SMALLEST_Q, LARGEST_Q),),
     "two-level tree over a projective plane: 3 (q^2 + q + 1) routers, 2 hops between leaves",
     "orthogonal-fat-tree --q 3",
     "hierarchical",
+    members=_members,
 )

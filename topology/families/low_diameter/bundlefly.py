@@ -10,16 +10,18 @@ PolarStar, section 4 and Table 3.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from topology.base import MAX_ROUTERS
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
-from topology.families.family import Family, order_parameter
-from topology.families.low_diameter.slimfly import SMALLEST_Q, SlimFly
+from topology.families.family import Family, Member, carried_hosts, order_parameter
+from topology.families.low_diameter.slimfly import SMALLEST_Q, SlimFly, mms_radix
 from topology.families.low_diameter.star_product import links_across, links_inside
 from topology.families.low_diameter.supernodes import check_degree, make_supernode, supernode_exists
-from topology.finite_fields.prime_powers import check_order
+from topology.finite_fields.prime_powers import check_order, prime_power
 from topology.layout import Layout, circle
 from topology.parameters import Parameter
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
@@ -97,6 +99,15 @@ class Bundlefly(SearchedTopology):
         return Layout(positions, np.repeat(drawn.kind, self.order), drawn.kinds)
 
 
+def _members() -> Iterator[Member]:
+    """Yields the Bundleflies of all orders and degrees."""
+    for q in filter(prime_power, range(SMALLEST_Q, LARGEST_Q + 1)):
+        for degree in range(SMALLEST_DEGREE, LARGEST_DEGREE + 1):
+            if supernode_exists("paley", degree):
+                radix, routers = mms_radix(q) + degree, 2 * q * q * (2 * degree + 1)
+                yield Member({"q": q, "degree": degree}, radix, routers, carried_hosts(radix, 3))
+
+
 FAMILY = Family(
     Bundlefly,
     (
@@ -115,4 +126,5 @@ FAMILY = Family(
     "star product of McKay-Miller-Siran and Paley graphs: 2 q^2 (2 degree + 1) routers, diameter 3",
     "bundlefly --q 3 --degree 2",
     "low-diameter",
+    members=_members,
 )

@@ -17,12 +17,14 @@ figure 5b.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
 from topology.clusters import Clusters
 from topology.errors import ParameterError
-from topology.families.family import Family
+from topology.families.family import Family, Member, carried_hosts
 from topology.finite_fields.field import Elements, FiniteField, finite_field
 from topology.layout import Layout, circle
 from topology.parameters import Parameter
@@ -142,6 +144,12 @@ def _sigma(field: FiniteField) -> Elements:
     return image
 
 
+def _members() -> Iterator[Member]:
+    """Yields the two Delorme graphs."""
+    for q in ORDERS:
+        yield Member({"q": q}, q + 1, (q + 1) * (q * q + 1), carried_hosts(q + 1, 3))
+
+
 FAMILY = Family(
     Delorme,
     (
@@ -157,4 +165,5 @@ FAMILY = Family(
     "polarity quotient of a generalised quadrangle: (q + 1) (q^2 + 1) routers, diameter 3",
     "delorme --q 2",
     "low-diameter",
+    members=_members,
 )

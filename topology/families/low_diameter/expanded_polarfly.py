@@ -23,13 +23,15 @@ authors' published generator.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from topology.addressing import switch_name
 from topology.base import MAX_ROUTERS, Topology
 from topology.clusters import Clusters
 from topology.errors import ParameterError
-from topology.families.family import Family, order_parameter
+from topology.families.family import Family, Member, carried_hosts, order_parameter
 from topology.families.low_diameter.polarfly import LAYERS, PolarFly
 from topology.finite_fields.prime_powers import LARGEST_ORDER, SMALLEST_ORDER, prime_power
 from topology.layout import Layout
@@ -196,6 +198,12 @@ def make_polarfly(q: int, expand: str | None = None) -> Topology:
     return PolarFly(q) if expand is None else ExpandedPolarFly(q, expand)
 
 
+def _members() -> Iterator[Member]:
+    """Yields the PolarFlies of all orders, none of them grown."""
+    for q in filter(prime_power, range(SMALLEST_ORDER, LARGEST_ORDER + 1)):
+        yield Member({"q": q}, q + 1, q * q + q + 1, carried_hosts(q + 1, 2))
+
+
 FAMILY = Family(
     make_polarfly,
     (
@@ -213,4 +221,5 @@ FAMILY = Family(
     "Erdos-Renyi polarity graph ER_q: q^2 + q + 1 routers, diameter 2",
     "polarfly --q 7",
     "low-diameter",
+    members=_members,
 )

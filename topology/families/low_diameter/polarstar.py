@@ -28,9 +28,9 @@ import numpy.typing as npt
 from topology.base import MAX_ROUTERS, Adjacency, DestinationBlock
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
-from topology.families.family import Family, order_parameter
+from topology.families.family import Family, Member, carried_hosts, order_parameter
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.families.low_diameter.polarstar_designs import largest_design
+from topology.families.low_diameter.polarstar_designs import all_designs, largest_design
 from topology.families.low_diameter.star_product import links_across, links_inside
 from topology.families.low_diameter.supernodes import (
     LARGEST_DEGREE,
@@ -40,7 +40,7 @@ from topology.families.low_diameter.supernodes import (
 )
 from topology.finite_fields.prime_powers import LARGEST_ORDER, SMALLEST_ORDER
 from topology.layout import Layout, circle
-from topology.parameters import Parameter
+from topology.parameters import Parameter, Value
 from topology.shortest_paths import TabledTopology, adjacency_from_links
 
 
@@ -299,6 +299,19 @@ def _inside_table(matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return table
 
 
+def _members() -> Iterator[Member]:
+    """Yields the PolarStars of all orders and supernodes but those of one router, which are PolarFlies."""
+    for radix in range(3, LARGEST_ORDER + LARGEST_DEGREE + 2):
+        for design in all_designs(radix):
+            if design.supernode != "complete" or design.degree:
+                params: dict[str, Value] = {
+                    "q": design.q,
+                    "supernode": design.supernode,
+                    "degree": design.degree,
+                }
+                yield Member(params, radix, design.routers, carried_hosts(radix, 3))
+
+
 FAMILY = Family(
     PolarStar,
     (
@@ -327,4 +340,5 @@ FAMILY = Family(
     "star product of ER_q with a supernode: diameter 3",
     "polarstar --q 3 --supernode iq --degree 3",
     "low-diameter",
+    members=_members,
 )

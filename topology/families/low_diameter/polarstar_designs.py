@@ -46,6 +46,18 @@ def _designs(radix: int, kinds: tuple[str, ...]) -> list[Design]:
     return sorted(designs, key=lambda design: (-design.routers, design.supernode))
 
 
+def all_designs(radix: int) -> list[Design]:
+    """Returns the PolarStars of a network radix with any supernode, which may be too large to be built.
+
+    Args:
+        radix: the network radix k' = q + 1 + d'.
+
+    Returns:
+        The largest first; empty if there is none.
+    """
+    return _designs(radix, SUPERNODE_KINDS)
+
+
 def designs_of_radix(radix: int, supernode: str | None = None) -> list[Design]:
     """Returns the PolarStars of a network radix.
 

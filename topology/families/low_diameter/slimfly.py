@@ -10,15 +10,15 @@ q = 4w - 1: Hafner, "Geometric realisation of the graphs of McKay-Miller-Siran",
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from topology.clusters import Clusters, consecutive_clusters
-from topology.families.family import Family, order_parameter
+from topology.families.family import Family, Member, carried_hosts, order_parameter
 from topology.finite_fields.field import FiniteField, finite_field
-from topology.finite_fields.prime_powers import check_order
+from topology.finite_fields.prime_powers import check_order, prime_power
 from topology.layout import Layout, circle
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
@@ -121,10 +121,29 @@ def _links(field: FiniteField) -> npt.NDArray[np.int64]:
     return np.unique(np.sort(np.concatenate(links), axis=1), axis=0)
 
 
+def mms_radix(q: int) -> int:
+    """Returns the network radix of the McKay-Miller-Siran graph of an order.
+
+    Args:
+        q: 4 w + delta, the order of the field, with delta 1, 0 or -1.
+
+    Returns:
+        (3 q - delta) / 2.
+    """
+    return (3 * q - {1: 1, 3: -1, 0: 0}[q % 4]) // 2
+
+
+def _members() -> Iterator[Member]:
+    """Yields the Slim Flies of all orders."""
+    for q in filter(prime_power, range(SMALLEST_Q, LARGEST_Q + 1)):
+        yield Member({"q": q}, mms_radix(q), 2 * q * q, carried_hosts(mms_radix(q), 2))
+
+
 FAMILY = Family(
     SlimFly,
     (order_parameter(SMALLEST_Q, LARGEST_Q),),
     "McKay-Miller-Siran graph: 2 q^2 routers, diameter 2",
     "slimfly --q 5",
     "low-diameter",
+    members=_members,
 )

@@ -17,6 +17,7 @@ SpectralFly: Aksoy et al., "SpectralFly: Ramanujan Graphs as Flexible and Effici
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from math import isqrt
@@ -27,7 +28,7 @@ import numpy.typing as npt
 from topology.base import MAX_ROUTERS
 from topology.clusters import Clusters
 from topology.errors import ParameterError
-from topology.families.family import Family
+from topology.families.family import Family, Member, carried_hosts
 from topology.layout import Layout, on_circles
 from topology.parameters import Parameter
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
@@ -236,6 +237,13 @@ def _solutions(p: int) -> list[tuple[int, int, int, int]]:
     return found
 
 
+def _all_members() -> Iterator[Member]:
+    """Yields the members of all p and q."""
+    for p, orders in _members().items():
+        for q in orders:
+            yield Member({"p": p, "q": q}, p + 1, spectralfly_routers(p, q) or 0, carried_hosts(p + 1, 3))
+
+
 FAMILY = Family(
     SpectralFly,
     (
@@ -260,4 +268,5 @@ FAMILY = Family(
     "Ramanujan graph X(p, q) of Lubotzky, Phillips and Sarnak: radix p + 1",
     "spectralfly --p 3 --q 5",
     "low-diameter",
+    members=_all_members,
 )

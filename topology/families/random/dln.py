@@ -9,11 +9,14 @@ Interconnects" (ISCA 2012); compared with in Slim Fly (SC14), section III.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import isqrt
+
 import numpy as np
 
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
-from topology.families.family import Family
+from topology.families.family import Family, Member, carried_hosts
 from topology.families.random.generator import SEED, SplitMix64
 from topology.families.random.regular import check_even, random_regular_links
 from topology.layout import Layout, circle
@@ -75,10 +78,18 @@ class ShortcutRing(SearchedTopology):
         return Layout(circle(self.routers), np.zeros(self.routers, np.int64), ("routers",))
 
 
+def _members() -> Iterator[Member]:
+    """Yields the graphs of as many routers as a PolarFly of the radix has, or one less to make links even."""
+    for radix in range(3, isqrt(MAX_ROUTERS) + 1):
+        routers = radix * (radix - 1) + 1 - radix % 2
+        yield Member({"routers": routers, "shortcuts": radix - 2}, radix, routers, carried_hosts(radix, 2))
+
+
 FAMILY = Family(
     ShortcutRing,
     (ROUTERS, SHORTCUTS, SEED),
     "ring with random shortcuts (DLN-2-y): radix 2 + shortcuts",
     "dln --routers 20 --shortcuts 2 --seed 1",
     "random",
+    members=_members,
 )

@@ -5,11 +5,14 @@ Source: Singla, Hong, Popa and Godfrey, "Jellyfish: Networking Data Centers Rand
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import isqrt
+
 import numpy as np
 
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
-from topology.families.family import Family
+from topology.families.family import Family, Member, carried_hosts
 from topology.families.random.generator import SEED, SplitMix64
 from topology.families.random.regular import ConnectedDraw, check_even, random_regular_links
 from topology.parameters import Parameter
@@ -59,10 +62,18 @@ class Jellyfish(ConnectedDraw):
         super().__init__(routers, lambda: random_regular_links(routers, degree, generator, excluded))
 
 
+def _members() -> Iterator[Member]:
+    """Yields the graphs of as many routers as a PolarFly of the radix has, or one less to make links even."""
+    for radix in range(3, isqrt(MAX_ROUTERS) + 1):
+        routers = radix * (radix - 1) + 1 - radix % 2
+        yield Member({"routers": routers, "degree": radix}, radix, routers, carried_hosts(radix, 2))
+
+
 FAMILY = Family(
     Jellyfish,
     (ROUTERS, DEGREE, SEED),
     "random regular graph, drawn again until it is connected",
     "jellyfish --routers 20 --degree 4 --seed 1",
     "random",
+    members=_members,
 )

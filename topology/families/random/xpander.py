@@ -10,12 +10,15 @@ Source: Valadarsky, Shahaf, Dinitz and Schapira, "Xpander: Towards Optimal-Perfo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import isqrt
+
 import numpy as np
 
 from topology.base import MAX_ROUTERS
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
-from topology.families.family import Family
+from topology.families.family import Family, Member, carried_hosts
 from topology.families.random.generator import SEED, SplitMix64
 from topology.families.random.regular import ConnectedDraw, Links
 from topology.layout import Layout, on_circles
@@ -92,10 +95,18 @@ class Xpander(ConnectedDraw):
         return Layout(positions, np.zeros(self.routers, np.int64), ("routers",))
 
 
+def _members() -> Iterator[Member]:
+    """Yields the lifts of as many copies as routers have links, about as large as a PolarFly of the radix."""
+    for degree in range(3, isqrt(MAX_ROUTERS) + 1):
+        routers = degree * (degree + 1)
+        yield Member({"degree": degree, "lift": degree}, degree, routers, carried_hosts(degree, 2))
+
+
 FAMILY = Family(
     Xpander,
     (DEGREE, LIFT, SEED),
     "random lift of a complete graph: (degree + 1) lift routers",
     "xpander --degree 4 --lift 4 --seed 1",
     "random",
+    members=_members,
 )
