@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from polarlab.api.experiments import failover, run, schema, sweep
     from polarlab.api.fabric import Fabric
     from polarlab.api.figures import Figures
-    from polarlab.api.graphs import GraphNumbers, designs, draw, export, families, numbers, topology
+    from polarlab.api.graphs import (
+        GraphNumbers,
+        NearestMember,
+        designs,
+        draw,
+        export,
+        families,
+        nearest_members,
+        numbers,
+        topology,
+    )
     from polarlab.api.hosts import CommandResult, Host, Program
     from polarlab.api.listings import Listing
     from polarlab.api.machine import Cleaned, Examination, clean, doctor
@@ -74,6 +84,7 @@ __all__ = [
     "Host",
     "Listing",
     "MachineError",
+    "NearestMember",
     "NegativeResult",
     "ParameterError",
     "PolarLabError",
@@ -101,6 +112,7 @@ __all__ = [
     "failover",
     "families",
     "from_networkx",
+    "nearest_members",
     "numbers",
     "open_results",
     "patterns",
@@ -127,7 +139,10 @@ _HOMES = {
     "polarlab.api.experiments": ("failover", "run", "schema", "sweep"),
     "polarlab.api.fabric": ("Fabric",),
     "polarlab.api.figures": ("Figures",),
-    "polarlab.api.graphs": ("GraphNumbers", "designs", "draw", "export", "families", "numbers", "topology"),
+    "polarlab.api.graphs": (
+        *("GraphNumbers", "NearestMember", "designs", "draw", "export"),
+        *("families", "nearest_members", "numbers", "topology"),
+    ),
     "polarlab.api.hosts": ("CommandResult", "Host", "Program"),
     "polarlab.api.listings": ("Listing",),
     "polarlab.api.machine": ("Cleaned", "Examination", "clean", "doctor"),

@@ -17,7 +17,7 @@ FOLDERS = "|".join((*PACKAGES, "tests", "docs", "examples", "vagrant"))
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Commands that need neither root nor results of others.
 WITHOUT_ROOT = (
-    *("topology", "verify", "predict", "patterns", "routings", "explain", "rules", "schema"),
+    *("topology", "families", "verify", "predict", "patterns", "routings", "explain", "rules", "schema"),
     *("simulate", "saturation"),
 )
 # Pages that `make docs` makes of the code, beside those of docs/.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,17 +10,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polarlab.api.arguments import checked_topology, keywords_in_errors
+from polarlab.api.frames import Rows
 from polarlab.api.listings import Listing, Named, row_with_parameters
 from topology.addressing import check_hosts
 from topology.balance import balance_of
 from topology.base import Topology
+from topology.errors import UsageError
+from topology.families.family import GROUPS, Family, Member
 from topology.families.low_diameter.polarstar_designs import Design, designs_of_radix
-from topology.parameters import Parameter, Value
+from topology.families.nearest import ENDPOINTS, RADIX, nearest_member
+from topology.parameters import Parameter, Value, hint
 from topology.registry import FAMILIES, make_topology
 from topology.shortest_paths import host_pairs_by_distance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+# Groups of families that have members of many sizes.
+SERIES = tuple(group for group in GROUPS if group != "file")
 
 
 def topology(name: str, /, **params: Value) -> Topology:
@@ -188,6 +195,96 @@ def _between_hosts(topology: Topology) -> Mapping[str, float] | None:
         return None
     mean = sum(distance * count for distance, count in counts.items()) / sum(counts.values())
     return {"diameter": max(counts), "average_path_length": round(mean, 6)}
+
+
+@dataclass(frozen=True)
+class NearestMember:
+    """The member of a family that is nearest to a size, by the keys of `polarlab families --json`.
+
+    Attributes:
+        name, params: family, and the parameters that name the member.
+        group: group of families, as `low-diameter`.
+        radix: largest number of links of a router to others.
+        routers, links: their numbers.
+        hosts: hosts attached to each router that has any, as the family's source attaches them.
+        endpoints: number of hosts.
+        diameter: largest distance of two routers in links.
+        average_path_length: mean distance of two different routers in links.
+        moore_efficiency: number of routers over the Moore bound of radix and diameter.
+        between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all are such.
+    """
+
+    name: str
+    params: Mapping[str, Value]
+    group: str
+    radix: int
+    routers: int
+    links: int
+    hosts: int
+    endpoints: int
+    diameter: int
+    average_path_length: float
+    moore_efficiency: float
+    between_hosts: Mapping[str, float] | None = None
+
+
+def nearest_members(
+    radix: int | None = None, endpoints: int | None = None, group: str | None = None
+) -> Rows[NearestMember]:
+    """Returns the member of each family that is nearest to a network radix, a number of hosts, or both.
+
+    With both, it is the member with the least sum of relative differences; with a radix alone, of the
+    nearest radix the member with the most endpoints; with endpoints alone, of those that differ by a tenth at
+    most the one with the smallest radix, else the nearest.
+
+    Args:
+        radix: links of a router to others, 3 or more.
+        endpoints: hosts of the whole network, 2 or more.
+        group: group of families, as `low-diameter`; None for all.
+
+    Raises:
+        UsageError: neither radix nor endpoints is given, or a value is outside its domain.
+
+    Examples:
+        >>> [one.params for one in nearest_members(radix=8, group="low-diameter")][:3]
+        [{'q': 7}, {'q': 4, 'supernode': 'iq', 'degree': 3}, {'q': 5}]
+    """
+    if radix is None and endpoints is None:
+        raise UsageError("--radix or --endpoints must be given, as in: polarlab families --radix 32")
+    if radix is not None:
+        RADIX.check(radix)
+    if endpoints is not None:
+        ENDPOINTS.check(endpoints)
+    if group not in (None, *SERIES):
+        raise UsageError(f"group must be one of {', '.join(SERIES)}, got {group!r}{hint(str(group), SERIES)}")
+    return Rows(_nearest_members(radix, endpoints, group))
+
+
+def _nearest_members(radix: int | None, endpoints: int | None, group: str | None) -> Iterator[NearestMember]:
+    for name, family in FAMILIES.items():
+        if group in (None, family.group):
+            member = nearest_member(family, radix, endpoints)
+            if member is not None:
+                yield _measured(name, family, member)
+
+
+def _measured(name: str, family: Family, member: Member) -> NearestMember:
+    """Returns a member with the numbers of its graph."""
+    graph = make_topology(name, member.params)
+    return NearestMember(
+        name,
+        dict(member.params),
+        family.group,
+        graph.network_radix,
+        graph.routers,
+        graph.links,
+        member.hosts,
+        graph.endpoints(member.hosts),
+        graph.diameter,
+        round(graph.average_path_length, 6),
+        round(graph.moore_efficiency, 6),
+        _between_hosts(graph),
+    )
 
 
 def export(topology: Topology, path: Path | str, format: str = "graphml", hosts: int = 1) -> Path:

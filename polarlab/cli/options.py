@@ -10,11 +10,13 @@ from typing import Any
 
 from polarlab import UsageError
 from polarlab.api.command_line.declarations import (
+    ENDPOINTS,
     ENGINE,
     FAILOVER,
     FAMILIES,
     KINDS,
     MAX_WORKERS,
+    RADIX,
     RUN,
     SATURATION,
     SIMULATED_SWEEP,
@@ -35,7 +37,7 @@ from polarlab.api.command_line.declarations import (
 )
 from polarlab.cli.error_stream import print_line
 
-_LISTS, _RESULTS = ("patterns", "routings"), ("plot", "report", "compare", "crosscheck")
+_LISTS, _RESULTS = ("families", "patterns", "routings"), ("plot", "report", "compare", "crosscheck")
 _WITH_JSON = (
     *("topology", "verify", "predict", "explain", "rules", *KINDS, SATURATION),
     *(*_LISTS, *_RESULTS, "doctor", "clean"),
@@ -75,6 +77,12 @@ OWN: tuple[Option, ...] = (
     _own("without", ("rules",), "failed links and switches, as link:s1-s7,switch:s4", metavar="ELEMENTS"),
     _own("list", ("topology",), "list of families, with parameters and example", type=bool),
     _own("designs", ("topology",), "list of all polarstars of a --radix, by size", type=bool),
+    _own("radix", ("families",), RADIX.help, type=int, least=RADIX.least, most=RADIX.most,
+         default_text="any"),
+    _own("endpoints", ("families",), ENDPOINTS.help, type=int, least=ENDPOINTS.least, most=ENDPOINTS.most,
+         default_text="any"),
+    _own("group", ("families",), "group of families", choices=at("polarlab.api.graphs:SERIES"),
+         default_text="all"),
     _own("export", ("topology",), "new file of the graph", metavar="FORMAT FILE", file=True,
          known=at("experiments.theory.export:FORMATS")),
     _own("figure", ("topology",), "new figure of the graph, .png or .svg", file=True),

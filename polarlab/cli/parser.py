@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from polarlab.cli.options import Base
 
 _NAMES = (
-    *("topology", "verify", "predict", "routings", "patterns", "explain", "rules", "up", "run", "sweep"),
+    *(
+        "topology",
+        "families",
+        "verify",
+        "predict",
+        "routings",
+        "patterns",
+        "explain",
+        "rules",
+        "up",
+        "run",
+        "sweep",
+    ),
     *(
         "simulate",
         "saturation",
@@ -37,7 +49,7 @@ _NAMES = (
 )
 # Modules of commands that have a folder of their own.
 _FOLDERS = {
-    **dict.fromkeys(("patterns", "routings", "schema"), "lists"),
+    **dict.fromkeys(("families", "patterns", "routings", "schema"), "lists"),
     **dict.fromkeys(("simulate", "saturation", "crosscheck"), "simulation"),
 }
 # Names in the declarations of options, where they differ.

@@ -99,7 +99,8 @@ def shown_outputs():
 
 
 @pytest.mark.parametrize(("words", "shown"), list(shown_outputs()))
-def test_commands_print_the_output_that_pages_show(words, shown, capsys):
+def test_commands_print_the_output_that_pages_show(words, shown, monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)  # output is not wrapped that is not for a terminal
     assert entry.main(words) == Status.DONE
     # A line of points stands for lines that are left out.
     whole = re.escape(shown).replace(re.escape("...\n"), "(?:.*\n)+?")

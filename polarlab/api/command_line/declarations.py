@@ -23,5 +23,6 @@ from experiments.spec.options import (
     family_options,
     options_of,
 )
+from topology.families.nearest import ENDPOINTS, RADIX
 from topology.parameters import Parameter, hint
 from topology.registry import FAMILIES

@@ -20,6 +20,7 @@ from polarlab.cli.parser import commands
 # Each command, and the functions and classes that do in Python what it does.
 COMMANDS = {
     "topology": {"topology", "from_networkx", "families", "designs", "numbers", "export", "draw"},
+    "families": {"nearest_members"},
     "verify": {"plan", "prove"},
     "predict": {"predict"},
     "patterns": {"patterns"},

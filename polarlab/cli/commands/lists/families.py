@@ -1,0 +1,53 @@
+"""`polarlab families`: members of all families that are nearest to a radix or a size, side by side."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+import polarlab
+from polarlab.cli.console import print_result, print_table, print_text
+from polarlab.cli.progress import shown_if_long
+from polarlab.process import Status
+
+SUMMARY = "members of all families nearest to a radix or a number of hosts, side by side"
+EXAMPLES = (
+    "polarlab families --radix 32 --endpoints 16000",
+    "polarlab families --radix 16 --group low-diameter",
+)
+_COLUMNS = (
+    *("name", "parameters", "radix", "routers", "links", "hosts", "endpoints"),
+    *("diameter", "average path", "Moore efficiency"),
+)
+
+
+def run(arguments: argparse.Namespace) -> Status:
+    """Prints a row for the nearest member of each family."""
+    with shown_if_long("computing the graphs"):
+        members = polarlab.nearest_members(arguments.radix, arguments.endpoints, arguments.group)
+    if arguments.json:
+        print_result(arguments, {"families": [vars(member) for member in members]})
+        return Status.DONE
+    print_table([_row(member) for member in members], _COLUMNS, by="group")
+    if between := [member.name for member in members if member.between_hosts]:
+        print()
+        print_text(
+            f"Diameter and average path of {', '.join(between)} are those between routers with hosts; the "
+            "Moore efficiency is that of all routers."
+        )
+    return Status.DONE
+
+
+def _row(member: polarlab.NearestMember) -> Mapping[str, Any]:
+    """Returns the cells of a member; its distances are those between routers with hosts."""
+    options = {one.key: one.name for one in polarlab.families()[member.name].parameters}
+    words = (f"--{options[key]} {value}" for key, value in member.params.items())
+    distances = member.between_hosts or vars(member)
+    return {
+        **vars(member),
+        "parameters": " ".join(words),
+        "diameter": distances["diameter"],
+        "average path": f"{distances['average_path_length']:.3f}",
+        "Moore efficiency": f"{member.moore_efficiency:.3f}",
+    }
