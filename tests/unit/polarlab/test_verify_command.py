@@ -49,7 +49,17 @@ def test_every_single_failure_is_survived(capsys, failures):
     assert result["max_hops"] <= 5
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
+# Proofs of these take seconds.
+LARGE_EXAMPLES = ("bundlefly", "spectralfly", "torus")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in LARGE_EXAMPLES else ())
+        for name in sorted(FAMILIES)
+    ],
+)
 def test_every_example_of_the_list_runs_through_verify(capsys, name):
     listed = {family["name"]: family for family in prints_json(capsys, "topology --list --json")["families"]}
     result = prints_json(capsys, f"verify {listed[name]['example']} --failures links --json")

@@ -241,10 +241,17 @@ def test_ugals_threshold_decides_whether_detours_win(text, moves):
 
 
 PERMUTATIONS = ("tornado", "random-permutation", "perm1hop", "perm2hop")
+QUICK = {("ugal", "tornado"), ("ugal-pf", "random-permutation"), ("ugal-pf", "perm1hop")}
 
 
-@pytest.mark.parametrize("name", ["ugal", "ugal-pf"])
-@pytest.mark.parametrize("pattern", PERMUTATIONS)
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        pytest.param(name, pattern, marks=() if (name, pattern) in QUICK else pytest.mark.slow)
+        for name in ("ugal", "ugal-pf")
+        for pattern in PERMUTATIONS
+    ],
+)
 @pytest.mark.parametrize(("load", "least"), [pytest.param(0.5, 0.46, marks=pytest.mark.slow), (1.0, 0.45)])
 def test_permutations_get_half_of_the_injection_capacity(name, pattern, load, least):
     """Minimal routing accepts 0.28 to 0.33 of these; the paper's UGAL_PF about half."""
