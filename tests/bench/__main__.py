@@ -42,6 +42,7 @@ MAKERS: dict[str, RowMaker] = {
     "proof-er11-links": mathematics.proof_er11_links,
     "proof-er31-links": mathematics.proof_er31_links,
     "proof-papers": mathematics.proofs_of_the_papers,
+    "families-built": mathematics.families_built,
     "plan-ugal-pf": mathematics.plans_of_ugal_pf,
     "replan": mathematics.replans,
     "packets": packets.socket_rates,
