@@ -35,7 +35,7 @@ class RoutingStatus:
 
 
 def changeable_parameters(routing: Routing) -> tuple[Parameter, ...]:
-    """Returns the parameters of a routing that are no part of what switches hold: of its law and control."""
+    """Returns the parameters of a routing's law and control, which change nothing on a switch."""
     return () if routing.oblivious else (*routing.law_parameters, *CONTROL_PARAMETERS)
 
 

@@ -26,7 +26,7 @@ Intermediates = Callable[[RouterView], Sequence[int]]
 
 
 def group_detours(topology: Topology, routing: str) -> tuple[Topology, HopBound, Intermediates]:
-    """Returns what Valiant routing and UGAL by group have in common.
+    """Returns the paths, the most hops and the intermediate routers of routings by group.
 
     Args:
         topology: a dragonfly.

@@ -40,7 +40,7 @@ def up_down_paths(topology: Topology, root: int | None = None) -> RestrictedTopo
             distance is least, of several the one with most links, then with the lowest number.
 
     Raises:
-        ParameterError: there is no such switch.
+        ParameterError: the root is not a switch of the topology.
     """
     if root is not None and root > topology.routers:
         raise ParameterError(f"root of {NAME} must be 1 to {topology.routers}, got {root}")

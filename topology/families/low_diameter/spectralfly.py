@@ -56,7 +56,7 @@ def spectralfly_routers(p: int, q: int) -> int | None:
 
 
 class SpectralFly(SearchedTopology):
-    """X(p, q): q (q^2 - 1) / 2 routers of radix p + 1, or twice as many where p is no square modulo q.
+    """X(p, q): q (q^2 - 1) / 2 routers of radix p + 1, or twice as many where p is not a square modulo q.
 
     Router order: that of the matrices' entries, row by row, where each matrix is written with its first entry
     that is not 0 as 1.
