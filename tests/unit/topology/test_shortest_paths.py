@@ -13,6 +13,8 @@ from topology.shortest_paths import (
     adjacency_from_links,
     all_distances,
     connected_components,
+    counted_pairs,
+    host_pairs_by_distance,
 )
 
 CHAIN = SearchedTopology(adjacency_from_links(3, np.array([[0, 1], [1, 2]])))
@@ -37,6 +39,24 @@ def test_all_shortest_paths_are_minimal_routes():
     assert leaf_spine.minimal_ports(0)[0] == ()
     assert leaf_spine.next_hops(0, [1, 2, 3]).tolist() == [4, 4, 4]
     assert leaf_spine.pairs_by_distance() == {1: 2 * 12, 2: 4 * 3 + 3 * 2}
+
+
+@pytest.mark.parametrize("routers", [1, 2, 70, 600])
+def test_pairs_are_counted_as_a_table_has_them(routers):
+    """More sources than are counted at a time, and pairs of some routers, which have not every distance."""
+    tree = nx.random_labeled_tree(routers, seed=routers)
+    graph = adjacency_from_links(routers, np.array(tree.edges, int).reshape(-1, 2))
+    table = all_distances(nx.to_numpy_array(tree, nodelist=range(routers)).astype(bool))
+    for among in (np.arange(routers), np.arange(0, routers, 3)):
+        distances, counts = np.unique(table[np.ix_(among, among)], return_counts=True)
+        expected = dict(zip(distances.tolist(), counts.tolist(), strict=True))
+        assert counted_pairs(graph, among) == {d: n for d, n in expected.items() if d}
+
+
+def test_pairs_of_hosts_are_counted_without_a_table():
+    leaf_spine = LeafSpine(leaves=4, spines=3)
+    assert host_pairs_by_distance(leaf_spine) == {2: 4 * 3}
+    assert "distance_table" not in vars(leaf_spine)
 
 
 def test_links_become_neighbour_lists_of_both_ends():
