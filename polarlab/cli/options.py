@@ -77,10 +77,12 @@ OWN: tuple[Option, ...] = (
     _own("without", ("rules",), "failed links and switches, as link:s1-s7,switch:s4", metavar="ELEMENTS"),
     _own("list", ("topology",), "list of families, with parameters and example", type=bool),
     _own("designs", ("topology",), "list of all polarstars of a --radix, by size", type=bool),
-    _own("radix", ("families",), RADIX.help, type=int, least=RADIX.least, most=RADIX.most,
-         default_text="any"),
-    _own("endpoints", ("families",), ENDPOINTS.help, type=int, least=ENDPOINTS.least, most=ENDPOINTS.most,
-         default_text="any"),
+    _own("radix", ("families",), f"{RADIX.help}; alone, of the nearest radix the member with the most hosts",
+         type=int, least=RADIX.least, most=RADIX.most, default_text="any"),
+    _own("endpoints", ("families",), f"{ENDPOINTS.help}; alone, of members that differ by a tenth at most "
+         "the one with the smallest radix, else the nearest; with --radix, that with the least sum of "
+         "relative differences",
+         type=int, least=ENDPOINTS.least, most=ENDPOINTS.most, default_text="any"),
     _own("group", ("families",), "group of families", choices=at("polarlab.api.graphs:SERIES"),
          default_text="all"),
     _own("export", ("topology",), "new file of the graph", metavar="FORMAT FILE", file=True,

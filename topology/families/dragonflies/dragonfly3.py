@@ -110,7 +110,7 @@ def _number(name: str, help: str, default: int | None = None, least: int = 1) ->
 
 def _members() -> Iterator[Member]:
     """Yields the graphs without trunking whose higher levels have no more links; h3 hosts a router."""
-    for a in range(2, isqrt(MAX_ROUTERS)):
+    for a in range(2, isqrt(isqrt(MAX_ROUTERS)) + 1):  # there are more than a^4 routers
         for h2 in range(1, a + 1):
             for h3 in range(1, h2 + 1):
                 size = a * (a * h2 + 1)
