@@ -52,6 +52,7 @@ def test_ports_of_switches_are_promiscuous_before_the_switches_start():
         assert "PROMISC" not in network["h1_1"].cmd("ip -o link show h1_1-eth0")
 
 
+@pytest.mark.slow
 @needs_merging
 @one_at_a_time
 def test_a_fabric_with_merged_pages_delivers_and_leaves_the_settings_as_found(monkeypatch):

@@ -75,6 +75,7 @@ def test_a_drained_link_is_pulled_and_plugged_in_without_any_loss(er3_alive, ses
     assert (sent - received).sum() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_adaptive_traffic_is_drained_without_loss(adaptive_er3):
     sent, received, _ = play(adaptive_er3, STEPS.format("s5", "switch:s5"))

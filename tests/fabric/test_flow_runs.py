@@ -33,6 +33,7 @@ def test_flows_are_completed_and_their_bytes_are_those_of_the_links(tmp_path, no
     assert (out / "slowdown.png").stat().st_size > 5000
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_a_lone_flow_takes_its_ideal_time_and_one_that_is_too_long_is_kept_as_unfinished(
     tmp_path, no_leftovers

@@ -20,6 +20,7 @@ PAGE = blocks(ROOT / "docs" / "frameworks.md")
 LINES = [line for block in PAGE if block.kind == "sh" for line in command_lines(block)]
 
 
+@pytest.mark.slow
 # Runs of the first are those of all other tests.
 @pytest.mark.parametrize(
     "framework",

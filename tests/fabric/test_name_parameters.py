@@ -47,6 +47,7 @@ def test_a_threshold_is_changed_on_a_standing_fabric_and_decides_when_detours_be
     assert sorted(json.loads((out / "manifest.json").read_text())["routings"]) == [EAGER, RELUCTANT]
 
 
+@pytest.mark.slow
 @pytest.mark.tried_again
 def test_hot_spots_receive_their_share_and_the_prediction_holds(tmp_path):
     fabric = {"q": 3, "hosts": 2, "link_rate": "500kbit", "warmup": 1, "duration": 3}

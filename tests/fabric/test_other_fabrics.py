@@ -52,7 +52,7 @@ DOUBLE = "1 2\n1 2\n2 3\n3 4\n4 1\n"
 FABRICS = [
     ("polarstar", {"q": 2, "degree": 0}, 5, ("ugal",)),
     pytest.param("polarstar", {"q": 2, "degree": 3}, 90, (), marks=pytest.mark.slow),
-    ("slimfly", {"q": 3}, 9, ("ugal",)),
+    pytest.param("slimfly", {"q": 3}, 9, ("ugal",), marks=pytest.mark.slow),
     ("graph", {"from": TORUS}, 3, ()),
 ]
 

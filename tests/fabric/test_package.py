@@ -14,6 +14,7 @@ def command(tmp_path_factory):
     return wheels.environment_beside(folder / "environment", wheels.build_wheel(folder)) / "polarlab"
 
 
+@pytest.mark.slow
 def test_the_installed_command_runs_an_experiment(command, tmp_path):
     for name in ("traffic", "controller", "emulation"):
         (tmp_path / f"{name}.py").write_text('raise SystemExit("user\'s file")\n')

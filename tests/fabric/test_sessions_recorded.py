@@ -84,6 +84,7 @@ def test_a_session_keeps_failures_of_hosts_links_and_switches_that_end_by_themse
     assert "session" in report(tmp_path / "session").read_text()
 
 
+@pytest.mark.slow
 def test_background_traffic_of_a_session_is_kept_and_told_if_it_still_flows_at_the_end(tmp_path):
     lines = (
         *("traffic start", "sh sleep 0.3", "traffic stop", "traffic start tornado 0.1", "sh sleep 0.3"),

@@ -33,6 +33,7 @@ def test_a_warm_up_ends_when_the_traffic_is_steady(tmp_path, no_leftovers):
     assert float(table(out / "throughput.csv")[-1]["time_s"]) < told["warmup_s"] + 4
 
 
+@pytest.mark.slow
 def test_repeated_runs_have_a_mean_an_interval_and_a_folder_each(tmp_path, no_leftovers):
     out = tmp_path / "run"
     done = polarlab(
