@@ -7,13 +7,14 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from operator import attrgetter
 
 from routing.plan.model import Actions, Group, Match, PushVlan, SetField
 from routing.plan.tables import router_of_tag, tag_of
 from topology.base import Topology
 
 _PORT_BITS = 12
+_actions_of = attrgetter("actions")
 _DIGEST_MASK = (1 << 29) - 1
 
 
@@ -111,15 +112,13 @@ def pushed_tags(groups: Iterable[Group]) -> Iterator[int]:
     Yields:
         Router indices, repeated where several buckets push the same tag.
     """
-    without: set[int] = set()  # identities of actions, which the groups keep
-    for bucket in chain.from_iterable((*group.buckets, *group.candidates) for group in groups):
-        actions = bucket.actions
-        if id(actions) in without:
-            continue
-        tags = tags_pushed_by(actions)
-        if not tags:
-            without.add(id(actions))
-        yield from tags
+    found: dict[int, Actions] = {}  # by the identities of buckets, which the groups keep
+    for group in groups:
+        for buckets in (group.buckets, group.candidates):
+            if buckets:
+                found.update(zip(map(id, buckets), map(_actions_of, buckets), strict=True))
+    for actions in {id(actions): actions for actions in found.values()}.values():
+        yield from tags_pushed_by(actions)
 
 
 def tags_pushed_by(actions: Actions) -> list[int]:

@@ -41,6 +41,7 @@ class AlternateGroups:
         """
         self._port_to = port_to
         self._protected: dict[tuple[tuple[int, ...], Alternates, bool], int] = {}
+        self._shared: dict[tuple[int, ...], int] = {}
         self._numbers: dict[tuple[bool, tuple[_BucketKey, ...]], int] = {}
         self.groups: list[Group] = []
 
@@ -52,7 +53,10 @@ class AlternateGroups:
         Args:
             ports: the minimal ports.
         """
-        return self._number(GroupKind.SELECT, _minimal(ports))
+        number = self._shared.get(ports)
+        if number is None:
+            number = self._shared[ports] = self._add(GroupKind.SELECT, tuple(map(_port_bucket, ports)))
+        return number
 
     def protected(self, ports: tuple[int, ...], alternates: Alternates, *, mark: bool) -> int:
         """Returns the number of the group that outputs to ports or, while all are dead, takes alternates.
@@ -78,13 +82,22 @@ class AlternateGroups:
     def _number(self, kind: GroupKind, keys: tuple[_BucketKey, ...]) -> int:
         key = (kind is GroupKind.SELECT, keys)
         if key not in self._numbers:
-            self._numbers[key] = group_number(GroupRole.PROTECTED, len(self.groups))
-            self.groups.append(Group(self._numbers[key], kind, tuple(map(_bucket, keys))))
+            self._numbers[key] = self._add(kind, tuple(map(_bucket, keys)))
         return self._numbers[key]
+
+    def _add(self, kind: GroupKind, buckets: tuple[Bucket, ...]) -> int:
+        number = group_number(GroupRole.PROTECTED, len(self.groups))
+        self.groups.append(Group(number, kind, buckets))
+        return number
 
 
 def _minimal(ports: tuple[int, ...]) -> tuple[_BucketKey, ...]:
     return tuple([(port, False, None) for port in ports])
+
+
+@cache
+def _port_bucket(port: int) -> Bucket:
+    return alternate_bucket(port, False, None)
 
 
 @cache

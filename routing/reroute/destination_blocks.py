@@ -81,8 +81,17 @@ class Blocks:
         Returns:
             One entry for each next hop, and one for all blocks that have several.
         """
-        rows_by_code = [{row_by_port[port - 1] for port in ports} for ports in self._different_ports]
-        row_by_code = np.array([rows.pop() if len(rows) == 1 else -1 for rows in rows_by_code], np.intp)
+        parallel = len(set(row_by_port)) < len(row_by_port)
+        row_by_code = np.fromiter(
+            (
+                row_by_port[ports[0] - 1]
+                if len(ports) == 1 or (parallel and len({row_by_port[port - 1] for port in ports}) == 1)
+                else -1
+                for ports in self._different_ports
+            ),
+            np.intp,
+            len(self._different_ports),
+        )
         rows = row_by_code[self._port_codes]
         return [
             NextHopBlocks(row, np.flatnonzero(rows == row)) for row in dict.fromkeys(row_by_code.tolist())

@@ -21,7 +21,6 @@ Destinations with the same minimal ports and the same alternates share a group.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -38,6 +37,8 @@ from routing.reroute.destination_blocks import (
     destination_blocks,
     single_routers,
 )
+from routing.reroute.minimal_paths import Mask, MinimalPaths, Numbers, avoid
+from routing.reroute.remote_alternates import RemoteSearch, least_hops
 from topology.base import Topology
 from topology.failures import failure_of
 from topology.faults import Element, ElementKind
@@ -48,15 +49,8 @@ _MAX_ALTERNATES = 2
 # The exchange of a tag for that of a neighbour adds at most so many hops.
 _EXCHANGE_HOPS = 2
 
-# More than twice the hops of any path; the sum of two fits into 16 bits.
-_UNREACHABLE = np.int16(np.iinfo(np.int16).max // 2)
 
-Mask = npt.NDArray[np.bool_]
-Hops = npt.NDArray[np.int16]
-Numbers = npt.NDArray[np.intp]
-
-
-class AlternateSearch:
+class AlternateSearch(MinimalPaths):
     """Search of the alternates of a topology's routers, one router after another."""
 
     def __init__(self, topology: Topology) -> None:
@@ -65,12 +59,7 @@ class AlternateSearch:
         Args:
             topology: any connected topology.
         """
-        self.topology = topology
-        self.everyone = np.arange(topology.routers, dtype=np.int16)
-        self.next_hops = topology.all_next_hops()
-        self.next_hops_toward = np.ascontiguousarray(self.next_hops.T)  # [destination, source]
-        self.distances = topology.distances(self.everyone[:, None], self.everyone).astype(np.int16)
-        self.diameter = int(self.distances.max())
+        super().__init__(topology)
         self.used_tags = np.zeros(topology.routers, bool)
         self.has_hosts = topology.host_counts(1) > 0
 
@@ -83,47 +72,6 @@ class AlternateSearch:
         search = _RouterSearch(self, view)
         untagged = search.untagged()
         return FastReroute(untagged, search.tagged, tuple(search.unprotected))
-
-    def paths_from(self, origins: Numbers) -> list[npt.NDArray[np.int16]]:
-        """Returns the routers on one minimal path from each of some routers to each router.
-
-        Args:
-            origins: first routers of the paths.
-
-        Returns:
-            Arrays that broadcast to origins x routers: the first routers of the paths, the last ones, and
-            those that the paths have reached after each hop between.
-        """
-        at = self.next_hops[origins]
-        paths = [origins.astype(np.int16)[:, None], self.everyone[None, :]]
-        for hop in range(1, self.diameter):
-            at = at if hop == 1 else self.next_hops[at, self.everyone]
-            paths.append(at)
-        return paths
-
-    def paths_to(self, targets: Numbers) -> list[npt.NDArray[np.int16]]:
-        """Returns the routers on one minimal path from each router to each of some routers.
-
-        Args:
-            targets: last routers of the paths.
-
-        Returns:
-            Arrays that broadcast to targets x routers, as of `paths_from`.
-        """
-        at = self.next_hops_toward[targets]
-        paths = [self.everyone[None, :], targets.astype(np.int16)[:, None]]
-        for hop in range(1, self.diameter):
-            at = at if hop == 1 else self.next_hops_toward[targets[:, None], at]
-            paths.append(at)
-        return paths
-
-
-def _avoid(paths: list[npt.NDArray[np.int16]], unwanted: int | npt.NDArray[np.int16]) -> Mask:
-    """Returns for each path whether it does not visit a router."""
-    avoids = np.ones(np.broadcast_shapes(*(routers.shape for routers in paths)), bool)
-    for routers in paths:
-        avoids &= routers != unwanted
-    return avoids
 
 
 class _Assignment(NamedTuple):
@@ -149,6 +97,7 @@ class _RouterSearch:
         # neighbours x routers: the distance from each neighbour, and the hops that a path through it adds to
         # the minimal one.
         self._distances = search.distances[self._neighbours]
+        self._remote_search = RemoteSearch(search, self._router, self._neighbours)
         self._extra_hops = 1 + self._distances - search.distances[self._router]
         self._max_extra_hops = 0
         # For each neighbour, the rows of all other ones in cyclic order behind it, neighbours by rows. So the
@@ -160,11 +109,11 @@ class _RouterSearch:
         """Returns the groups of untagged packets; collects `unprotected`."""
         blocks = destination_blocks(self._view)
         paths = self._search.paths_from(self._neighbours)
-        not_back = _avoid(paths, self._router)
+        not_back = avoid(paths, self._router)
 
         def not_lost(lost: npt.NDArray[np.int16]) -> Mask:
             # A dead switch cannot be reached, so toward the neighbour itself only the link matters.
-            safe: Mask = not_back & (_avoid(paths, lost) | (self._search.everyone == lost))
+            safe: Mask = not_back & (avoid(paths, lost) | (self._search.everyone == lost))
             return safe
 
         def remaining(lost: int, rest: Numbers) -> list[_Assignment]:
@@ -284,7 +233,7 @@ class _RouterSearch:
         rows = np.searchsorted(self._neighbours, np.maximum(lost, 0))
         to_lost = self._distances[:, self._neighbours][:, np.minimum(rows, len(self._neighbours) - 1)]
         through = to_lost + self._search.distances[lost, self._search.everyone]
-        return np.asarray(self._not_back & (through > self._distances))
+        return np.asarray(self._remote_search.not_back & (through > self._distances))
 
     def _exchange(self, row: int, rest: Numbers) -> list[_Assignment]:
         """Returns the exchanges of the tag of packets which no neighbour serves as they are."""
@@ -315,12 +264,10 @@ class _RouterSearch:
             dead: a router that the alternates must avoid as well; None for none.
         """
         assigned: list[_Assignment] = []
-        for block in rest.tolist() if len(self._neighbours) > 1 else []:
+        for block, to_tags, onward in self._remote_search.reached(blocks, rest, row, dead):
             targets = blocks.routers(block)
-            avoided = None if dead in targets else dead
             # Every tag takes a rule in all switches: of equal ones, one that is in use already.
-            onward = self._hops_onward(targets, avoided) - self._search.used_tags
-            best = self._least(self._hops_to_tags(avoided) + onward, row)
+            best = least_hops(to_tags + (onward - self._search.used_tags), row)
             if best is not None:
                 neighbour_row, tag = best
                 self._search.used_tags[tag] = True
@@ -331,60 +278,6 @@ class _RouterSearch:
                 extra_hops = int((hops - distances[self._router, targets]).max())
                 self._max_extra_hops = max(self._max_extra_hops, extra_hops)
         return assigned
-
-    def _least(self, cost: Hops, lost: int) -> tuple[int, int] | None:
-        """Returns the row and column of the first least entry in the rows behind a lost one, if reachable."""
-        best: tuple[int, int, int] | None = None
-        for first, end in ((lost + 1, len(cost)), (0, lost)):
-            if first < end:
-                row, column = divmod(int(cost[first:end].argmin()), cost.shape[1])
-                least = int(cost[first + row, column])
-                if least < _UNREACHABLE - 1 and (best is None or least < best[0]):
-                    best = least, first + row, column
-        return None if best is None else best[1:]
-
-    def _hops_to_tags(self, avoided: int | None) -> Hops:
-        """Returns twice the hops from neighbours to routers; unreachable where a path leads back here."""
-        if avoided is None:
-            return self._hops_to_all_tags
-        return np.where(self._all_paths_avoid(avoided), self._hops_to_all_tags, _UNREACHABLE)
-
-    @cached_property
-    def _hops_to_all_tags(self) -> Hops:
-        return np.where(self._not_back, 2 * self._distances, _UNREACHABLE)
-
-    def _hops_onward(self, targets: Numbers, avoided: int | None) -> Hops:
-        """Returns twice the most hops from routers to targets; unreachable where a path leads back here."""
-        if avoided is None and len(targets) == 1 and targets[0] in self._onward_rows:
-            row: Hops = self._onward[self._onward_rows[int(targets[0])]]
-            return row
-        paths = self._search.paths_to(targets)
-        works = _avoid(paths, self._router)
-        if avoided is not None:
-            works &= _avoid(paths, avoided)
-        hops = 2 * self._search.distances[targets]
-        return np.asarray(np.where(works, hops, _UNREACHABLE).max(axis=0))
-
-    @cached_property
-    def _onward_rows(self) -> dict[int, int]:
-        """The rows of neighbours in `_onward`."""
-        return {neighbour: row for row, neighbour in enumerate(self._neighbours.tolist())}
-
-    @cached_property
-    def _onward(self) -> Hops:
-        """Neighbours x routers: `_hops_onward` to each neighbour."""
-        works = _avoid(self._search.paths_to(self._neighbours), self._router)
-        return np.where(works, 2 * self._distances, _UNREACHABLE)
-
-    @cached_property
-    def _not_back(self) -> Mask:
-        """Neighbours x routers: whether none of the shortest paths leads back through this router."""
-        return self._all_paths_avoid(self._router)
-
-    def _all_paths_avoid(self, unwanted: int) -> Mask:
-        """Returns for neighbours x routers whether none of the shortest paths visits another router."""
-        through = self._distances[:, [unwanted]] + self._search.distances[unwanted]
-        return np.asarray(through > self._distances)
 
 
 def _without(blocks: Numbers, assigned: list[_Assignment]) -> Numbers:

@@ -18,7 +18,8 @@ from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, RoutePlan, SwitchPlan, Ta
 from routing.verification.ingress_ports import ingress_port_classes
 from routing.verification.packet_actions import Emission, Outcome, Packet, Shared
 from routing.verification.rule_book import SOURCE_FIELDS, Numbers, RuleBook
-from routing.verification.switch_model import KnownOutcomes, SwitchModel, Treatment
+from routing.verification.switch_model import SwitchModel
+from routing.verification.treatments import Arrival, Branches, Handover, KnownOutcomes, Treatment
 from topology.addressing import INITIAL_TTL, Host, hosts_of, interface_name, switch_name
 from topology.base import Topology
 from topology.failures import Failure
@@ -36,6 +37,18 @@ class Steps(NamedTuple):
     ports: frozenset[int]
 
 
+class NextStates(NamedTuple):
+    """The next states of packets that only groups decide about, each choice of which leads to a state.
+
+    Attributes:
+        counts: for each class of destinations, the number of choices; 0 for classes of other packets.
+        targets: the numbers of the states that they lead to, class by class.
+    """
+
+    counts: Numbers
+    targets: Numbers
+
+
 @dataclass(eq=False, slots=True)
 class State:
     """The arrival of a packet at a router, for any destination.
@@ -46,7 +59,9 @@ class State:
         packet: the packet's fields without those of its destination.
         classes: for each host as the destination, the index in `steps` while nothing has failed; None until
             they were asked for.
-        steps: the different steps while nothing has failed.
+        steps: the different steps while nothing has failed, as far as asked for.
+        handovers: the first class, the groups and the packets of classes that groups decide about.
+        next_states: the next states of these; None until they were asked for.
         rerouted: the steps by that index and the failed ports that matter to them, as far as asked for.
     """
 
@@ -54,13 +69,17 @@ class State:
     router: int
     packet: Packet
     classes: Numbers | None = None
-    steps: list[Steps] = field(default_factory=list)
+    steps: list[Steps | None] = field(default_factory=list)
+    handovers: list[tuple[int, Numbers, Arrival]] = field(default_factory=list)
+    next_states: NextStates | None = None
     rerouted: dict[tuple[int, frozenset[int]], Steps] = field(default_factory=dict)
 
     def forget(self) -> None:
         """Forgets the steps, after the router's switch has got other rules."""
         self.classes = None
         self.steps = []
+        self.handovers = []
+        self.next_states = None
         self.rerouted = {}
 
 
@@ -198,42 +217,71 @@ class StateSpace:
         host = self._host_number[destination]
 
         def steps(state: State, failure: Failure) -> Steps:
-            class_ = int(self.classes(state)[host])
-            known = state.steps[class_]
-            failed = failure.failed_ports(state.router)
-            if not failed or known.ports.isdisjoint(failed):
-                return known
-            return self._rerouted(state, class_, host, failed)
+            return self.steps_of_class(state, int(self.classes(state)[host]), failure, host)
 
         return steps
 
     def classes(self, state: State) -> Numbers:
-        """Returns `State.classes`, after finding them and the steps of the state."""
+        """Returns `State.classes`, after finding them."""
         if state.classes is None:
             classes = np.empty(len(self.hosts), np.intp)
-            for destinations, steps in self._steps(state, self._everyone, frozenset()):
-                classes[destinations] = len(state.steps)
-                state.steps.append(steps)
+            for part in self._parts_of(state, self._everyone, frozenset()):
+                if isinstance(part, Handover):
+                    groups, places = np.unique(part.groups, return_inverse=True)
+                    classes[part.destinations] = len(state.steps) + places
+                    state.handovers.append((len(state.steps), groups, part.arrival))
+                    state.steps += [None] * len(groups)
+                else:
+                    classes[part.destinations] = len(state.steps)
+                    state.steps.append(self._steps_of(state.router, part.outcomes, part.ports))
             state.classes = classes
         return state.classes
 
-    def steps_by_class(self, state: State, failure: Failure) -> list[Steps]:
-        """Returns the steps from a state under a failure.
+    def steps_of_class(self, state: State, class_: int, failure: Failure, host: int | None = None) -> Steps:
+        """Returns the steps of packets to destinations of a class.
 
         Args:
             state: the state.
+            class_: an entry of `State.classes`.
             failure: what has failed.
-
-        Returns:
-            For each index in `State.classes`, the steps of packets to these hosts.
+            host: the number of a host of that class, where it is known.
         """
-        classes = self.classes(state)
+        known = state.steps[class_]
+        if known is None:
+            known = state.steps[class_] = self._steps_of(state.router, *self._by_group(state, class_))
         failed = failure.failed_ports(state.router)
-        steps = list(state.steps)
-        for class_, known in enumerate(steps):
-            if failed and not known.ports.isdisjoint(failed):
-                steps[class_] = self._rerouted(state, class_, int(np.argmax(classes == class_)), failed)
-        return steps
+        if not failed or known.ports.isdisjoint(failed):
+            return known
+        host = int(np.argmax(self.classes(state) == class_)) if host is None else host
+        return self._rerouted(state, class_, host, failed)
+
+    def next_states(self, state: State) -> NextStates:
+        """Returns the next states of packets while nothing has failed, where these are simple to tell."""
+        if state.next_states is None:
+            self.classes(state)
+            counts = np.zeros(len(state.steps), np.intp)
+            found = []
+            for first, groups, arrival in state.handovers:
+                own = counts[first : first + len(groups)]
+                own[:], targets = self._after_groups(state.router, groups, arrival)
+                found.append(targets)
+            state.next_states = NextStates(counts, np.concatenate([*found, _NOWHERE]))
+        return state.next_states
+
+    def _after_groups(self, router: int, groups: Numbers, arrival: Arrival) -> tuple[Numbers, Numbers]:
+        """Returns the fields of `NextStates` for classes of packets that are handed over to groups."""
+        model = self._models[router]
+        counts, buckets = model.group_buckets.of(groups)
+        after = np.full(len(model.group_buckets.buckets), -1, np.intp)
+        for number in np.flatnonzero(np.bincount(buckets)).tolist():
+            outcomes = model.by_bucket(model.group_buckets.buckets[number], arrival).outcomes
+            steps = self._all_steps(router, outcomes)
+            if len(steps) == 1 and steps[0].target is not None and not steps[0].fault:
+                after[number] = steps[0].target.number
+        targets = after[buckets]
+        sound = np.ones(len(groups), bool)
+        sound[np.repeat(np.arange(len(groups)), counts)[targets < 0]] = False
+        return np.where(sound, counts, 0), targets[np.repeat(sound, counts)]
 
     def host_number(self, host: Host) -> int:
         """Returns the index of a host in `hosts`."""
@@ -246,26 +294,30 @@ class StateSpace:
     def _rerouted(self, state: State, class_: int, host: int, failed: frozenset[int]) -> Steps:
         key = (class_, failed)
         if key not in state.rerouted:
-            [(_, steps)] = self._steps(state, self._everyone[host : host + 1], failed)
-            state.rerouted[key] = steps
+            [part] = self._parts_of(state, self._everyone[host : host + 1], failed)
+            if isinstance(part, Handover):
+                treatment = self._models[state.router].by_group(int(part.groups[0]), part.arrival)
+            else:
+                treatment = part.outcomes, part.ports
+            state.rerouted[key] = self._steps_of(state.router, *treatment)
         return state.rerouted[key]
 
-    def _steps(
+    def _parts_of(
         self, state: State, destinations: Numbers, failed: frozenset[int]
-    ) -> Iterator[tuple[Numbers, Steps]]:
-        model = self._models[state.router]
+    ) -> Iterator[Treatment | Handover]:
         unseen = () if self._source_matters else SOURCE_FIELDS
-        for treatment in model.treatments(state.packet, destinations, failed, unseen):
-            yield treatment.destinations, self._steps_of(state.router, treatment)
+        return self._models[state.router].handovers(state.packet, destinations, failed, unseen)
 
-    def _steps_of(self, router: int, treatment: Treatment) -> Steps:
+    def _by_group(self, state: State, class_: int) -> Branches:
+        """Returns the treatment of packets to a class of destinations by their group."""
+        first, groups, arrival = next(one for one in reversed(state.handovers) if one[0] <= class_)
+        return self._models[state.router].by_group(int(groups[class_ - first]), arrival)
+
+    def _steps_of(self, router: int, outcomes: Shared, ports: frozenset[int]) -> Steps:
         # Packets from several ports are often handed to the same groups.
-        known, key = self._known_steps[router].by_outcomes, (id(treatment.outcomes), treatment.ports)
+        known, key = self._known_steps[router].by_outcomes, (id(outcomes), ports)
         if key not in known:
-            known[key] = (
-                treatment.outcomes,
-                Steps(self._all_steps(router, treatment.outcomes), treatment.ports),
-            )
+            known[key] = outcomes, Steps(self._all_steps(router, outcomes), ports)
         return known[key][1]
 
     def _all_steps(self, router: int, outcomes: Shared) -> tuple[Step, ...]:
@@ -316,6 +368,9 @@ class StateSpace:
 
     def _host_port(self, host: Host) -> int:
         return self.topology.host_port(host.router, host.index)
+
+
+_NOWHERE = np.empty(0, np.intp)
 
 
 def _source_matters(book: RuleBook, numbers: Iterable[Numbers], degrees: Iterable[int]) -> bool:

@@ -1,12 +1,21 @@
-"""The different buckets that a group has, or may get from an adaptation."""
+"""The different buckets that groups have, or may get from an adaptation.
+
+A fabric may have a million groups with a dozen buckets each, most of them sets of the same few buckets. So a
+proof runs each bucket once, and finds the outcomes of all groups by the numbers of their buckets.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from routing.plan.model import Bucket, Group, GroupKind
-from routing.verification.rule_book import RuleBook
+from routing.verification.rule_book import Numbers, RuleBook
 
 
 class Choices(NamedTuple):
@@ -79,3 +88,68 @@ def different_choices(group: Group, book: RuleBook) -> Choices:
         [(bucket, 0) for one, bucket in candidates.items() if one not in weights],
         one_only,
     )
+
+
+class GroupBuckets:
+    """The buckets that the groups of a switch may apply while none of its ports has failed, as arrays.
+
+    Attributes:
+        buckets: the different buckets, by number; equal ones that are two objects have two numbers.
+    """
+
+    def __init__(self, groups: Iterable[Group]) -> None:
+        """Numbers the buckets of groups.
+
+        Left out are groups that a controller adapts, groups without a bucket, and those with a bucket of
+        weight 0, which no packet takes.
+
+        Args:
+            groups: all groups of a switch.
+        """
+        plain = [group for group in groups if group.buckets and not group.candidates]
+        # Other groups than select ones apply the first bucket that lives.
+        taken = [g.buckets if g.kind is GroupKind.SELECT else g.buckets[:1] for g in plain]
+        counts = np.fromiter(map(len, taken), np.intp, len(taken))
+        identities = np.fromiter(map(id, chain.from_iterable(taken)), np.int64, int(counts.sum()))
+        _, firsts, numbers = np.unique(identities, return_index=True, return_inverse=True)
+        objects = list(chain.from_iterable(taken))
+        self.buckets: list[Bucket] = [objects[first] for first in firsts.tolist()]
+        self._numbers = numbers.astype(np.int32)
+        self._starts = np.cumsum(counts) - counts
+        weighs = np.array([bucket.weight > 0 for bucket in self.buckets], bool)
+        if not weighs.all():
+            selects = np.array([group.kind is GroupKind.SELECT for group in plain], bool)
+            counts[selects & ~np.logical_and.reduceat(weighs[self._numbers], self._starts)] = 0
+        self._counts = counts
+        groups_of = np.fromiter((group.number for group in plain), np.int64, len(plain))
+        self._order = np.argsort(groups_of)
+        self._groups = groups_of[self._order]
+
+    def of(self, groups: npt.NDArray[np.int64]) -> tuple[Numbers, npt.NDArray[np.int32]]:
+        """Returns the numbers of the buckets that each of some groups may apply.
+
+        Args:
+            groups: the numbers of groups of the switch.
+
+        Returns:
+            For each group, the number of its buckets, 0 for groups that were left out; the buckets' numbers,
+            group by group.
+        """
+        if not len(self._groups):
+            return np.zeros(len(groups), np.intp), self._numbers
+        places = np.minimum(np.searchsorted(self._groups, groups), len(self._groups) - 1)
+        known = self._groups[places] == groups
+        rows = self._order[places]
+        counts = np.where(known, self._counts[rows], 0)
+        return counts, self._numbers[runs(self._starts[rows], counts)]
+
+
+def runs(starts: Numbers, counts: Numbers) -> Numbers:
+    """Returns the numbers of several runs, one run after the other.
+
+    Args:
+        starts: the first number of each run.
+        counts: the length of each run.
+    """
+    firsts = np.cumsum(counts) - counts
+    return np.repeat(starts - firsts, counts) + np.arange(int(counts.sum()))

@@ -6,14 +6,13 @@ the states that deliver, then those one hop before them, and so on. What no roun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
-from routing.verification.forwarding_states import State, StateSpace, Steps
+from routing.verification.forwarding_states import NextStates, State, StateSpace, Steps
 from routing.verification.rule_book import Numbers
 from topology.failures import NO_FAILURE, Failure
 
@@ -60,10 +59,19 @@ def _rows(space: StateSpace, starts: Iterable[State], failure: Failure) -> dict[
         state = pending.pop()
         if state.number in rows:
             continue
-        steps = space.steps_by_class(state, failure)
-        row = rows[state.number] = _Row(state.number, space.classes(state), steps, deliveries)
+        row = rows[state.number] = _row(space, state, failure, deliveries)
         pending += [space.states[number] for number in row.led_to if number not in rows]
     return rows
+
+
+def _row(space: StateSpace, state: State, failure: Failure, deliveries: Numbers) -> _Row:
+    classes = space.classes(state)
+    known = space.next_states(state)
+    if failure.failed_ports(state.router):
+        known = NextStates(np.zeros_like(known.counts), known.targets[:0])
+    others = np.flatnonzero(known.counts == 0).tolist()
+    steps = {class_: space.steps_of_class(state, class_, failure) for class_ in others}
+    return _Row(state.number, classes, known, steps, deliveries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +108,35 @@ class _Choices:
 class _Row:
     """The steps from one state, in the form in which hops are computed."""
 
-    def __init__(self, number: int, classes: Numbers, steps: Sequence[Steps], deliveries: Numbers) -> None:
+    def __init__(
+        self,
+        number: int,
+        classes: Numbers,
+        known: NextStates,
+        steps: Mapping[int, Steps],
+        deliveries: Numbers,
+    ) -> None:
         self._number = number
         self._fixed: list[tuple[Numbers, Hops]] = []
-        ends = list(map(_end, steps))
-        # The numbers of the states that steps lead to.
-        self.led_to = set(chain.from_iterable(targets for targets, ended in ends if not ended))
-        for class_, (_, ended) in enumerate(ends):
+        counts = known.counts.copy()
+        starts = np.cumsum(counts) - counts
+        targets = known.targets.tolist() if len(steps) else []
+        for class_, own in steps.items():
+            led_to, ended = _end(own)
             if ended:
                 hosts = np.flatnonzero(classes == class_)
-                good = _delivered(steps[class_], deliveries[hosts])
+                good = _delivered(own, deliveries[hosts])
                 self._fixed.append((hosts, np.where(good, 0, FAULTY).astype(np.int16)))
-        counts = np.array([0 if ended else len(targets) for targets, ended in ends])
+            else:
+                counts[class_], starts[class_] = len(led_to), len(targets)
+                targets += led_to
+        all_targets = np.array(targets, np.intp) if len(steps) else known.targets
+        # The numbers of the states that steps lead to.
+        self.led_to = set(np.flatnonzero(np.bincount(all_targets)).tolist())
         self._choices = [
-            _choices(classes, counts, count, [targets for targets, _ in ends])
-            for count in set(counts.tolist()) - {0}
+            _choices(classes, counts, count, starts, all_targets)
+            for count in np.flatnonzero(np.bincount(counts)).tolist()
+            if count
         ]
 
     def fill(self, hops: Hops) -> None:
@@ -126,19 +148,20 @@ class _Row:
             choices.fill(row, hops)
 
 
-def _choices(classes: Numbers, counts: Numbers, count: int, targets: list[list[int]]) -> _Choices:
+def _choices(classes: Numbers, counts: Numbers, count: int, starts: Numbers, targets: Numbers) -> _Choices:
     """Returns the choices for all hosts that have some number of them.
 
     Args:
         classes: for each host, its class.
         counts: for each class, its number of choices.
         count: the number of choices of the classes that are wanted.
-        targets: for each class, the states that packets may be in next.
+        starts: for each class, the index of the first of its targets.
+        targets: the states that packets may be in next.
     """
     own = np.flatnonzero(counts == count)
     row_by_class = np.zeros(len(counts), np.intp)
     row_by_class[own] = np.arange(len(own))
-    table = np.array([targets[class_] for class_ in own.tolist()], np.intp)
+    table = targets[starts[own, np.newaxis] + np.arange(count)]
     hosts = None if len(counts) == 1 else np.flatnonzero(counts[classes] == count)
     return _Choices(hosts, row_by_class[classes if hosts is None else classes[hosts]], table)
 

@@ -85,6 +85,9 @@ class Facts:
         counts: the number of destinations that it covers; 0 if it makes no difference.
         starts: the index in `covered` of the first of them.
         covered: the destinations that the rules cover, rule by rule.
+        handed_to: for each effect, the number of the group that packets are handed over to in the end, if
+            nothing else happens to them but rewrites; -1 for other effects.
+        rewriting: for each effect, its `Effect.rewriting`.
     """
 
     table: npt.NDArray[np.int8]
@@ -99,6 +102,8 @@ class Facts:
     counts: Numbers
     starts: Numbers
     covered: Numbers
+    handed_to: Numbers
+    rewriting: Numbers
 
 
 class RuleBook:
@@ -233,6 +238,8 @@ class RuleBook:
                 counts[match],
                 (np.cumsum(counts) - counts)[match],
                 np.concatenate([*covered, _NONE]),
+                np.array(list(map(_handed_to, self.effects)), np.intp),
+                np.array([effect.rewriting for effect in self.effects], np.intp),
             )
         return self._facts
 
@@ -352,6 +359,12 @@ class RuleBook:
 
 
 _NONE = np.empty(0, np.intp)
+
+
+def _handed_to(effect: Effect) -> int:
+    """Returns the entry of an effect in `Facts.handed_to`."""
+    group = effect.facts.last_group
+    return -1 if effect.goto is not None or group is None else group
 
 
 def _in_any_order(match: Match) -> tuple[tuple[str, int, int | None], ...]:

@@ -8,16 +8,14 @@ any switch. Like Open vSwitch, a model drops output to the port that a packet ca
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from routing.plan.model import Actions, Bucket, Group, GroupKind, Output, Rule, SwitchPlan, Table, ToGroup
-from routing.verification.bucket_outcomes import BucketOutcomes
 from routing.verification.errors import PlanError
-from routing.verification.group_choices import Choices, different_choices
+from routing.verification.group_choices import Choices, GroupBuckets, different_choices
 from routing.verification.packet_actions import (
     NOTHING,
     Outcome,
@@ -29,26 +27,15 @@ from routing.verification.packet_actions import (
     send,
 )
 from routing.verification.rule_book import Numbers, RuleBook
+from routing.verification.treatments import (
+    Arrival,
+    Branches,
+    BucketOutcomes,
+    Handover,
+    KnownOutcomes,
+    Treatment,
+)
 from topology.addressing import switch_name
-
-
-class Treatment(NamedTuple):
-    """The treatment of a packet to some destinations.
-
-    Attributes:
-        destinations: their numbers in the rule book.
-        outcomes: every possible outcome with the share of packets that have it; 0 if only an adaptation may
-            choose it.
-        ports: the ports whose state mattered.
-    """
-
-    destinations: Numbers
-    outcomes: Shared
-    ports: frozenset[int]
-
-
-# What buckets that lead to no group do: by the packet, then by the numbers of the facts about their actions.
-KnownOutcomes = dict[tuple[object, ...], dict[int, BucketOutcomes]]
 
 
 class SwitchModel:
@@ -87,7 +74,12 @@ class SwitchModel:
         self._tables = self._rules_by_table()
         self._choices: dict[int, Choices] = {}  # by the group's number
         self._best: dict[tuple[int, tuple[int, ...]], Numbers] = {}
-        self._arrivals: dict[tuple[object, ...], _Arrival] = {}  # by the packet and the failed ports
+        self._arrivals: dict[tuple[object, ...], Arrival] = {}  # by the packet and the failed ports
+
+    @cached_property
+    def group_buckets(self) -> GroupBuckets:
+        """The buckets of the switch's groups."""
+        return GroupBuckets(self._groups.values())
 
     def _check_groups(self, groups: Iterable[Group]) -> None:
         sound: set[int] = set()  # numbers of groups that were followed to their outputs
@@ -199,7 +191,36 @@ class SwitchModel:
         Returns:
             Treatments of disjoint sets of the destinations, all of them together.
         """
-        return list(self._run(Table.INGRESS, dict(packet), destinations, failed_ports, unseen))
+        return list(self._followed(self.handovers(packet, destinations, failed_ports, unseen)))
+
+    def handovers(
+        self,
+        packet: Mapping[str, int],
+        destinations: Numbers,
+        failed_ports: frozenset[int],
+        unseen: Collection[str] = (),
+    ) -> Iterator[Treatment | Handover]:
+        """Yields the treatments of the arrival of a packet; where groups decide, only these.
+
+        Args:
+            packet: as for `treatments`.
+            destinations: as for `treatments`.
+            failed_ports: as for `treatments`.
+            unseen: as for `treatments`.
+
+        Yields:
+            Treatments of, and handovers to, disjoint sets of the destinations, all of them together.
+        """
+        return self._run(Table.INGRESS, dict(packet), destinations, failed_ports, unseen)
+
+    def _followed(self, parts: Iterable[Treatment | Handover]) -> Iterator[Treatment]:
+        """Yields treatments, and those by the groups of handovers."""
+        for part in parts:
+            if isinstance(part, Treatment):
+                yield part
+                continue
+            for group, taken in _parts(part.groups, part.destinations):
+                yield Treatment(taken, *self.by_group(group, part.arrival))
 
     def _run(
         self,
@@ -208,37 +229,34 @@ class SwitchModel:
         destinations: Numbers,
         failed_ports: frozenset[int],
         unseen: Collection[str],
-    ) -> Iterator[Treatment]:
+    ) -> Iterator[Treatment | Handover]:
         best = self._best_rules(table, packet)[destinations]
+        facts = self._book.facts()
         effects = np.full(len(best), _MISS)
-        effects[best >= 0] = self._book.facts().effect[best[best >= 0]]
-        arrivals: dict[int, _Arrival] = {}  # by the number of the rewrites
-        for effect_number, taken in _parts(effects, destinations):
+        effects[best >= 0] = facts.effect[best[best >= 0]]
+        # Most rules of a switch rewrite alike, and then hand over to one group.
+        groups = np.append(facts.handed_to, -1)[effects]
+        handed = np.flatnonzero(groups >= 0)
+        for _, places in _parts(facts.rewriting[effects[handed]], handed):
+            rewrites = self._book.effects[effects[places[0]]].facts.rewrites
+            arrival = self._arrival(rewritten(rewrites, packet), failed_ports)
+            yield Handover(destinations[places], groups[places], arrival)
+        for effect_number, taken in _parts(effects[groups < 0], destinations[groups < 0]):
             if effect_number == _MISS:
                 yield Treatment(taken, NOTHING, _NO_PORTS)
                 continue
-            facts, goto, rewriting = self._book.effects[effect_number]
-            if goto is None and facts.last_group is not None:
-                # Most rules of a switch rewrite alike, and then hand over to one group.
-                arrival = arrivals.get(rewriting)
-                if arrival is None:
-                    arrival = self._arrival(rewritten(facts.rewrites, packet), failed_ports)
-                    arrivals[rewriting] = arrival
-                sent, ports = self._group(facts.last_group, arrival)
-                yield Treatment(taken, sent, ports)
-                continue
-            changed = dict(packet)
-            sent, ports = self._apply(facts.actions, changed, failed_ports)
-            if goto is None:
+            effect, changed = self._book.effects[effect_number], dict(packet)
+            sent, ports = self._apply(effect.facts.actions, changed, failed_ports)
+            if effect.goto is None:
                 yield Treatment(taken, sent, ports)
                 continue
             for name in unseen:
                 changed.pop(name, None)
-            later = self._run(goto, changed, taken, failed_ports, ())
+            later = self._run(effect.goto, changed, taken, failed_ports, ())
             if sent is NOTHING and not ports:
                 yield from later
             else:
-                for rest in later:
+                for rest in self._followed(later):
                     yield Treatment(rest.destinations, both(sent, rest.outcomes), ports | rest.ports)
 
     def _best_rules(self, table: Table, packet: Mapping[str, int]) -> Numbers:
@@ -249,7 +267,7 @@ class SwitchModel:
             best = self._best[key] = self._book.best_rules(self._tables[table], key[1])
         return best
 
-    def _apply(self, actions: Actions, packet: Packet, failed_ports: frozenset[int]) -> _Branches:
+    def _apply(self, actions: Actions, packet: Packet, failed_ports: frozenset[int]) -> Branches:
         """Applies actions to a packet in place.
 
         Returns:
@@ -263,30 +281,38 @@ class SwitchModel:
                 sent = send(action.port, packet, failed_ports)
                 outcomes = both(outcomes, [(1.0, sent)])
             elif isinstance(action, ToGroup):
-                branches, consulted = self._group(action.group, self._arrival(packet, failed_ports))
+                branches, consulted = self.by_group(action.group, self._arrival(packet, failed_ports))
                 outcomes = both(outcomes, branches)
                 ports |= consulted
             else:
                 rewrite(action, packet)
         return outcomes, ports
 
-    def _arrival(self, packet: Packet, failed_ports: frozenset[int]) -> _Arrival:
+    def _arrival(self, packet: Packet, failed_ports: frozenset[int]) -> Arrival:
         """Returns the known facts of the packets that equal a packet, under a failure of some ports."""
         key = (tuple(packet), tuple(packet.values()), failed_ports)
         known = self._arrivals.get(key)
         if known is None:
             shared = {} if failed_ports else self._known.setdefault(key, {})
-            known = self._arrivals[key] = _Arrival(dict(packet), failed_ports, shared)
+            known = self._arrivals[key] = Arrival(dict(packet), failed_ports, shared)
         return known
 
-    def _group(self, number: int, arrival: _Arrival) -> _Branches:
-        """Applies a group to a copy of a packet; equal packets are treated once."""
+    def by_group(self, number: int, arrival: Arrival) -> Branches:
+        """Returns the treatment of packets by a group; equal packets are treated once.
+
+        Args:
+            number: the number of the group.
+            arrival: the packet, as it comes to the group.
+
+        Returns:
+            Outcomes and ports, as of `Treatment`.
+        """
         known = arrival.by_group.get(number)
         if known is None:
             known = arrival.by_group[number] = self._choose(self._groups[number], arrival)
         return known
 
-    def _choose(self, group: Group, arrival: _Arrival) -> _Branches:
+    def _choose(self, group: Group, arrival: Arrival) -> Branches:
         if group.kind is not GroupKind.SELECT and not group.candidates:
             return self._first_alive(group, arrival)
         if group.number not in self._choices:
@@ -298,12 +324,12 @@ class SwitchModel:
         outcomes: Shared = []
         known = arrival.by_actions
         for bucket, weight in possible:
-            branches = known.get(id(bucket.actions)) or self._bucket(bucket, arrival)
+            branches = known.get(id(bucket.actions)) or self.by_bucket(bucket, arrival)
             outcomes += branches.shared(weight, total) if weight else branches.adapted
             ports |= branches.ports
         return outcomes, frozenset(ports)
 
-    def _first_alive(self, group: Group, arrival: _Arrival) -> _Branches:
+    def _first_alive(self, group: Group, arrival: Arrival) -> Branches:
         """Returns the outcomes of a group that applies the first bucket that lives."""
         ports: list[int] = []  # those that mattered
         for bucket in group.buckets:
@@ -311,13 +337,18 @@ class SwitchModel:
                 ports.append(bucket.watch_port)
                 if bucket.watch_port in arrival.failed_ports:
                     continue
-            branches = self._bucket(bucket, arrival)
+            branches = self.by_bucket(bucket, arrival)
             consulted = branches.ports
             return branches.outcomes, consulted if consulted.issuperset(ports) else consulted.union(ports)
         return NOTHING, frozenset(ports)
 
-    def _bucket(self, bucket: Bucket, arrival: _Arrival) -> BucketOutcomes:
-        """Applies a bucket to a copy of a packet: actions after the group do not see its rewrites."""
+    def by_bucket(self, bucket: Bucket, arrival: Arrival) -> BucketOutcomes:
+        """Applies a bucket to a copy of a packet: actions after the group do not see its rewrites.
+
+        Args:
+            bucket: a bucket of a group of this switch.
+            arrival: the packet, as it comes to the group.
+        """
         actions = bucket.actions
         known = arrival.by_actions.get(id(actions))
         if known is None:
@@ -331,29 +362,6 @@ class SwitchModel:
                 known = shared[facts.number] = BucketOutcomes(sent, adapted, ports, {})
             arrival.by_actions[id(actions)] = known
         return known
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Arrival:
-    """A packet at groups of a switch under a failure of some ports, and its treatment as far as known.
-
-    Attributes:
-        packet: its fields.
-        failed_ports: the ports that are down.
-        shared: the treatment by buckets that lead to no group, by the numbers of the facts about their
-            actions, on all switches.
-        by_group: the treatment by groups, by their numbers.
-        by_actions: that by buckets, by the identity of their actions, which the plan keeps.
-    """
-
-    packet: Packet
-    failed_ports: frozenset[int]
-    shared: dict[int, BucketOutcomes]
-    by_group: dict[int, _Branches] = field(default_factory=dict)
-    by_actions: dict[int, BucketOutcomes] = field(default_factory=dict)
-
-
-_Branches = tuple[Shared, frozenset[int]]
 
 
 _NO_PORTS: frozenset[int] = frozenset()

@@ -4,6 +4,7 @@ import numpy as np
 
 from routing.registry import make_plan
 from routing.verification.forwarding_states import StateSpace
+from topology.failures import NO_FAILURE
 from topology.families.low_diameter.polarfly import PolarFly
 
 GRAPH = PolarFly(5)
@@ -30,6 +31,7 @@ def test_destinations_behind_one_neighbour_are_alike_and_own_hosts_are_not():
 def test_sources_share_the_states_that_their_packets_meet_in():
     space = StateSpace(make_plan(GRAPH, 2, "min"))
     for source in space.hosts:
-        space.classes(space.initial_state(source))
+        for destination in space.hosts:
+            space.steps_toward(destination)(space.initial_state(source), NO_FAILURE)
     # Of every router, those of its two hosts, and one for all packets from other routers.
     assert np.bincount([state.router for state in space.states]).tolist() == [3] * GRAPH.routers
