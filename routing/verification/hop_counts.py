@@ -17,6 +17,7 @@ from routing.verification.rule_book import Numbers
 from topology.failures import NO_FAILURE, Failure
 
 Hops = npt.NDArray[np.int16]
+Mask = npt.NDArray[np.bool_]
 
 FAULTY = 1 << 14  # hops where some choice loses, misdelivers or circles
 _UNDECIDED = -1
@@ -133,9 +134,12 @@ class _Row:
         all_targets = np.array(targets, np.intp) if len(steps) else known.targets
         # The numbers of the states that steps lead to.
         self.led_to = set(np.flatnonzero(np.bincount(all_targets)).tolist())
+        # A few numbers of choices stand for all, as the last choice may be repeated.
+        most = np.where(counts > 2, (counts + 3) & ~3, counts)
+        of_hosts = most[classes]
         self._choices = [
-            _choices(classes, counts, count, starts, all_targets)
-            for count in np.flatnonzero(np.bincount(counts)).tolist()
+            _choices(classes, np.flatnonzero(of_hosts == count), most == count, (starts, counts), all_targets)
+            for count in np.flatnonzero(np.bincount(most)).tolist()
             if count
         ]
 
@@ -148,22 +152,22 @@ class _Row:
             choices.fill(row, hops)
 
 
-def _choices(classes: Numbers, counts: Numbers, count: int, starts: Numbers, targets: Numbers) -> _Choices:
-    """Returns the choices for all hosts that have some number of them.
+def _choices(
+    classes: Numbers, hosts: Numbers, wanted: Mask, choices: tuple[Numbers, Numbers], targets: Numbers
+) -> _Choices:
+    """Returns the choices for all hosts that have about the same number of them.
 
     Args:
         classes: for each host, its class.
-        counts: for each class, its number of choices.
-        count: the number of choices of the classes that are wanted.
-        starts: for each class, the index of the first of its targets.
+        hosts: the hosts.
+        wanted: for each class, whether it is one of theirs.
+        choices: for each class, the index of the first of its targets, and their number.
         targets: the states that packets may be in next.
     """
-    own = np.flatnonzero(counts == count)
-    row_by_class = np.zeros(len(counts), np.intp)
-    row_by_class[own] = np.arange(len(own))
-    table = targets[starts[own, np.newaxis] + np.arange(count)]
-    hosts = None if len(counts) == 1 else np.flatnonzero(counts[classes] == count)
-    return _Choices(hosts, row_by_class[classes if hosts is None else classes[hosts]], table)
+    starts, counts = (some[wanted, np.newaxis] for some in choices)
+    table = targets[starts + np.minimum(np.arange(int(counts.max())), counts - 1)]
+    row_by_class = np.cumsum(wanted) - 1
+    return _Choices(None if len(wanted) == 1 else hosts, row_by_class[classes[hosts]], table)
 
 
 def _end(steps: Steps) -> tuple[list[int], bool]:

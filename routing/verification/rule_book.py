@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, repeat
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -159,10 +159,11 @@ class RuleBook:
             PlanError: a rule jumps backwards, or changes or copies the destinations of IPv4 packets.
         """
         rules = tuple(rules)
-        found = list(map(self._number_of.get, map(id, rules)))
-        for index in [index for index, number in enumerate(found) if number is None]:
+        known = map(self._number_of.get, map(id, rules), repeat(-1))
+        found = np.fromiter(known, np.intp, len(rules))
+        for index in np.flatnonzero(found < 0).tolist():
             found[index] = self._add(rules[index], router)
-        return np.array(found, np.intp)
+        return found
 
     def checked(self, actions: Actions, router: int) -> ActionFacts:
         """Returns the facts about actions that leave the destinations of packets alone.

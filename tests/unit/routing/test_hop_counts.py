@@ -58,6 +58,16 @@ def test_they_are_those_of_a_walk(routing):
     assert sum(faulty_pairs(damaged(plan, seed)) > 0 for seed in SEEDS) > len(SEEDS) / 2
 
 
+@pytest.mark.parametrize(
+    ("family", "params"),
+    [("fat-tree", {"arity": 2, "levels": 3}), ("dragonfly", {"a": 4, "h": 1, "groups": 3, "trunking": 2})],
+)
+def test_those_of_groups_that_share_buckets_are_those_of_a_walk(family, params):
+    plan = make_plan(make_topology(family, params), 1, "min")
+    assert faulty_pairs(plan) == 0
+    assert sum(faulty_pairs(damaged(plan, seed)) > 0 for seed in SEEDS) > len(SEEDS) / 2
+
+
 def arrivals(plan, failure):
     """The number of pairs of working hosts whose packets arrive under a failure, by a walk."""
     space = StateSpace(plan)
