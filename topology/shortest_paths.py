@@ -86,7 +86,18 @@ class TabledTopology(Topology):
 
     @cached_property
     def _pairs_by_distance(self) -> dict[int, int]:
-        return counted_pairs(self.adjacency, np.arange(self.routers))
+        return self.pairs_among(np.arange(self.routers))
+
+    def pairs_among(self, routers: npt.NDArray[np.int64]) -> dict[int, int]:
+        """Returns the number of ordered pairs of some routers at each distance.
+
+        Args:
+            routers: indices of the routers, each once.
+
+        Returns:
+            Distance in hops -> number of pairs, for every distance that occurs.
+        """
+        return counted_pairs(self.adjacency, routers)
 
 
 class SearchedTopology(TabledTopology):
@@ -224,7 +235,7 @@ def host_pairs_by_distance(topology: Topology) -> dict[int, int]:
     """
     hosting = np.flatnonzero(topology.host_counts(1))
     if isinstance(topology, TabledTopology):
-        return counted_pairs(topology.adjacency, hosting)
+        return topology.pairs_among(hosting)
     counts: npt.NDArray[np.int64] = np.zeros(topology.routers, np.int64)
     for first in range(0, len(hosting), _SOURCES_AT_ONCE):
         sources = hosting[first : first + _SOURCES_AT_ONCE]

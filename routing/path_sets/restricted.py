@@ -75,6 +75,18 @@ class RestrictedTopology(TabledTopology):
             hops[router, router] = router
         return hops
 
+    def pairs_among(self, routers: npt.NDArray[np.int64]) -> dict[int, int]:
+        """Returns the number of ordered pairs of some routers by the hops of their paths.
+
+        Args:
+            routers: indices of the routers, each once.
+
+        Returns:
+            Hops -> number of pairs, for every number that occurs.
+        """
+        counts = np.bincount(self._lengths[np.ix_(routers, routers)].ravel())
+        return {hops: int(count) for hops, count in enumerate(counts) if hops and count}
+
     def minimal_port_mask(self, router: int) -> PortMask:
         """Returns the ports of a router by which paths of the set lead to each destination.
 

@@ -58,6 +58,13 @@ def test_some_hierarchical_paths_are_longer_than_the_shortest_over_two_global_li
     assert (own > shortest).any()
 
 
+def test_the_diameter_is_that_of_the_paths_not_of_the_graph():
+    topology = make_topology("torus", {"shape": "3x7"})
+    paths = up_down_paths(topology)
+    assert paths.diameter == paths.distance_table.max() > topology.diameter
+    assert sum(paths.pairs_by_distance().values()) == 21 * 20
+
+
 def test_trunks_share_the_packets_between_two_groups():
     plan = make_plan(TRUNKED, 1, "hierarchical", local_repair=False)
     used = {
