@@ -98,10 +98,7 @@ def compile_plan(
             packets' TTL allows.
     """
     hosts = _hosts_by_router(topology, concentration)
-    if topology.routers > MAX_TAGS:
-        raise ParameterError(
-            f"the number of routers must be at most {MAX_TAGS}, one VLAN tag each, got {topology.routers}"
-        )
+    check_tags(topology)
     check_ttl(topology, hop_bound)
     matches = tuple(to_router(topology, router) for router in range(topology.routers))
     designs = list(_design_routers(topology, matches, hosts, source_table))
@@ -122,6 +119,22 @@ def compile_plan(
             if hosts[destination]
         ),
     )
+
+
+def check_tags(topology: Topology) -> None:
+    """Checks that there is a tag for every router; all plans need them, for detours or for alternates.
+
+    Args:
+        topology: the fabric's graph.
+
+    Raises:
+        ParameterError: there are more routers than tags.
+    """
+    if topology.routers > MAX_TAGS:
+        raise ParameterError(
+            f"the number of routers must be at most {MAX_TAGS} for any routing, as detours and alternates "
+            f"name them by VLAN tags, got {topology.routers}"
+        )
 
 
 def check_ttl(topology: Topology, hop_bound: HopBound, repair_hops: int = 0) -> None:

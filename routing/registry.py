@@ -11,7 +11,7 @@ from routing.algorithms import compact_valiant, minimal, ugal, ugal_pf, valiant
 from routing.algorithms.bucket_control import CONTROL_PARAMETERS, Control, Law
 from routing.algorithms.packet_law import PacketLaw
 from routing.algorithms.within_paths import plan_within_paths
-from routing.compiler import check_ttl
+from routing.compiler import check_tags, check_ttl
 from routing.families import DETOURS
 from routing.garbage_collection import without_garbage_collection
 from routing.path_sets import hierarchical
@@ -78,6 +78,7 @@ class Routing:
             ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than
                 the packets' TTL allows.
         """
+        check_tags(topology)  # before paths are searched for, which takes minutes in graphs so large
         plan = self.plan_maker(topology, concentration, **self._values(self.plan_parameters))
         return replace(plan, routing=self.name)
 

@@ -49,7 +49,7 @@ PATH_SETS: Mapping[str, PathSet] = {
     ),
     common_ancestor.NAME: PathSet(
         common_ancestor.common_ancestor_paths,
-        "up to a nearest common ancestor by any link, and down (fat-tree, megafly)",
+        "up to a nearest common ancestor by any link, and down (networks with levels)",
         "Petrini and Vanneschi, IPPS 1997",
         shortest=True,
         families=("fat-tree", "megafly", "orthogonal-fat-tree", "multi-layer-full-mesh"),

@@ -69,7 +69,7 @@ class Dragonfly(SearchedTopology):
         groups: int | None = None,
         trunking: int | None = None,
         arrangement: str = "palmtree",
-        seed: int = 1,
+        seed: int | None = None,
         local: str | None = None,
     ) -> None:
         """Makes a dragonfly.
@@ -80,7 +80,7 @@ class Dragonfly(SearchedTopology):
             groups: b, the number of groups; by default a h / t + 1.
             trunking: t, the number of links between each two groups, 1 to a; by default a h / (b - 1), or 1.
             arrangement: `palmtree`, `consecutive`, `circulant` or `random`.
-            seed: seed of the random arrangement, at least 0.
+            seed: seed of the random arrangement, at least 0, 1 by default; others have none.
             local: the shape of groups that are Hamming graphs, as `4x4`; by default groups are complete.
 
         Raises:
@@ -92,6 +92,9 @@ class Dragonfly(SearchedTopology):
         if a is not None and a != self.a:
             raise ParameterError(f"a must be {self.a}, the routers of {local}, or be left out, got {a}")
         check_whole("h", h, 1)
+        if seed is not None and arrangement != "random":
+            raise ParameterError(f"seed must be left out unless arrangement is random, got {arrangement}")
+        seed = 1 if seed is None else seed
         check_whole("seed", seed, 0)
         self.h = h
         self.trunking = chosen_trunking(self.a * h, self.a, groups, trunking)
@@ -270,7 +273,7 @@ FAMILY = Family(
             choices=lambda: ARRANGEMENTS,
             default="palmtree",
         ),
-        Parameter(name="seed", type=int, help="seed of the random arrangement", least=0, default=1),
+        Parameter(name="seed", type=int, help="seed of the random arrangement", least=0, default_text="1"),
         shape_parameter(
             "local",
             "shape of groups that are Hamming graphs, in the place of a",

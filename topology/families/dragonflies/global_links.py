@@ -178,7 +178,7 @@ def nearest_text(fitting: list[Trunking], groups: int) -> str:
         fitting: the numbers that fit, at least one.
         groups: the number of groups that was asked for.
     """
-    below = max((one for one in fitting if one.groups < groups), key=lambda one: one.groups, default=None)
+    below = max((one for one in fitting if one.groups <= groups), key=lambda one: one.groups, default=None)
     above = min((one for one in fitting if one.groups > groups), key=lambda one: one.groups, default=None)
     near = [f"{one.groups} (trunking {one.links})" for one in (below, above) if one]
     return f"nearest: {' and '.join(near)}"
