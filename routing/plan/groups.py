@@ -7,14 +7,12 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 
-from routing.plan.model import Actions, Group, Match, PushVlan, SetField
+from routing.plan.model import Actions, Bucket, Group, Match, PushVlan, SetField
 from routing.plan.tables import router_of_tag, tag_of
 from topology.base import Topology
 
 _PORT_BITS = 12
-_actions_of = attrgetter("actions")
 _DIGEST_MASK = (1 << 29) - 1
 
 
@@ -112,12 +110,12 @@ def pushed_tags(groups: Iterable[Group]) -> Iterator[int]:
     Yields:
         Router indices, repeated where several buckets push the same tag.
     """
-    found: dict[int, Actions] = {}  # by the identities of buckets, which the groups keep
+    found: dict[int, Bucket] = {}  # by their identities; the groups keep them
     for group in groups:
         for buckets in (group.buckets, group.candidates):
             if buckets:
-                found.update(zip(map(id, buckets), map(_actions_of, buckets), strict=True))
-    for actions in {id(actions): actions for actions in found.values()}.values():
+                found.update(zip(map(id, buckets), buckets, strict=True))
+    for actions in {id(bucket.actions): bucket.actions for bucket in found.values()}.values():
         yield from tags_pushed_by(actions)
 
 
