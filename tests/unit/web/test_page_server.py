@@ -151,13 +151,22 @@ def test_a_web_process_that_is_killed_is_told_and_started_again_if_asked(client)
 def test_a_replay_that_is_started_again_is_told_again(client, recorded_run):
     with PageServer(WebAddress("127.0.0.1", 0)) as page:
         page.replay(read_recording(recorded_run))
-        ask = type(client)(page.port)
-        before = ask.json("/api/timeline")
+        ask, count = type(client)(page.port), len(read_recording(recorded_run).entries)
+        before = timeline_of(ask, count)
         page._web._process.kill()
         page._web._process.wait()
         page.start_again()
-        assert ask.json("/api/timeline") == before != []
+        assert timeline_of(ask, count) == before
         assert ask.json("/api/fabric")["replay"] == recorded_run.name
+
+
+def timeline_of(ask, entries):
+    """Returns the timeline once the process, which may answer before it is told, has so many entries."""
+    deadline = time.monotonic() + 20
+    while len(found := ask.json("/api/timeline")) < entries:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.01)
+    return found
 
 
 @pytest.mark.parametrize("text", ["x", "70000", "a:b", "localhost:", "1:2:3", "[::1]"])
