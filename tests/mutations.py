@@ -184,7 +184,8 @@ def judge(mutation: Mutation, copies: Copies) -> Verdict:
             path.write_bytes(original)
             os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     seconds = time.monotonic() - began_s
-    if status == FAILED:
+    # In compiled code a wrong index may end the interpreter, by a signal.
+    if status == FAILED or (status is not None and status < 0):
         return Verdict(mutation, seconds)
     if status == PASSED:
         return Verdict(mutation, seconds, f"all of {', '.join(mutation.tests)} pass or are skipped")

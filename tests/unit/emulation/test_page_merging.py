@@ -67,6 +67,7 @@ def test_the_kernel_frees_its_notes_of_ended_programs_in_a_last_search(kernel, t
 def test_a_search_of_the_machines_owner_goes_on_as_it_is(kernel, tmp_path):
     set_by_hand("run", "1")
     begin_search(tmp_path / "note")
+    assert kernel() == {**FOUND, "run": "1"}
     end_search(tmp_path / "note")
     assert kernel() == {**FOUND, "run": "1"}
 
