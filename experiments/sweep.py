@@ -91,8 +91,8 @@ def run_sweep(
                 try:
                     _measure_points(network, todo, settings, directory, notify, watching)
                 except (KeyboardInterrupt, Terminated):
-                    done = len(measured_points(folder)) - len(measured)
-                    notify(SweepInterrupted(folder, len(measured) + done, len(missing) - done))
+                    kept = len(measured_points(folder))
+                    notify(SweepInterrupted(folder, kept, len(measured) + len(missing) - kept))
                     raise
                 notify(FabricDown())
         return len(missing)

@@ -21,7 +21,7 @@ _OLD_S = 3.0  # after which traffic that tells nothing has ended
 
 
 class ExperimentProgress:
-    """The latest of what an experiment has told of its traffic."""
+    """Latest progress of the traffic of an experiment."""
 
     def __init__(self) -> None:
         self._begun: TrafficStarted | CollectiveStarted | None = None

@@ -98,8 +98,8 @@ def run_simulated_sweep(
                 try:
                     _simulate(chosen, groups, directory, run, notify)
                 except (KeyboardInterrupt, Terminated):
-                    done = len(simulated_rows(folder)) - len(held)
-                    notify(SweepInterrupted(folder, len(held) + done, len(missing) - done))
+                    kept = len(simulated_rows(folder))
+                    notify(SweepInterrupted(folder, kept, len(held) + len(missing) - kept))
                     raise
                 finally:
                     _sort_rows(chosen, directory)

@@ -50,7 +50,7 @@ class Handlers:
 
     @property
     def busy(self) -> str:
-        """What has the fabric for itself, in words; empty for nothing."""
+        """The work that has the fabric for itself, in words; empty for none."""
         return "a measurement has the fabric for itself" if self.session.measured else ""
 
     @property

@@ -286,7 +286,7 @@ def split_name(text: str) -> tuple[str, dict[str, Value]]:
 
 
 def pattern_name(text: str) -> str:
-    """Returns the one name of all texts that mean the same pattern; it leaves out what is a default.
+    """Returns the one name of all texts that mean the same pattern, without parameters at their defaults.
 
     Args:
         text: one of NAMES, alone or followed by a colon and parameters.

@@ -25,7 +25,7 @@ _TYPES = {
 
 
 def wording(error: msgspec.MsgspecError, request: type[msgspec.Struct]) -> str:
-    """Returns the line for a content that is not what a request needs.
+    """Returns the line about a content that has not the form of a request.
 
     Args:
         error: the error of the content.

@@ -18,14 +18,11 @@ from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
 from topology.families.family import Family, Member, carried_hosts
 from topology.families.random.generator import SEED, SplitMix64
-from topology.families.random.regular import check_even, random_regular_links
+from topology.families.random.regular import ROUTERS, check_even, random_regular_links
 from topology.layout import Layout, circle
 from topology.parameters import Parameter
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
-ROUTERS = Parameter(
-    name="routers", type=int, help="number of routers", required=True, least=4, most=MAX_ROUTERS
-)
 SHORTCUTS = Parameter(
     name="shortcuts",
     type=int,

@@ -14,12 +14,9 @@ from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
 from topology.families.family import Family, Member, carried_hosts
 from topology.families.random.generator import SEED, SplitMix64
-from topology.families.random.regular import ConnectedDraw, check_even, random_regular_links
+from topology.families.random.regular import ROUTERS, ConnectedDraw, check_even, random_regular_links
 from topology.parameters import Parameter
 
-ROUTERS = Parameter(
-    name="routers", type=int, help="number of routers", required=True, least=4, most=MAX_ROUTERS
-)
 DEGREE = Parameter(
     name="degree",
     type=int,

@@ -15,12 +15,17 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
 from topology.families.random.generator import SplitMix64
+from topology.parameters import Parameter
 from topology.shortest_paths import SearchedTopology, adjacency_from_links, connected_components
 
 Links = npt.NDArray[np.int64]  # links x 2: the two ends, the lower first
 
+ROUTERS = Parameter(
+    name="routers", type=int, help="number of routers", required=True, least=4, most=MAX_ROUTERS
+)
 _SWAPS = 64  # tries to place the ports that are left over, before all is drawn again
 
 
