@@ -24,9 +24,16 @@ from topology.errors import MachineError, ParameterError
 
 
 def web_processes() -> list[psutil.Process]:
-    """Returns the web processes that this one has started."""
-    children = psutil.Process().children()
-    return [child for child in children if "polarlab.web.service" in child.cmdline()]
+    """Returns the web processes that this one has started and that have not ended."""
+    found = []
+    for child in psutil.Process().children():
+        try:
+            command = child.cmdline()
+        except psutil.NoSuchProcess:  # ended, and perhaps not waited for yet: a zombie has no command
+            continue
+        if "polarlab.web.service" in command:
+            found.append(child)
+    return found
 
 
 def test_the_page_and_its_files_are_served(client):
