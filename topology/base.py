@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from topology.balance import LinkClass
+from topology.analysis.balance import LinkClass
+from topology.analysis.moore import moore_bound
 from topology.clusters import Clusters
 from topology.layout import Layout, unstructured_layout
 from topology.parameters import Value
@@ -232,7 +233,7 @@ class Topology(ABC):
         return unstructured_layout(self.routers, [(link.a, link.b) for link in self.link_list])
 
     def link_classes(self) -> tuple[LinkClass, ...]:
-        """Returns the classes of links that uniform traffic loads alike (`topology.balance`).
+        """Returns the classes of links that uniform traffic loads alike (`topology.analysis.balance`).
 
         Returns:
             The classes; none here.
@@ -303,14 +304,12 @@ class Topology(ABC):
 
     @property
     def moore_efficiency(self) -> float:
-        """N divided by the Moore bound 1 + k' ((k' - 1)^0 + ... + (k' - 1)^(D - 1)) for diameter D.
+        """N divided by the Moore bound of network radix and diameter.
 
         Source:
             PolarFly (SC22), section II.
         """
-        k = self.network_radix
-        bound = 1 + k * sum((k - 1) ** i for i in range(self.diameter))
-        return float(self.routers / bound)
+        return self.routers / moore_bound(self.network_radix, self.diameter)
 
     def endpoints(self, concentration: int) -> int:
         """Returns the number of hosts of the whole fabric.

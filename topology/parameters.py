@@ -134,7 +134,7 @@ class Parameter:
         if self.type is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if not isinstance(value, self.type) or (self.type is int and isinstance(value, bool)):
-            raise self._error(value)
+            raise self._type_error(value)
         if self.rule is not None:
             self.rule(value)
         if isinstance(value, int | float) and self.type is not bool:
@@ -143,7 +143,9 @@ class Parameter:
         elif isinstance(value, str) and self.choices is not None:
             known = list(self.choices())
             if value not in known:
-                raise ParameterError(f"{self.name} must be {self.domain}, got {value!r}{hint(value, known)}")
+                raise ParameterError(
+                    f"{self.name} must be {self.domain}, got {value!r}{_choice_hint(value, known)}"
+                )
         elif isinstance(value, str) and self.parse is not None and value not in self.words:
             self.parse(value)
         elif self.file and not value:
@@ -161,6 +163,13 @@ class Parameter:
         got = repr(value) if isinstance(value, str) else str(value)
         return ParameterError(f"{self.name} must be {self.domain}, got {got}")
 
+    def _type_error(self, value: object) -> ParameterError:
+        """Returns the error of a value of another type, as a number in quotation marks."""
+        type_ = _FILE if self.file else _TYPES[self.type]
+        domain = self.domain if self.domain.startswith(type_) else f"{type_}, {self.domain}"
+        got = f"the text {value!r}" if isinstance(value, str) else repr(value)
+        return ParameterError(f"{self.name} must be {domain}, got {got}")
+
 
 def hint(word: str, known: Iterable[str]) -> str:
     """Returns the end of a message with the known name nearest to a mistyped one, or nothing.
@@ -176,6 +185,12 @@ def hint(word: str, known: Iterable[str]) -> str:
     others = [name for name in known if _DIGITS.sub("0", name) != _DIGITS.sub("0", word)]
     near = difflib.get_close_matches(word, others, 1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _choice_hint(word: str, known: Sequence[str]) -> str:
+    """Returns the end of a message about a word that is not one of some names, as `up-down:root=5`."""
+    name, colon, _ = word.partition(":")
+    return f"; {name} takes no parameters here" if colon and name in known else hint(word, known)
 
 
 def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dict[str, Value]]:

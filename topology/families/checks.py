@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
 
@@ -37,3 +39,28 @@ def check_routers(family: str, routers: int) -> None:
     """
     if routers > MAX_ROUTERS:
         raise ParameterError(f"routers of {family} must be at most {MAX_ROUTERS}, got {routers}")
+
+
+def check_routers_of(
+    family: str, name: str, value: int, routers_of: Callable[[int], int], step: int = 1
+) -> None:
+    """Checks the number of routers of a member by the parameter that it grows with.
+
+    Args:
+        family: the family with its article, as `a fat-tree`.
+        name: the name of the parameter.
+        value: its value.
+        routers_of: value of the parameter -> number of routers, ascending.
+        step: the difference of two values that exist.
+
+    Raises:
+        ParameterError: there are more routers than a topology may have; the text names the largest value that
+            fits, if there is one.
+    """
+    if routers_of(value) > MAX_ROUTERS:
+        fitting = (smaller for smaller in range(value - step, 1, -step) if routers_of(smaller) <= MAX_ROUTERS)
+        nearest = next(fitting, None)
+        raise ParameterError(
+            f"routers of {family} must be at most {MAX_ROUTERS}, got {routers_of(value)}"
+            f"{f'; nearest: {name} {nearest}' if nearest else ''}"
+        )

@@ -27,6 +27,7 @@ from traffic.workload.demand_matrix import read_matrix
 from traffic.workload.hot_spots import HotSpots
 from traffic.workload.motifs import MOTIFS
 from traffic.workload.router_patterns import RouterPattern
+from traffic.workload.worst_case import worst_case
 
 IDLE = -1  # in the place of a destination: the host sends nothing
 
@@ -207,6 +208,13 @@ PATTERNS: Mapping[str, Definition] = {
         "a random permutation of groups; routers and hosts keep their places",
         "-",
         of_routers.group_permutation,
+        parameters=_SEEDED,
+    ),
+    "worst-case": Definition(
+        "routers",
+        "of minimal routing at diameter 2: router r to s(s(r)), s a permutation along links",
+        "Slim Fly, section V-C: with as many flows on its links as a permutation can have",
+        worst_case,
         parameters=_SEEDED,
     ),
     "half-shift": Definition(

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from topology.balance import LinkClass, balance_of
+from topology.analysis.balance import LinkClass, balance_of
 from topology.families.classic.hyperx import HyperX
 from topology.families.classic.torus import Torus
 from topology.families.dragonflies.dragonfly import Dragonfly
@@ -44,7 +44,7 @@ def test_balanced_hamming_graphs(shape, hosts, balanced):
 
 def test_other_members_are_not_judged():
     assert balance_of(Torus("4x4").link_classes()) is None
-    assert balance_of(Dragonfly(h=1, local="2x2").link_classes()) is None
+    assert balance_of(Dragonfly(h=2, local="2x2", trunking=2).link_classes()) is None
 
 
 @pytest.mark.parametrize("arrangement", ["palmtree", "consecutive", "circulant"])
@@ -63,6 +63,27 @@ def test_mean_hops_of_a_dragonfly_are_those_of_all_pairs(a, h, t, arrangement):
         across += 1
     hops = {one.name: one.hops for one in dragonfly.link_classes()}
     assert hops == pytest.approx({"local": local / len(everyone) ** 2, "global": across / len(everyone) ** 2})
+
+
+@pytest.mark.parametrize(("local", "h"), [("2x2", 1), ("2x3", 1), ("2x2", 2)])
+def test_mean_hops_of_a_dragonfly_of_hamming_groups_are_those_of_all_pairs(local, h):
+    dragonfly = Dragonfly(h=h, local=local)
+    shape = [int(size) for size in local.split("x")]
+    within = np.array(list(np.ndindex(*shape)))[np.arange(dragonfly.routers) % dragonfly.a]
+    neighbours = dragonfly.adjacency.neighbours[: dragonfly.adjacency.starts[1]]
+    assert sum(np.sum(within[0] != within[one]) == 1 for one in neighbours if one < dragonfly.a) == sum(
+        size - 1 for size in shape
+    )
+    hops = np.zeros(len(shape))
+    everyone = range(dragonfly.routers)
+    for source, destination in itertools.product(everyone, everyone):
+        g, k = dragonfly.group_of[[source, destination]]
+        u, v = (source, source) if g == k else (dragonfly.gateways[g, k, 0], dragonfly.gateways[k, g, 0])
+        hops += (within[source] != within[u]).astype(int) + (within[v] != within[destination])
+    *dimensions, across = dragonfly.link_classes()
+    assert [one.hops for one in dimensions] == pytest.approx(hops / len(everyone) ** 2)
+    b = dragonfly.trunking.groups
+    assert (across.hops, [one.links for one in dimensions]) == ((b - 1) / b, [size - 1 for size in shape])
 
 
 @pytest.mark.parametrize("shape", ["3x4", "2x3x4"])

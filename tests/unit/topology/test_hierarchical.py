@@ -154,10 +154,18 @@ def test_a_full_mesh_of_layers_has_a_spine_in_the_middle_of_each_link(h, layers)
     [
         (FatTree, {"arity": 1, "levels": 3}, "^arity must be 2 or more, got 1"),
         (FatTree, {"arity": 2, "levels": 1}, "^levels must be 2 to 14, got 1"),
-        (FatTree, {"arity": 30, "levels": 4}, "^routers of a fat-tree must be at most 16384, got 108000"),
+        (
+            FatTree,
+            {"arity": 30, "levels": 4},
+            "^routers of a fat-tree must be at most 16384, got 108000; nearest: arity 16$",
+        ),
         (Megafly, {"rho": 2, "a": 5}, "^a must be even.* got 5; nearest: 4 and 6"),
         (Megafly, {"rho": 0, "a": 4}, "^rho must be 1 or more"),
-        (Megafly, {"rho": 100, "a": 100}, "^routers of a megafly must be at most 16384, got 500100"),
+        (
+            Megafly,
+            {"rho": 100, "a": 100},
+            "^routers of a megafly must be at most 16384, got 500100; nearest: a 18$",
+        ),
         (OrthogonalFatTree, {"q": 6}, "^q must be a prime power, 2 to 73, got 6; nearest: 5 and 7"),
         (OrthogonalFatTree, {"q": 79}, "got 79; nearest: 73"),
         (MultiLayerFullMesh, {"h": 1}, "^h must be 2 or more, got 1"),

@@ -125,3 +125,22 @@ def test_a_rule_says_what_bounds_cannot():
 def test_a_name_of_another_number_is_not_proposed(word, near):
     known = ("h1_1", "h9_1", "s1", "s9", "s10", "nodes", "link:s1-s7")
     assert hint(word, known) == (f"; did you mean {near!r}?" if near else "")
+
+
+def test_a_choice_takes_no_parameters_of_its_own():
+    over = Parameter(name="over", type=str, help="paths", choices=lambda: ("min", "up-down"))
+    with pytest.raises(
+        ParameterError, match=r"^over must be one of min, up-down, got '.*'; up-down takes no"
+    ):
+        over.read("up-down:root=5")
+    with pytest.raises(ParameterError, match=r"got 'up-dwn'; did you mean 'up-down'\?$"):
+        over.read("up-dwn")
+
+
+def test_a_value_of_another_type_is_refused_by_its_type():
+    number = Parameter(name="a", type=int, help="routers", least=2, most=9)
+    assert number.check(4) == 4
+    with pytest.raises(ParameterError, match=r"^a must be a whole number, 2 to 9, got the text '4'$"):
+        number.check("4")
+    with pytest.raises(ParameterError, match=r"^a must be a whole number, 2 to 9, got 4\.0$"):
+        number.check(4.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from topology.balance import LinkClass
+from topology.analysis.balance import LinkClass
 from topology.families.classic.product import CartesianProduct, complete_factor
 from topology.families.classic.shapes import nearly_cubic, read_shape, shape_parameter, shape_text
 from topology.families.family import Family, Member, carried_hosts
@@ -37,7 +37,7 @@ class HyperX(CartesianProduct):
         super().__init__([complete_factor(size) for size in sizes])
 
     def link_classes(self) -> tuple[LinkClass, ...]:
-        """Returns the links of each dimension as a class (`topology.balance`).
+        """Returns the links of each dimension as a class (`topology.analysis.balance`).
 
         Returns:
             One class for each dimension: a packet to any router changes a coordinate of k values with

@@ -36,8 +36,20 @@ def read_shape(text: str, name: str = "shape") -> tuple[int, ...]:
         larger = shape_text(tuple(max(size, 2) for size in shape))
         raise ParameterError(f"{name} must be {SHAPE_DOMAIN}, got {text!r}; nearest: {larger}")
     if (routers := math.prod(shape)) > MAX_ROUTERS:
-        raise ParameterError(f"{name} must have at most {MAX_ROUTERS} routers, got {text!r} with {routers}")
+        raise ParameterError(
+            f"{name} must have at most {MAX_ROUTERS} routers, got {text!r} with {routers}; "
+            f"nearest: {shape_text(_smaller(shape))}"
+        )
     return shape
+
+
+def _smaller(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns a shape that can be built: the largest sizes of a larger one are cut to one size."""
+    for most in range(MAX_ROUTERS, 1, -1):
+        fitting = tuple(min(size, most) for size in shape)
+        if math.prod(fitting) <= MAX_ROUTERS:
+            return fitting
+    return (2,) * int(math.log2(MAX_ROUTERS))
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

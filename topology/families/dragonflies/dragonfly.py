@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from topology.balance import LinkClass
+from topology.analysis.balance import LinkClass
 from topology.base import MAX_ROUTERS
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
@@ -135,20 +135,34 @@ class Dragonfly(SearchedTopology):
         return table
 
     def link_classes(self) -> tuple[LinkClass, ...]:
-        """Returns the local and the global links as classes (`topology.balance`).
+        """Returns the local and the global links as classes (`topology.analysis.balance`).
 
         Returns:
-            The mean hops of a packet that takes one global link at most, the one with the fewest local hops;
-            none for groups that are Hamming graphs.
+            The mean hops of a packet that takes one global link at most, the one with the fewest local hops.
+            Groups that are Hamming graphs have a class of local links for each dimension, without trunking;
+            with it none, for the link with the fewest hops then depends on the arrangement.
         """
-        if len(self.local) > 1:
-            return ()
         a, b, t = self.a, self.trunking.groups, self.trunking.links
+        if len(self.local) > 1:
+            return () if t > 1 else self._link_classes_of_dimensions()
         inside = (a - 1) / a
         # Of the a^2 pairs of routers of two groups, t need no local hop, and 2 t a - t^2 one at most.
         across = 2 - (2 * t * a - t * t + t) / a**2
         local = (inside + (b - 1) * across) / b
         return LinkClass("local", a - 1, local), LinkClass("global", self.h, (b - 1) / b)
+
+    def _link_classes_of_dimensions(self) -> tuple[LinkClass, ...]:
+        """Returns the classes of a dragonfly of Hamming groups, every two of which have one link.
+
+        A packet to another group crosses two groups between routers of which one is any: the source in the
+        one, the destination in the other. So it takes (k - 1) / k hops by a dimension of k in each.
+        """
+        b = self.trunking.groups
+        local = (
+            LinkClass(f"local dimension {place}", size - 1, (size - 1) / size * (2 * b - 1) / b)
+            for place, size in enumerate(self.local, 1)
+        )
+        return (*local, LinkClass("global", self.h, (b - 1) / b))
 
     def clusters(self) -> Clusters:
         """Returns the groups.

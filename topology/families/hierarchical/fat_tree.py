@@ -23,7 +23,7 @@ import numpy.typing as npt
 from topology.addressing import MAX_HOSTS
 from topology.base import Adjacency, Routers, Topology
 from topology.clusters import Clusters
-from topology.families.checks import check_routers, check_whole
+from topology.families.checks import check_routers_of, check_whole
 from topology.families.family import Family, Member
 from topology.families.hierarchical.levels import rows_by_level
 from topology.layout import Layout
@@ -57,7 +57,7 @@ class FatTree(Topology):
         """
         check_whole("arity", arity, 2)
         check_whole("levels", levels, 2, 14)
-        check_routers("a fat-tree", levels * arity ** (levels - 1))
+        check_routers_of("a fat-tree", "arity", arity, lambda k: levels * k ** (levels - 1))
         self.arity, self.levels = arity, levels
         self.params = {"arity": arity, "levels": levels}
         self.level_of = np.repeat(np.arange(levels), self.width)

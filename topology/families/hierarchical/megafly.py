@@ -20,7 +20,7 @@ import numpy.typing as npt
 from topology.base import MAX_ROUTERS
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
-from topology.families.checks import check_routers, check_whole
+from topology.families.checks import check_routers_of, check_whole
 from topology.families.dragonflies.global_links import Trunking, gateways, global_links, palmtree
 from topology.families.family import Family, Member
 from topology.families.hierarchical.levels import LevelledTopology
@@ -63,11 +63,11 @@ class Megafly(LevelledTopology):
             raise ParameterError(
                 f"a must be even, half leaves and half spines, got {a}; nearest: {a - 1} and {a + 1}"
             )
+        check_routers_of("a megafly", "a", a, lambda size: (size // 2 * rho + 1) * size, step=2)
         half = a // 2
         self.a, self.rho = a, rho
         self.trunking = Trunking(half * rho + 1, half * rho)
         groups = self.trunking.groups
-        check_routers("a megafly", groups * a)
         self.params = {"rho": rho, "a": a}
         members = np.arange(groups * a).reshape(groups, a)
         self.group_of = np.repeat(np.arange(groups), a)

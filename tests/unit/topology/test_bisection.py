@@ -1,0 +1,98 @@
+"""Bisections: known and exhaustively searched ones, halves, METIS and its absence."""
+
+import sys
+import types
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from topology.analysis import bisection
+from topology.analysis.bisection import METIS, OWN, bisect, cut_links, is_halved, link_weights
+from topology.networkx_graphs import from_networkx
+from topology.registry import make_topology
+
+
+def least_cut(graph: nx.Graph) -> int:
+    halves = combinations(graph, len(graph) // 2)
+    return min(nx.cut_size(graph, half) for half in halves)
+
+
+@pytest.mark.parametrize("graph", [nx.petersen_graph(), nx.path_graph(9), nx.barbell_graph(5, 3)])
+def test_bisections_of_small_graphs_are_the_least(graph):
+    found = bisect(from_networkx(graph), method=OWN)
+    assert found.cut == least_cut(graph)
+    assert found.links == graph.number_of_edges()
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "cut"),
+    [
+        ("hypercube", {"dimension": 6}, 32),
+        ("torus", {"shape": "6x6x6"}, 72),
+        ("hyperx", {"shape": "6x6"}, 54),
+        ("torus", {"shape": "4x4x4x4x4"}, 512),
+        ("torus", {"shape": "6x6x6x6x6"}, 2592),
+    ],
+)
+def test_bisections_that_have_a_formula(name, params, cut):
+    assert bisect(make_topology(name, params), method=OWN).cut == cut
+
+
+def test_bisection_of_the_paper_s_polarfly_and_its_halves():
+    """METIS, best of 8: 42.0 % of ER_31 with halves of 497 and 496, 32.9 % of Slim Fly with q = 23."""
+    found = bisect(make_topology("polarfly", {"q": 31}), 8, OWN)
+    assert found.share == pytest.approx(0.420, abs=0.005)
+    assert found.halves == (497, 496)
+    assert bisect(make_topology("slimfly", {"q": 23}), 8, OWN).share == pytest.approx(0.329, abs=0.005)
+
+
+def test_more_searches_are_never_worse():
+    topology = make_topology("jellyfish", {"routers": 64, "degree": 6})
+    cuts = [bisect(topology, seeds, OWN).cut for seeds in (1, 4, 16)]
+    assert cuts == sorted(cuts, reverse=True)
+
+
+def test_parallel_links_count_each():
+    graph = nx.MultiGraph([(0, 1)] * 3 + [(1, 2)] + [(2, 3)] * 3)
+    topology = from_networkx(graph)
+    assert bisect(topology, method=OWN).cut == 1
+    assert cut_links(link_weights(topology), np.array([True, False, False, False])) == 3
+
+
+def fake_metis(monkeypatch, parts):
+    """Puts a module in place of pymetis that returns fixed parts; returns the arguments of its calls."""
+    calls = []
+
+    def part_graph(number, **arguments):
+        calls.append({"number": number, **arguments})
+        return 0, parts
+
+    module = types.SimpleNamespace(
+        CSRAdjacency=lambda starts, adjacent: (starts, adjacent),
+        Options=lambda **options: options,
+        part_graph=part_graph,
+    )
+    monkeypatch.setitem(sys.modules, "pymetis", module)
+    return calls
+
+
+def test_metis_is_used_where_it_is_installed_and_its_halves_are_evened_out(monkeypatch):
+    calls = fake_metis(monkeypatch, [0, 0, 0, 0, 1, 1])
+    found = bisect(from_networkx(nx.path_graph(6)), 2)
+    assert (found.method, found.cut, found.halves) == (METIS, 1, (3, 3))
+    assert [call["options"] for call in calls] == [{"ufactor": 1, "seed": seed} for seed in (0, 1)]
+    assert calls[0]["adjacency"] == ([0, 1, 3, 5, 7, 9, 10], [1, 0, 2, 1, 3, 2, 4, 3, 5, 4])
+    assert calls[0]["eweights"] == [1] * 10
+
+
+def test_without_metis_the_own_search_is_used(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    assert not bisection.metis_found()
+    assert bisect(make_topology("hypercube", {"dimension": 3})).method == OWN
+
+
+@pytest.mark.parametrize(("ones", "halved"), [(1, False), (2, True), (3, True), (4, False)])
+def test_halves_differ_by_one_router_at_most(ones, halved):
+    assert is_halved(np.arange(5) < ones) == halved

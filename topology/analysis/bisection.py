@@ -1,0 +1,206 @@
+"""Bisections: halves of the routers between which there are few links.
+
+No bisection found by search is proven to be the least; its number of links is an upper bound of the
+bisection width. METIS is used where it is installed (extra `paper`), else the search of this module:
+Kernighan-Lin passes from halves in the order of the routers and along smooth random vectors.
+
+Source: Kernighan and Lin, "An Efficient Heuristic Procedure for Partitioning Graphs" (1970); Karypis and
+Kumar, "A Fast and High Quality Multilevel Scheme for Partitioning Irregular Graphs" (1998).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.base import Topology
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix  # importing it takes a tenth of a second
+
+METIS, OWN = "METIS", "Kernighan-Lin"
+_SMOOTHING = 30  # steps of a random walk
+_MOST_PASSES = 50
+_PATIENCE = 0.15  # share of the routers that a pass moves without a new best before it ends
+
+Sides = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """Halves of a topology's routers, and the links between them.
+
+    Attributes:
+        cut: number of links between the halves; parallel links count each.
+        links: number of all links.
+        halves: number of routers of each half, the larger first.
+        method: METIS or OWN.
+        seeds: number of searches of which this is the best.
+    """
+
+    cut: int
+    links: int
+    halves: tuple[int, int]
+    method: str
+    seeds: int
+
+    @property
+    def share(self) -> float:
+        """The share of the links that is cut, 0 to 1."""
+        return self.cut / self.links
+
+
+def metis_found() -> bool:
+    """Returns whether METIS is installed (pymetis, of the extra `paper`)."""
+    try:
+        import pymetis  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bisection:
+    """Returns the best bisection of several searches.
+
+    Args:
+        topology: the graph of at least 2 routers.
+        seeds: the number of searches, at least 1.
+        method: METIS or OWN; None for METIS where it is installed.
+
+    Returns:
+        The bisection with the fewest links between its halves, whose sizes differ by 1 router at most.
+
+    Source:
+        PolarFly (SC22), Fig 12: the share of links between halves that METIS finds.
+    """
+    method = method or (METIS if metis_found() else OWN)
+    search: Callable[[csr_matrix, int], Sides] = _metis_sides if method == METIS else _own_sides
+    weights = link_weights(topology)
+    found = [search(weights, seed) for seed in range(seeds)]
+    best = min((side for side in found if is_halved(side)), key=lambda side: cut_links(weights, side))
+    size = int(np.count_nonzero(best))
+    halves = max(size, topology.routers - size), min(size, topology.routers - size)
+    return Bisection(cut_links(weights, best), topology.links, halves, method, seeds)
+
+
+def link_weights(topology: Topology) -> csr_matrix:
+    """Returns the number of links of each pair of routers.
+
+    Args:
+        topology: the graph.
+
+    Returns:
+        Sparse float64 matrix, N x N, symmetric.
+    """
+    from scipy.sparse import csr_matrix
+
+    starts, neighbours = topology.adjacency.starts, topology.adjacency.neighbours
+    shape = topology.routers, topology.routers
+    weights = csr_matrix((np.ones(len(neighbours)), neighbours.astype(np.int64), starts), shape=shape)
+    weights.sum_duplicates()
+    return weights
+
+
+def cut_links(weights: csr_matrix, side: Sides) -> int:
+    """Returns the number of links between two sets of routers.
+
+    Args:
+        weights: the number of links of each pair, N x N.
+        side: bool array, N: the set that each router is in.
+    """
+    return int((weights @ side.astype(float))[~side].sum())
+
+
+def is_halved(side: Sides) -> bool:
+    """Returns whether two sets of routers differ by 1 router at most.
+
+    Args:
+        side: bool array, N: the set that each router is in.
+    """
+    return abs(2 * int(np.count_nonzero(side)) - len(side)) <= 1
+
+
+def _metis_sides(weights: csr_matrix, seed: int) -> Sides:
+    """Returns the halves that METIS finds, balanced by moves where METIS is content with less."""
+    import pymetis
+
+    adjacency: Any = pymetis.CSRAdjacency(weights.indptr.tolist(), weights.indices.tolist())
+    _, parts = pymetis.part_graph(
+        2,
+        adjacency=adjacency,
+        eweights=weights.data.astype(int).tolist(),
+        recursive=True,
+        options=pymetis.Options(ufactor=1, seed=seed),
+    )
+    return _balanced(weights, np.asarray(parts) == 1)
+
+
+def _balanced(weights: csr_matrix, side: Sides) -> Sides:
+    """Returns the sets after the moves from the larger to the smaller one that halve the routers."""
+    side = side.copy()
+    while not is_halved(side):
+        larger = 2 * int(np.count_nonzero(side)) > len(side)
+        outside = weights @ (side != larger).astype(float)
+        inside = weights @ (side == larger).astype(float)
+        side[np.where(side == larger, outside - inside, -np.inf).argmax()] = not larger
+    return side
+
+
+def _own_sides(weights: csr_matrix, seed: int) -> Sides:
+    """Returns halves that passes have improved until one changes nothing.
+
+    The first search begins with the routers in their own order, in which many families have their structure
+    (slabs of tori, groups of dragonflies); all others begin along a smooth random vector.
+    """
+    routers = weights.shape[0]
+    in_order = np.arange(routers) >= routers // 2
+    side = _smooth_halves(weights, np.random.default_rng(seed)) if seed else in_order
+    for _ in range(_MOST_PASSES):
+        if not _improve(weights, side):
+            break
+    return side
+
+
+def _smooth_halves(weights: csr_matrix, random: np.random.Generator) -> Sides:
+    """Returns the halves of lower and of upper entries of a random vector that a random walk has smoothed."""
+    degrees = np.asarray(weights.sum(axis=1)).ravel()
+    vector = random.standard_normal(len(degrees))
+    for _ in range(_SMOOTHING):
+        vector -= degrees @ vector / degrees.sum()
+        vector = (vector + (weights @ vector) / degrees) / 2
+    side = np.zeros(len(vector), bool)
+    side[np.argsort(vector)[len(vector) // 2 :]] = True
+    return side
+
+
+def _improve(weights: csr_matrix, side: Sides) -> bool:
+    """Makes the swaps of one Kernighan-Lin pass up to its best, in place; returns whether the cut shrank."""
+    signs = np.where(side, 1.0, -1.0)
+    gains = -signs * (weights @ signs)  # links to the other half less those to the own
+    free = [np.where(side == which, gains, -np.inf) for which in (False, True)]
+    swaps: list[tuple[int, int]] = []
+    total, best, kept = 0.0, 0.0, 0
+    patience = max(20, int(_PATIENCE * len(side)))
+    for _ in range(len(side) // 2):
+        pair = []
+        for which in (False, True):
+            router = int(free[which].argmax())
+            total += free[which][router]
+            row = slice(weights.indptr[router], weights.indptr[router + 1])
+            around, change = weights.indices[row], 2 * weights.data[row]
+            free[which][router] = -np.inf
+            free[which][around] += change
+            free[not which][around] -= change
+            pair.append(router)
+        swaps.append((pair[0], pair[1]))
+        if total > best:
+            best, kept = total, len(swaps)
+        elif len(swaps) - kept > patience:
+            break
+    for a, b in swaps[:kept]:
+        side[a], side[b] = True, False
+    return kept > 0

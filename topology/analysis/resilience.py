@@ -1,0 +1,142 @@
+"""Resilience: links that fail in random order until the graph falls apart, and distances on the way.
+
+Every link is as likely as any other to fail next, parallel links each by itself. The links that last longest
+make a spanning tree; a graph falls apart when the first link of this tree fails.
+
+Source: Slim Fly (SC14), section III-D; PolarFly (SC22), section IX-B and Fig 14: 100 runs, and the distances
+of the run with the median share.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.base import Topology
+from topology.shortest_paths import adjacency_from_links, counted_pairs
+
+Ends = npt.NDArray[np.int64]
+
+
+class Distances(NamedTuple):
+    """Distances of a graph that some links have left.
+
+    Attributes:
+        share: the share of failed links, 0 to 1.
+        diameter: the largest distance of two routers, in hops.
+        average_path_length: the mean distance of two different routers, in hops.
+    """
+
+    share: float
+    diameter: int
+    average_path_length: float
+
+
+@dataclass(frozen=True)
+class Resilience:
+    """Failures of links in random orders.
+
+    Attributes:
+        shares: float array, runs, ascending: the share of the links whose failure disconnects the graph.
+        order: int array, links: the links by their numbers in the order of failure, of the median run.
+    """
+
+    shares: npt.NDArray[np.float64]
+    order: npt.NDArray[np.int64]
+
+    @property
+    def median(self) -> float:
+        """The share of the median run, the lower one of an even number of runs."""
+        return float(self.shares[(len(self.shares) - 1) // 2])
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the median, by order statistics."""
+        runs = len(self.shares)
+        reach = 1.96 * runs**0.5 / 2
+        low = max(math.floor(runs / 2 - reach) - 1, 0)
+        high = min(math.ceil(runs / 2 + reach), runs - 1)
+        return float(self.shares[low]), float(self.shares[high])
+
+
+def link_ends(topology: Topology) -> Ends:
+    """Returns the ends of all links.
+
+    Args:
+        topology: the graph.
+
+    Returns:
+        int64 array, links x 2; a pair of routers with parallel links occurs as often as it has links.
+    """
+    sources = np.repeat(np.arange(topology.routers), topology.degrees)
+    neighbours = topology.adjacency.neighbours.astype(np.int64)
+    return np.stack([sources, neighbours], axis=1)[sources < neighbours]
+
+
+def resilience(topology: Topology, runs: int = 100, seed: int = 1) -> Resilience:
+    """Returns the shares of failed links that disconnect a graph, over random orders of failure.
+
+    Args:
+        topology: the graph, connected, of at least 2 routers.
+        runs: the number of orders, at least 1.
+        seed: seed of the random generator.
+    """
+    ends = link_ends(topology)
+    random = np.random.default_rng(seed)
+    orders = [random.permutation(len(ends)) for _ in range(runs)]
+    survived = np.array([survived_failures(topology.routers, ends, order) for order in orders])
+    ranked = np.argsort(survived, kind="stable")
+    return Resilience((survived[ranked] + 1) / len(ends), orders[int(ranked[(runs - 1) // 2])])
+
+
+def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) -> int:
+    """Returns the number of links that can fail in an order while the graph stays connected.
+
+    Args:
+        routers: N, the number of routers of a connected graph, at least 2.
+        ends: int array, links x 2: the ends of the links.
+        order: int array, links: the links in the order of their failure.
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    # A link that fails late is light. Entries of one pair of routers would be added up: its last one counts.
+    weight = np.empty(len(order))
+    weight[order] = np.arange(len(order), 0, -1)
+    by_weight = np.argsort(weight)
+    _, first = np.unique(ends[by_weight] @ np.array([routers, 1]), return_index=True)
+    last = by_weight[first]
+    matrix = csr_matrix((weight[last], (ends[last, 0], ends[last, 1])), shape=(routers, routers))
+    return len(order) - int(minimum_spanning_tree(matrix).data.max())
+
+
+def distances_after(
+    topology: Topology, order: npt.NDArray[np.int64], shares: npt.ArrayLike
+) -> list[Distances]:
+    """Returns the distances of a graph after shares of its links have failed.
+
+    Args:
+        topology: the graph.
+        order: int array, links: the links in the order of their failure (`Resilience.order`).
+        shares: the shares of failed links, each 0 to 1.
+
+    Returns:
+        The distances for every share that leaves the graph connected.
+    """
+    ends = link_ends(topology)
+    survived = survived_failures(topology.routers, ends, order)
+    everyone = np.arange(topology.routers)
+    found = []
+    for share in np.asarray(shares, float).tolist():
+        failed = round(share * len(order))
+        if failed > survived:
+            continue
+        left = adjacency_from_links(topology.routers, ends[order[failed:]])
+        counts = counted_pairs(left, everyone)
+        mean = sum(distance * count for distance, count in counts.items()) / sum(counts.values())
+        found.append(Distances(share, max(counts), mean))
+    return found

@@ -1,0 +1,85 @@
+"""Classes of routers under the automorphisms of a graph: routers of one class see the same network.
+
+An automorphism is a permutation of the routers that keeps the number of links between every two routers, and
+the number of hosts at every router. Orbits of all automorphisms are the classes. The automorphisms are found
+by BLISS (Junttila and Kaski, ALENEX 2007), in igraph.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.addressing import MAX_HOSTS
+from topology.base import Topology
+from topology.errors import ParameterError
+
+# Hamming graphs of two dimensions take longest: 8 s for 70 x 70 routers.
+MAX_ROUTERS = 5000
+
+
+@dataclass(frozen=True)
+class RouterClasses:
+    """Classes of the routers of a graph, the largest first, and of one size those of the lowest router first.
+
+    Attributes:
+        class_of: the class of every router: int64, (routers,).
+        sizes: the number of routers of each class.
+        representatives: the lowest router of each class.
+    """
+
+    class_of: npt.NDArray[np.int64]
+    sizes: tuple[int, ...]
+    representatives: tuple[int, ...]
+
+
+def router_classes(topology: Topology) -> RouterClasses:
+    """Returns the classes of routers under the automorphisms of a graph.
+
+    Args:
+        topology: the graph, of at most 5,000 routers.
+
+    Raises:
+        ParameterError: there are more routers.
+        ImportError: igraph is not installed.
+    """
+    if topology.routers > MAX_ROUTERS:
+        raise ParameterError(
+            f"number of routers must be at most {MAX_ROUTERS} where classes are searched for, "
+            f"got {topology.routers}"
+        )
+    from scipy.sparse import coo_array  # slow to import
+    from scipy.sparse.csgraph import connected_components
+
+    routers = np.arange(topology.routers)
+    images = np.array([one[: topology.routers] for one in _generators(topology)], np.int64)
+    images = images.reshape(-1, topology.routers)
+    same = (np.ones(images.size), (np.tile(routers, len(images)), images.ravel()))
+    count, labels = connected_components(coo_array(same, shape=(topology.routers, topology.routers)))
+    _, first, sizes = np.unique(labels, return_index=True, return_counts=True)
+    order = np.lexsort((first, -sizes))
+    number = np.empty(count, np.int64)
+    number[order] = np.arange(count)
+    return RouterClasses(number[labels], tuple(sizes[order].tolist()), tuple(first[order].tolist()))
+
+
+def _generators(topology: Topology) -> list[list[int]]:
+    """Returns permutations that generate the automorphisms; routers are their first points.
+
+    BLISS takes parallel links for one. So each set of parallel links is a point of its own between its
+    routers, coloured by the number of links.
+    """
+    import igraph  # need not be installed
+
+    links = Counter((link.a, link.b) for link in topology.link_list)
+    several = [(ends, copies) for ends, copies in links.items() if copies > 1]
+    edges = [ends for ends, copies in links.items() if copies == 1]
+    for point, (ends, _) in enumerate(several, topology.routers):
+        edges += [(end, point) for end in ends]
+    colours = [*topology.host_counts(1).tolist(), *(MAX_HOSTS + copies for _, copies in several)]
+    graph = igraph.Graph(len(colours), edges)
+    generators: list[list[int]] = graph.automorphism_group(color=colours)
+    return generators
