@@ -93,7 +93,14 @@ def parse_listen(text: str) -> ListenAddress:
 
 
 def proven_plan(
-    name: str, params: Params, hosts: int, routing: str, prover: Prover, *, local_repair: bool = True
+    name: str,
+    params: Params,
+    hosts: int,
+    routing: str,
+    prover: Prover,
+    *,
+    local_repair: bool = True,
+    ordered_repair: bool = False,
 ) -> RoutePlan:
     """Returns a plan that passed its proof, after a report of each step.
 
@@ -104,13 +111,15 @@ def proven_plan(
         routing: name of the routing.
         prover: proves the plan.
         local_repair: whether the plan has fast reroute.
+        ordered_repair: whether that keeps to an order of channels.
 
     Raises:
         NegativeResult: the plan fails its proof.
-        UsageError: the topology or the routing is unknown.
+        UsageError: the topology or the routing is unknown, or repairs of its plan cannot be ordered.
     """
     started = time.monotonic()
-    plan = make_plan(make_topology(name, params), hosts, routing, local_repair=local_repair)
+    repairs = {"local_repair": local_repair, "ordered_repair": ordered_repair}
+    plan = make_plan(make_topology(name, params), hosts, routing, **repairs)
     size = plan.size()
     report(Planned(size.flows, size.groups, plan_digest(plan), time.monotonic() - started))
     started = time.monotonic()
@@ -134,10 +143,15 @@ def serve(arguments: argparse.Namespace) -> None:
     files = (arguments.private_key, arguments.certificate, arguments.ca_certificate)
     _check_certificates(arguments.listen, address, files)
     params = parse_params(arguments.topology, arguments.params)
-    repair = not arguments.no_local_repair
     prover = Prover()
     plan = proven_plan(
-        arguments.topology, params, arguments.hosts, arguments.routing, prover, local_repair=repair
+        arguments.topology,
+        params,
+        arguments.hosts,
+        arguments.routing,
+        prover,
+        local_repair=not arguments.no_local_repair,
+        ordered_repair=arguments.ordered_repair,
     )
     loop = None if routing(plan.routing).oblivious else _adaptive_loop(arguments, plan)
 
@@ -267,6 +281,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"controller framework: {', '.join(frameworks.CHOICES)} (default {frameworks.AUTO})",
     )
     parser.add_argument("--no-local-repair", action="store_true", help="leave fast reroute out of the plan")
+    parser.add_argument(
+        "--ordered-repair", action="store_true", help="fast reroute that keeps to an order of channels"
+    )
     parser.add_argument(
         "--queues-from", type=int, metavar="FD", help="descriptor of the local socket that carries the queues"
     )

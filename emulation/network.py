@@ -39,6 +39,7 @@ from emulation.subprocesses import (
     start,
 )
 from emulation.switches.page_merging import PageMerging, merging_available
+from routing.plan.model import Table
 from topology.addressing import hosts_of, switch_name
 from topology.base import Topology
 from topology.links import LinkSpec
@@ -47,8 +48,11 @@ CONTROLLER_SOCKET = "controller"
 # Nodes that are configured at a time: enough to keep all cores busy, few enough to be ended soon.
 _SIDE_BY_SIDE = 64
 
-# A rule that drops a port's packets which no other rule matches, as `ovs-ofctl` prints it; in tables 0, 1, 3.
-_INGRESS_DROP = re.compile(r"table=[013], n_packets=(\d+),.* priority=1,in_port=(\d+) actions=drop")
+# A rule that drops a host port's packets which no other rule matches, as `ovs-ofctl` prints it.
+_DROPPING = "|".join(str(int(table)) for table in (Table.INGRESS, Table.SOURCE, Table.MINIMAL))
+_INGRESS_DROP = re.compile(
+    rf"table=(?:{_DROPPING}), n_packets=(\d+),.* priority=1,in_port=(\d+) actions=drop"
+)
 
 Progress = Callable[[str], object]
 

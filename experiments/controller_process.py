@@ -73,6 +73,7 @@ class ControllerProcess(ControllerReports):
         log: Path,
         *,
         local_repair: bool = True,
+        ordered_repair: bool = False,
         framework: str = AUTO,
     ) -> None:
         """Starts the controller, which ends with the context of this context manager.
@@ -86,6 +87,7 @@ class ControllerProcess(ControllerReports):
             listen: address for the switches, as `controller.service` takes it.
             log: file to which the controller's standard error is appended.
             local_repair: whether the plan has fast reroute.
+            ordered_repair: whether that keeps to an order of channels.
             framework: controller framework, `ryu`, `os-ken` or `auto`.
 
         Raises:
@@ -97,6 +99,7 @@ class ControllerProcess(ControllerReports):
         self._command = [*_SERVICE, topology, *words, "--hosts", str(hosts)]
         self._command += ["--listen", listen]
         self._command += [] if local_repair else ["--no-local-repair"]
+        self._command += ["--ordered-repair"] if ordered_repair else []
         self._adapts = not routing_named(routing).oblivious
         self.drained: tuple[str, ...] = ()  # names of the elements to be drained, also after another start
         self.stopped = True

@@ -32,6 +32,7 @@ from experiments.results.model import RuleCounts
 from experiments.results.record import FabricRecord
 from experiments.spec.fabric import FabricOptions
 from routing.plan.digest import plan_digest
+from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from topology.addressing import hosts_of
 from topology.errors import MachineError
@@ -162,8 +163,7 @@ def controlled(
     if network.started:
         network.clear_rules()
     with _controller(options, network) as controller:  # plans and proves while the network is built
-        repair = options.local_repair
-        plan = make_plan(options.topology, options.hosts, options.routing, local_repair=repair)
+        plan = _plan(options)
         digest = plan_digest(plan)
         if not network.built:
             network.build()
@@ -197,6 +197,17 @@ def controlled(
             yield fabric
 
 
+def _plan(options: FabricOptions) -> RoutePlan:
+    """Returns the plan of a fabric."""
+    return make_plan(
+        options.topology,
+        options.hosts,
+        options.routing,
+        local_repair=options.local_repair,
+        ordered_repair=options.ordered_repair,
+    )
+
+
 def _installed(
     controller: ControllerProcess, options: FabricOptions, built: float, notify: Notify
 ) -> dict[str, float]:
@@ -227,6 +238,7 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
         network.controller_target,
         network.run_dir / "controller.log",
         local_repair=options.local_repair,
+        ordered_repair=options.ordered_repair,
         framework=options.framework,
     )
 

@@ -231,6 +231,7 @@ def _settings(first: PointOptions, sweep: SweepOptions) -> SweepSettings:
         datapath=fabric.datapath,
         occupancy=fabric.occupancy,
         local_repair=fabric.local_repair,
+        ordered_repair=fabric.ordered_repair,
         routings=tuple(sweep.routings),
         patterns=tuple(sweep.patterns),
         loads=tuple(sweep.loads),

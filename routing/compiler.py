@@ -1,14 +1,15 @@
 """The plan compiler: the parts of a plan that all routings share, around a routing's own source tables.
 
-Every routing forwards an untagged packet minimally (table 3) and a tagged packet minimally to the router
+Every routing forwards an untagged packet minimally (table 4) and a tagged packet minimally to the router
 that its tag names (table 2), both by groups with alternates for a dead port (`routing.reroute.base`).
 Routings differ in the source table of a switch (table 1): it hands the packets of the router's own hosts to
-table 3, or to a group that may choose a detour.
+table 4, or to a group that may choose a detour. Some choose once more where a packet has lost its tag
+(table 3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
@@ -24,7 +25,6 @@ from routing.plan.model import (
     DecrementTtl,
     Group,
     GroupKind,
-    Match,
     Output,
     RoutePlan,
     Rule,
@@ -33,10 +33,11 @@ from routing.plan.model import (
     ToGroup,
 )
 from routing.plan.tables import MAX_TAGS, shared_rules, to_router
-from routing.reroute.base import FastReroute
+from routing.reroute.base import FastReroute, RerouteMaker
 from topology.addressing import INITIAL_TTL, Host, hosts_of
 from topology.base import Topology
 from topology.errors import ParameterError
+from topology.faults import Element
 
 T = TypeVar("T")
 # Distances of router pairs -> the most hops of their packets while nothing has failed; see RoutePlan.
@@ -59,8 +60,31 @@ class SourceTable:
     choices: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class AfterTagTable:
+    """The groups by which a router sends on packets that had a tag with its name.
+
+    Attributes:
+        choices: for each router, in router order, the number of the group that packets to its hosts are
+            handed to; 0 where they go on minimally. Empty where all do.
+        groups: these groups.
+        unprotected: (destination, link or switch): while that element is dead, such packets to the
+            destination are lost.
+    """
+
+    choices: tuple[int, ...] = ()
+    groups: tuple[Group, ...] = ()
+    unprotected: tuple[tuple[int, Element], ...] = ()
+
+
+# (a router's ports and matches, its protected groups) -> its table AFTER_TAG
+AfterTagMaker = Callable[[RouterView, FastReroute], AfterTagTable]
 # (a router's ports and matches, its protected groups) -> its source table
 SourceTableMaker = Callable[[RouterView, FastReroute], SourceTable]
+
+
+def _nothing_after_tag(_view: RouterView, _reroute: FastReroute) -> AfterTagTable:
+    return AfterTagTable()
 
 
 @dataclass(frozen=True)
@@ -71,6 +95,7 @@ class _RouterDesign:
     hosts: tuple[Host, ...]
     reroute: FastReroute
     source: SourceTable
+    after_tag: AfterTagTable
 
 
 def compile_plan(
@@ -79,6 +104,8 @@ def compile_plan(
     name: str,
     hop_bound: HopBound,
     source_table: SourceTableMaker,
+    after_tag: AfterTagMaker = _nothing_after_tag,
+    make_reroute: RerouteMaker | None = None,
 ) -> RoutePlan:
     """Returns the plan of a routing for a fabric.
 
@@ -89,6 +116,8 @@ def compile_plan(
         hop_bound: distances of router pairs (int16 array) -> the most hops that the routing's packets take
             between them while nothing has failed.
         source_table: makes the source table of one router; it is asked only for routers that have hosts.
+        after_tag: makes the table AFTER_TAG of one router; by default, packets go on minimally.
+        make_reroute: makes the fast reroute of one router; None for that of the topology's family.
 
     Returns:
         The plan with fast reroute.
@@ -101,7 +130,9 @@ def compile_plan(
     check_tags(topology)
     check_ttl(topology, hop_bound)
     matches = tuple(to_router(topology, router) for router in range(topology.routers))
-    designs = list(_design_routers(topology, matches, hosts, source_table))
+    make_reroute = make_reroute or reroute_maker(topology)
+    views = (RouterView(topology, r, tuple(topology.minimal_ports(r)), matches) for r in range(len(hosts)))
+    designs = list(_design_routers(views, hosts, source_table, after_tag, make_reroute))
     tags = _TagUse.of(designs)
     marks = any(design.reroute.untagged.groups for design in designs)
     rules = ForwardingRules(topology, matches)
@@ -115,7 +146,9 @@ def compile_plan(
         tuple(
             (design.view.router, destination, element)
             for design in designs
-            for destination, element in design.reroute.unprotected
+            for destination, element in dict.fromkeys(
+                (*design.reroute.unprotected, *design.after_tag.unprotected)
+            )
             if hosts[destination]
         ),
     )
@@ -183,17 +216,16 @@ def _hosts_by_router(topology: Topology, concentration: int) -> list[tuple[Host,
 
 
 def _design_routers(
-    topology: Topology,
-    matches: tuple[Match, ...],
+    views: Iterable[RouterView],
     hosts: Sequence[tuple[Host, ...]],
     source_table: SourceTableMaker,
+    after_tag: AfterTagMaker,
+    make_reroute: RerouteMaker,
 ) -> Iterator[_RouterDesign]:
-    make_reroute = reroute_maker(topology)
-    for router, own_hosts in enumerate(hosts):
-        view = RouterView(topology, router, tuple(topology.minimal_ports(router)), matches)
+    for view, own_hosts in zip(views, hosts, strict=True):
         reroute = make_reroute(view)
         source = source_table(view, reroute) if own_hosts else SourceTable(())
-        yield _RouterDesign(view, own_hosts, reroute, source)
+        yield _RouterDesign(view, own_hosts, reroute, source, after_tag(view, reroute))
 
 
 @dataclass(frozen=True)
@@ -253,20 +285,25 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
     view, reroute = design.view, design.reroute
     router = view.router
     tagged_groups = tags.groups_toward(design)
+    tag, after_tag = router in tags.routers, design.after_tag
     return SwitchPlan(
         router,
         (
-            *shared_rules(view.topology, router, design.hosts, tag=router in tags.routers, marks=marks),
+            *shared_rules(
+                view.topology, router, design.hosts, tag=tag, after_tag=bool(after_tag.choices), marks=marks
+            ),
             *design.source.rules,
             *rules.toward(Table.SOURCE, design.source.choices),
             *_minimal_rules(design, rules, marks=marks),
             *rules.toward(Table.TRANSIT, tagged_groups),
+            *rules.toward(Table.AFTER_TAG, after_tag.choices),
         ),
         (
             *_port_groups(view),
             *reroute.untagged.groups,
             *(reroute.tagged.groups if tags.from_sources else ()),
             *design.source.groups,
+            *after_tag.groups,
         ),
         reroute.untagged.group_toward,
         tagged_groups,

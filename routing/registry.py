@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from routing.algorithms import compact_valiant, minimal, ugal, ugal_pf, valiant
+from routing.algorithms import compact_valiant, four_color, minimal, ugal, ugal_pf, valiant
 from routing.algorithms.bucket_control import CONTROL_PARAMETERS, Control, Law
 from routing.algorithms.packet_law import PacketLaw
 from routing.algorithms.within_paths import plan_within_paths
 from routing.compiler import check_tags, check_ttl
 from routing.families import DETOURS
 from routing.garbage_collection import without_garbage_collection
+from routing.ordered_repair import with_ordered_repair
 from routing.path_sets import hierarchical
 from routing.path_sets.registry import PATH_SETS
 from routing.plan.model import RoutePlan
@@ -150,6 +151,23 @@ ROUTINGS: Mapping[str, Routing] = {
         packet_law=ugal.PACKET_LAW,
         families=PATH_SETS[hierarchical.NAME].families,
     ),
+    four_color.VALIANT: Routing(
+        four_color.four_color_valiant_plan,
+        "by way of a third group, by gateways of four colours, free of circles (dragonfly, trunking 4)",
+        "after Camarero et al., TACO 2014, section 6",
+        plan_parameters=four_color.VALIANT_PARAMETERS,
+        families=PATH_SETS[hierarchical.NAME].families,
+    ),
+    four_color.ADAPTIVE: Routing(
+        four_color.four_color_adaptive_plan,
+        "four-color, or by way of a third group, by occupancy times hops (dragonfly, trunking 4)",
+        "after Camarero et al., TACO 2014, section 6",
+        ugal.make_ugal_law,
+        plan_parameters=four_color.ADAPTIVE_PARAMETERS,
+        law_parameters=ugal.LAW_PARAMETERS,
+        packet_law=four_color.PACKET_LAW,
+        families=PATH_SETS[hierarchical.NAME].families,
+    ),
     ugal_pf.NAME: Routing(
         ugal_pf.ugal_pf_plan,
         "minimal, or a compact Valiant detour where it is full (polarfly)",
@@ -199,7 +217,14 @@ def routing(text: str) -> Routing:
 
 
 @without_garbage_collection()
-def make_plan(topology: Topology, concentration: int, name: str, *, local_repair: bool = True) -> RoutePlan:
+def make_plan(
+    topology: Topology,
+    concentration: int,
+    name: str,
+    *,
+    local_repair: bool = True,
+    ordered_repair: bool = False,
+) -> RoutePlan:
     """Returns the plan of a routing for a fabric.
 
     Args:
@@ -208,14 +233,21 @@ def make_plan(topology: Topology, concentration: int, name: str, *, local_repair
         name: the routing's name, a key of `ROUTINGS`, alone or with parameters.
         local_repair: whether the plan has fast reroute; without it, packets are lost at a dead port until the
             controller acts.
+        ordered_repair: whether fast reroute keeps to an order of channels, so that no failure brings a circle
+            to the plan; destinations for which no alternate does are unprotected.
 
     Raises:
-        UsageError: the routing or its parameter is unknown, or the routing needs detours that the topology's
-            family has not.
+        UsageError: the routing or its parameter is unknown, the routing needs detours that the topology's
+            family has not, or repairs of its plan cannot be ordered.
         ParameterError: the value of a parameter is outside its domain, there are more hosts or routers than
-            addresses and tags can tell apart, or longer paths than the packets' TTL allows.
+            addresses and tags can tell apart, longer paths than the packets' TTL allows, or too many
+            alternates to put in order.
     """
+    if ordered_repair and not local_repair:
+        raise UsageError("ordered-repair must come with local-repair, whose alternates it chooses")
     plan = routing(name).make_plan(topology, concentration)
+    if ordered_repair:
+        plan = with_ordered_repair(plan)
     if not local_repair:
         return without_local_repair(plan)
     check_ttl(topology, plan.hop_bound, plan.repair_hops)

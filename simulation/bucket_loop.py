@@ -16,7 +16,7 @@ from routing.plan.model import RoutePlan
 from routing.registry import routing
 from simulation.arrays.forwarding import first_outcomes
 from simulation.arrays.ports import link_ports
-from simulation.kernels.routing import DETOUR_BIT
+from simulation.kernels.decisions import DETOUR_BIT
 from simulation.kernels.state import BURST, LINK_FREE, NONE, TICK, State
 from simulation.settings import RouterSettings
 from simulation.tables.model import ForwardingTables

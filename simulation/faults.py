@@ -27,8 +27,8 @@ from simulation.kernels.state import LAST_LOSS, LOST, OWNER, Int64, State
 from simulation.result import FaultCourse, FaultOutcome, PlanOutcome
 from simulation.settings import RouterSettings
 from simulation.tables.compiler import PlanCompiler
-from simulation.tables.forwarding import Arrival
 from simulation.tables.model import ForwardingTables
+from simulation.tables.packets import Arrival
 from topology.drains import NO_DRAIN, Drain, drain_of
 from topology.errors import NegativeResult
 from topology.failures import NO_FAILURE, Failure, failure_of

@@ -9,7 +9,7 @@ FlowControl = Literal["credit", "drop"]
 ChannelPolicy = Literal["hop", "class", "any", "random"]
 Arbitration = Literal["round-robin", "random"]
 # The law by which adaptive choices are taken; see `Decision`.
-DecisionLaw = Literal["minimal", "threshold", "product", "buckets"]
+DecisionLaw = Literal["minimal", "threshold", "product", "piggyback", "buckets"]
 
 _DROP_TICKS = 16  # of a cycle, where queues drop
 
@@ -78,13 +78,16 @@ class Decision:
         law: `minimal` takes no detours; `threshold` (UGAL_PF) is minimal unless the output of the minimal
             path is occupied by over `threshold`, and then takes a random detour by the least occupied port;
             `product` (UGAL) compares occupancy times hops of the minimal path with that of `candidates`
-            random detours, and takes the least; `buckets` divides flows among the buckets of the plan's
+            random detours, and takes the least; `piggyback` does so among the paths whose first global link
+            is not congested, if there are any; `buckets` divides flows among the buckets of the plan's
             groups, which the control law of the plan's routing re-points (`simulation.bucket_loop`).
         threshold: occupancy, as a share of one virtual channel's buffer (credit) or of a queue (drop), over 0
             (threshold).
-        candidates: random detours that are compared, 1 to 16 (product).
+        candidates: random detours that are compared, 1 to 16 (product, piggyback).
         whole_path: whether `product` sums the occupancies of all queues of a path (UGAL-G), not that of the
             first.
+        margin: a global link is congested if it is occupied by over twice the mean of its router's global
+            links and this share of one virtual channel's buffer, at least 0 (piggyback).
         period: cycles between two steps of the control law, at least 1 (buckets).
         flows: flows of a pair of hosts; a packet belongs to a random one (buckets).
     """
@@ -93,6 +96,7 @@ class Decision:
     threshold: float = 2 / 3
     candidates: int = 4
     whole_path: bool = False
+    margin: float = 1 / 8
     period: int = 100
     flows: int = 64
 

@@ -54,7 +54,13 @@ def digests() -> dict[str, str]:
         )
         name = f"ER_{q} {policy} {law} {routing} {arbitration} {speedup} {arrivals} {pattern} {number}"
         found[name] = digest(result)
-    others = _digests_of_dropping_queues(), _digests_of_faults(), _digests_of_loops(), _digests_of_links()
+    others = (
+        _digests_of_dropping_queues(),
+        _digests_of_faults(),
+        _digests_of_loops(),
+        _digests_of_links(),
+        _digests_of_far_sight(),
+    )
     return found | {name: one for part in others for name, one in part.items()}
 
 
@@ -139,6 +145,24 @@ def _digests_of_links() -> dict[str, str]:
             global_link_cycles=9,
         )
         found[f"two delays of links {flow_control}"] = digest(result)
+    return found
+
+
+def _digests_of_far_sight() -> dict[str, str]:
+    found = {}
+    laws = Decision(law="piggyback", margin=0), Decision(law="product", whole_path=True)
+    for number, decision in enumerate(laws):
+        result = simulated(
+            polarfly_tables(2, 2, "ugal"),
+            polarfly_pattern(2, 2, "uniform"),
+            0.8,
+            decision=decision,
+            warmup=40,
+            window=60,
+            most_drain=120,
+            seed=number,
+        )
+        found[f"far sight {decision.law}"] = digest(result)
     return found
 
 

@@ -72,6 +72,7 @@ class _Manifest(Origin, FabricSettings):
 
     Attributes:
         local_repair: whether switches have backup paths.
+        ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
         datapath: datapath of the switches, `kernel` or `user`.
         datapath_asked: datapath that was asked for, `auto`, `kernel` or `user`.
         framework: framework of the controller, `ryu` or `os-ken`.
@@ -79,6 +80,7 @@ class _Manifest(Origin, FabricSettings):
     """
 
     local_repair: bool = True
+    ordered_repair: bool = False
     datapath: str = ""
     datapath_asked: str = "auto"
     framework: str = "ryu"
@@ -118,6 +120,7 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
     Attributes:
         datapath, occupancy: datapath and source of occupancies that were asked for.
         local_repair: whether switches have backup paths.
+        ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
         routings, patterns, loads: values that the sweep goes over, each with each.
         repeat: replications of each point.
         vary: key of `--vary` -> further values that the sweep goes over; a setting that varies is that of the
@@ -127,6 +130,7 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
     datapath: str = "auto"
     occupancy: str = "netlink"
     local_repair: bool = True
+    ordered_repair: bool = False
     frame_bytes: int
     seed: int = 1
     routings: tuple[str, ...] = ()
@@ -244,6 +248,7 @@ def _shared(fabric: FabricRecord, seed: int) -> dict[str, Any]:
         **vars(fabric.options.settings()),
         **origin(seed, versions(fabric.framework), fabric.options.experiment),
         "local_repair": fabric.options.local_repair,
+        "ordered_repair": fabric.options.ordered_repair,
         "datapath": fabric.datapath,
         "datapath_asked": fabric.options.datapath,
         "framework": fabric.framework,

@@ -83,6 +83,10 @@ class RunDirectory:
                 f"no room on the disk for {path}: {free >> 20} MiB are free, {NEEDED_BYTES >> 20} MiB needed"
             )
 
+    def keep(self) -> None:
+        """Makes what is written from now on worth keeping, even if nothing else follows."""
+        self._kept = True
+
     def discard(self) -> None:
         """Removes all files of a run of which nothing was measured; otherwise does nothing."""
         if self._kept:

@@ -17,10 +17,20 @@ def code_version() -> str:
 
     Simulations of the same version give the same numbers.
     """
+    version, numpy = map(importlib.metadata.version, ("polarlab", "numpy"))
+    return f"polarlab {version} (simulator {code_digest(_PACKAGES)}, numpy {numpy})"
+
+
+@cache
+def code_digest(packages: tuple[str, ...]) -> str:
+    """Returns a digest of the code of some packages, 12 hexadecimal digits.
+
+    Args:
+        packages: folders of the packages, as `traffic/workload`.
+    """
     root = Path(__file__).parents[2]
     digest = hashlib.sha256()
-    for package in _PACKAGES:
+    for package in packages:
         for module in sorted((root / package).rglob("*.py")):
             digest.update(f"{module.relative_to(root)}\n".encode() + module.read_bytes())
-    version, numpy = map(importlib.metadata.version, ("polarlab", "numpy"))
-    return f"polarlab {version} (simulator {digest.hexdigest()[:12]}, numpy {numpy})"
+    return digest.hexdigest()[:12]

@@ -18,7 +18,7 @@ from experiments.events.simulation import (
 )
 from experiments.results.simulation.record import SimulatedFabricRecord
 from experiments.simulation.memory import require_memory
-from experiments.spec.simulation.decisions import BUCKETS
+from experiments.spec.simulation.decisions import BUCKETS, COMPARING, PIGGYBACK, PRODUCT
 from experiments.spec.simulation.model import BY_HOP, CREDIT, SimulatedFabric
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
@@ -32,7 +32,6 @@ from topology.errors import NegativeResult, ParameterError, UsageError
 from topology.parameters import join_parameters
 from topology.shortest_paths import host_pairs_by_distance
 
-PRODUCT = "product"
 # Routers of the largest fabric whose plan is proven, in 2 s: that of ER_31 under UGAL_PF would take minutes.
 MOST_PROVEN = 256
 
@@ -54,7 +53,7 @@ def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> SimulatedFabricRe
     """
     began = time.perf_counter()
     require_memory(fabric)
-    plan = make_plan(fabric.topology, fabric.hosts, fabric.routing)
+    plan = make_plan(fabric.topology, fabric.hosts, fabric.routing, ordered_repair=fabric.ordered_repair)
     check_channels(plan, fabric.routers)
     planned = time.perf_counter()
     prover = Prover()
@@ -123,7 +122,7 @@ def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
         raise ParameterError(
             f"virtual-channels must be {needed} or more for the paths of up to {needed} hops of "
             f"{plan.routing}, a channel for each hop, got {routers.channels}; or choose another "
-            "--channel-policy"
+            "--channel-policy: with any, 1 is enough where verify --deadlock finds no circle"
         )
 
 
@@ -155,17 +154,23 @@ def credit_flits(routers: RouterSettings) -> int:
 
 
 def check_decision(fabric: SimulatedFabric, tables: ForwardingTables) -> None:
-    """Raises UsageError if a decision compares hops that the plan does not tell.
+    """Raises UsageError if a decision needs hops that the plan, or global links that the topology lacks.
 
     Args:
         fabric: specification of the fabric.
         tables: a plan of its routing as forwarding tables.
     """
-    if fabric.packet_decision().law != PRODUCT or not len(tables.adaptive.minimal):
+    law = fabric.packet_decision().law
+    if law not in COMPARING or not len(tables.adaptive.minimal):
         return
+    if law == PIGGYBACK and not fabric.topology.clusters().members:
+        raise UsageError(
+            f"--decision {PIGGYBACK} needs a topology with links between groups of routers, got "
+            f"{fabric.name}; try --decision {PRODUCT}"
+        )
     if not tables.adaptive.minimal_hops.any():
         raise UsageError(
-            f"--decision {PRODUCT} needs a routing that knows the hops of its detours, as ugal, got "
+            f"--decision {law} needs a routing that knows the hops of its detours, as ugal, got "
             f"--routing {fabric.routing}; leave --decision out"
         )
 

@@ -35,7 +35,6 @@ from experiments.results.simulation.sweep import (
 )
 from experiments.simulation.cluster import reached_cluster
 from experiments.simulation.fabric import (
-    PRODUCT,
     check_channels,
     check_decision,
     check_fabric,
@@ -48,7 +47,7 @@ from experiments.simulation.memory import require_memory
 from experiments.simulation.replications import replications_of, seed_directory, write_means
 from experiments.simulation.task import PlannedFabric, Task, task_of
 from experiments.simulation.tasks import Done, run_here, run_in_processes, usable_cores
-from experiments.spec.simulation.decisions import BUCKETS
+from experiments.spec.simulation.decisions import BUCKETS, COMPARING
 from experiments.spec.simulation.model import SimulatedFabric
 from experiments.spec.simulation.resolve import SimulatedSweep, Simulation
 from experiments.spec.sweep import Point
@@ -184,12 +183,12 @@ def _simulate(
 
 def _groups(points: Points) -> list[Points]:
     """Returns points by the plan and the tables that they need, in the order of their first points."""
-    groups: dict[tuple[str, bool], list[tuple[Point, Simulation]]] = {}
+    groups: dict[tuple[str, bool, bool], list[tuple[Point, Simulation]]] = {}
     for point, one in points:
         buckets = one.fabric.packet_decision().law == BUCKETS
         # The law of a controller's loop is that of the plan's routing, with all of its parameters.
         name = one.fabric.routing if buckets else planned_routing(one.fabric.routing)
-        groups.setdefault((name, buckets), []).append((point, one))
+        groups.setdefault((name, buckets, one.fabric.ordered_repair), []).append((point, one))
     return list(groups.values())
 
 
@@ -200,9 +199,10 @@ def _check_points(groups: Sequence[Points]) -> None:
     """
     for group in groups:
         fabrics = _fabrics(group)
-        require_memory(fabrics[0])
-        plan = make_plan(fabrics[0].topology, fabrics[0].hosts, fabrics[0].routing)
-        compares = [fabric for fabric in fabrics if fabric.packet_decision().law == PRODUCT]
+        first = fabrics[0]
+        require_memory(first)
+        plan = make_plan(first.topology, first.hosts, first.routing, ordered_repair=first.ordered_repair)
+        compares = [fabric for fabric in fabrics if fabric.packet_decision().law in COMPARING]
         tables = compile_tables(plan) if compares else None
         for fabric in fabrics:
             check_channels(plan, fabric.routers)

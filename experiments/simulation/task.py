@@ -42,13 +42,14 @@ class PlannedFabric:
         options = fabric.options
         self.tables: ForwardingTables = fabric.tables
         self._topology: Topology = options.topology
-        self._made_by = options.hosts, options.routing
+        self._made_by = options.hosts, options.routing, options.ordered_repair
         self.plan, self.prover = fabric.plan, fabric.prover
 
     @cached_property
     def plan(self) -> RoutePlan:
         """The plan of the tables."""
-        return make_plan(self._topology, *self._made_by)
+        hosts, name, ordered = self._made_by
+        return make_plan(self._topology, hosts, name, ordered_repair=ordered)
 
     @cached_property
     def prover(self) -> Prover | None:

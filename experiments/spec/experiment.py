@@ -115,7 +115,8 @@ class Experiment:
                 needed = " or ".join(f"--{name}" for name in option.needs)
                 raise UsageError(f"--{option.name} needs {needed}; give it, or leave --{option.name} out")
             for other in given & {*option.excludes}:
-                raise UsageError(f"--{option.name} and --{other} exclude each other; leave one of them out")
+                names = [f"--no-{n}" if values.get(n) is False else f"--{n}" for n in (option.name, other)]
+                raise UsageError(f"{' and '.join(names)} exclude each other; leave one of them out")
 
     @classmethod
     def of_graph(cls, kind: str, graph: NetworkxTopology, values: Mapping[str, Any]) -> Experiment:

@@ -33,6 +33,7 @@ class FabricOptions:
         calibrate: whether the links' rate is only the start of a search for the highest that the machine
             carries.
         local_repair: whether switches hold fast-reroute rules around failed links.
+        ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
         framework: controller framework, `auto`, `ryu` or `os-ken`, as asked for.
         experiment: the experiment that it is part of, as manifests keep it; None outside of one.
     """
@@ -47,6 +48,7 @@ class FabricOptions:
     occupancy: str = NETLINK
     calibrate: bool = False
     local_repair: bool = True
+    ordered_repair: bool = False
     framework: str = AUTO
     experiment: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 

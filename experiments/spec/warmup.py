@@ -19,6 +19,7 @@ _QUEUES_ADAPTING = 8
 # It takes two spans at least to see that throughput is steady; after so many the warm-up ends all the same.
 _MOST_SPANS = 20
 _FAULT_WARMUP_CYCLES = 1000
+_LONGEST_S = 3600.0  # of a warm-up, as of its option
 
 
 def steady_span_s(links: LinkSpec, frame_bytes: int, *, adaptive: bool = False) -> float:
@@ -72,4 +73,5 @@ def default_warmup(experiment: Experiment, values: Mapping[str, Given]) -> Given
     rate, queue, mtu = str(values["link-rate"]), int(str(values["queue"])), int(str(values["mtu"]))
     if rate == AUTO_RATE:
         return _LEAST_SPAN_S
-    return round(steady_span_s(LinkSpec(parse_rate_bps(rate), queue, mtu), default_frame_bytes(mtu)), 1)
+    span_s = steady_span_s(LinkSpec(parse_rate_bps(rate), queue, mtu), default_frame_bytes(mtu))
+    return min(round(span_s, 1), _LONGEST_S)

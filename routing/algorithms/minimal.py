@@ -9,25 +9,28 @@ from routing.compiler import SourceTable, compile_plan
 from routing.plan.groups import RouterView
 from routing.plan.model import RoutePlan, Rule, Table
 from routing.plan.tables import PRIORITY_ROUTER, TO_ANY_HOST
-from routing.reroute.base import FastReroute
+from routing.reroute.base import FastReroute, RerouteMaker
 from topology.base import Topology
 
 NAME = "min"
 _TO_MINIMAL = Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, goto=Table.MINIMAL)
 
 
-def minimal_plan(topology: Topology, concentration: int) -> RoutePlan:
+def minimal_plan(
+    topology: Topology, concentration: int, make_reroute: RerouteMaker | None = None
+) -> RoutePlan:
     """Returns the plan in which every pair's packets take exactly the pair's distance in hops.
 
     Args:
         topology: the fabric's graph, connected.
         concentration: p, the number of hosts at each router that has any, 1 to 254.
+        make_reroute: makes the fast reroute of one router; None for that of the topology's family.
 
     Raises:
         ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
             packets' TTL allows.
     """
-    return compile_plan(topology, concentration, NAME, _distance, _source_table)
+    return compile_plan(topology, concentration, NAME, _distance, _source_table, make_reroute=make_reroute)
 
 
 def _source_table(_view: RouterView, _reroute: FastReroute) -> SourceTable:

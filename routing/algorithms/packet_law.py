@@ -18,6 +18,9 @@ class PacketRule(enum.Enum):
     THRESHOLD = "threshold"
     # The least of occupancy times hops, over the minimal path and some random detours.
     PRODUCT = "product"
+    # The same among the paths whose first global link is not congested, if there are any (piggyback routing:
+    # Jiang, Kim and Dally, "Indirect Adaptive Routing on Large Scale Interconnection Networks", ISCA 2009).
+    PIGGYBACK = "piggyback"
 
 
 @dataclass(frozen=True)

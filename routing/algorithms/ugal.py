@@ -15,9 +15,10 @@ UGAL; compared with in PolarFly (SC22), section VIII.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,7 @@ from routing.algorithms.bucket_control import (
 )
 from routing.algorithms.group_detours import Intermediates, group_detours
 from routing.algorithms.packet_law import PacketLaw, PacketRule
-from routing.compiler import SourceTable, compile_plan, detour_bucket, evenly_spaced
+from routing.compiler import SourceTable, SourceTableMaker, compile_plan, detour_bucket, evenly_spaced
 from routing.path_sets.registry import OVER, with_paths
 from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan, ToGroup
@@ -102,8 +103,10 @@ def ugal_plan(
     def bound(pair_distances: Distances) -> Distances:
         return np.where(pair_distances == 0, 0, 2 * diameter).astype(np.int16)
 
-    design = _Design(_distances(topology), intermediates, buckets, RouterView.others)
-    return compile_plan(topology, concentration, NAME, bound, partial(_source_table, design))
+    detours = _ByPaths(_distances(topology), RouterView.others)
+    return compile_plan(
+        topology, concentration, NAME, bound, ugal_source_table(detours, intermediates, buckets)
+    )
 
 
 def ugal_group_plan(topology: Topology, concentration: int, *, intermediates: int, buckets: int) -> RoutePlan:
@@ -121,8 +124,9 @@ def ugal_group_plan(topology: Topology, concentration: int, *, intermediates: in
             packets' TTL allows.
     """
     paths, bound, entries = group_detours(topology, BY_GROUP)
-    design = _Design(_distances(paths), intermediates, buckets, entries)
-    return compile_plan(paths, concentration, BY_GROUP, bound, partial(_source_table, design))
+    detours = _ByPaths(_distances(paths), entries)
+    source_table = ugal_source_table(detours, intermediates, buckets)
+    return compile_plan(paths, concentration, BY_GROUP, bound, source_table)
 
 
 def _distances(topology: Topology) -> Distances:
@@ -130,20 +134,96 @@ def _distances(topology: Topology) -> Distances:
     return topology.distances(everyone[:, None], everyone[None, :])
 
 
+class Detours(Protocol):
+    """The detours among which UGAL chooses."""
+
+    @property
+    def distances(self) -> Distances:
+        """int16 array, N x N: hops of the minimal paths."""
+
+    def kind(self, view: RouterView, destination: int) -> Hashable:
+        """Returns a value that all destinations of a group have in common, beside distance and ports.
+
+        Args:
+            view: the source's ports and matches.
+            destination: a router.
+        """
+
+    def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
+        """Returns the intermediate routers of detours to all of some destinations.
+
+        Args:
+            view: the source's ports and matches.
+            destinations: routers of one group.
+        """
+
+    def onward_hops(self, intermediate: int, destinations: list[int]) -> float:
+        """Returns the mean hops from an intermediate router to destinations.
+
+        Args:
+            intermediate: the intermediate router.
+            destinations: routers of one group.
+        """
+
+
 @dataclass(frozen=True)
-class _Design:
-    """The distances of all routers, the sizes of groups and the detours, which all switches share."""
+class _ByPaths:
+    """Detours over minimal paths to and from an intermediate router.
+
+    Attributes:
+        distances: int16 array, N x N: hops of the minimal paths.
+        choice: the routers that packets of each router may visit.
+    """
 
     distances: Distances
+    choice: Intermediates
+
+    def kind(self, _view: RouterView, _destination: int) -> Hashable:
+        """Returns nothing: distance and ports are enough."""
+        return None
+
+    def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
+        """Returns the intermediate routers behind other ports whose paths do not lead back."""
+        ports = view.minimal_ports[destinations[0]]
+        away, onward = self.distances[view.router], self.distances[:, destinations]
+        # The source lies on a shortest path from such a router to a destination: the detour could come back.
+        back = (away[:, None] + away[destinations][None, :] == onward).any(axis=1)
+        return [
+            other
+            for other in self.choice(view)
+            if not back[other] and set(ports).isdisjoint(view.minimal_ports[other])
+        ]
+
+    def onward_hops(self, intermediate: int, destinations: list[int]) -> float:
+        """Returns the mean hops of the minimal paths."""
+        return float(self.distances[intermediate, destinations].mean())
+
+
+@dataclass(frozen=True)
+class _Design:
+    """The detours and the sizes of groups, which all switches share."""
+
+    detours: Detours
     intermediates: int
     buckets: int
-    detours: Intermediates
+
+
+def ugal_source_table(detours: Detours, intermediates: int, buckets: int) -> SourceTableMaker:
+    """Returns the maker of source tables whose groups begin minimal and have detours as candidates.
+
+    Args:
+        detours: the detours.
+        intermediates: the most intermediate routers of a group, evenly spaced, 1 to 256.
+        buckets: the number of buckets of a group, 2 to 256.
+    """
+    return partial(_source_table, _Design(detours, intermediates, buckets))
 
 
 def _source_table(design: _Design, view: RouterView, reroute: FastReroute) -> SourceTable:
-    members: dict[tuple[int, int], list[int]] = {}
+    members: dict[tuple[int, int, Hashable], list[int]] = {}
+    away = design.detours.distances[view.router].tolist()
     for other in view.others():
-        key = (int(design.distances[view.router, other]), reroute.untagged.group_toward[other])
+        key = (away[other], reroute.untagged.group_toward[other], design.detours.kind(view, other))
         members.setdefault(key, []).append(other)
     groups = []
     choices = [0] * view.topology.routers
@@ -168,32 +248,21 @@ def _group(
     """Returns the group for destinations at one distance behind the same ports."""
     ports = view.minimal_ports[destinations[0]]
     minimal = Bucket((ToGroup(reroute.untagged.group_toward[destinations[0]]),))
-    intermediates = _intermediates(view, design, destinations)
+    intermediates = evenly_spaced(design.detours.intermediates(view, destinations), design.intermediates)
     if not intermediates:
         return Group(number, GroupKind.INDIRECT, (minimal,))
-    away, onward = design.distances[view.router], design.distances[:, destinations]
+    away, onward = design.detours.distances[view.router], design.detours.onward_hops
     return Group(
         number,
         GroupKind.SELECT,
         (minimal,) * design.buckets,
         candidates=(minimal, *map(detour, intermediates)),
-        hops=(float(away[destinations[0]]), *(float(away[r] + onward[r].mean()) for r in intermediates)),
+        hops=(
+            float(away[destinations[0]]),
+            *(float(away[r] + onward(r, destinations)) for r in intermediates),
+        ),
         ports=(ports, *(view.minimal_ports[r] for r in intermediates)),
     )
-
-
-def _intermediates(view: RouterView, design: _Design, destinations: list[int]) -> list[int]:
-    """Returns the intermediate routers of a group's detours."""
-    ports = view.minimal_ports[destinations[0]]
-    away, onward = design.distances[view.router], design.distances[:, destinations]
-    # The source lies on a shortest path from such a router to a destination: the detour could come back.
-    back = (away[:, None] + away[destinations][None, :] == onward).any(axis=1)
-    suitable = [
-        other
-        for other in design.detours(view)
-        if not back[other] and set(ports).isdisjoint(view.minimal_ports[other])
-    ]
-    return evenly_spaced(suitable, design.intermediates)
 
 
 def make_ugal_law(datapath_id: int, *, threshold: float, sampled: float) -> Law:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from routing.path_sets import common_ancestor, dimension_order, hierarchical, up_down
+from routing.path_sets import coloured, common_ancestor, dimension_order, hierarchical, up_down
 from topology.base import Topology
 from topology.parameters import Parameter
 
@@ -38,6 +38,18 @@ PATH_SETS: Mapping[str, PathSet] = {
         hierarchical.hierarchical_paths,
         "at most one global link, with local hops before and behind (dragonfly)",
         "Kim et al., ISCA 2008, section 4.1",
+        families=("dragonfly",),
+    ),
+    coloured.TWO_COLOR: PathSet(
+        coloured.two_color_paths,
+        "hierarchical over gateways of two colours, free of circles (dragonfly, trunking 2)",
+        "after Camarero et al., TACO 2014, section 6",
+        families=("dragonfly",),
+    ),
+    coloured.FOUR_COLOR: PathSet(
+        coloured.four_color_paths,
+        "hierarchical over gateways of four colours, free of circles (dragonfly, trunking 4)",
+        "after Camarero et al., TACO 2014, section 6",
         families=("dragonfly",),
     ),
     dimension_order.NAME: PathSet(

@@ -1,4 +1,4 @@
-"""Forwarding rules of tables 2, 3 and 4: from a destination or a tag to the group that serves it."""
+"""Forwarding rules of tables 2 to 5: from a destination or a tag to the group that serves it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def forwarding_rule(table: Table, destination: Match, group: int, priority: int 
     """Returns the rule that hands untagged packets for other routers' hosts to a group.
 
     Args:
-        table: MINIMAL for packets without a mark, MARKED for those that were rerouted before.
+        table: MINIMAL for packets without a mark, MARKED for those that were rerouted before, AFTER_TAG for
+            those whose tag has just been popped.
         destination: the match of the packets' destination.
         group: number of the group.
         priority: PRIORITY_ROUTER, or PRIORITY_BLOCK where the match stands for several routers.
@@ -66,6 +67,7 @@ class ForwardingRules:
         makers: dict[Table, Callable[[int, int], Rule]] = {
             Table.SOURCE: self._source_rule,
             Table.TRANSIT: tag_rule,
+            Table.AFTER_TAG: partial(self._router_rule, Table.AFTER_TAG),
             Table.MINIMAL: partial(self._router_rule, Table.MINIMAL),
             Table.MARKED: partial(self._router_rule, Table.MARKED),
         }
@@ -77,8 +79,8 @@ class ForwardingRules:
         """Returns the rules of a table toward single routers, by router.
 
         Args:
-            table: SOURCE, MINIMAL or MARKED, whose rules match the router's hosts, or TRANSIT, whose rules
-                match the router's tag.
+            table: SOURCE, AFTER_TAG, MINIMAL or MARKED, whose rules match the router's hosts, or TRANSIT,
+                whose rules match the router's tag.
             groups: for each router, in router order, the number of the group that serves its packets; 0 for
                 no rule.
         """

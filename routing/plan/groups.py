@@ -27,6 +27,8 @@ class GroupRole(enum.IntEnum):
     CHOICE_NEAR = 5  # a routing's choice of path to the port's neighbour itself
     CHOICE_ANY = 6  # a routing's choice of path to all destinations
     CHOICE_BY_DISTANCE = 8  # a routing's choices of path to destinations at one distance, in sequence
+    CHOICE_BY_COLOUR = 9  # a routing's choices of detour to destinations of one colour, in sequence
+    AFTER_TAG = 1 << 15  # sets of ports for packets whose tag has been popped, in sequence
     PROTECTED = 1 << 16  # a set of minimal ports with a set of alternates, in sequence
     SHARED = 1 << 17  # a set of minimal ports while others are drained, by a digest of the set
 

@@ -45,9 +45,10 @@ class Table(enum.IntEnum):
     INGRESS = 0
     SOURCE = 1
     TRANSIT = 2
-    MINIMAL = 3
-    MARKED = 4
-    NOTES = 5  # no packet gets here: a controller leaves notes for its successor
+    AFTER_TAG = 3  # empty in plans whose packets go minimally from the router that their tag names
+    MINIMAL = 4
+    MARKED = 5
+    NOTES = 6  # no packet gets here: a controller leaves notes for its successor
 
 
 @dataclass(frozen=True, slots=True)

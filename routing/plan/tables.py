@@ -2,11 +2,14 @@
 
     table 0  ingress   host port: source addresses must be that host's, else drop; fabric port: to table 2
     table 1  source    ARP is answered; packets to own hosts are delivered; other rules are the routing's
-    table 2  transit   no tag: to table 3; own tag: popped, to table 3; other tags: to the tag's group
-    table 3  minimal   packets to own hosts are delivered; marked ones to table 4; others: to protected groups
-    table 4  marked    rerouted packets: out of the minimal port, without any alternate
+    table 2  transit   no tag: to table 4; own tag: popped, to table 3 or 4; other tags: to the tag's group
+    table 3  after tag some routings: packets whose tag has been popped go on by the routing's groups; marked
+                       packets, and those without such a group, to table 4
+    table 4  minimal   packets to own hosts are delivered; marked ones to table 5; others: to protected groups
+    table 5  marked    rerouted packets: out of the minimal port, without any alternate
 
-The groups of tables 2, 3 and 4 are assigned by `routing.plan.forwarding`.
+Without rules of the routing, table 3 is empty, and packets with a popped tag go to table 4 at once. The
+groups of tables 2 to 5 are assigned by `routing.plan.forwarding`.
 
 A host may send packets with its own MAC and IP address and without a VLAN tag: IPv4 to one address of the
 fabric, or ARP requests. Other packets are dropped by one of two rules of its port, in tables 0 and 1, which
@@ -57,12 +60,28 @@ _MARKED = Rule(
     match(eth_type=ETH_TYPE_IPV4, ip_dscp=REROUTED_DSCP),
     goto=Table.MARKED,
 )
+# Packets without a tag any more that the routing has no group for, and rerouted ones, go on minimally.
+_AFTER_TAG = (
+    Rule(
+        Table.AFTER_TAG,
+        PRIORITY_MARKED,
+        match(eth_type=ETH_TYPE_IPV4, ip_dscp=REROUTED_DSCP),
+        goto=Table.MINIMAL,
+    ),
+    Rule(Table.AFTER_TAG, PRIORITY_BLOCK, TO_ANY_HOST, goto=Table.MINIMAL),
+)
 # The upper two bytes of every host's MAC address.
 _ANY_HOST = (MAC_PREFIX << 32, 0xFFFF << 32)
 
 
 def shared_rules(
-    topology: Topology, router: int, hosts: tuple[Host, ...], *, tag: bool = True, marks: bool = True
+    topology: Topology,
+    router: int,
+    hosts: tuple[Host, ...],
+    *,
+    tag: bool = True,
+    after_tag: bool = False,
+    marks: bool = True,
 ) -> Iterator[Rule]:
     """Yields the rules of one switch that do not depend on the routing.
 
@@ -71,6 +90,7 @@ def shared_rules(
         router: the switch's router.
         hosts: the hosts of that router; none for a router that only forwards.
         tag: whether any packet may have a tag that names this router.
+        after_tag: whether the routing has rules of table AFTER_TAG for packets that had such a tag.
         marks: whether any packet may be marked as rerouted.
     """
     yield from _ingress(topology, router, hosts)
@@ -78,7 +98,10 @@ def shared_rules(
     yield _UNTAGGED
     if tag:
         own_tag = match(vlan_vid=tag_of(router))
-        yield Rule(Table.TRANSIT, PRIORITY_HOST, own_tag, (PopVlan(),), goto=Table.MINIMAL)
+        goto = Table.AFTER_TAG if after_tag else Table.MINIMAL
+        yield Rule(Table.TRANSIT, PRIORITY_HOST, own_tag, (PopVlan(),), goto=goto)
+    if tag and after_tag:
+        yield from _AFTER_TAG
     for host in hosts:
         port = topology.host_port(router, host.index)
         for table in (Table.SOURCE, Table.MINIMAL):

@@ -9,7 +9,7 @@ routing's tag exchange the tag instead of a mark. Families with known alternates
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
@@ -100,6 +100,31 @@ def alternate_bucket(port: int, mark: bool = False, tag: int | None = None) -> B
     elif tag is not None:
         changes = (SetField("vlan_vid", tag_of(tag)),)
     return Bucket((*changes, DecrementTtl(), Output(port)), watch_port=port)
+
+
+def alternates_beside(groups: Mapping[int, Group], number: int, port: int) -> tuple[Bucket, ...]:
+    """Returns the buckets of a protected group that serve packets of a dead port.
+
+    Args:
+        groups: the protected groups of a router, by number.
+        number: number of the group.
+        port: the dead port.
+
+    Returns:
+        Buckets that watch other ports, in order of preference; of parallel links, each port once.
+    """
+    group = groups.get(number)
+    if group is None:
+        return ()
+    buckets: dict[Bucket, None] = {}
+    for bucket in group.buckets:
+        if bucket.watch_port is not None:
+            buckets[bucket] = None
+        else:
+            for action in bucket.actions:
+                if isinstance(action, ToGroup):
+                    buckets |= dict.fromkeys(alternates_beside(groups, action.group, port))
+    return tuple(bucket for bucket in buckets if bucket.watch_port != port)
 
 
 def without_local_repair(plan: RoutePlan) -> RoutePlan:

@@ -51,7 +51,15 @@ _EXCHANGE_HOPS = 2
 
 
 class AlternateSearch(MinimalPaths):
-    """Search of the alternates of a topology's routers, one router after another."""
+    """Search of the alternates of a topology's routers, one router after another.
+
+    Attributes:
+        remote: whether tags lead packets around where no neighbour serves.
+        used_tags: bool array, N: whether a tag names the router.
+        has_hosts: bool array, N: whether the router has hosts.
+    """
+
+    remote = True
 
     def __init__(self, topology: Topology) -> None:
         """Prepares the tables of all pairs.
@@ -72,6 +80,19 @@ class AlternateSearch(MinimalPaths):
         search = _RouterSearch(self, view)
         untagged = search.untagged()
         return FastReroute(untagged, search.tagged, tuple(search.unprotected))
+
+    def serves(self, router: int, neighbours: Numbers) -> Mask:
+        """Returns where a router may reroute untagged packets to a neighbour, if that is loop-free.
+
+        Args:
+            router: the router.
+            neighbours: its neighbours, each once.
+
+        Returns:
+            bool array, neighbours x routers: for each destination; here all of them.
+        """
+        del router  # all are alike
+        return np.ones((len(neighbours), self.topology.routers), bool)
 
 
 class _Assignment(NamedTuple):
@@ -109,7 +130,7 @@ class _RouterSearch:
         """Returns the groups of untagged packets; collects `unprotected`."""
         blocks = destination_blocks(self._view)
         paths = self._search.paths_from(self._neighbours)
-        not_back = avoid(paths, self._router)
+        not_back = avoid(paths, self._router) & self._search.serves(self._router, self._neighbours)
 
         def not_lost(lost: npt.NDArray[np.int16]) -> Mask:
             # A dead switch cannot be reached, so toward the neighbour itself only the link matters.
@@ -264,6 +285,8 @@ class _RouterSearch:
             dead: a router that the alternates must avoid as well; None for none.
         """
         assigned: list[_Assignment] = []
+        if not self._search.remote:
+            return assigned
         for block, to_tags, onward in self._remote_search.reached(blocks, rest, row, dead):
             targets = blocks.routers(block)
             # Every tag takes a rule in all switches: of equal ones, one that is in use already.

@@ -15,6 +15,7 @@ _LAYERS = {
     of.FROM_HOST: "from_host",
     of.UNTAGGED: "untagged",
     of.TAGGED: "tagged",
+    of.AFTER_TAG: "after_tag",
     of.MARKED_UNTAGGED: "marked",
     of.MARKED_TAGGED: "marked_tagged",
 }
@@ -57,6 +58,7 @@ def _lookups(tables: ForwardingTables, settings: Int64, first: Int32) -> Int32:
     for setting, name in _LAYERS.items():
         one: Int32 = getattr(tables, name)
         if not one.size:
+            settings[setting] = settings[of.UNTAGGED]  # that of AFTER_TAG; other packets do not exist
             continue
         same = [number for number, other in enumerate(layers) if np.array_equal(one, other)]
         settings[setting] = same[0] if same else len(layers)

@@ -9,7 +9,7 @@ import numpy as np
 
 from simulation.arrays.forwarding import forwarding_arrays
 from simulation.arrays.memory import packed
-from simulation.arrays.ports import make_ports, make_queues, ports_of_hosts
+from simulation.arrays.ports import global_ports, make_ports, make_queues, ports_of_hosts
 from simulation.kernels import state as of
 from simulation.kernels.latency import CLASSES
 from simulation.kernels.random import seeded
@@ -28,6 +28,7 @@ _LAWS = {
     "threshold": of.THRESHOLD_LAW,
     "product": of.PRODUCT_LAW,
     "buckets": of.BUCKET_LAW,
+    "piggyback": of.PIGGYBACK_LAW,
 }
 _SOURCE_SLOTS = 4096
 _STREAM = 2  # of the routers' generators
@@ -51,8 +52,8 @@ def make_network(
         seed: seed of the run, at least 0.
 
     Raises:
-        ParameterError: the law looks at whole paths, which queues that drop do not tell, lossless routers are
-            given a schedule, or queues that drop are given messages.
+        ParameterError: the law looks at queues of other routers, which queues that drop do not tell, lossless
+            routers are given a schedule, or queues that drop are given messages.
     """
     _check(workload, routers, decision)
     sources = make_sources(workload, tables.hosts, routers.packet_flits, seed)
@@ -69,6 +70,7 @@ def make_network(
         inputs=inputs,
         outputs=outputs,
         used=np.zeros(len(inputs), np.int32),
+        global_ports=global_ports(tables),
         queues=queues,
         hosts=_hosts(host_ports, routers, sources),
         packets=np.zeros((most, of.PACKET_COLUMNS), np.int32),
@@ -126,9 +128,11 @@ def _check(workload: Workload | None, routers: RouterSettings, decision: Decisio
     """Raises ParameterError if a law or a workload is not for the flow control."""
     if workload is None and routers.flow_control == "drop":
         raise ParameterError("messages must be sent with flow control credit, which loses nothing, got drop")
-    if decision.whole_path and routers.flow_control == "drop":
+    far_sighted = decision.whole_path or decision.law == "piggyback"
+    if far_sighted and routers.flow_control == "drop":
+        name = "product:whole-path=true" if decision.whole_path else decision.law
         raise ParameterError(
-            "decision product:whole-path=true must be taken with flow control credit, got drop"
+            f"decision {name} must be taken with flow control credit, got drop; or take --decision product"
         )
     if workload and workload.schedule is not None and routers.flow_control != "drop":
         raise ParameterError(f"a schedule must be for flow control drop, got {routers.flow_control}")
@@ -169,6 +173,7 @@ def _settings(routers: RouterSettings, decision: Decision, sources: Sources) -> 
         of.HOT_SHARE: sources.hot_share,
         of.WHOLE_PATH: int(decision.whole_path),
         of.FLOWS: decision.flows,
+        of.MARGIN: round(decision.margin * buffer * 256),
         of.TWO_DELAYS: int(routers.global_link_cycles is not None),
         of.BURST: round((routers.burst_packets - 1) * flits * routers.ticks),
     }

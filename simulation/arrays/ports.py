@@ -56,6 +56,17 @@ def link_ports(tables: ForwardingTables) -> npt.NDArray[np.int64]:
     return np.asarray(links + np.repeat(before, np.diff(tables.link_starts)))
 
 
+def global_ports(tables: ForwardingTables) -> Int32:
+    """Returns `State.global_ports`.
+
+    Args:
+        tables: forwarding tables.
+    """
+    found = np.zeros(len(tables.link_targets) + tables.hosts, np.int32)
+    found[link_ports(tables)] = tables.global_links
+    return found
+
+
 def ports_of_hosts(inputs: Int32, outputs: Int32) -> Int32:
     """Returns the port of each host, int32 array, (H,).
 

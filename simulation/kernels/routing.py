@@ -1,7 +1,7 @@
 """Routing of heads: the output and the channel of a packet that has come to the front of its queue.
 
 Tables say where a packet may go (`simulation.tables.model`); where they leave a choice of paths to the
-source's router, a law decides by the flits that its outputs have sent and that still take room beyond.
+source's router, a law decides (`simulation.kernels.decisions`).
 """
 
 from __future__ import annotations
@@ -9,29 +9,24 @@ from __future__ import annotations
 from simulation.kernels.buckets import outcome_of_flow
 from simulation.kernels.compiled import inlined
 from simulation.kernels.credits import return_room
+from simulation.kernels.decisions import DETOUR_BIT, DROP, MOST_HOPS, decide, outcome_of, place_of
 from simulation.kernels.events import BLOCK, look_at
 from simulation.kernels.measures import count_lost
 from simulation.kernels.prefetch import prefetch
 from simulation.kernels.random import below
 from simulation.kernels.state import (
+    AFTER_TAG,
     ANY_CHANNEL,
     ARRIVED_MARKED,
     ARRIVED_TAG_SHIFT,
     BUCKET_LAW,
-    BUNDLE_CHOICE,
-    BUNDLE_PORT,
     BUNDLE_START,
     BY_CLASS,
     BY_HOP,
-    CANDIDATES,
     CHANNEL_SHIFT,
     CHANNELS,
     COUNT,
-    DETOUR_CHOICE,
-    DETOUR_HOPS,
-    DETOUR_START,
     DETOURED,
-    DETOURS_BEFORE,
     FIRST,
     FLAGS,
     FROM_HOST,
@@ -44,17 +39,13 @@ from simulation.kernels.state import (
     MARKED_UNTAGGED,
     MEASURED,
     MINIMAL,
-    MINIMAL_HOPS,
     MINIMAL_LAW,
     NEW_HEADS,
     NONE,
     OF_HOST,
-    OUT_COUNT,
     OUT_MARK,
     OUT_PORT,
     OUT_TAG,
-    OUT_WEIGHT,
-    OUT_WEIGHTS,
     OUTPUT,
     OWNER,
     PACKETS,
@@ -63,24 +54,16 @@ from simulation.kernels.state import (
     QUEUE_PLACES,
     READY,
     ROUTER,
-    ROUTERS,
     TAG,
     TAGGED,
     TARGET,
-    THRESHOLD,
-    THRESHOLD_LAW,
     UNTAGGED,
     UNUSED,
-    WHOLE_PATH,
     State,
 )
-from topology.addressing import INITIAL_TTL
 
-# Links that a packet takes at most: every router takes one from its TTL, and drops it at 0.
-MOST_HOPS = INITIAL_TTL - 1
-DROP, DELIVER = -1, -2  # in place of an outcome
+DELIVER = -2  # in place of an outcome
 _ROWS_OF_LINE = 4  # of bundles, in a line of the processor's cache
-DETOUR_BIT = 1 << 30  # of an outcome that is a detour's
 
 
 @inlined
@@ -218,14 +201,14 @@ def _outcome_of(state: State, port: int, packet: int) -> int:
     if place != NONE:
         choice = state.lookups[place]
         if choice >= -1:
-            outcome = _outcome(state, choice, router)
+            outcome = outcome_of(state, choice, router)
         elif state.settings[LAW] == BUCKET_LAW:
             first = outcome_of_flow(state, -2 - choice, port, packet)
-            outcome = _outcome(state, first & ~DETOUR_BIT if first != NONE else DROP, router)
+            outcome = outcome_of(state, first & ~DETOUR_BIT if first != NONE else DROP, router)
             if first != NONE and first & DETOUR_BIT and outcome != DROP:
                 outcome |= DETOUR_BIT
         else:
-            outcome = _decide(state, -2 - choice, router, state.packets[packet, ROUTER])
+            outcome = decide(state, -2 - choice, router, state.packets[packet, ROUTER])
     return outcome
 
 
@@ -234,8 +217,8 @@ def _lookup_of(state: State, router: int, of_host: int, packet: int) -> int:
     """Returns the place in `State.lookups` of a packet at a router; NONE where the router delivers it."""
     settings, destination = state.settings, state.packets[packet, ROUTER]
     tag, marked = state.packets[packet, TAG], state.packets[packet, FLAGS] & MARKED
-    place = NONE
-    if tag == router:
+    place, after_tag = NONE, tag == router
+    if after_tag:
         tag = NONE
     if tag != NONE or destination != router:
         layer, key = settings[UNTAGGED], destination
@@ -245,15 +228,10 @@ def _lookup_of(state: State, router: int, of_host: int, packet: int) -> int:
             layer, key = settings[MARKED_TAGGED] if marked else settings[TAGGED], tag
         elif marked:
             layer = settings[MARKED_UNTAGGED]
-        place = _place(state, layer, router, key)
+        elif after_tag:
+            layer = settings[AFTER_TAG]
+        place = place_of(state, layer, router, key)
     return place
-
-
-@inlined
-def _place(state: State, layer: int, router: int, key: int) -> int:
-    """Returns the place in `State.lookups` of what a layer says for a key at a router."""
-    routers: int = state.settings[ROUTERS]
-    return (layer * routers + router) * routers + key
 
 
 @inlined
@@ -270,112 +248,3 @@ def _channel(state: State, hops: int, tag: int, router: int) -> int:
             count = channels >> 1 if tag != NONE else channels - first
         channel = first + below(state.random, router, count)
     return channel
-
-
-@inlined
-def _outcome(state: State, choice: int, router: int) -> int:
-    """Returns an outcome of a choice, by weight."""
-    found = choice
-    if choice != DROP and state.outcomes[choice, OUT_COUNT] > 1:
-        number = below(state.random, router, state.outcomes[choice, OUT_WEIGHTS])
-        while number >= state.outcomes[found, OUT_WEIGHT]:
-            number -= state.outcomes[found, OUT_WEIGHT]
-            found += 1
-    return found
-
-
-@inlined
-def _decide(state: State, adaptive: int, router: int, destination: int) -> int:
-    """Returns the outcome of an adaptive choice, with DETOUR_BIT if it is a detour's."""
-    found = _outcome(state, state.adaptive[adaptive, MINIMAL], router)
-    law = state.settings[LAW]
-    first, end = state.adaptive[adaptive, BUNDLE_START], state.adaptive[adaptive + 1, BUNDLE_START]
-    if law == MINIMAL_LAW or first == end:
-        return found
-    used = 1 << 40
-    if found != DROP and state.outcomes[found, OUT_PORT] != NONE:
-        used = state.used[state.outcomes[found, OUT_PORT]]
-    if law == THRESHOLD_LAW:
-        if used << 8 > state.settings[THRESHOLD]:
-            found = _least_occupied(state, first, end, router)
-        return found
-    begin = state.bundles[first, DETOURS_BEFORE]
-    size = state.bundles[end, DETOURS_BEFORE] - begin
-    whole_path = state.settings[WHOLE_PATH] != 0
-    least = used * state.adaptive[adaptive, MINIMAL_HOPS]
-    if whole_path and used < 1 << 40:
-        least = _path_load(state, found, router, destination)
-    for _ in range(state.settings[CANDIDATES]):
-        detour = _detour(state, first, end, begin + below(state.random, router, size))
-        outcome = _outcome(state, state.detours[detour, DETOUR_CHOICE], router)
-        if outcome != DROP and state.outcomes[outcome, OUT_PORT] != NONE:
-            product = state.used[state.outcomes[outcome, OUT_PORT]] * state.detours[detour, DETOUR_HOPS]
-            if whole_path:
-                product = _path_load(state, outcome, router, destination)
-            if product < least:
-                found, least = outcome | DETOUR_BIT, product
-    return found
-
-
-@inlined
-def _detour(state: State, first: int, end: int, number: int) -> int:
-    """Returns the place in `State.detours` of a detour by its number among those of all bundles."""
-    while end - first > 1:
-        middle = (first + end) >> 1
-        if state.bundles[middle, DETOURS_BEFORE] <= number:
-            first = middle
-        else:
-            end = middle
-    place: int = state.bundles[first, DETOUR_START] + number - state.bundles[first, DETOURS_BEFORE]
-    return place
-
-
-@inlined
-def _path_load(state: State, outcome: int, router: int, destination: int) -> int:
-    """Returns the flits that are on a path, from an outcome on; of several outcomes the first one counts."""
-    load, hops, tag = 0, 0, NONE
-    while outcome != DROP and hops < MOST_HOPS:
-        hops += 1
-        port = state.outcomes[outcome, OUT_PORT]
-        if port == NONE:
-            break
-        load += state.used[port]
-        tag = state.outcomes[outcome, OUT_TAG]
-        router = state.inputs[state.outputs[port, PEER], OWNER]
-        if tag == router:
-            tag = NONE
-        outcome = DROP
-        if tag != NONE or router != destination:
-            layer, key = state.settings[UNTAGGED], destination
-            if tag != NONE:
-                layer, key = state.settings[TAGGED], tag
-            choice = state.lookups[_place(state, layer, router, key)]
-            if choice >= 0:
-                outcome = choice
-    return load
-
-
-@inlined
-def _least_occupied(state: State, first: int, end: int, router: int) -> int:
-    """Returns a random detour by the least occupied port."""
-    bundle = first + below(state.random, router, end - first)
-    best, least = bundle, 1 << 60
-    for _ in range(end - first):
-        port, occupied = state.bundles[bundle, BUNDLE_PORT], 0
-        if port != NONE:
-            occupied = state.used[port] << 8
-        else:
-            choice = state.bundles[bundle, BUNDLE_CHOICE]
-            count = state.outcomes[choice, OUT_COUNT]
-            for outcome in range(choice, choice + count):
-                occupied += state.used[state.outcomes[outcome, OUT_PORT]] << 8
-            occupied //= count
-        if occupied < least:
-            best, least = bundle, occupied
-        bundle += 1
-        if bundle == end:
-            bundle = first
-    size = state.bundles[best + 1, DETOURS_BEFORE] - state.bundles[best, DETOURS_BEFORE]
-    detour = state.bundles[best, DETOUR_START] + below(state.random, router, size)
-    outcome = _outcome(state, state.detours[detour, DETOUR_CHOICE], router)
-    return outcome | DETOUR_BIT if outcome != DROP else DROP

@@ -192,6 +192,7 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     FROM_HOST,
     UNTAGGED,
     TAGGED,
+    AFTER_TAG,
     MARKED_UNTAGGED,
     MARKED_TAGGED,
     BURST,
@@ -200,10 +201,11 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     ROUTERS,
     LARGE,
     TWO_DELAYS,
+    MARGIN,
     SETTINGS,
-) = range(28)
+) = range(30)
 BY_HOP, BY_CLASS, ANY_CHANNEL, RANDOM_CHANNEL = range(4)
-MINIMAL_LAW, THRESHOLD_LAW, PRODUCT_LAW, BUCKET_LAW = range(4)
+MINIMAL_LAW, THRESHOLD_LAW, PRODUCT_LAW, BUCKET_LAW, PIGGYBACK_LAW = range(5)
 
 
 class State(NamedTuple):
@@ -216,6 +218,7 @@ class State(NamedTuple):
         inputs: (ports, columns).
         outputs: (ports, columns).
         used: (ports,): flits that an output has sent and that still take room beyond.
+        global_ports: (ports,): 1 if the output's link leads out of a cluster, else 0.
         queues: (queues, columns).
         hosts: (H, columns).
         packets: (most packets, columns).
@@ -264,6 +267,7 @@ class State(NamedTuple):
     inputs: Int32
     outputs: Int32
     used: Int32
+    global_ports: Int32
     queues: Int32
     hosts: Int64
     packets: Int32

@@ -76,6 +76,8 @@ def look_up(tables: ForwardingTables, kind: PacketKind, router: int, destination
     """
     if kind.from_host:
         return int(tables.from_host[router, destination])
+    if kind.tag == router and not kind.mark and tables.after_tag.size:
+        return int(tables.after_tag[router, destination])
     if kind.tag in (NO_TAG, router):
         table = tables.marked if kind.mark else tables.untagged
         return int(table[router, destination])
@@ -180,9 +182,10 @@ def check_against_walk(
         check = _SwitchCheck(plan, tables, router, destinations, tags, failure)
         kinds = check.kinds()
         count = max(1, states // (len(routers) * max(1, len(some))))
-        # Packets of hosts, and without a tag, are the first kinds; they are always compared.
-        always = kinds[:3]
-        rest = [kinds[3:][index] for index in generator.permutation(len(kinds) - len(always)).tolist()]
+        # Packets without a tag, of hosts, too, and with the router's own are always compared.
+        always = [kind for kind in kinds if kind.tag in (NO_TAG, router)]
+        tagged = [kind for kind in kinds if kind.tag not in (NO_TAG, router)]
+        rest = [tagged[index] for index in generator.permutation(len(tagged)).tolist()]
         for kind in [*always, *rest][: max(count, len(always))]:
             check.compare(kind, generator)
 
@@ -198,7 +201,8 @@ def used_tags(tables: ForwardingTables) -> npt.NDArray[np.bool_]:
     """
     choices, adaptive = tables.choices, tables.adaptive
     outcomes = np.diff(choices.starts)
-    always = [tables.from_host, tables.untagged, tables.marked, adaptive.minimal, adaptive.detours]
+    always = [tables.from_host, tables.untagged, tables.after_tag, tables.marked]
+    always += [adaptive.minimal, adaptive.detours]
     met = np.zeros(len(outcomes), bool)
     for array in always:
         met[array[array >= 0]] = True

@@ -10,10 +10,11 @@ import numpy.typing as npt
 from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
 from simulation.tables.detours import BucketBook, Detours
-from simulation.tables.forwarding import Arrival, SwitchForwarding, SwitchTables
+from simulation.tables.forwarding import SwitchForwarding, SwitchTables
 from simulation.tables.lookup import SwitchRules
 from simulation.tables.model import NO_CHOICE, AdaptiveChoices, Choices, ForwardingTables
 from simulation.tables.outcomes import NO_PORT
+from simulation.tables.packets import Arrival
 from simulation.tables.rules import PlanRules
 from topology.failures import NO_FAILURE, Failure
 
@@ -197,6 +198,8 @@ def _arrivals(switches: Sequence[SwitchForwarding], under_way: Collection[Arriva
         if any(one.marked for one in used) or all_tags[1].any():
             found.add(Arrival.MARKED)
         found.update(arrival for arrival in _BY_TAG if all_tags[arrival.mark].any())
+        if Arrival.TAGGED in found and any(switch.chooses_after_tag for switch in switches):
+            found.add(Arrival.AFTER_TAG)
         if len(found) == len(arrivals) and (all_tags <= tags).all():
             break
         arrivals = tuple(arrival for arrival in Arrival if arrival in found)

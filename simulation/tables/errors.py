@@ -1,4 +1,4 @@
-"""The error of plans that forwarding tables cannot express."""
+"""The errors of plans that forwarding tables cannot express."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,32 +15,12 @@ from simulation.tables.errors import inexpressible
 from simulation.tables.lookup import SwitchRules
 from simulation.tables.model import NO_CHOICE, NO_TAG
 from simulation.tables.outcomes import LOST, SwitchGroups
-from simulation.tables.packets import DROPPED, UNCERTAIN, Ingress, Packet, Treatments
+from simulation.tables.packets import DROPPED, UNCERTAIN, Arrival, Ingress, Packet, Treatments
 from simulation.tables.rules import PlanRules
 from simulation.tables.shapes import Columns, ShapeBook, common, of_ports
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-
-
-class Arrival(enum.Enum):
-    """The kinds of packets that a switch looks up, by the array of `ForwardingTables` for them."""
-
-    HOST = "from_host"
-    UNTAGGED = "untagged"
-    TAGGED = "tagged"
-    MARKED = "marked"
-    MARKED_TAGGED = "marked_tagged"
-
-    @property
-    def by_tag(self) -> bool:
-        """Whether the look-up is by the tag instead of the destination."""
-        return self in (Arrival.TAGGED, Arrival.MARKED_TAGGED)
-
-    @property
-    def mark(self) -> int:
-        """The mark of these packets."""
-        return int(self in (Arrival.MARKED, Arrival.MARKED_TAGGED))
 
 
 # Instead of the shape of a group or port, in `_Forms`:
@@ -143,12 +122,23 @@ class SwitchForwarding:
                 keys = self._keys_of(treatments, tags)
                 self._uncertain[arrival] = (treatments.actions == UNCERTAIN) | self._to_hosts(keys)
             else:
-                host = arrival is Arrival.HOST
-                treatments = self._rules.from_host() if host else self._rules.from_link(arrival.mark)
-                keys, own = self._keys_of_destinations(treatments)
+                keys, own = self._keys_of_destinations(self._treatments(arrival))
                 self._delivered[arrival] = own
             self._rows[arrival] = keys
         return self._rows[arrival]
+
+    def _treatments(self, arrival: Arrival) -> Treatments:
+        """Returns the treatment of packets that are looked up by their destination."""
+        if arrival is Arrival.HOST:
+            return self._rules.from_host()
+        if arrival is Arrival.AFTER_TAG:
+            return self._rules.from_link_after_tag()
+        return self._rules.from_link(arrival.mark)
+
+    @property
+    def chooses_after_tag(self) -> bool:
+        """Whether packets that came with the router's own tag do not go on as those without a tag."""
+        return self._rules.chooses_after_tag
 
     def check_tags(self, arrival: Arrival, tags: Flags) -> None:
         """Checks that packets with tags are treated by their tags alone, and lose them where these name.

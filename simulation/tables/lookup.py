@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -76,8 +77,8 @@ class SwitchRules:
     def from_link_tagged(self, mark: int) -> Treatments:
         """Returns the treatment of packets with a tag that come from other routers, by the tag.
 
-        At the router that the tag names, the packet must go on as one without a tag; then the treatment is
-        DROPPED, and UNCERTAIN otherwise.
+        At the router that the tag names, the tag must be removed, and a marked packet must go on as one
+        without a tag; then the treatment is DROPPED, and UNCERTAIN otherwise.
 
         Args:
             mark: the packets' mark.
@@ -92,13 +93,45 @@ class SwitchRules:
         tagged = self._tag_treatments(*start)
         actions = tagged.treatments.actions.copy()
         actions[self._router] = UNCERTAIN
-        if tagged.popped is not None:
-            untagged, popped = self.from_link(mark), self._treatments(*tagged.popped)
-            columns = np.ones(len(untagged.actions), bool)
-            columns[self._router] = False
-            if popped.equals(untagged, columns):
-                actions[self._router] = DROPPED
+        popped = self._after_tag(mark)
+        if popped is not None and (not mark or self._is_untagged(popped, mark)):
+            actions[self._router] = DROPPED
         return Treatments(actions, tagged.treatments.packets, tagged.treatments.places)
+
+    def from_link_after_tag(self) -> Treatments:
+        """Returns the treatment of packets without a mark that come with the router's own tag.
+
+        Returns:
+            The treatment by destination; where the tag is not removed, that of packets without a tag.
+
+        Raises:
+            PlanError: tables cannot express it.
+        """
+        popped = self._after_tag(0)
+        return self.from_link(0) if popped is None else popped
+
+    @cached_property
+    def chooses_after_tag(self) -> bool:
+        """Whether packets without a mark that come with the router's own tag go on otherwise than untagged.
+
+        Raises:
+            PlanError: tables cannot express the treatment.
+        """
+        popped = self._after_tag(0)
+        return popped is not None and not self._is_untagged(popped, 0)
+
+    def _after_tag(self, mark: int) -> Treatments | None:
+        """Returns the treatment of packets with the router's own tag; None where it is not removed."""
+        start = self._first.link_start(Packet(KEPT, mark, Ingress.LINK))
+        popped = None if start is None else self._tag_treatments(*start).popped
+        return None if popped is None else self._treatments(*popped)
+
+    def _is_untagged(self, treatments: Treatments, mark: int) -> bool:
+        """Returns whether a treatment is that of packets without a tag, for all but the router itself."""
+        untagged = self.from_link(mark)
+        columns = np.ones(len(untagged.actions), bool)
+        columns[self._router] = False
+        return treatments.equals(untagged, columns)
 
     def _dropped(self) -> Treatments:
         columns = self.routers + self._hosts

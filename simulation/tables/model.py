@@ -108,7 +108,9 @@ class ForwardingTables:
         from_host: (N, N): [router, destination router], packets that a host of the router has just sent.
         untagged: (N, N): [router, destination router], packets that come from another router.
         tagged: (N, N): [router, router that the tag names]; (0, 0) where no packet has a tag. At the router
-            itself the tag is removed, and the packet goes on as an untagged one.
+            itself the tag is removed.
+        after_tag: (N, N): [router, destination router], packets without a mark whose tag the router has just
+            removed; (0, 0) where all such packets go on as untagged ones. Marked ones do in any case.
         marked: (N, N): [router, destination router], untagged packets that were rerouted; (0, 0) where there
             are none.
         marked_tagged: (N, N): as `tagged`, of packets that were rerouted; (0, 0) where there are none.
@@ -126,6 +128,7 @@ class ForwardingTables:
     from_host: Int32
     untagged: Int32
     tagged: Int32
+    after_tag: Int32
     marked: Int32
     marked_tagged: Int32
     choices: Choices
@@ -154,6 +157,7 @@ class ForwardingTables:
             from_host=without(self.from_host),
             untagged=without(self.untagged),
             tagged=without(self.tagged),
+            after_tag=without(self.after_tag),
             marked=without(self.marked),
             marked_tagged=without(self.marked_tagged),
             delivered=np.where(np.isin(self.host_routers, rows), 0, self.delivered).astype(np.int32),

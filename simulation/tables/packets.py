@@ -27,6 +27,27 @@ class Ingress(enum.Enum):
     CLEARED = "cleared"
 
 
+class Arrival(enum.Enum):
+    """The kinds of packets that a switch looks up, by the array of `ForwardingTables` for them."""
+
+    HOST = "from_host"
+    UNTAGGED = "untagged"
+    TAGGED = "tagged"
+    AFTER_TAG = "after_tag"
+    MARKED = "marked"
+    MARKED_TAGGED = "marked_tagged"
+
+    @property
+    def by_tag(self) -> bool:
+        """Whether the look-up is by the tag instead of the destination."""
+        return self in (Arrival.TAGGED, Arrival.MARKED_TAGGED)
+
+    @property
+    def mark(self) -> int:
+        """The mark of these packets."""
+        return int(self in (Arrival.MARKED, Arrival.MARKED_TAGGED))
+
+
 class Packet(NamedTuple):
     """The fields of a packet that tables know, besides its destination.
 

@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 import adaptation
+import deadlock_rows
 import dragonfly_rows
 import drain
 import fabrics
@@ -43,6 +44,7 @@ MAKERS: dict[str, RowMaker] = {
     "proof-er31-links": mathematics.proof_er31_links,
     "proof-papers": mathematics.proofs_of_the_papers,
     "families-built": mathematics.families_built,
+    "deadlock-proofs": deadlock_rows.proofs,
     "plan-ugal-pf": mathematics.plans_of_ugal_pf,
     "replan": mathematics.replans,
     "packets": packets.socket_rates,
@@ -69,6 +71,8 @@ MAKERS: dict[str, RowMaker] = {
     "failover-soak": failover.soak,
     "drain": drain.every_switch,
     "dragonfly-adv": dragonfly_rows.adversarial,
+    "dragonfly-colours": dragonfly_rows.colours,
+    "dragonfly-one-channel": dragonfly_rows.one_channel,
     "frameworks": frameworks.compared,
     "largest-er11": fabrics.largest_er11,
     "largest-er13": fabrics.largest_er13,

@@ -29,6 +29,7 @@ class SimulatedSettings:
         hosts: p, hosts attached to each router that has any; of a graph with hosts of its own (`--from`,
             networkx), the factor of their numbers.
         routing: name of the routing.
+        ordered_repair: whether fast reroute keeps to an order of channels, so that failures bring no circle.
         routers: settings of routers and links.
     """
 
@@ -36,6 +37,7 @@ class SimulatedSettings:
     params: Mapping[str, Value]
     hosts: int
     routing: str
+    ordered_repair: bool = False
     routers: RouterRecord
 
 

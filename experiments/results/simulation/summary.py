@@ -152,6 +152,7 @@ def settings(fabric: SimulatedFabric) -> dict[str, Any]:
         "params": dict(fabric.params),
         "hosts": fabric.hosts,
         "routing": fabric.routing,
+        "ordered_repair": fabric.ordered_repair,
         "routers": router_record(fabric),
     }
 

@@ -45,6 +45,7 @@ class SimulatedSweepSettings(SweptSettings):
         faults, faults_asked, replan_cycles: as `traffic` in the manifest of a simulation.
         routings, patterns, loads: values that the sweep goes over, each with each.
         repeat: replications of each point.
+        ordered_repair: whether fast reroute keeps to an order of channels, so that failures bring no circle.
         vary: key of `--vary` -> further values that the sweep goes over; a setting that varies is that of the
             first point here. Absent if there is none.
     """
@@ -58,6 +59,7 @@ class SimulatedSweepSettings(SweptSettings):
     patterns: tuple[str, ...]
     loads: tuple[float, ...]
     repeat: int = 1
+    ordered_repair: bool = False
     faults: tuple[str, ...] | None = omitted()
     faults_asked: str | None = omitted()
     replan_cycles: int | str | None = omitted()
@@ -238,6 +240,7 @@ def simulated_settings(chosen: SimulatedSweep) -> SimulatedSweepSettings:
         patterns=tuple(sweep.patterns),
         loads=tuple(sweep.loads),
         repeat=sweep.repeat,
+        ordered_repair=first.fabric.ordered_repair,
         **fault_settings(first.packets),
         vary={variation.key: variation.values for variation in sweep.vary} or None,
     )

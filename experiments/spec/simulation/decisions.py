@@ -9,7 +9,16 @@ from topology.errors import UsageError
 from topology.parameters import Parameter, Value, join_parameters, split_parameters
 from traffic.wire.layout import MAX_FLOWS
 
-MINIMAL, BUCKETS = "minimal", "buckets"
+MINIMAL, BUCKETS, PRODUCT, PIGGYBACK = "minimal", "buckets", "product", "piggyback"
+COMPARING = (PRODUCT, PIGGYBACK)  # laws that compare occupancy times hops
+_CANDIDATES = Parameter(
+    name="candidates",
+    type=int,
+    help="random detours that a packet compares with its minimal path",
+    least=1,
+    most=16,
+    default=4,
+)
 # Laws of decisions by their names, with their parameters.
 DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
     MINIMAL: (),
@@ -25,20 +34,26 @@ DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
             default_text="2/3",
         ),
     ),
-    "product": (
-        Parameter(
-            name="candidates",
-            type=int,
-            help="random detours that a packet compares with its minimal path",
-            least=1,
-            most=16,
-            default=4,
-        ),
+    PRODUCT: (
+        _CANDIDATES,
         Parameter(
             name="whole-path",
             type=bool,
             help="whether the queues of the whole path count (UGAL-G), not the first alone (UGAL-L)",
             default=False,
+        ),
+    ),
+    PIGGYBACK: (
+        _CANDIDATES,
+        Parameter(
+            name="margin",
+            type=float,
+            help="occupancy over twice the mean of its router's global links at which one is congested",
+            unit="buffers of a virtual channel",
+            least=0,
+            most=16,
+            default=1 / 8,
+            default_text="1/8",
         ),
     ),
     BUCKETS: (

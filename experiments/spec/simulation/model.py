@@ -46,6 +46,7 @@ class SimulatedFabric:
         routing: name of a registered routing, with its parameters; it becomes the one name of all texts that
             mean the same.
         routers: settings of routers and links.
+        ordered_repair: whether fast reroute keeps to an order of channels, so that failures bring no circle.
         decision: law of decisions for every packet, as `decision_name` has it; None for the routing's.
         experiment: the experiment that it is part of, as manifests keep it; None outside of one.
 
@@ -62,6 +63,7 @@ class SimulatedFabric:
     routing: str
     routers: RouterSettings = field(default_factory=RouterSettings)
     decision: str | None = None
+    ordered_repair: bool = False
     experiment: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

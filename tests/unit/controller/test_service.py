@@ -130,3 +130,10 @@ def test_an_error_is_reported_to_the_parent_in_one_line(ended_with, capsys):
     assert parse_report(printed.out).text == "two rules have the same match"
     ended_with(UsageError("topology must be one of polarfly, got torus"))
     assert capsys.readouterr().err == "controller: topology must be one of polarfly, got torus\n"
+
+
+def test_a_plan_with_ordered_repairs_is_that_of_the_fabric(capsys):
+    proven_plan("polarfly", {"q": 2}, 1, "up-down", Prover(), ordered_repair=True)
+    planned, _ = map(json.loads, capsys.readouterr().out.splitlines())
+    expected = make_plan(PolarFly(2), 1, "up-down", ordered_repair=True)
+    assert planned["digest"] == plan_digest(expected) != plan_digest(make_plan(PolarFly(2), 1, "up-down"))

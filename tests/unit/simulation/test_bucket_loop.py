@@ -8,7 +8,7 @@ from routing.registry import make_plan
 from simulation.arrays.network import make_network
 from simulation.bucket_loop import BucketLoop
 from simulation.faults import SimulatedFaults
-from simulation.kernels.routing import DETOUR_BIT
+from simulation.kernels.decisions import DETOUR_BIT
 from simulation.settings import Decision, RouterSettings, Times
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables

@@ -37,6 +37,7 @@ from simulation.tables.check import PacketKind, forwarded, look_up
 from simulation.tables.compiler import compile_tables
 from simulation.timing import unloaded_cycles
 from simulation.workload import Workload
+from topology.families.dragonflies.dragonfly import Dragonfly
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
 
@@ -187,10 +188,23 @@ def test_packets_keep_their_order_and_take_hops_of_the_tables(routing, policy):
     routers = RouterSettings(channel_policy=policy, buffer_flits=8)
     workload = Workload(pattern=pattern, load=0.9)
     network = make_network(tables, workload, routers, decision_for(routing), 3)
+    assert followed_hops(network, tables, 500) > 1000
+
+
+def test_packets_whose_tag_was_removed_take_hops_of_their_own_table():
+    topology = Dragonfly(a=8, h=4, trunking=4)
+    tables = compile_tables(make_plan(topology, 1, "four-color-valiant"))
+    workload = Workload(pattern=make_pattern("uniform", topology, 1, 1), load=0.9)
+    network = make_network(tables, workload, RouterSettings(channel_policy="any"), Decision(), 3)
+    assert followed_hops(network, tables, 100) > 1000
+
+
+def followed_hops(network, tables, ticks):
+    """Follows all packets from tick to tick, and returns the hops, each of which tables allow."""
     watch = Watch(network, tables)
     before, sent = {}, defaultdict(deque)
     hops = 0
-    for tick in range(1, 500):
+    for tick in range(1, ticks):
         run(network, tick, False)
         now = {}
         for packet in watch.on_links():
@@ -207,7 +221,11 @@ def test_packets_keep_their_order_and_take_hops_of_the_tables(routing, policy):
             if packet not in now:
                 assert (router, tag) == (destination, of.NONE) or tag == router == destination
                 continue
-            kind = PacketKind(bool(network.inputs[port, of.OF_HOST]), tag, mark)
+            of_host = bool(network.inputs[port, of.OF_HOST])
+            # A head that waits has the tag that it will have beyond.
+            came_with = int(network.packets[packet, of.FLAGS] >> of.ARRIVED_TAG_SHIFT) - 1
+            assert came_with in ((of.NONE,) if of_host else (tag, router))
+            kind = PacketKind(of_host, came_with, mark)
             allowed = forwarded(tables, look_up(tables, kind, router, destination))
             link = watch.link_of[now[packet] >> watch.shift]
             new_mark = int(bool(network.packets[packet, of.FLAGS] & of.MARKED))
@@ -227,7 +245,8 @@ def test_packets_keep_their_order_and_take_hops_of_the_tables(routing, policy):
             )
             for packet, queue in now.items()
         }
-    assert hops == network.counts[of.PACKET_HOPS] > 1000
+    assert hops == network.counts[of.PACKET_HOPS]
+    return hops
 
 
 @pytest.mark.parametrize("flits", [1, 4])

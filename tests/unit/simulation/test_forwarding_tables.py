@@ -16,9 +16,12 @@ from walked_tables import compare_with_walk
 
 from routing.plan.model import Bucket, Group, GroupKind, ToGroup
 from routing.registry import make_plan
+from routing.verification.errors import PlanError
+from simulation.tables.check import check_against_walk
 from simulation.tables.compiler import PlanCompiler, compile_tables
 from simulation.tables.model import NO_CHOICE, NO_TAG, AdaptiveChoices, Choices, ForwardingTables
 from topology.failures import NO_FAILURE, link_failures, switch_failures
+from topology.families.dragonflies.dragonfly import Dragonfly
 from topology.families.graph_file import GraphFile
 from topology.families.low_diameter.polarfly import PolarFly
 
@@ -97,6 +100,27 @@ def test_several_failures_at_once_are_treated_as_by_the_walk():
         assert compare_with_walk(make_plan(topology, 1, routing), failures)
 
 
+@pytest.mark.parametrize(
+    "routing", ["four-color-valiant", pytest.param("four-color-adaptive", marks=pytest.mark.slow)]
+)
+def test_packets_whose_tag_was_removed_are_treated_as_by_the_walk(routing):
+    plan = make_plan(Dragonfly(a=8, h=4, trunking=4), 1, routing)
+    assert compare_with_walk(plan, [NO_FAILURE]) > 17_000
+    tables = compile_tables(plan)
+    assert tables.after_tag.shape == (72, 72)
+    assert (tables.without_routers([3]).after_tag[3] == NO_CHOICE).all()
+    check_against_walk(plan, tables)
+    with pytest.raises(PlanError, match="must agree with its rules"):
+        check_against_walk(plan, replace(tables, after_tag=tables.untagged))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("routing", ["four-color-valiant", "four-color-adaptive"])
+def test_packets_whose_tag_was_removed_are_treated_as_by_the_walk_under_failures(routing):
+    topology = Dragonfly(a=8, h=4, trunking=4)
+    assert compare_with_walk(make_plan(topology, 1, routing), some_failures(topology, 8, 4))
+
+
 # ---- arrays ----
 
 
@@ -125,7 +149,7 @@ def test_arrays_have_the_shapes_and_the_type_of_the_model(routing):
     assert len(tables.link_targets) == len(tables.link_target_ports) == len(tables.links_up) == links
     assert tables.from_host.shape == tables.untagged.shape == (n, n)
     assert tables.tagged.shape == ((0, 0) if routing == "min" else (n, n))
-    assert tables.marked.shape == tables.marked_tagged.shape == (0, 0)
+    assert tables.after_tag.shape == tables.marked.shape == tables.marked_tagged.shape == (0, 0)
     choices, adaptive = tables.choices, tables.adaptive
     assert choices.starts[0] == 0
     assert choices.starts[-1] == len(choices.links) == len(choices.tags) == len(choices.marks)

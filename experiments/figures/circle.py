@@ -1,0 +1,54 @@
+"""Drawings of circles of channels that wait for one another, on their fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+from experiments.figures.fabric import link_lines, topology_figure
+from routing.deadlock.channels import Channel
+from topology.base import Topology
+
+_COLOR = "#c2571a"
+Line = npt.NDArray[np.float64]
+
+
+def circle_figure(topology: Topology, circle: Sequence[Channel]) -> Figure:
+    """Returns the drawing of a fabric with an arrow for each channel of a circle.
+
+    Args:
+        topology: graph of the routers.
+        circle: channels, each of which waits for the one that follows, and the last one for the first.
+    """
+    title = f"{topology.name}: {len(circle)} channels that wait for one another in a circle"
+    figure = topology_figure(topology, title)
+    [axes] = figure.axes
+    ends = [(link.a, link.b) for link in topology.link_list]
+    lines = dict(zip(ends, link_lines(topology, topology.layout()), strict=True))
+    for number, channel in enumerate(circle, start=1):
+        line = _line(lines, channel)
+        axes.plot(line[:, 0], line[:, 1], color=_COLOR, linewidth=2.4, zorder=2.5)
+        place = len(line) // 2
+        arrow = {"arrowstyle": "-|>", "color": _COLOR, "linewidth": 0, "shrinkA": 0, "shrinkB": 7}
+        axes.annotate("", line[-1], line[-2], arrowprops={**arrow, "mutation_scale": 22}, zorder=6)
+        axes.annotate(
+            str(number) if not channel.virtual else f"{number} ({channel.virtual})",
+            line[place] if len(line) > 2 else line[0] + 0.45 * (line[1] - line[0]),
+            color="white",
+            fontsize=8,
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "circle,pad=0.25", "facecolor": _COLOR, "edgecolor": "white"},
+            zorder=7,
+        )
+    return figure
+
+
+def _line(lines: Mapping[tuple[int, int], Line], channel: Channel) -> Line:
+    """Returns the points of a channel's link, from its tail to its head."""
+    if (channel.tail, channel.head) in lines:
+        return lines[channel.tail, channel.head]
+    return lines[channel.head, channel.tail][::-1]

@@ -1,0 +1,164 @@
+"""Proofs of deadlock freedom: their requests, records, certificates and figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulation.requirements import available_memory_bytes
+from experiments.results.run_directory import check_new, write_new
+from experiments.spec.values import check_choice
+from polarlab.api.analysis.theory import FAILURES
+from polarlab.api.arguments import checked_plan
+from routing.deadlock.channels import MAX_VIRTUAL_CHANNELS
+from routing.deadlock.memory import proof_bytes
+from routing.deadlock.proof import DeadlockProof
+from routing.deadlock.proof import prove_deadlock_freedom as prove_scenarios
+from routing.plan.model import RoutePlan
+from topology.base import Topology
+from topology.errors import MachineError, ParameterError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ONE = "one"
+
+
+def virtual_channels_of(text: str) -> int:
+    """Returns the number of virtual channels that a text names.
+
+    Args:
+        text: `one`, or `hop:N` for N virtual channels that packets change by hop.
+
+    Raises:
+        ParameterError: the text is something else.
+    """
+    kind, _, number = text.partition(":")
+    if text == ONE:
+        return 1
+    if kind == "hop" and number.isdecimal() and 1 <= int(number) <= MAX_VIRTUAL_CHANNELS:
+        return int(number)
+    raise ParameterError(
+        f"virtual-channels must be one, or hop:N with N from 1 to {MAX_VIRTUAL_CHANNELS}, got {text!r}"
+    )
+
+
+def prove_deadlock_freedom(
+    plan: RoutePlan, virtual_channels: str = ONE, failures: str = "none", *, layers: bool = False
+) -> DeadlockProof:
+    """Returns the proof that packets never wait for one another in a circle, or a shortest circle.
+
+    Args:
+        plan: plan of all switches.
+        virtual_channels: `one`, or `hop:N`: the packet's hop h, from 1, uses virtual channel min(h, N) - 1.
+        failures: failures that are judged one at a time, beside none: `none`, `links` or `switches`.
+        layers: whether to count the layers without circles into which the paths of all pairs can be divided;
+            for routings with one path for every pair.
+
+    Raises:
+        UsageError: `failures` is something else, or layers are asked for where a pair has several paths.
+        ParameterError: `virtual_channels` is something else.
+        MachineError: the proof would not fit into memory.
+
+    Examples:
+        >>> graph = topology("polarfly", q=3)
+        >>> proof = prove_deadlock_freedom(plan(graph))
+        >>> proof.acyclic, len(proof.cycle), proof.channels_by_hop
+        (False, 5, 2)
+        >>> prove_deadlock_freedom(plan(graph, "up-down")).acyclic
+        True
+    """
+    plan = checked_plan(plan)
+    check_choice("failures", failures, FAILURES)
+    number = virtual_channels_of(virtual_channels)
+    needed, available = proof_bytes(plan), available_memory_bytes()
+    if needed > available:
+        raise MachineError(
+            f"the proof of {plan.topology.routers} routers under {plan.routing} needs about "
+            f"{needed / 2**30:.1f} GiB of memory, but {available / 2**30:.1f} GiB are free; try a smaller "
+            "fabric, or fewer intermediates of the routing"
+        )
+    return prove_scenarios(plan, number, FAILURES[failures](plan.topology), layers=layers)
+
+
+def deadlock_record(proof: DeadlockProof) -> dict[str, Any]:
+    """Returns a proof by the keys of the outside contract.
+
+    Args:
+        proof: the proof.
+    """
+    return {
+        "acyclic": proof.acyclic,
+        "channels": proof.channels,
+        "dependencies": proof.dependencies,
+        "virtual_channels": proof.virtual_channels,
+        "cycle": [
+            {
+                "link": one.channel.link,
+                "virtual_channel": one.channel.virtual,
+                "source": one.source.name,
+                "destination": one.destination.name,
+            }
+            for one in proof.cycle
+        ],
+        "channels_by_hop": proof.channels_by_hop,
+        "layers": proof.layers,
+        "scenarios": proof.scenarios,
+        "failure": proof.failure,
+        "failures_with_circles": list(proof.failures_with_circles),
+    }
+
+
+def check_certificate(path: Path, failures: str) -> None:
+    """Raises UsageError unless `write_certificate` can write a file, of a proof under some failures."""
+    if failures != "none":
+        raise UsageError(
+            f"failures must be none for a certificate, which is of one set of paths, got {failures}"
+        )
+    check_new(path)
+
+
+def write_certificate(proof: DeadlockProof, path: Path) -> None:
+    """Writes the order of the channels as a new CSV file: link, virtual_channel, rank.
+
+    Args:
+        proof: a proof without a circle, and without failures.
+        path: the file.
+
+    Raises:
+        UsageError: the proof has no certificate, or the file exists.
+        OSError: the file cannot be written.
+    """
+    if proof.ranks is None:
+        raise UsageError("the certificate must be of a proof without circles and without failures")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("link", "virtual_channel", "rank"))
+    for number, rank in enumerate(proof.ranks.tolist()):
+        channel = proof.numbering.channel(number)
+        writer.writerow((channel.link, channel.virtual, rank))
+    write_new(path, text.getvalue().encode())
+
+
+def draw_circle(topology: Topology, proof: DeadlockProof, path: Path | None = None) -> Figure:
+    """Returns the drawing of a proof's circle on its fabric, and writes it to a new file if one is given.
+
+    Args:
+        topology: the graph.
+        proof: a proof with a circle.
+        path: the file, .png or .svg; None for none.
+
+    Raises:
+        UsageError: the file has another ending, or exists.
+        OSError: the file cannot be written.
+    """
+    from experiments.figures.circle import circle_figure
+    from experiments.figures.style import check_figure, save_new_figure
+
+    format_ = check_figure(path) if path is not None else ""
+    figure = circle_figure(topology, [one.channel for one in proof.cycle])
+    if path is not None:
+        save_new_figure(figure, path, format_)
+    return figure

@@ -1,0 +1,300 @@
+"""Detours by way of another group of a dragonfly with four colours, in the order of its links.
+
+A detour is: a local hop to a gateway of colour c, or none if the source is a gateway; a global link of that
+colour to the intermediate router; there, a local hop to a gateway of a higher colour, always; its global
+link; a local hop to the destination, or none. The hops of either half are those of four-color, and the second
+half's colour is higher, so that the order of links holds on the whole path (`routing.path_sets.coloured`).
+
+The tag names the intermediate router, to which the packet must go so, and not by the source's own link to
+that router's group and a local hop there: so such routers are not chosen.
+
+Intermediate routers are weighted by colour, as they are not equally useful: their links of the second half
+serve more or fewer pairs of colours. `FIRST_HALF` and `SECOND_HALF` were searched for by simulated annealing
+over weights from 0 to 4, for the greatest limits of the fluid model on the dragonfly 8/4/9 with t = 4 and 4
+hosts a router: under adv:1 to adv:4, and if every router sends to all routers of the other group. Under adv:1
+the limit is 0.39; the capacity of global links allows 0.4375.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.path_sets.coloured import ColouredDragonfly
+from routing.path_sets.hierarchical import entry_routers
+
+# (source's colour, destination's colour) -> weights of the intermediate routers of each colour behind
+# gateways, and of those behind the source's own links.
+FIRST_HALF: Mapping[tuple[int, int], tuple[int, int, int, int, int]] = {
+    (0, 0): (0, 1, 0, 0, 1),
+    (0, 1): (0, 0, 0, 0, 1),
+    (0, 2): (0, 0, 1, 0, 2),
+    (0, 3): (0, 0, 1, 0, 4),
+    (1, 0): (4, 0, 0, 0, 1),
+    (1, 1): (1, 0, 0, 0, 1),
+    (1, 2): (0, 0, 1, 0, 4),
+    (1, 3): (1, 0, 3, 0, 4),
+    (2, 0): (0, 1, 0, 0, 0),
+    (2, 1): (0, 1, 0, 0, 0),
+    (2, 2): (0, 1, 1, 0, 1),
+    (2, 3): (0, 0, 3, 0, 4),
+    (3, 0): (1, 0, 0, 0, 0),
+    (3, 1): (1, 0, 0, 0, 0),
+    (3, 2): (1, 0, 0, 0, 0),
+    (3, 3): (1, 0, 0, 0, 0),
+}
+# (intermediate router's colour, destination's colour, whether the destination has a link to its group) ->
+# weights of the gateways of each colour, and of those whose link leads to the destination itself.
+SECOND_HALF: Mapping[tuple[int, int, bool], tuple[int, int, int, int, int]] = {
+    (0, 0, False): (0, 0, 1, 0, 0),
+    (0, 1, False): (0, 1, 0, 2, 0),
+    (0, 1, True): (0, 0, 0, 3, 4),
+    (0, 2, False): (0, 1, 0, 3, 0),
+    (0, 2, True): (0, 3, 0, 0, 2),
+    (0, 3, False): (0, 3, 2, 0, 0),
+    (0, 3, True): (0, 0, 0, 0, 1),
+    (1, 0, False): (0, 0, 1, 0, 0),
+    (1, 1, False): (0, 0, 0, 1, 0),
+    (1, 2, False): (0, 0, 0, 1, 0),
+    (1, 2, True): (0, 0, 0, 0, 1),
+    (1, 3, False): (0, 0, 1, 0, 0),
+    (1, 3, True): (0, 0, 0, 0, 1),
+    (2, 1, False): (0, 0, 0, 1, 0),
+    (2, 2, False): (0, 0, 0, 1, 0),
+    (2, 3, True): (0, 0, 0, 0, 1),
+}
+_NEAREST = 4  # the place of the last weight
+# Where there are more groups, destinations in one of some parts of the groups share their detours.
+_MOST_GROUPS = 16
+_PARTS = 8
+_LARGEST_WEIGHT = 255
+
+
+# (gateway, weight) of each gateway.
+Gateways = tuple[tuple[int, int], ...]
+
+
+class Span(NamedTuple):
+    """Destinations of a colour in a part of the groups, or a single destination.
+
+    Attributes:
+        part: number of the part, or of the group.
+        colour: the colour.
+        destination: the only destination, or -1.
+    """
+
+    part: int
+    colour: int
+    destination: int
+
+
+@dataclass(frozen=True)
+class ColourDetours:
+    """The intermediate routers of all routers, and the gateways of packets behind them.
+
+    Attributes:
+        coloured: a dragonfly with four colours.
+    """
+
+    coloured: ColouredDragonfly
+
+    def span(self, destination: int) -> Span:
+        """Returns the destinations with the same intermediate routers as one.
+
+        Args:
+            destination: the destination.
+
+        Returns:
+            The part of the groups and the colour that they have in common, and the destination itself, or -1
+            where there are so many groups that it is not told apart.
+        """
+        return self._spans[destination]
+
+    @cached_property
+    def _spans(self) -> list[Span]:
+        of = self.coloured
+        pairs = zip(of.dragonfly.group_of.tolist(), of.colour.tolist(), strict=True)
+        groups = of.dragonfly.trunking.groups
+        if groups <= _MOST_GROUPS:
+            return [Span(group, colour, destination) for destination, (group, colour) in enumerate(pairs)]
+        return [Span(group * _PARTS // groups, colour, -1) for group, colour in pairs]
+
+    def intermediates(self, router: int, span: Span) -> list[int]:
+        """Returns the intermediate routers that packets may visit.
+
+        Args:
+            router: the source.
+            span: destinations, of other groups than the source's.
+
+        Returns:
+            Routers of third groups, ascending, whose weight is over 0; all that are possible if none has one.
+        """
+        of = self.coloured
+        entries = self._entries_of(router)
+        groups = of.dragonfly.group_of[entries]
+        reached = self._reaches[of.colour[entries], span.colour]
+        if span.destination < 0:
+            groups = groups * _PARTS // of.dragonfly.trunking.groups
+        else:
+            reached = reached | self._leads_to(entries, span.destination)
+        fit = entries[reached & (groups != span.part)]
+        weights = FIRST_HALF[int(of.colour[router]), span.colour]
+        found: list[int] = fit[weighted(self._classes(router, fit), weights)].tolist()
+        return found
+
+    def weights(self, router: int, span: Span, intermediates: Sequence[int]) -> list[int]:
+        """Returns the weights of intermediate routers, at least 1.
+
+        Args:
+            router: the source.
+            span: the destinations.
+            intermediates: some of their intermediate routers.
+        """
+        weights = FIRST_HALF[int(self.coloured.colour[router]), span.colour]
+        return shares(self._classes(router, np.array(intermediates, np.int64)), weights)
+
+    def gateways(self, router: int) -> list[Gateways]:
+        """Returns the gateways to which packets go from an intermediate router.
+
+        Args:
+            router: the intermediate router.
+
+        Returns:
+            For each destination, in router order: (gateway, weight) for each of the router's own group whose
+            weight is over 0; empty if packets to the destination must not visit the router.
+        """
+        of = self.coloured
+        key = int(of.dragonfly.group_of[router]), int(of.colour[router])
+        if key not in self._known:
+            self._known[key] = list(self._gateways(*key))
+        return self._known[key]
+
+    def onward_hops(self, router: int, destinations: Sequence[int]) -> float:
+        """Returns the mean hops from an intermediate router to destinations of other groups.
+
+        Args:
+            router: the intermediate router.
+            destinations: at least one.
+        """
+        key = int(self.coloured.dragonfly.group_of[router]), int(self.coloured.colour[router])
+        if key not in self._onward:
+            straight, gateways = self.coloured.straight, self.gateways(router)
+            mean = (
+                1 + sum(int(straight[one, d]) for one, _ in found) / len(found) if found else 0
+                for d, found in enumerate(gateways)
+            )
+            self._onward[key] = np.fromiter(mean, np.float64)
+        return float(self._onward[key][destinations].mean())
+
+    def _gateways(self, group: int, colour: int) -> Iterator[Gateways]:
+        """Yields the gateways of packets at routers of a colour in a group, for each destination."""
+        of = self.coloured
+        shared: dict[tuple[int, int], Gateways] = {}
+        linked = (of.straight[of.dragonfly.group_of == group] == 1).any(axis=0)
+        for destination, far_group in enumerate(of.dragonfly.group_of.tolist()):
+            of_pair = far_group, int(of.colour[destination])
+            if far_group == group:
+                yield ()
+            elif linked[destination] or of_pair not in shared:
+                around = np.unique(of.dragonfly.gateways[group, far_group])
+                around = around[of.goes_straight_to(destination)[around] & (of.colour[around] > colour)]
+                found = self._weighted(colour, destination, around)
+                if not linked[destination]:
+                    shared[of_pair] = found
+                yield found
+            else:
+                yield shared[of_pair]
+
+    def _weighted(self, colour: int, destination: int, gateways: npt.NDArray[np.int64]) -> Gateways:
+        """Returns gateways of a group with their weights for packets at routers of a colour."""
+        of = self.coloured
+        nearest = of.straight[gateways, destination] == 1
+        if not len(gateways):
+            return ()
+        weights = SECOND_HALF[colour, int(of.colour[destination]), bool(nearest.any())]
+        classes = np.where(nearest, _NEAREST, of.colour[gateways]).tolist()
+        places = weighted(classes, weights)
+        numbers = shares([classes[place] for place in places], weights)
+        return tuple(zip(gateways[places].tolist(), numbers, strict=True))
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, int], list[Gateways]]:
+        """The gateways by group and colour of the intermediate router."""
+        return {}
+
+    @cached_property
+    def _onward(self) -> dict[tuple[int, int], npt.NDArray[np.float64]]:
+        """The mean hops to each destination, by group and colour of the intermediate router."""
+        return {}
+
+    @cached_property
+    def _entries(self) -> list[npt.NDArray[np.int64]]:
+        return [np.array(one, np.int64) for one in entry_routers(self.coloured.dragonfly)]
+
+    @cached_property
+    def _reaches(self) -> npt.NDArray[np.bool_]:
+        """Whether a gateway of a higher colour than [intermediate's] leads to destinations of [colour]."""
+        second = self.coloured.rule.second[0]
+        higher = np.triu(np.ones(second.shape, bool), 1)
+        return np.asarray((higher[:, :, None] & second[None, :, :]).any(axis=1))
+
+    def _entries_of(self, router: int) -> npt.NDArray[np.int64]:
+        """Returns the routers to which a router's tagged packets go by a gateway, or its own link, alone."""
+        of = self.coloured
+        entries = self._entries[int(of.dragonfly.group_of[router])]
+        straight = of.straight[router, entries]
+        by_gateway = ~of.goes_straight(router)[entries]
+        by_gateway &= of.rule.first[0][of.colour[router], of.colour[entries]]
+        return np.asarray(entries[(straight == 1) | by_gateway])
+
+    def _leads_to(self, entries: npt.NDArray[np.int64], destination: int) -> npt.NDArray[np.bool_]:
+        """Returns whether the groups of routers have a link to a destination, of a higher colour."""
+        of = self.coloured
+        linked = np.zeros(of.dragonfly.trunking.groups, bool)
+        linked[of.dragonfly.group_of[of.dragonfly.neighbours(destination)]] = True
+        higher = of.colour[destination] > of.colour[entries]
+        return np.asarray(linked[of.dragonfly.group_of[entries]] & higher)
+
+    def _classes(self, router: int, intermediates: npt.NDArray[np.int64]) -> list[int]:
+        """Returns the places of intermediate routers' weights in `FIRST_HALF`."""
+        of = self.coloured
+        own = of.straight[router, intermediates] == 1
+        found: list[int] = np.where(own, _NEAREST, of.colour[intermediates]).tolist()
+        return found
+
+
+def weighted(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
+    """Returns the places of the items whose class has a weight; of all if none has one.
+
+    Args:
+        classes: the class of each item.
+        weights: the weight of each class, at least 0.
+    """
+    return [place for place, one in enumerate(classes) if weights[one]] or [*range(len(classes))]
+
+
+def shares(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
+    """Returns whole numbers by which items share traffic, each class in proportion to its weight.
+
+    Args:
+        classes: the class of each item.
+        weights: the weight of each class; if all that occur are 0, items share equally.
+
+    Returns:
+        Numbers from 1 to 255, exact where these suffice.
+    """
+    if not any(weights[one] for one in classes):
+        return [1] * len(classes)
+    counts = {one: classes.count(one) for one in classes}
+    common = math.lcm(*counts.values())
+    numbers = {one: weights[one] * common // count for one, count in counts.items()}
+    divisor = math.gcd(*numbers.values())
+    largest = max(numbers.values()) // divisor
+    scale = min(1.0, _LARGEST_WEIGHT / largest) / divisor
+    return [max(1, round(numbers[one] * scale)) for one in classes]

@@ -1,0 +1,206 @@
+"""Detours of four colours (`four-color-valiant`, `four-color-adaptive`), which need no virtual channels.
+
+`four-color-valiant` sends packets to other groups by way of a third one; `four-color-adaptive` begins with
+the paths of `four-color` and takes such detours as UGAL does. Either keeps to the order of links of
+`routing.path_sets.coloured`, so that it needs no virtual channels. Packets within a group take their one hop.
+
+A packet that has reached the intermediate router that its tag names goes on by a local hop to a gateway of a
+higher colour, even where that router has a link to the destination's group: table AFTER_TAG does that, and
+transit packets to the same destination go straight on.
+
+Source: in the manner of Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly
+Networks and Its Implications on Routing" (TACO 2014), section 6; the order of links is this project's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cache, partial
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.algorithms import ugal
+from routing.algorithms.colour_detours import ColourDetours, Gateways, Span
+from routing.algorithms.packet_law import PacketLaw, PacketRule
+from routing.algorithms.valiant import INTERMEDIATES
+from routing.compiler import AfterTagTable, SourceTable, compile_plan, detour_bucket, evenly_spaced
+from routing.path_sets.coloured import FOUR_COLOR_RULE, coloured_dragonfly, coloured_paths
+from routing.path_sets.restricted import Lengths, RestrictedTopology
+from routing.plan.groups import GroupRole, RouterView, group_number
+from routing.plan.model import Bucket, Group, GroupKind, RoutePlan
+from routing.reroute.base import FastReroute, alternate_bucket, alternates_beside
+from topology.base import Topology
+from topology.faults import Element, ElementKind
+
+VALIANT = "four-color-valiant"
+VALIANT_PARAMETERS = (INTERMEDIATES,)
+ADAPTIVE = "four-color-adaptive"
+ADAPTIVE_PARAMETERS = ugal.BY_GROUP_PARAMETERS
+PACKET_LAW = PacketLaw(PacketRule.PIGGYBACK)
+_MOST_HOPS = 5
+
+
+def four_color_valiant_plan(topology: Topology, concentration: int, *, intermediates: int) -> RoutePlan:
+    """Returns the plan in which packets to other groups visit a third group, in the order of four colours.
+
+    Args:
+        topology: a dragonfly whose groups have four links to each other.
+        concentration: p, the number of hosts at each router, 1 to 254.
+        intermediates: the most routers of third groups that a source chooses among, 1 to 256.
+
+    Raises:
+        UsageError: the topology is of another family.
+        ParameterError: the dragonfly has no four colours, more hosts or routers than addresses and tags can
+            tell apart, or longer paths than the packets' TTL allows.
+    """
+    paths, detours = _paths_and_detours(topology, VALIANT)
+    source_table = partial(_source_table, detours, intermediates)
+    return compile_plan(paths, concentration, VALIANT, _bound, source_table, partial(_after_tag, detours))
+
+
+def four_color_adaptive_plan(
+    topology: Topology, concentration: int, *, intermediates: int, buckets: int
+) -> RoutePlan:
+    """Returns the plan whose groups begin with four-color paths and have its detours as candidates.
+
+    Args:
+        topology: a dragonfly whose groups have four links to each other.
+        concentration: p, the number of hosts at each router, 1 to 254.
+        intermediates: the most routers of third groups among which a group chooses, 1 to 256.
+        buckets: the number of buckets of a group, 2 to 256.
+
+    Raises:
+        UsageError: the topology is of another family.
+        ParameterError: the dragonfly has no four colours, more hosts or routers than addresses and tags can
+            tell apart, or longer paths than the packets' TTL allows.
+    """
+    paths, detours = _paths_and_detours(topology, ADAPTIVE)
+    everyone = np.arange(paths.routers)
+    choice = _Adaptive(detours, paths.distances(everyone[:, None], everyone[None, :]))
+    source_table = ugal.ugal_source_table(choice, intermediates, buckets)
+    return compile_plan(paths, concentration, ADAPTIVE, _bound, source_table, partial(_after_tag, detours))
+
+
+def _paths_and_detours(topology: Topology, routing: str) -> tuple[RestrictedTopology, ColourDetours]:
+    coloured = coloured_dragonfly(topology, FOUR_COLOR_RULE, routing)
+    return coloured_paths(coloured), ColourDetours(coloured)
+
+
+def _bound(distances: Lengths) -> Lengths:
+    return np.where(distances == 0, 0, _MOST_HOPS).astype(np.int16)
+
+
+@dataclass(frozen=True)
+class _Adaptive:
+    """The detours of four-color-adaptive; see `ugal.Detours`."""
+
+    detours: ColourDetours
+    distances: npt.NDArray[np.int16]
+
+    def kind(self, view: RouterView, destination: int) -> Hashable:
+        """Returns the span of the destination, or None within the source's group."""
+        return None if _within_group(self.detours, view, destination) else self.detours.span(destination)
+
+    def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
+        """Returns the intermediate routers; none within the source's group."""
+        if _within_group(self.detours, view, destinations[0]):
+            return []
+        return self.detours.intermediates(view.router, self.detours.span(destinations[0]))
+
+    def onward_hops(self, intermediate: int, destinations: list[int]) -> float:
+        """Returns the mean hops over the gateways of the second half."""
+        return self.detours.onward_hops(intermediate, destinations)
+
+
+def _within_group(detours: ColourDetours, view: RouterView, destination: int) -> bool:
+    group_of = detours.coloured.dragonfly.group_of
+    return bool(group_of[view.router] == group_of[destination])
+
+
+def _source_table(detours: ColourDetours, most: int, view: RouterView, reroute: FastReroute) -> SourceTable:
+    bucket = cache(partial(_detour_bucket, cache(partial(detour_bucket, reroute))))
+    choices = list(reroute.untagged.group_toward)  # minimal within the group, and where there is no detour
+    number_of: dict[Span, int] = {}
+    numbers: dict[tuple[tuple[int, int], ...], int] = {}  # by (intermediate router, weight) of each bucket
+    for destination in view.others():
+        if _within_group(detours, view, destination):
+            continue
+        span = detours.span(destination)
+        if span not in number_of:
+            chosen = evenly_spaced(detours.intermediates(view.router, span), most)
+            weights = detours.weights(view.router, span, chosen)
+            number = group_number(GroupRole.CHOICE_BY_COLOUR, len(numbers))
+            shares = tuple(zip(chosen, weights, strict=True))
+            number_of[span] = numbers.setdefault(shares, number) if chosen else 0
+        choices[destination] = number_of[span] or choices[destination]
+    groups = (
+        Group(number, GroupKind.SELECT, tuple([bucket(*share) for share in shares]))
+        for shares, number in numbers.items()
+    )
+    return SourceTable(groups=tuple(groups), choices=tuple(choices))
+
+
+def _detour_bucket(detour: Callable[[int], Bucket], intermediate: int, weight: int) -> Bucket:
+    return Bucket(detour(intermediate).actions, weight=weight)
+
+
+def _after_tag(detours: ColourDetours, view: RouterView, reroute: FastReroute) -> AfterTagTable:
+    made = _AfterTag(view, reroute)
+    gateways = detours.gateways(view.router)
+    choices = [made.number(destination, found) if found else 0 for destination, found in enumerate(gateways)]
+    if not made.groups:
+        return AfterTagTable()
+    return AfterTagTable(tuple(choices), tuple(made.groups), tuple(made.unprotected))
+
+
+class _AfterTag:
+    """The groups of table AFTER_TAG of one router, each made when it is first asked for."""
+
+    def __init__(self, view: RouterView, reroute: FastReroute) -> None:
+        self.groups: list[Group] = []
+        self.unprotected: list[tuple[int, Element]] = []
+        self._router = view.router
+        self._port_to = dict(view.neighbour_ports())
+        self._group_toward = reroute.untagged.group_toward
+        self._protected = {group.number: group for group in reroute.untagged.groups}
+        self._numbers: dict[tuple[Gateways, int], int] = {}
+
+    def number(self, destination: int, gateways: Gateways) -> int:
+        """Returns the number of the group that sends packets to gateways, in shares.
+
+        While the port to one is dead, the others take its share; of a single one the alternates of the
+        minimal path do.
+
+        Args:
+            destination: the packets' destination.
+            gateways: at least one, with weights.
+        """
+        single = len(gateways) == 1
+        key = (gateways, self._group_toward[destination] if single else 0)
+        if key not in self._numbers:
+            self._numbers[key] = self._add(*key)
+        number = self._numbers[key]
+        if single and len(self.groups[number - group_number(GroupRole.AFTER_TAG)].buckets) == 1:
+            ends = sorted((self._router, gateways[0][0]))
+            self.unprotected.append((destination, Element(ElementKind.LINK, (ends[0], ends[1]))))
+        return number
+
+    def _add(self, gateways: Gateways, minimal: int) -> int:
+        number = group_number(GroupRole.AFTER_TAG, len(self.groups))
+        ports = [(self._port_to[gateway], weight) for gateway, weight in gateways]
+        if len(ports) > 1:
+            group = Group(number, GroupKind.SELECT, tuple(_weighted_bucket(*one) for one in ports))
+        else:
+            port = ports[0][0]
+            alternates = alternates_beside(self._protected, minimal, port)
+            group = Group(number, GroupKind.FAST_FAILOVER, (alternate_bucket(port), *alternates))
+        self.groups.append(group)
+        return number
+
+
+@cache
+def _weighted_bucket(port: int, weight: int) -> Bucket:
+    bucket = alternate_bucket(port)
+    return Bucket(bucket.actions, bucket.watch_port, weight)

@@ -1,0 +1,165 @@
+"""Layers of paths without circles, for networks whose packets keep one virtual lane on their whole path.
+
+All paths begin in the first layer. As long as its dependencies have a circle, the paths that have the rarest
+dependency of the circle go to the next layer, which is treated likewise.
+
+Source: Domke, Hoefler, Nagel, "Deadlock-Free Oblivious Routing for Arbitrary Topologies" (IPDPS 2011),
+section III (DFSSSP).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from routing.deadlock.channels import Channels, Numbers
+from routing.deadlock.dependency_graph import sent_packets
+from routing.deadlock.moves import MoveFinder
+from topology.errors import UsageError
+
+_END = -1
+
+
+def count_layers(finder: MoveFinder, channels: Channels, routing: str) -> int:
+    """Returns the number of layers that the paths of all pairs need, as the greedy search finds it.
+
+    Args:
+        finder: the moves of packets.
+        channels: the directed links; one virtual channel.
+        routing: the routing's name, for the error message.
+
+    Raises:
+        UsageError: a pair has several paths.
+    """
+    links = _Paths(finder, routing).links()
+    tails, heads = links[:, :-1], links[:, 1:]
+    both = heads != _END
+    keys, numbers = np.unique(tails[both] * len(channels) + heads[both], return_inverse=True)
+    paths = np.full(tails.shape, _END, np.int64)
+    paths[both] = numbers.ravel()
+    paths = paths[both.any(axis=1)]
+    layers = 1
+    while len(paths):
+        left = _Layer(keys // len(channels), keys % len(channels), len(channels), paths).moved()
+        layers += bool(left.any())
+        paths = paths[left]
+    return layers
+
+
+class _Paths:
+    """The one path of every pair of hosts."""
+
+    def __init__(self, finder: MoveFinder, routing: str) -> None:
+        self._finder = finder
+        self._routing = routing
+        self._known: dict[int, tuple[Numbers, Numbers]] = {}
+
+    def links(self) -> Numbers:
+        """Returns the directed links of all paths: int64 array, paths x hops, filled up with _END."""
+        space = self._finder.space
+        pairs = [
+            (space.initial_state(host).number, destination)
+            for host, _, destinations in sent_packets(self._finder)
+            for destination in np.flatnonzero(destinations).tolist()
+        ]
+        states, destinations = np.array(pairs, np.int64).reshape(-1, 2).T
+        columns = [np.full(len(states), _END)]
+        while (states != _END).any():
+            states, links = self._after(states, destinations)
+            columns.append(links)
+        return np.stack(columns[1:] or columns, axis=1)
+
+    def _after(self, states: Numbers, destinations: Numbers) -> tuple[Numbers, Numbers]:
+        """Returns the next states of packets, and the links that they leave by; _END where they arrive."""
+        different, rows = np.unique(states, return_inverse=True)
+        known = [self._row(number) for number in different.tolist()]
+        targets, links = (np.stack([one[part] for one in known]) for part in (0, 1))
+        return targets[rows.ravel(), destinations], links[rows.ravel(), destinations]
+
+    def _row(self, number: int) -> tuple[Numbers, Numbers]:
+        """Returns the next state and the link of packets in a state, for each destination."""
+        if number not in self._known:
+            nowhere = np.full(len(self._finder.hosts), _END)
+            if number == _END:
+                return nowhere, nowhere
+            moves = self._finder.moves(self._finder.space.states[number])
+            ways = moves.possible.sum(axis=0)
+            if (ways > 1).any():
+                raise UsageError(
+                    "the routing of layers must have one path for every pair, which keeps its layer, got "
+                    f"{self._routing}, whose switches choose among several"
+                )
+            if not len(moves.links):
+                return nowhere, nowhere
+            first = moves.possible.argmax(axis=0)
+            parts = moves.targets[first], moves.links[first]
+            self._known[number] = np.where(ways, parts[0], _END), np.where(ways, parts[1], _END)
+        return self._known[number]
+
+
+class _Layer:
+    """One layer, from which paths are taken until it has no circle.
+
+    It is searched depth first. A dependency that leads back to a channel on the way closes a circle.
+    """
+
+    def __init__(self, tails: Numbers, heads: Numbers, channels: int, paths: Numbers) -> None:
+        self._heads: list[int] = heads.tolist()
+        self._starts: list[int] = np.searchsorted(tails, np.arange(channels + 1)).tolist()
+        self._dependencies: list[list[int]] = [[n for n in row if n != _END] for row in paths.tolist()]
+        used, order = paths.ravel(), np.argsort(paths.ravel(), kind="stable")
+        self._weights: list[int] = np.bincount(used[used != _END], minlength=len(heads)).tolist()
+        self._by_dependency = order // paths.shape[1]
+        self._first_path = np.searchsorted(used[order], np.arange(len(heads) + 1))
+        self._moved: npt.NDArray[np.bool_] = np.zeros(len(paths), bool)
+        # Of each channel: the dependency to look at next; beyond the last one it is done.
+        self._next = self._starts[:-1].copy()
+        self._trail: list[int] = []  # dependencies from the first channel to the present one
+        self._on_trail = [False] * channels
+
+    def moved(self) -> npt.NDArray[np.bool_]:
+        """Takes paths out of the layer until it has no circle; returns which were taken."""
+        for channel in range(len(self._next)):
+            self._search(channel)
+        return self._moved
+
+    def _search(self, first: int) -> None:
+        """Searches all that depends on a channel."""
+        self._on_trail[first] = True
+        channel = first
+        while True:
+            dependency = self._next[channel]
+            if dependency == self._starts[channel + 1]:
+                self._on_trail[channel] = False
+                if not self._trail:
+                    return
+                self._trail.pop()
+                channel = self._heads[self._trail[-1]] if self._trail else first
+                continue
+            self._next[channel] += 1
+            head = self._heads[dependency]
+            if not self._weights[dependency]:
+                continue
+            if self._on_trail[head]:
+                channel = self._break(dependency, head, first)
+            elif self._next[head] < self._starts[head + 1]:
+                self._trail.append(dependency)
+                self._on_trail[head] = True
+                channel = head
+
+    def _break(self, closing: int, head: int, first: int) -> int:
+        """Takes out the paths of the rarest dependency of a circle; returns the channel to go on from."""
+        place = 0 if head == first else 1 + [self._heads[one] for one in self._trail].index(head)
+        circle = [*self._trail[place:], closing]
+        rarest = min(circle, key=self._weights.__getitem__)
+        for path in self._by_dependency[self._first_path[rarest] : self._first_path[rarest + 1]].tolist():
+            if not self._moved[path]:
+                self._moved[path] = True
+                for dependency in self._dependencies[path]:
+                    self._weights[dependency] -= 1
+        while any(not self._weights[one] for one in self._trail):
+            dependency = self._trail.pop()
+            head = self._heads[dependency]
+            self._on_trail[head] = False
+            self._next[head] = self._starts[head]  # to be searched anew
+        return self._heads[self._trail[-1]] if self._trail else first

@@ -1,0 +1,132 @@
+"""Colours of a dragonfly's routers, for paths whose order of links needs no virtual channels.
+
+In a colouring, a global link joins two routers of one colour, and the links of each two groups have all
+colours. Places in groups, the same in all groups, are coloured: places that a global link joins are of one
+class, and a search gives each class its colour. Class number i gets colour i modulo the colours where that
+will do, as in the palmtree arrangement, whose class i has the places i and a - 1 - i.
+
+Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
+Implications on Routing" (TACO 2014), section 5.2.2, on the classes of the palmtree's routers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.errors import ParameterError
+from topology.families.dragonflies.dragonfly import Dragonfly
+
+Colours = npt.NDArray[np.int64]
+
+_MOST_STEPS = 100_000  # of the search
+# Number of colours -> a small dragonfly that has them.
+_SMALLEST: Mapping[int, str] = {
+    2: "--a 4 --h 2 --groups 5 --trunking 2",
+    4: "--a 8 --h 4 --groups 9 --trunking 4",
+}
+
+
+def router_colours(dragonfly: Dragonfly, colours: int, routing: str) -> Colours:
+    """Returns a colouring of a dragonfly's routers.
+
+    Args:
+        dragonfly: a dragonfly with completely joined groups.
+        colours: the number of colours, 2 or 4.
+        routing: the name of the routing that needs them, for error messages.
+
+    Returns:
+        int64 array, N: the colour of each router, 0 to colours - 1.
+
+    Raises:
+        ParameterError: the groups are not completely joined, two groups have fewer links than there are
+            colours, or the arrangement has no colouring.
+    """
+    _check(dragonfly, colours, routing)
+    classes = _classes(dragonfly)
+    of_links = np.sort(classes[dragonfly.gateways % dragonfly.a], axis=2)
+    sets = np.unique(of_links[np.triu_indices(dragonfly.trunking.groups, 1)], axis=0)
+    chosen = _search(int(classes.max()) + 1, list(map(set, sets.tolist())), colours)
+    if chosen is None:
+        raise ParameterError(
+            f"arrangement of {routing} must have {colours} colours of routers such that each global link "
+            f"joins one colour and each two groups have links of all of them, got "
+            f"{dragonfly.params['arrangement']} with {int(classes.max()) + 1} classes of routers; try "
+            f"{_advice(colours)}"
+        )
+    return np.array(chosen, np.int64)[classes[np.arange(dragonfly.routers) % dragonfly.a]]
+
+
+def _check(dragonfly: Dragonfly, colours: int, routing: str) -> None:
+    if len(dragonfly.local) > 1:
+        raise ParameterError(
+            f"groups of {routing} must be completely joined, got the Hamming graph "
+            f"{dragonfly.params['local']}; leave --local out, or try hierarchical"
+        )
+    if dragonfly.trunking.links < colours:
+        raise ParameterError(
+            f"trunking of {routing} must be at least {colours}, a link of each colour between each two "
+            f"groups, got {dragonfly.trunking.links}; try {_advice(colours)}"
+        )
+
+
+def _advice(colours: int) -> str:
+    """Returns the options of a dragonfly that has the colours, and the arrangements."""
+    return f"{_SMALLEST[colours]} with the arrangement palmtree or circulant"
+
+
+def _classes(dragonfly: Dragonfly) -> npt.NDArray[np.int64]:
+    """Returns the class of each place in a group, numbered in the order of their first places."""
+    from scipy.sparse import coo_matrix  # slow to import
+    from scipy.sparse.csgraph import connected_components
+
+    near, far = (dragonfly.global_links % dragonfly.a).T
+    joined = coo_matrix((np.ones(len(near), bool), (near, far)), shape=(dragonfly.a, dragonfly.a))
+    labels = connected_components(joined, directed=False)[1]
+    _, first = np.unique(labels, return_index=True)
+    return np.asarray(np.argsort(np.argsort(first))[labels], np.int64)
+
+
+def _search(classes: int, sets: Sequence[set[int]], colours: int) -> list[int] | None:
+    """Returns a colour for each class so that every set of classes has all colours.
+
+    Args:
+        classes: the number of classes.
+        sets: sets of classes.
+        colours: the number of colours.
+
+    Returns:
+        The colours, in the order of the classes; None if there are none, or the search takes too long.
+    """
+    trials = [iter(range(colours))]
+    chosen = [0]
+    for _ in range(_MOST_STEPS):
+        turn = next(trials[-1], None)
+        if turn is None:
+            trials.pop()
+            chosen.pop()
+            if not trials:
+                return None
+            continue
+        chosen[-1] = (len(chosen) - 1 + turn) % colours
+        if not all(_may_have_all(one, chosen, colours) for one in sets):
+            continue
+        if len(chosen) == classes:
+            return chosen
+        trials.append(iter(range(colours)))
+        chosen.append(0)
+    return None
+
+
+def _may_have_all(classes: set[int], chosen: Sequence[int], colours: int) -> bool:
+    """Returns whether classes have all colours, or can get those that are missing.
+
+    Args:
+        classes: a set of classes.
+        chosen: the colours of the first classes.
+        colours: the number of colours.
+    """
+    coloured = [number for number in classes if number < len(chosen)]
+    return len({chosen[number] for number in coloured}) + len(classes) - len(coloured) >= colours

@@ -1,0 +1,127 @@
+"""Coloured paths of dragonflies: colourings, and the order of links in all paths of all pairs."""
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from routing.path_sets.coloured import FOUR_COLOR, TWO_COLOR
+from routing.path_sets.colours import router_colours
+from routing.path_sets.registry import PATH_SETS, with_paths
+from routing.registry import make_plan
+from routing.verification.verifier import prove
+from topology.errors import UsageError
+from topology.failures import link_failures
+from topology.families.dragonflies.dragonfly import Dragonfly
+
+SMALL = {"h": 2, "a": 4, "groups": 5, "trunking": 2}
+MIDDLE = {"h": 4, "a": 8, "groups": 9, "trunking": 4}
+LARGE = {"h": 13, "a": 24, "groups": 79, "trunking": 4}
+
+
+def all_paths(paths):
+    """Yields the routers of every path of a set, by its next hops alone."""
+    everyone = range(paths.routers)
+    next_hops = [
+        [np.unique(paths.neighbours(r)[mask[:, d]]).tolist() for d in everyone]
+        for r, mask in ((r, paths.minimal_port_mask(r)) for r in everyone)
+    ]
+    for destination in everyone:
+        begun = [[source] for source in everyone if source != destination]
+        while begun:
+            path = begun.pop()
+            if path[-1] == destination:
+                yield path
+            else:
+                assert next_hops[path[-1]][destination], "a router without a next hop"
+                begun += [[*path, router] for router in next_hops[path[-1]][destination]]
+
+
+def dependencies(paths):
+    """Returns the graph of the links that packets wait for while they hold others."""
+    graph = nx.DiGraph()
+    for path in paths:
+        graph.add_edges_from(pairwise(pairwise(path)))
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("params", "arrangement", "colours"),
+    [
+        (SMALL, "palmtree", 2),
+        (SMALL, "circulant", 2),
+        (MIDDLE, "palmtree", 4),
+        (MIDDLE, "circulant", 4),
+        (MIDDLE, "palmtree", 2),
+        (LARGE, "palmtree", 4),
+    ],
+)
+def test_global_links_join_one_colour_and_those_of_two_groups_have_all(params, arrangement, colours):
+    dragonfly = Dragonfly(**params, arrangement=arrangement)
+    colour = router_colours(dragonfly, colours, "a test")
+    near, far = dragonfly.global_links.T
+    assert (colour[near] == colour[far]).all()
+    for group in range(params["groups"]):
+        for other in range(params["groups"]):
+            if group != other:
+                assert set(colour[dragonfly.gateways[group, other]].tolist()) == set(range(colours))
+    if arrangement == "palmtree":
+        place = np.arange(dragonfly.routers) % params["a"]
+        assert colour.tolist() == (np.minimum(place, params["a"] - 1 - place) % colours).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "arrangement"),
+    [
+        (TWO_COLOR, SMALL, "palmtree"),
+        (TWO_COLOR, SMALL, "circulant"),
+        (FOUR_COLOR, MIDDLE, "palmtree"),
+        (FOUR_COLOR, MIDDLE, "circulant"),
+    ],
+)
+def test_packets_on_coloured_paths_never_wait_for_each_other_in_a_circle(name, params, arrangement):
+    paths = with_paths(Dragonfly(**params, arrangement=arrangement), name)
+    found = list(all_paths(paths))
+    hops = paths.distance_table
+    assert {(path[0], path[-1]) for path in found} == {
+        (s, d) for s in range(paths.routers) for d in range(paths.routers) if s != d
+    }
+    for path in found:
+        assert len(path) - 1 == hops[path[0], path[-1]] <= 3
+        # A router is on no path if it is farther from both ends than the path is long.
+        assert all(hops[path[0], router] <= place for place, router in enumerate(path))
+        crossed = sum(paths.whole.group_of[a] != paths.whole.group_of[b] for a, b in pairwise(path))
+        assert crossed == (paths.whole.group_of[path[0]] != paths.whole.group_of[path[-1]])
+    assert nx.is_directed_acyclic_graph(dependencies(found))
+
+
+def test_hierarchical_paths_of_the_same_dragonfly_do_wait_in_circles():
+    assert not nx.is_directed_acyclic_graph(
+        dependencies(all_paths(with_paths(Dragonfly(**SMALL), "hierarchical")))
+    )
+
+
+@pytest.mark.parametrize("routing", [TWO_COLOR, "valiant:over=two-color"])
+def test_two_color_is_proven_with_a_failed_link(routing):
+    plan = make_plan(Dragonfly(**SMALL), 1, routing)
+    proof = prove(plan, link_failures(plan.topology))
+    assert proof.ok
+
+
+@pytest.mark.parametrize(
+    ("params", "name", "message"),
+    [
+        ({"h": 2, "a": 4}, TWO_COLOR, "trunking of two-color must be at least 2, .* got 1; try --a 4"),
+        (SMALL, FOUR_COLOR, "trunking of four-color must be at least 4, .* got 2; try --a 8"),
+        (
+            MIDDLE | {"arrangement": "random"},
+            FOUR_COLOR,
+            "arrangement of four-color .* got random .* palmtree",
+        ),
+        ({"local": "2x2", "h": 2, "trunking": 2}, TWO_COLOR, "completely joined, got the Hamming graph 2x2"),
+    ],
+)
+def test_a_dragonfly_without_colours_is_told_which_has_them(params, name, message):
+    with pytest.raises(UsageError, match=message):
+        PATH_SETS[name].restrict(Dragonfly(**params))
