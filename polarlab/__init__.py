@@ -18,6 +18,19 @@ from polarlab.own_packages import prefer_own_packages
 if TYPE_CHECKING:
     from experiments.spec.experiment import Experiment
     from experiments.theory.explain import Explanation
+    from polarlab.api.analysis.deadlocks import prove_deadlock_freedom
+    from polarlab.api.analysis.papers import PaperItem, Reproduction, papers, reproduce
+    from polarlab.api.analysis.theory import (
+        Prediction,
+        SwitchRules,
+        explain,
+        patterns,
+        plan,
+        predict,
+        prove,
+        routings,
+        rules,
+    )
     from polarlab.api.comparisons import Comparison, compare
     from polarlab.api.experiments import failover, run, schema, sweep
     from polarlab.api.fabric import Fabric
@@ -48,18 +61,8 @@ if TYPE_CHECKING:
         report,
     )
     from polarlab.api.simulations import Crosscheck, Saturation, crosscheck, saturation, simulate
-    from polarlab.api.theory import (
-        Prediction,
-        SwitchRules,
-        explain,
-        patterns,
-        plan,
-        predict,
-        prove,
-        routings,
-        rules,
-    )
     from polarlab.web.replays import watch
+    from routing.deadlock.proof import DeadlockProof
     from routing.plan.model import RoutePlan
     from routing.verification.proof import Proof
     from topology.base import Topology
@@ -73,6 +76,7 @@ __all__ = [
     "CommandResult",
     "Comparison",
     "Crosscheck",
+    "DeadlockProof",
     "Examination",
     "Experiment",
     "Explanation",
@@ -86,11 +90,13 @@ __all__ = [
     "MachineError",
     "NearestMember",
     "NegativeResult",
+    "PaperItem",
     "ParameterError",
     "PolarLabError",
     "Prediction",
     "Program",
     "Proof",
+    "Reproduction",
     "RoutePlan",
     "Run",
     "Saturation",
@@ -115,12 +121,15 @@ __all__ = [
     "nearest_members",
     "numbers",
     "open_results",
+    "papers",
     "patterns",
     "plan",
     "plot",
     "predict",
     "prove",
+    "prove_deadlock_freedom",
     "report",
+    "reproduce",
     "routings",
     "rules",
     "run",
@@ -136,6 +145,7 @@ _HOMES = {
     "experiments.spec.experiment": ("Experiment",),
     "experiments.theory.explain": ("Explanation",),
     "polarlab.api.comparisons": ("Comparison", "compare"),
+    "polarlab.api.analysis.deadlocks": ("prove_deadlock_freedom",),
     "polarlab.api.experiments": ("failover", "run", "schema", "sweep"),
     "polarlab.api.fabric": ("Fabric",),
     "polarlab.api.figures": ("Figures",),
@@ -146,16 +156,18 @@ _HOMES = {
     "polarlab.api.hosts": ("CommandResult", "Host", "Program"),
     "polarlab.api.listings": ("Listing",),
     "polarlab.api.machine": ("Cleaned", "Examination", "clean", "doctor"),
+    "polarlab.api.analysis.papers": ("PaperItem", "Reproduction", "papers", "reproduce"),
     "polarlab.web.replays": ("watch",),
     "polarlab.api.results": (
         *("Failover", "Failovers", "Run", "SimulatedSweep", "Simulation", "Sweep"),
         *("open_results", "plot", "report"),
     ),
     "polarlab.api.simulations": ("Crosscheck", "Saturation", "crosscheck", "saturation", "simulate"),
-    "polarlab.api.theory": (
+    "polarlab.api.analysis.theory": (
         *("Prediction", "SwitchRules"),
         *("explain", "patterns", "plan", "predict", "prove", "routings", "rules"),
     ),
+    "routing.deadlock.proof": ("DeadlockProof",),
     "routing.plan.model": ("RoutePlan",),
     "routing.verification.proof": ("Proof",),
     "topology.base": ("Topology",),

@@ -22,6 +22,7 @@ from traffic.engine.flows.tcp import available_congestion_controls
 
 _FABRICS = "fabrics"
 _FRAMES, _FRAMES_KIND = "data frames", "docs"
+_CLASSES, _CLASSES_KIND = "classes of routers", "dev"
 _SOURCES = "it is made in PolarLab's sources, not in an installed package"
 
 
@@ -91,6 +92,11 @@ def pandas_installation() -> str:
     return Feature(_FRAMES, (Lack("pandas", requirement="pandas"),), _FRAMES_KIND).remedies()[0]
 
 
+def igraph_installation() -> str:
+    """Returns the command that installs igraph where this interpreter finds it."""
+    return Feature(_CLASSES, (Lack("igraph", requirement="igraph"),), _CLASSES_KIND).remedies()[0]
+
+
 def examine_features(findings: Sequence[Finding]) -> list[Feature]:
     """Returns the features, examined.
 
@@ -110,6 +116,7 @@ def examine_features(findings: Sequence[Finding]) -> list[Feature]:
         Feature("iperf at the prompt", (*base, *_programs(iperf3="iperf3"))),
         *(Feature(f"controller on {name}", tuple(_lacking(named, name))) for name in ("ryu", "os-ken")),
         Feature(_FRAMES, tuple(_distributions("pandas")), _FRAMES_KIND),
+        Feature(_CLASSES, tuple(_distributions("igraph")), _CLASSES_KIND),
         Feature("notebooks", tuple(_extra("notebooks")), "docs"),
         *_of_the_sources(),
     ]

@@ -32,7 +32,8 @@ FORMATS = ("png", "svg")
 DPI = 130
 # A dark and a light colour that stay apart in grey.
 DARK, LIGHT = "#1f3b57", "#a8bccf"
-# Marker and colour of the curves of some routings, which figures have always had. Curves differ in their
+# Marker and colour of the curves of some routings, which figures have always had, or whose name gives those
+# of another one. Curves differ in their
 # markers, so that they can be told apart in grey. Every other routing, and a routing with parameters, has a
 # marker and a colour by its name.
 _CURVES = {
@@ -41,6 +42,7 @@ _CURVES = {
     "compact-valiant": ("v", "#8c6d1f"),
     "ugal": ("^", "#5b8c5a"),
     "ugal-pf": ("s", "#c2571a"),
+    "four-color-valiant": ("P", "#2f7f93"),
 }
 _FURTHER_MARKERS, _HUES = "PX<>*dphH8", 24
 

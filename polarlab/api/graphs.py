@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polarlab.api.arguments import checked_topology, keywords_in_errors
 from polarlab.api.frames import Rows
 from polarlab.api.listings import Listing, Named, row_with_parameters
-from topology.addressing import check_hosts
-from topology.balance import balance_of
+from topology.addressing import check_hosts, switch_name
+from topology.analysis.balance import balance_of
 from topology.base import Topology
-from topology.errors import UsageError
+from topology.errors import MachineError, UsageError
 from topology.families.family import GROUPS, Family, Member
 from topology.families.low_diameter.polarstar_designs import Design, designs_of_radix
 from topology.families.nearest import ENDPOINTS, RADIX, nearest_member
@@ -130,6 +130,8 @@ class GraphNumbers:
         balance: `hosts`, the most at each router that no class of links saturates before under uniform
             traffic, and `balanced`, whether all classes allow just as many; None where this is not known.
         saturation_hosts: class of links -> hosts at each router at which it saturates; None as `balance`.
+        classes: classes of routers under the automorphisms of the graph, the largest first: `count`, and of
+            each its size in `sizes` and its lowest switch in `representatives`; None unless asked for.
     """
 
     name: str
@@ -146,23 +148,29 @@ class GraphNumbers:
     between_hosts: Mapping[str, float] | None = None
     balance: Mapping[str, float] | None = None
     saturation_hosts: Mapping[str, float] | None = None
+    classes: Mapping[str, Any] | None = None
 
 
-def numbers(topology: Topology, hosts: int = 1) -> GraphNumbers:
+def numbers(topology: Topology, hosts: int = 1, classes: bool = False) -> GraphNumbers:
     """Returns the sizes, degrees and distances of a graph.
 
     Args:
         topology: the graph.
         hosts: hosts attached to each router that has any, 1 to 254; of a graph of networkx, the factor of its
             nodes' own numbers.
+        classes: whether to search for the classes of routers under automorphisms, which needs igraph.
 
     Raises:
-        ParameterError: `topology` is not a graph of PolarLab, or `hosts` is outside its domain.
+        ParameterError: `topology` is not a graph of PolarLab, `hosts` is outside its domain, or the graph has
+            more routers than classes are searched for.
+        MachineError: classes are asked for, and igraph is not installed.
 
     Examples:
         >>> found = numbers(topology("polarfly", q=7))
         >>> found.degrees, found.average_path_length
         ({'7': 8, '8': 49}, 1.859649)
+        >>> numbers(topology("polarfly", q=7), classes=True).classes["sizes"]
+        [28, 21, 8]
     """
     topology = checked_topology(topology)
     check_hosts(hosts)
@@ -183,7 +191,22 @@ def numbers(topology: Topology, hosts: int = 1) -> GraphNumbers:
         _between_hosts(topology),
         {"hosts": balance.hosts, "balanced": balance.balanced} if balance else None,
         {name: round(limit, 6) for name, limit in balance.limits.items()} if balance else None,
+        _classes(topology) if classes else None,
     )
+
+
+def _classes(topology: Topology) -> Mapping[str, Any]:
+    """Returns the classes of routers under automorphisms, with names of switches."""
+    from topology.analysis.symmetry import router_classes
+
+    try:
+        found = router_classes(topology)
+    except ImportError:
+        from experiments.doctor.features import igraph_installation
+
+        raise MachineError(f"igraph is not installed; `{igraph_installation()}` installs it") from None
+    names = [switch_name(router) for router in found.representatives]
+    return {"count": len(names), "sizes": list(found.sizes), "representatives": names}
 
 
 def _between_hosts(topology: Topology) -> Mapping[str, float] | None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
+from polarlab.api.analysis.theory import SwitchRules, switch_rules
 from polarlab.api.frames import Rows
-from polarlab.api.theory import SwitchRules, switch_rules
 from routing.plan.model import RoutePlan
 from topology.addressing import switch_router
 from topology.faults import FORCE

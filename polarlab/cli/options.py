@@ -35,12 +35,13 @@ from polarlab.api.command_line.declarations import (
     options_of,
     reused,
 )
+from polarlab.api.command_line.papers import LIST, SEEDS
 from polarlab.cli.error_stream import print_line
 
 _LISTS, _RESULTS = ("families", "patterns", "routings"), ("plot", "report", "compare", "crosscheck")
 _WITH_JSON = (
     *("topology", "verify", "predict", "explain", "rules", *KINDS, SATURATION),
-    *(*_LISTS, *_RESULTS, "doctor", "clean"),
+    *(*_LISTS, *_RESULTS, "paper", "doctor", "clean"),
 )
 _WATCHED = (UP, RUN, SWEEP, FAILOVER, "watch")  # commands with a live page
 _FILE, _AGAIN = ".toml", "--again"
@@ -73,10 +74,20 @@ OWN: tuple[Option, ...] = (
     _place("switch", ("explain",), "source switch, as s3", metavar="switch"),
     _place("other", ("explain",), "destination switch, as s17", metavar="other"),
     _own("failures", ("verify",), "failures, one at a time", default="none",
-         choices=at("polarlab.api.theory:FAILURES")),
+         choices=at("polarlab.api.analysis.theory:FAILURES")),
+    _own("deadlock", ("verify",), "proof as well that packets never wait for one another in a circle on a "
+         "lossless network", type=bool),
+    _own("virtual-channels", ("verify",), "virtual channels of --deadlock: one, or hop:N, of which a packet "
+         "takes that of its hop", default_text="one", metavar="one|hop:N"),
+    _own("count-layers", ("verify",), "number of layers without circles into which --deadlock divides the "
+         "paths, where every pair has one", type=bool),
+    _own("certificate", ("verify",), "new file of the order of channels by which --deadlock proves that "
+         "there is no circle, .csv", file=True),
+    _own("figure", ("verify",), "new figure of the circle that --deadlock finds, .png or .svg", file=True),
     _own("without", ("rules",), "failed links and switches, as link:s1-s7,switch:s4", metavar="ELEMENTS"),
     _own("list", ("topology",), "list of families, with parameters and example", type=bool),
     _own("designs", ("topology",), "list of all polarstars of a --radix, by size", type=bool),
+    _own("classes", ("topology",), "classes of routers under the automorphisms of the graph", type=bool),
     _own("radix", ("families",), f"{RADIX.help}; alone, of the nearest radix the member with the most hosts",
          type=int, least=RADIX.least, most=RADIX.most, default_text="any"),
     _own("endpoints", ("families",), f"{ENDPOINTS.help}; alone, of members that differ by a tenth at most "
@@ -106,6 +117,14 @@ OWN: tuple[Option, ...] = (
          most=MAX_WORKERS, default_text="one on each core"),
     _own("scheduler", (SWEEP,), "scheduler of a dask.distributed cluster that simulates points, as "
          "tcp://HOST:PORT", default_text="this machine", metavar="ADDRESS"),
+    _place("paper", ("paper",), "name of a paper, or `list` for all their figures and tables",
+           known=at("polarlab.api.analysis.papers:PAPERS"), words=(LIST,), metavar="PAPER"),
+    _own("item", ("paper",), "figure or table, as fig12, or `all`", positional=True, metavar="ITEM"),
+    _own("quick", ("paper",), "fewer sizes and runs", type=bool),
+    _own("seeds", ("paper",), SEEDS.help, type=int, least=SEEDS.least, most=SEEDS.most,
+         default_text="that of the item"),
+    _own("out", ("paper",), "output directory; items that are complete there are not computed again",
+         default_text="in results/papers, by paper and options", file=True, metavar="DIR"),
     _own("json", _WITH_JSON, "one JSON object on standard output", type=bool),
 )
 # fmt: on
@@ -175,10 +194,11 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
         family = base.family if isinstance(base, Experiment) else next(iter(named), None)
         _add_parameters(groups[TOPOLOGY], family, command)
     optional_name = command in ("topology", FAILOVER) or _AGAIN in words
+    optional = {TOPOLOGY} if optional_name else {"item"}
     for option in options:
         place = parser if option.positional else groups.get(option.table, parser)
         text = _sweep_help(option) if command == SWEEP and option.table else ""
-        _add(place, option, command, text=text, optional=optional_name and option.name == TOPOLOGY)
+        _add(place, option, command, text=text, optional=option.name in optional)
     return base
 
 

@@ -42,6 +42,7 @@ _NAMES = (
         "plot",
         "report",
         "compare",
+        "paper",
         "schema",
         "doctor",
         "clean",

@@ -12,6 +12,7 @@ from conftest import eventually
 from scapy.all import ARP, IP, UDP, Dot1Q, Ether, IPv6, Raw
 
 from emulation.network import FabricNetwork
+from routing.plan.model import Table
 from topology.addressing import format_ip, format_mac
 from traffic.engine import sockets
 
@@ -149,7 +150,7 @@ def test_a_host_cannot_pretend_that_its_packet_was_repaired(wire):
     """Such packets are not sent around a dead link; the mark is taken off at the ingress."""
     switch = wire.network["s1"]
     marked = ether(wire, "h5_1") / ip(wire, "h5_1", tos=0b000011 << 2)
-    counted = "table=3,ip,nw_tos=12"
+    counted = f"table={Table.MINIMAL:d},ip,nw_tos=12"
     assert wire.send(marked) == {"h5_1"}
     time.sleep(1)
     for name in ("s1", "s5"):

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 FABRICS = [
     ("dragonfly", {"a": 4, "h": 2, "trunking": 2}, "hierarchical"),
+    ("dragonfly", {"a": 4, "h": 2, "trunking": 2}, "two-color"),
     pytest.param("hyperx", {"shape": "4x4"}, "dor", marks=pytest.mark.slow),
     ("fat-tree", {"arity": 4, "levels": 2}, "nca"),
     pytest.param("megafly", {"rho": 1, "a": 4}, "nca", marks=pytest.mark.slow),

@@ -310,12 +310,14 @@ def test_a_switch_that_refuses_a_rule_is_reported_with_the_rule(er3):
         wait_for_event(service, "listening")
         switch.dpctl("del-flows")
         full = "--id=@t create Flow_Table flow_limit=5 overflow_policy=refuse"
-        switch.cmd(f"ovs-vsctl --db={database} -- {full} -- set Bridge s3 flow_tables:3=@t")
+        switch.cmd(
+            f"ovs-vsctl --db={database} -- {full} -- set Bridge s3 flow_tables:{int(Table.MINIMAL)}=@t"
+        )
         switch.cmd(f"ovs-vsctl --db={database} set-controller s3 {target}")
         refused = wait_for_event(service, "refused")
         assert refused["text"].startswith("s3 reports OFPET_FLOW_MOD_FAILED")
         assert "TABLE_FULL" in refused["text"]
-        assert "Rule(table=<Table.MINIMAL: 3>" in refused["text"]
+        assert "Rule(table=<Table.MINIMAL: 4>" in refused["text"]
     finally:
         service.kill()
         service.communicate()

@@ -85,7 +85,7 @@ def test_every_wrapped_library_has_its_place():
     wrapped = {line.split()[-1] for line in libraries["ignore_imports"].strip().splitlines()}
     # Frameworks are loaded by name (controller.openflow.frameworks), the others are for tests.
     assert set(libraries["forbidden_modules"].split()) - wrapped == {
-        *("galois", "hypothesis", "igraph", "os_ken", "pytest", "ryu")
+        *("galois", "hypothesis", "os_ken", "pytest", "ryu")
     }
 
 

@@ -55,3 +55,9 @@ def test_a_graph_of_few_routers_is_searched_without_scipy():
     code = "from topology.registry import make_topology; make_topology('{}', {{'q': {}}}).distance_table"
     assert "scipy" not in loaded(code.format("slimfly", 5))
     assert "scipy" in loaded(code.format("slimfly", 13))
+
+
+def test_the_command_line_is_read_without_libraries_for_numbers_or_figures():
+    modules = loaded("from polarlab.cli.parser import make_parser; make_parser()")
+    assert "polarlab" in modules
+    assert not modules & {"numpy", "scipy", "matplotlib", "networkx"}

@@ -21,8 +21,13 @@ def run(arguments: argparse.Namespace) -> Status:
     experiment = arguments.experiment
     values = experiment.complete.values
     with shown_if_long("computing rules"):
-        options = {"hosts": values["hosts"], "local_repair": values["local-repair"]}
-        plan = polarlab.plan(experiment.topology, values["routing"], **options)
+        plan = polarlab.plan(
+            experiment.topology,
+            values["routing"],
+            hosts=values["hosts"],
+            local_repair=values["local-repair"],
+            ordered_repair=values["ordered-repair"],
+        )
         rules = polarlab.rules(plan, arguments.switch, without=arguments.without)
     if arguments.json:
         heading = {"name": experiment.family, "params": experiment.params, "routing": plan.routing}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polarlab
 from polarlab import UsageError
@@ -19,14 +21,19 @@ EXAMPLES = (
     "polarlab topology polarstar --radix 15 --designs",
     "polarlab topology polarfly --q 7 --export graphml er7.graphml",
     "polarlab topology slimfly --q 5 --figure slimfly.png",
+    "polarlab topology dragonfly --a 4 --h 2 --classes",
 )
+
+_MOST_CLASSES = 10  # that are printed as text
 
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a graph's numbers, and writes its file and figure if asked for."""
     if arguments.list or arguments.designs:
-        if arguments.export or arguments.figure:
-            raise UsageError("--list and --designs have no file or figure; leave --export and --figure out")
+        if arguments.export or arguments.figure or arguments.classes:
+            raise UsageError(
+                "--list and --designs are of no single graph; leave --export, --figure and --classes out"
+            )
         return _list_families(arguments) if arguments.list else _list_designs(arguments)
     experiment = arguments.experiment
     if experiment is None:
@@ -39,13 +46,23 @@ def run(arguments: argparse.Namespace) -> Status:
             polarlab.export(topology, arguments.export[1], arguments.export[0], hosts)
         if arguments.figure:
             polarlab.draw(topology, arguments.figure)
-        numbers = polarlab.numbers(topology, hosts)
+        numbers = polarlab.numbers(topology, hosts, arguments.classes)
     # A reader needs no line for numbers that a graph does not have; a program finds every key.
     every = vars(numbers)
-    print_result(
-        arguments, every if arguments.json else {k: v for k, v in every.items() if v not in (None, [])}
-    )
+    if not arguments.json:
+        every = {k: v for k, v in every.items() if v not in (None, [])}
+        if numbers.classes:
+            every["classes"] = _classes_in_words(numbers.classes)
+    print_result(arguments, every)
     return Status.DONE
+
+
+def _classes_in_words(classes: Mapping[str, Any]) -> str:
+    """Returns the classes of routers as a text like `2: 20 routers as s1, 10 as s3`."""
+    every = zip(classes["sizes"], classes["representatives"], strict=True)
+    named = [f"{size} as {switch}" for size, switch in itertools.islice(every, _MOST_CLASSES)]
+    more = classes["count"] - len(named)
+    return f"{classes['count']}: {', '.join(named)}{f', {more} more' if more else ''}"
 
 
 def _check_files(arguments: argparse.Namespace) -> None:

@@ -7,31 +7,42 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import polarlab
+from polarlab import UsageError
 from polarlab.cli.console import print_result
 from polarlab.cli.error_stream import print_line
 from polarlab.cli.progress import shown_if_long
 from polarlab.process import Status
 
 if TYPE_CHECKING:
-    from polarlab import Proof, RoutePlan
+    from polarlab import DeadlockProof, Proof, RoutePlan
 
 SUMMARY = "proof of a routing's rules for every pair of hosts"
 EXAMPLES = (
     "polarlab verify polarfly --q 5 --hosts 2",
     "polarlab verify polarfly --q 7 --routing ugal-pf --failures links",
+    "polarlab verify hyperx --shape 4x4 --routing dor --deadlock --certificate order.csv",
+    "polarlab verify polarfly --q 3 --deadlock --virtual-channels hop:2",
+    "polarlab verify polarfly --q 3 --routing up-down --ordered-repair --deadlock",
     "polarlab verify graph --from examples/torus-3x3.edges --failures switches",
 )
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints a plan's proof, its first faults on standard error; returns NEGATIVE if it fails."""
+    """Prints a plan's proofs, their first faults on standard error; returns NEGATIVE if one fails."""
+    _check_deadlock_options(arguments)
     experiment = arguments.experiment
     values = experiment.complete.values
     with shown_if_long("proving the plan"):
         topology, started = experiment.topology, time.monotonic()
-        repair = values["local-repair"]
-        rules = polarlab.plan(topology, values["routing"], hosts=values["hosts"], local_repair=repair)
+        rules = polarlab.plan(
+            topology,
+            values["routing"],
+            hosts=values["hosts"],
+            local_repair=values["local-repair"],
+            ordered_repair=values["ordered-repair"],
+        )
         proof = polarlab.prove(rules, arguments.failures)
+        channels = _prove_deadlock_freedom(arguments, rules) if arguments.deadlock else None
     result = {
         "name": experiment.family,
         "params": experiment.params,
@@ -40,13 +51,82 @@ def run(arguments: argparse.Namespace) -> Status:
         **_result(rules, proof),
         "seconds": round(time.monotonic() - started, 3),
     }
+    if channels:
+        result["deadlock"] = _deadlock_result(arguments, channels)
     if arguments.json:
-        from polarlab.api.theory import unprotected_names
+        from polarlab.api.analysis.theory import unprotected_names
 
         result["unprotected_pairs"] = unprotected_names(rules)
     print_result(arguments, result)
     _print_faults(rules, proof)
-    return Status.DONE if proof.ok else Status.NEGATIVE
+    if channels:
+        _print_circle(channels)
+        _write_files(arguments, rules, channels)
+    return Status.DONE if proof.ok and (channels is None or channels.acyclic) else Status.NEGATIVE
+
+
+def _check_deadlock_options(arguments: argparse.Namespace) -> None:
+    """Raises UsageError unless options of --deadlock come with it, and their files can be new ones."""
+    from polarlab.api.analysis.deadlocks import check_certificate, virtual_channels_of
+    from polarlab.api.graphs import check_drawing
+
+    for name in ("virtual-channels", "count-layers", "certificate", "figure"):
+        if getattr(arguments, name.replace("-", "_")) and not arguments.deadlock:
+            raise UsageError(f"--{name} must come with --deadlock, which it is about")
+    virtual_channels_of(arguments.virtual_channels or "one")
+    if arguments.certificate:
+        check_certificate(arguments.certificate, arguments.failures)
+    if arguments.figure:
+        check_drawing(arguments.figure)
+
+
+def _prove_deadlock_freedom(arguments: argparse.Namespace, plan: RoutePlan) -> DeadlockProof:
+    return polarlab.prove_deadlock_freedom(
+        plan, arguments.virtual_channels or "one", arguments.failures, layers=arguments.count_layers
+    )
+
+
+def _deadlock_result(arguments: argparse.Namespace, proof: DeadlockProof) -> dict[str, Any]:
+    """Returns the record of a proof; for people without lists, and without values not asked for."""
+    from polarlab.api.analysis.deadlocks import deadlock_record
+
+    record = deadlock_record(proof)
+    if arguments.json:
+        return record
+    record |= {"cycle": len(record["cycle"]), "failures_with_circles": len(proof.failures_with_circles)}
+    unasked = {"layers"} if proof.layers is None else set()
+    if arguments.failures == "none":
+        unasked |= {"scenarios", "failure", "failures_with_circles"}
+    return {key: value for key, value in record.items() if key not in unasked}
+
+
+def _print_circle(proof: DeadlockProof) -> None:
+    """Prints a proof's circle on standard error, a line for each channel."""
+    if not proof.cycle:
+        return
+    failed = "" if proof.failure == "none" else f" while {proof.failure} is down"
+    lines = [f"packets may wait for one another in a circle of {len(proof.cycle)} channels{failed}:"]
+    for one, after in zip(proof.cycle, [*proof.cycle[1:], proof.cycle[0]], strict=True):
+        lines.append(
+            f"{one.channel} is held by packets {one.source.name} to {one.destination.name}, "
+            f"which wait for {after.channel}"
+        )
+    for line in lines:
+        print_line(f"polarlab: {line}")
+
+
+def _write_files(arguments: argparse.Namespace, plan: RoutePlan, proof: DeadlockProof) -> None:
+    """Writes the certificate or the figure that was asked for; says so if there is none of it."""
+    from polarlab.api.analysis.deadlocks import draw_circle, write_certificate
+
+    if arguments.figure and proof.cycle:
+        draw_circle(plan.topology, proof, arguments.figure)
+    elif arguments.figure:
+        print_line(f"polarlab: {arguments.figure} is not written, as there is no circle to draw")
+    if arguments.certificate and proof.acyclic:
+        write_certificate(proof, arguments.certificate)
+    elif arguments.certificate:
+        print_line(f"polarlab: {arguments.certificate} is not written, as there is a circle")
 
 
 def _result(plan: RoutePlan, proof: Proof) -> dict[str, Any]:
@@ -73,7 +153,7 @@ def _result(plan: RoutePlan, proof: Proof) -> dict[str, Any]:
 
 def _print_faults(plan: RoutePlan, proof: Proof) -> None:
     """Prints a proof's faults and a plan's unprotected pairs on standard error, the first of each."""
-    from polarlab.api.theory import MAX_LISTED_FAULTS, unprotected_names
+    from polarlab.api.analysis.theory import MAX_LISTED_FAULTS, unprotected_names
 
     lines = [str(fault) for fault in proof.faults]
     if len(proof.faults) == MAX_LISTED_FAULTS:

@@ -51,7 +51,7 @@ TEXTS = {
     "pcap": ["h1_1", "h2_1,link:s1-s3"],
     "out": ["some folder/here"],
     "flow-control": ["drop"],
-    "decision": ["threshold:0.5", "product:candidates=2,whole-path=true"],
+    "decision": ["threshold:0.5", "product:candidates=2,whole-path=true", "piggyback:margin=0.5"],
 }
 
 
@@ -105,7 +105,7 @@ def command_lines(draw):
         applies = not option.kinds or traffic in option.kinds
         if option.when:  # `flow-control` is given, if at all, as the other value than its default
             applies = ("--flow-control=drop" in words) == (option.when == ("flow-control", "drop"))
-        given = {word.removeprefix("--").partition("=")[0] for word in words}
+        given = {word.removeprefix("--").removeprefix("no-").partition("=")[0] for word in words}
         fits = not given & {*option.excludes} and (not option.needs or given & {*option.needs})
         if option.name in skipped or not applies or not fits or not draw(st.booleans()):
             continue

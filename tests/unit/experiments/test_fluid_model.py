@@ -12,6 +12,7 @@ from routing.plan.model import Bucket, DecrementTtl, Group, GroupKind, Output
 from routing.registry import make_plan
 from routing.reroute.base import without_local_repair
 from routing.verification.traffic_split import traffic_split
+from topology.families.dragonflies.dragonfly import Dragonfly
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import make_pattern
 
@@ -151,3 +152,16 @@ def test_routers_without_hosts_send_nothing_and_carry_the_rest():
     prediction = predict_pattern(plan, make_pattern("neighbour", topology, 1, 1), 1.0)
     assert prediction.offered == prediction.accepted == pytest.approx(1.0)
     assert prediction.offered_loads.tolist() == pytest.approx([0.5] * 8)
+
+
+@pytest.mark.parametrize(
+    ("routing", "saturation"),
+    [("valiant-group", (1 / 2, 1 / 3)), ("valiant:over=hierarchical", (0.515, 0.515))],
+)
+def test_detours_by_group_share_a_local_link_under_adv_h(routing, saturation):
+    """Palmtree of h = 2: under adv:2 all that a router's two global links bring leaves by the next router."""
+    plan = make_plan(Dragonfly(a=4, h=2), 2, routing)
+    for by, expected in enumerate(saturation, 1):
+        pattern = make_pattern(f"adv:{by}", plan.topology, 2, 1)
+        busiest = predict_pattern(plan, pattern, 0.05).offered_loads.max()
+        assert 0.05 / busiest == pytest.approx(expected, abs=1e-3)

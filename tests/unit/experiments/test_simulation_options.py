@@ -60,6 +60,11 @@ def test_options_reach_the_simulator():
             {"routing": "ugal-pf:margin=0.2", "decision": "threshold:1/4"},
             Decision(law="threshold", threshold=0.25),
         ),
+        ({"routing": "four-color-adaptive"}, Decision(law="piggyback", candidates=4, margin=0.125)),
+        (
+            {"routing": "ugal", "decision": "piggyback:margin=1/4,candidates=2"},
+            Decision(law="piggyback", candidates=2, margin=0.25),
+        ),
         ({"routing": "ugal-pf", "decision": "minimal"}, Decision(law="minimal")),
         ({"routing": "ugal-pf", "decision": "buckets"}, Decision(law="buckets", period=100, flows=64)),
         ({"routing": "ugal", "decision": "buckets:50,flows=8"}, Decision(law="buckets", period=50, flows=8)),

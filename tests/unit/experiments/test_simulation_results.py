@@ -18,7 +18,13 @@ from experiments.events.simulation import (
 )
 from experiments.results.open import Simulation, open_results
 from experiments.results.simulation.model import SimulationManifest, SimulationSummary
-from experiments.results.simulation.summary import deadlock_record, is_stable, link_interface, summarise
+from experiments.results.simulation.summary import (
+    deadlock_record,
+    is_stable,
+    link_interface,
+    manifest_of,
+    summarise,
+)
 from experiments.simulation.fabric import check_channels, credit_flits, prepare_fabric
 from experiments.simulation.simulate import simulate_traffic
 from experiments.spec.experiment import Experiment
@@ -37,6 +43,14 @@ SHORT = {"q": 3, "hosts": 2, "load": 0.3, "warmup": 500, "cycles": 1500}
 def simulation(**options):
     """Returns the specification of a simulation on ER_3."""
     return Experiment("simulate", {"topology": "polarfly", **SHORT, **options}).resolve()
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_simulated_routers_have_the_repairs_that_were_asked_for(ordered):
+    chosen = simulation(routing="up-down", **{"ordered-repair": ordered})
+    fabric = prepare_fabric(chosen.fabric, lambda _event: None)
+    assert bool(fabric.plan.unprotected) is ordered
+    assert manifest_of(chosen.fabric, chosen.traffic).ordered_repair is ordered
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +202,11 @@ def test_nothing_stays_of_a_simulation_that_cannot_be(tmp_path):
         polarlab.simulate("polarfly", q=3, routing="valiant", virtual_channels=3, out=tmp_path / "none")
     with pytest.raises(UsageError, match="knows the hops"):
         polarlab.simulate("polarfly", q=3, routing="ugal-pf", decision="product", out=tmp_path / "none")
+    settings = {"routing": "ugal", "decision": "piggyback", "virtual_channels": 16}
+    with pytest.raises(
+        UsageError, match="needs a topology with links between groups of routers, got jellyfish"
+    ):
+        polarlab.simulate("jellyfish", routers=20, degree=4, **settings, out=tmp_path / "none")
     assert not list(tmp_path.iterdir())
 
 

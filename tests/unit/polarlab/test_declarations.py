@@ -207,9 +207,9 @@ def test_a_familys_parameter_with_the_name_of_an_option_is_named_by_the_topology
     ("values", "named"),
     [
         ({"topology": "polarfly", "q": 2, "loda": 0.3}, "did you mean 'load'"),
-        ({"topology": "polarfly", "q": 2, "load": "0.3"}, "load must be over 0 and at most 1"),
+        ({"topology": "polarfly", "q": 2, "load": "0.3"}, "load must be a number, over 0 and at most 1"),
         ({"topology": "polarfly", "q": 2, "load": True}, "load must be"),
-        ({"topology": "polarfly", "q": 2.5}, "q must be a prime power"),
+        ({"topology": "polarfly", "q": 2.5}, "q must be a whole number, a prime power"),
         ({"topology": "polarfly", "q": 2, "queue": [1, 2]}, "queue must be"),
         ({"topology": "polarfly", "q": 2, "pcap": [3]}, "pcap must be a text"),
         ({"topology": "polarfly", "q": 2, "fail": "link:s1-s2"}, "of failover"),

@@ -21,7 +21,7 @@ from polarlab.cli.parser import commands
 COMMANDS = {
     "topology": {"topology", "from_networkx", "families", "designs", "numbers", "export", "draw"},
     "families": {"nearest_members"},
-    "verify": {"plan", "prove"},
+    "verify": {"plan", "prove", "prove_deadlock_freedom"},
     "predict": {"predict"},
     "patterns": {"patterns"},
     "routings": {"routings"},
@@ -40,6 +40,7 @@ COMMANDS = {
     "compare": {"compare"},
     "doctor": {"doctor"},
     "clean": {"clean"},
+    "paper": {"papers", "reproduce"},
     "schema": {"schema"},
 }
 API = [module.name for module in pkgutil.iter_modules(polarlab.api.__path__, "polarlab.api.")]

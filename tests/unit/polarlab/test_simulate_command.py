@@ -80,7 +80,7 @@ def test_the_controllers_law_has_all_parameters_of_the_routing(capsys, tmp_path)
 
 
 def test_a_plan_that_fails_its_proof_is_not_simulated(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(fabric, "make_plan", lambda *asked: damaged(make_plan(*asked), 1))
+    monkeypatch.setattr(fabric, "make_plan", lambda *asked, **more: damaged(make_plan(*asked, **more), 1))
     message = fails(capsys, f"simulate {SHORT} --out {tmp_path / 'none'}", Status.NEGATIVE)
     assert "fails its proof and is not simulated" in message
     assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 """`polarlab topology`: the result, the list of families, designs, exports and figures."""
 
 import json
+import sys
 
 import pytest
 from command_line import fails, prints_json, unnamed
@@ -46,6 +47,24 @@ def test_topology_tells_how_many_hosts_a_dragonfly_or_hyperx_carries(capsys):
     assert lines["saturation_hosts"] == "dimension 1: 4, dimension 2: 5"
     assert "between_hosts" not in lines
     assert prints_json(capsys, "topology torus --shape 3x3 --json")["balance"] is None
+
+
+def test_classes_of_routers_are_told_when_asked_for(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "400")
+    words = "topology dragonfly --a 4 --h 2"
+    classes = {"count": 2, "sizes": [18, 18], "representatives": ["s1", "s2"]}
+    assert prints_json(capsys, f"{words} --classes --json")["classes"] == classes
+    assert prints_json(capsys, f"{words} --json")["classes"] is None
+    assert entry.main([*words.split(), "--classes"]) == Status.DONE
+    assert capsys.readouterr().out.splitlines()[-1].split(maxsplit=1) == ["classes", "2: 18 as s1, 18 as s2"]
+    assert (
+        entry.main(["topology", "jellyfish", "--routers", "20", "--degree", "4", "--classes"]) == Status.DONE
+    )
+    assert capsys.readouterr().out.splitlines()[-1].endswith("1 as s10, 10 more")
+    assert fails(capsys, "topology --list --classes", Status.USAGE)
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    line = fails(capsys, f"{words} --classes", Status.MACHINE)
+    assert not unnamed(line, "igraph installs")
 
 
 def test_topology_is_readable_without_json(capsys):

@@ -104,3 +104,106 @@ def test_rules_can_be_read_for_the_surviving_graph(capsys):
     whole, left = prints_json(capsys, words), prints_json(capsys, without)
     assert whole["rules"] != left["rules"]
     assert whole["groups"] == left["groups"]
+
+
+def test_a_circle_is_negative_and_printed_with_pairs(capsys, tmp_path):
+    figure = tmp_path / "circle.png"
+    words = f"verify polarfly --q 3 --deadlock --figure {figure} --json"
+    assert entry.main(words.split()) == Status.NEGATIVE
+    out, err = capsys.readouterr()
+    result = json.loads(out)["deadlock"]
+    assert (result["acyclic"], result["channels"], result["channels_by_hop"]) == (False, 48, 2)
+    assert [one["link"] for one in result["cycle"]] == ["s1-s10", "s10-s3", "s3-s5", "s5-s12", "s12-s1"]
+    assert "polarlab: s12-s1 is held by packets h12_1 to h10_1, which wait for s1-s10\n" in err
+    assert figure.stat().st_size > 10_000
+
+
+def test_the_certificate_orders_all_channels(capsys, tmp_path):
+    path = tmp_path / "order.csv"
+    words = f"verify polarfly --q 3 --deadlock --virtual-channels hop:2 --count-layers --certificate {path}"
+    result = prints_json(capsys, f"{words} --json")["deadlock"]
+    assert (result["acyclic"], result["cycle"], result["virtual_channels"]) == (True, [], 2)
+    assert result["layers"] == 2
+    header, *lines = path.read_text().splitlines()
+    assert header == "link,virtual_channel,rank"
+    assert len(lines) == result["channels"] == 96
+    assert all(
+        (virtual == "1") >= (int(rank) > 0) for _, virtual, rank in (line.split(",") for line in lines)
+    )
+
+
+def test_every_failure_is_judged_by_itself_and_the_worst_is_told(capsys):
+    words = "verify polarfly --q 3 --routing ugal-pf --deadlock --virtual-channels hop:4 --failures links"
+    result = prints_json(capsys, f"{words} --json")["deadlock"]
+    assert (result["acyclic"], result["scenarios"], result["failures_with_circles"]) == (True, 25, [])
+    words = "verify dragonfly --a 4 --h 2 --trunking 2 --routing two-color --deadlock --failures links --json"
+    result = prints_json(capsys, words, Status.NEGATIVE)["deadlock"]
+    assert result["failure"] in result["failures_with_circles"]
+    assert "none" not in result["failures_with_circles"]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("--virtual-channels hop:2", "--virtual-channels --deadlock"),
+        ("--figure circle.png", "--figure --deadlock"),
+        ("--deadlock --virtual-channels hop:0", "one hop:N 64 hop:0"),
+        ("--deadlock --virtual-channels two", "one hop:N 64 two"),
+        ("--deadlock --routing ugal-pf --count-layers", "layers one ugal-pf"),
+        ("--deadlock --certificate order.csv --failures links", "none certificate links"),
+        ("--deadlock --figure circle.txt", "circle.txt"),
+    ],
+)
+def test_wrong_options_of_deadlock_proofs_are_one_line(capsys, tmp_path, monkeypatch, words, named):
+    monkeypatch.chdir(tmp_path)
+    line = fails(capsys, f"verify polarfly --q 3 {words}", Status.USAGE)
+    assert unnamed(line, named) == []
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_proof_that_does_not_fit_into_memory_is_refused_before_it_begins(capsys, monkeypatch):
+    monkeypatch.setattr("polarlab.api.analysis.deadlocks.available_memory_bytes", lambda: 1000)
+    line = fails(capsys, "verify polarfly --q 3 --deadlock", Status.MACHINE)
+    assert unnamed(line, "13 min memory GiB") == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in (*LARGE_EXAMPLES, "polarstar") else ())
+        for name in sorted(FAMILIES)
+        if name != "graph"
+    ],
+)
+def test_every_example_is_free_of_circles_under_up_down(capsys, name):
+    example = prints_json(capsys, "topology --list --json")["families"]
+    [words] = [one["example"] for one in example if one["name"] == name]
+    result = prints_json(capsys, f"verify {words} --routing up-down --deadlock --json")["deadlock"]
+    assert (result["acyclic"], result["channels_by_hop"]) == (True, 1)
+
+
+def test_ordered_repairs_have_no_circle_and_list_what_they_do_not_protect(capsys):
+    words = ["verify", "polarfly", "--q", "3", "--routing", "up-down", "--failures", "links", "--deadlock"]
+    assert entry.main([*words, "--ordered-repair", "--json"]) == Status.NEGATIVE
+    printed = capsys.readouterr()
+    ordered = json.loads(printed.out)
+    assert ordered["deadlock"]["acyclic"] is True
+    assert ordered["deadlock"]["scenarios"] == 25
+    assert (ordered["unprotected"], ordered["loops"], ordered["over_bound"]) == (62, 0, 0)
+    assert ordered["blackholes"] > 0
+    assert "has no backup path to" in printed.err
+    assert entry.main([*words, "--json"]) == Status.NEGATIVE
+    usual = json.loads(capsys.readouterr().out)
+    assert (usual["deadlock"]["acyclic"], usual["unprotected"], usual["blackholes"]) == (False, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("--routing up-down --no-local-repair", "--ordered-repair and --no-local-repair exclude each other"),
+        ("--routing min", "got min with one of 5; try up-down"),
+        ("--routing ugal-pf", "without detours, got ugal-pf"),
+    ],
+)
+def test_repairs_that_cannot_be_ordered_are_wrong_use(capsys, words, named):
+    assert named in fails(capsys, f"verify polarfly --q 3 --ordered-repair {words}", Status.USAGE)

@@ -73,7 +73,7 @@ def routings() -> Listing[RoutingEntry]:
 
     Examples:
         >>> [name for name, one in routings().items() if not one.oblivious]
-        ['ugal', 'ugal-group', 'ugal-pf']
+        ['ugal', 'ugal-group', 'four-color-adaptive', 'ugal-pf']
     """
     return Listing(
         tuple(
@@ -140,7 +140,14 @@ def patterns() -> Listing[PatternEntry]:
     return Listing(tuple(entries), row_with_parameters)
 
 
-def plan(topology: Topology, routing: str = "min", *, hosts: int = 1, local_repair: bool = True) -> RoutePlan:
+def plan(
+    topology: Topology,
+    routing: str = "min",
+    *,
+    hosts: int = 1,
+    local_repair: bool = True,
+    ordered_repair: bool = False,
+) -> RoutePlan:
     """Returns the rules and groups of every switch.
 
     Args:
@@ -149,15 +156,18 @@ def plan(topology: Topology, routing: str = "min", *, hosts: int = 1, local_repa
         hosts: hosts attached to each router, 1 to 254; of a graph of networkx, the factor of its nodes' own
             numbers.
         local_repair: whether switches hold fast-reroute rules around failed links.
+        ordered_repair: whether these keep to an order of channels, so that failures bring no circle; pairs
+            that no such rule protects are listed in the plan's `unprotected`.
 
     Raises:
-        UsageError: the routing does not exist or cannot route the graph.
+        UsageError: the routing does not exist or cannot route the graph, or its repairs cannot be ordered.
 
     Examples:
         >>> plan(topology("polarfly", q=3)).size().flows
         659
     """
-    return make_plan(checked_topology(topology), hosts, routing, local_repair=local_repair)
+    checked = checked_topology(topology)
+    return make_plan(checked, hosts, routing, local_repair=local_repair, ordered_repair=ordered_repair)
 
 
 def prove(plan: RoutePlan, failures: str = "none") -> Proof:

@@ -1,0 +1,78 @@
+"""Claims of papers: numbers that a figure, a table or a sentence states, with tolerances.
+
+The claims are data, `claims.csv` in the folder of each paper; values and tolerances were committed before
+anything was computed. A number of the paper is never changed to agree with a computation.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+PAPERS = ("polarfly", "polarstar", "slimfly", "dragonfly")
+BOUNDS = ("equal", "at-least", "at-most")
+KINDS = ("structure", "performance")
+# Differences of decimal numbers that are equal: 0.9 - 0.87 is 0.03.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number of a paper.
+
+    Attributes:
+        paper: the paper, one of PAPERS.
+        item: the figure, table or section, as `fig12`.
+        key: name of the claim within its item, by which computations refer to it.
+        claim: the quantity, in a phrase.
+        section: the place in the paper.
+        value: the paper's number.
+        bound: `equal`, or `at-least` or `at-most` where the paper states a limit.
+        tolerance: largest difference to the paper's number, or beyond its limit, that still agrees.
+        kind: `structure` of what follows from graphs, `performance` of what takes simulations.
+    """
+
+    paper: str
+    item: str
+    key: str
+    claim: str
+    section: str
+    value: float
+    bound: str
+    tolerance: float
+    kind: str
+
+    def holds(self, value: float) -> bool:
+        """Returns whether a computed number agrees with the claim.
+
+        Args:
+            value: the computed number; one that is not finite never agrees.
+        """
+        reach = self.tolerance + _ROUNDING
+        above, below = value <= self.value + reach, value >= self.value - reach
+        return {"equal": above and below, "at-least": below, "at-most": above}[self.bound]
+
+
+@cache
+def claims_of(paper: str) -> tuple[Claim, ...]:
+    """Returns the claims of a paper, in the order of its file.
+
+    Args:
+        paper: the paper, one of PAPERS.
+    """
+    with files("experiments.papers").joinpath(paper, "claims.csv").open(encoding="utf-8") as lines:
+        return msgspec.convert(list(csv.DictReader(lines)), tuple[Claim, ...], strict=False)
+
+
+def claims_of_item(paper: str, item: str) -> tuple[Claim, ...]:
+    """Returns the claims of a figure, a table or a section.
+
+    Args:
+        paper: the paper, one of PAPERS.
+        item: the item, as `fig12`.
+    """
+    return tuple(claim for claim in claims_of(paper) if claim.item == item)

@@ -1,0 +1,48 @@
+"""Findings about papers: claims that a computation does not confirm, each with its reason and evidence."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The reason why a computed number is outside the tolerance of a claim.
+
+    Attributes:
+        paper: the paper, one of PAPERS.
+        item: the figure, table or section.
+        key: name of the claim within its item.
+        note: the reason, in a phrase.
+        evidence: an independent count, a counterexample or a derivation.
+    """
+
+    paper: str
+    item: str
+    key: str
+    note: str
+    evidence: str
+
+
+@cache
+def findings() -> tuple[Finding, ...]:
+    """Returns all findings, in the order of their file."""
+    with files("experiments.papers").joinpath("findings.csv").open(encoding="utf-8") as lines:
+        return msgspec.convert(list(csv.DictReader(lines)), tuple[Finding, ...])
+
+
+def note_on(paper: str, item: str, key: str) -> str:
+    """Returns the note on a claim; empty if there is none.
+
+    Args:
+        paper: the paper, one of PAPERS.
+        item: the figure, table or section.
+        key: name of the claim within its item.
+    """
+    notes = {(one.paper, one.item, one.key): one.note for one in findings()}
+    return notes.get((paper, item, key), "")

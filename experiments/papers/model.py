@@ -1,0 +1,93 @@
+"""Computed items of papers: their values, their data, and the effort that they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+Row = Mapping[str, Any]
+
+
+class Value(NamedTuple):
+    """A computed number.
+
+    Attributes:
+        value: the number.
+        interval: its 95 % confidence interval; None of a number that is not a matter of chance.
+    """
+
+    value: float
+    interval: tuple[float, float] | None = None
+
+
+class Effort(NamedTuple):
+    """The effort for an item.
+
+    Attributes:
+        quick: whether fewer sizes and runs are enough.
+        seeds: the number of searches or runs that the user asks for; None for that of the item.
+    """
+
+    quick: bool = False
+    seeds: int | None = None
+
+    def number(self, full: int, quick: int) -> int:
+        """Returns the number of searches or runs.
+
+        Args:
+            full: that of the whole item.
+            quick: that of the quick one.
+        """
+        return self.seeds or (quick if self.quick else full)
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A drawing of rows: lines over a number, or bars over names.
+
+    Attributes:
+        x: column of the place on the horizontal axis.
+        y: column of the height.
+        x_label: label of the horizontal axis.
+        y_label: label of the vertical axis.
+        by: column of the name of a curve; empty for a single one.
+        bars: whether a row is a bar, and not a point of a curve.
+        log: whether both axes are logarithmic.
+    """
+
+    x: str
+    y: str
+    x_label: str
+    y_label: str
+    by: str = ""
+    bars: bool = False
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the computation of an item has found.
+
+    Attributes:
+        values: key of a claim -> the computed number; claims without a key here are not computed yet.
+        rows: the data of the figure or the table; all rows have the same columns.
+    """
+
+    values: Mapping[str, Value | float]
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A figure, a table or a section of a paper that can be computed.
+
+    Attributes:
+        title: its content, in a phrase.
+        compute: effort -> what it has found.
+        plot: the drawing of its rows; None of a table.
+    """
+
+    title: str
+    compute: Callable[[Effort], Found]
+    plot: Plot | None = None

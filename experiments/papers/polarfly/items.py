@@ -1,0 +1,51 @@
+"""Items of the PolarFly paper (SC22) that can be computed: one entry for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from experiments.papers.model import Item, Plot
+from experiments.papers.polarfly.cost import cost
+from experiments.papers.polarfly.expansion import expansion
+from experiments.papers.polarfly.links import bisections, link_failures
+from experiments.papers.polarfly.sizes import configurations, feasible_degrees, moore_efficiencies
+from experiments.papers.polarfly.structure import (
+    clusters,
+    paths_by_class,
+    triangles_by_class,
+    triangles_by_cluster,
+)
+
+ITEMS: Mapping[str, Item] = {
+    "fig1": Item(
+        "Feasible degrees of PolarFly and Slim Fly",
+        feasible_degrees,
+        Plot("radix", "degrees", "network radix", "feasible degrees up to it", by="family", log=True),
+    ),
+    "fig2": Item(
+        "Moore efficiency of families of diameter 2",
+        moore_efficiencies,
+        Plot("radix", "efficiency", "network radix", "routers / Moore bound", by="family"),
+    ),
+    "clusters": Item("Links between the clusters of PolarFly, and triangles inside them", clusters),
+    "triangles": Item("Triangles of PolarFly inside and between clusters", triangles_by_cluster),
+    "table2": Item("Triangles of PolarFly between clusters, by the classes of routers", triangles_by_class),
+    "table4": Item("Growth of PolarFly by copies of clusters", expansion),
+    "table5": Item("Sizes of the simulated networks", configurations),
+    "table6": Item("Simple paths of PolarFly by length and classes of their ends", paths_by_class),
+    "fig12": Item(
+        "Share of links in a bisection over the radix",
+        bisections,
+        Plot("radix", "share", "network radix", "links between halves / links", by="family"),
+    ),
+    "fig14": Item(
+        "Average path length while links fail in random order, median run",
+        link_failures,
+        Plot("failed", "average_path_length", "share of failed links", "average path length", by="network"),
+    ),
+    "fig15": Item(
+        "Optical links of 1,024 nodes, in those of PolarFly",
+        cost,
+        Plot("network", "over_polarfly", "network", "links / those of PolarFly", bars=True),
+    ),
+}

@@ -1,0 +1,78 @@
+"""Bisections and failures of links of PolarFly beside other networks (Figs 12 and 14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.papers.links import bisection_row, failures, geometric_mean
+from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.networks import Network, network
+from experiments.papers.polarfly.sizes import TABLE_V, polarfly_radixes
+from experiments.papers.sizes import slimfly_orders
+
+_LARGEST_RADIX, _QUICK_RADIX = 128, 48
+_JELLYFISH_RADIX = 48  # random graphs of larger radixes take longer to draw than to halve
+_LEAST_RADIX = 18  # from which the paper states a bound
+
+
+def _networks(effort: Effort) -> Iterator[tuple[str, Network]]:
+    """Yields networks with the names of their families, PolarFly's of all radixes first."""
+    largest = _QUICK_RADIX if effort.quick else _LARGEST_RADIX
+    radixes = [radix for radix in polarfly_radixes(_LARGEST_RADIX) if 6 <= radix <= largest]
+    chosen = sorted({*radixes, _LARGEST_RADIX})
+    for radix in chosen:
+        yield "PolarFly", network(f"PF {radix}", "polarfly", q=radix - 1)
+    for q in slimfly_orders(largest):
+        if q >= 5:
+            yield "Slim Fly", network(f"SF {q}", "slimfly", q=q)
+    for radix in chosen:
+        if radix <= _JELLYFISH_RADIX:
+            # As many ends of links as ER_q has routers may be odd: one router more makes them even.
+            routers = radix * radix - radix + 1
+            routers += routers * radix % 2
+            yield "Jellyfish", network(f"JF {radix}", "jellyfish", routers=routers, degree=radix)
+    for h in range(2, 11):
+        yield "Dragonfly", network(f"DF {h}", "dragonfly", a=2 * h, h=h)
+    for arity in range(4, 25, 2):
+        yield "fat tree", network(f"FT {arity}", "fat-tree", arity=arity, levels=3)
+
+
+def bisections(effort: Effort) -> Found:
+    """Returns the shares of links in bisections over the radix (Fig 12)."""
+    rows: list[Row] = [bisection_row(family, one, effort) for family, one in _networks(effort)]
+    shares = {
+        family: {row["radix"]: row["share"] for row in rows if row["family"] == family}
+        for family in dict.fromkeys(row["family"] for row in rows)
+    }
+    polarfly, slimfly = shares["PolarFly"], shares["Slim Fly"]
+    compared = [radix for radix in polarfly if radix <= max(slimfly)]
+    nearest = {radix: min(slimfly, key=lambda own: (abs(own - radix), own)) for radix in compared}
+    table = {one.label: bisection_row(one.label, one, effort)["share"] for one in TABLE_V}
+    values = {
+        "least from radix 18": min(share for radix, share in polarfly.items() if radix >= _LEAST_RADIX),
+        "limit": polarfly[max(polarfly)],
+        "slimfly": table["SF"],
+        "dragonfly": table["DF1"],
+        "fat tree": table["FT"],
+        "over slimfly": geometric_mean(
+            polarfly[radix] / slimfly[own] for radix, own in nearest.items() if radix >= _LEAST_RADIX
+        ),
+        "over jellyfish": geometric_mean(
+            polarfly[radix] / share for radix, share in shares["Jellyfish"].items()
+        ),
+    }
+    return Found(values, rows)
+
+
+def link_failures(effort: Effort) -> Found:
+    """Returns the distances of the networks of Table V while their links fail (Fig 14)."""
+    found = failures(TABLE_V, effort)
+    values: dict[str, Value | float] = {
+        "diameter at 5 %": found.diameter("PF", 0.05),
+        "diameter at 55 %": found.diameter("PF", 0.55),
+        "disconnection": found.median("PF"),
+        "slimfly": found.ratio("SF", "PF"),
+        "dragonfly": found.ratio("DF1", "PF"),
+        "fat tree": found.ratio("FT", "PF"),
+    }
+    return Found(values, found.rows)

@@ -1,0 +1,38 @@
+"""Items of the PolarStar paper that can be computed: one entry for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from experiments.papers.model import Item, Plot
+from experiments.papers.polarstar.links import bisections, link_failures
+from experiments.papers.polarstar.sizes import best_supernodes, configurations, factors, scales
+
+ITEMS: Mapping[str, Item] = {
+    "fig1": Item(
+        "Share of the Moore bound of the largest networks of diameter 3",
+        scales,
+        Plot("radix", "efficiency", "network radix", "routers / Moore bound", by="family"),
+    ),
+    "fig4": Item(
+        "Orders of the factors of star products",
+        factors,
+        Plot("degree", "routers", "degree", "routers", by="graph", log=True),
+    ),
+    "fig7": Item(
+        "Largest PolarStars by the kind of their supernodes",
+        best_supernodes,
+        Plot("radix", "routers", "network radix", "routers", by="supernode", log=True),
+    ),
+    "table3": Item("Sizes of the simulated networks", configurations),
+    "fig12": Item(
+        "Share of links in a bisection, networks of Table 3",
+        bisections,
+        Plot("family", "share", "network", "links between halves / links", bars=True),
+    ),
+    "fig14": Item(
+        "Average path length while links fail in random order, median run",
+        link_failures,
+        Plot("failed", "average_path_length", "share of failed links", "average path length", by="network"),
+    ),
+}

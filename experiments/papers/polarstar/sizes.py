@@ -1,0 +1,129 @@
+"""Sizes of PolarStar beside other families of diameter 3 (Figs 1, 4, 7, Table 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from experiments.papers.links import geometric_mean
+from experiments.papers.model import Effort, Found, Row
+from experiments.papers.networks import network, size_values
+from experiments.papers.sizes import (
+    largest_sizes,
+    members_of_family,
+    prime_powers_below,
+    slimfly_orders,
+    up_to,
+)
+from topology.analysis.moore import moore_bound
+from topology.families.low_diameter.polarstar_designs import all_designs
+from topology.families.low_diameter.slimfly import mms_radix
+from topology.families.low_diameter.supernodes import supernode_exists, supernode_order
+from topology.finite_fields.prime_powers import prime_power
+
+_RADIXES = range(8, 129)
+_DIAMETER = 3
+# Kinds of supernodes in the paper; PolarLab has others, too.
+_KINDS = ("iq", "paley", "complete")
+# Networks of Table 3 with the hosts at each router.
+TABLE_3 = (
+    (network("PS-IQ", "polarstar", q=11, supernode="iq", degree=3), 5),
+    (network("PS-Pal", "polarstar", q=8, supernode="paley", degree=6), 5),
+    (network("BF", "bundlefly", q=7, degree=4), 5),
+    (network("HX", "hyperx", shape="9x9x8"), 8),
+    (network("DF", "dragonfly", a=12, h=6), 6),
+    (network("SF", "spectralfly", p=23, q=13), 8),
+    (network("MF", "megafly", rho=8, a=16), 8),
+    (network("FT", "fat-tree", arity=18, levels=3), 18),
+)
+
+
+def _largest_by_family() -> dict[str, dict[int, int]]:
+    """Returns name of a family -> radix -> routers of the largest member that fits, PolarStar first.
+
+    The sizes are those of formulas: members need not be small enough to be built.
+    """
+    designs = {radix: [one for one in all_designs(radix) if one.supernode in _KINDS] for radix in _RADIXES}
+    sizes = {
+        "PolarStar": {radix: found[0].routers for radix, found in designs.items() if found},
+        "Bundlefly": largest_sizes(_bundleflies()),
+        "Dragonfly": largest_sizes((one.radix, one.routers) for one in members_of_family("dragonfly")),
+        "3-D HyperX": {radix: prod((radix + 3 + place) // 3 for place in range(3)) for radix in _RADIXES},
+    }
+    return {name: {radix: up_to(own, radix) for radix in _RADIXES} for name, own in sizes.items()}
+
+
+def _bundleflies() -> Iterator[tuple[int, int]]:
+    """Yields radix and routers of Bundleflies with Paley supernodes of 2 d' + 1 routers."""
+    for q in slimfly_orders(_RADIXES[-1]):
+        for order in prime_powers_below(_RADIXES[-1]):
+            if order % 4 == 1:
+                yield mms_radix(q) + (order - 1) // 2, 2 * q * q * order
+
+
+def scales(_effort: Effort) -> Found:
+    """Returns the largest networks of diameter 3 over the radix (Fig 1)."""
+    sizes = _largest_by_family()
+    rows: list[Row] = [
+        {"family": name, "radix": radix, "routers": n, "efficiency": n / moore_bound(radix, _DIAMETER)}
+        for name, own in sizes.items()
+        for radix, n in own.items()
+        if n
+    ]
+    values: dict[str, float] = {}
+    for key, name in (("bundlefly", "Bundlefly"), ("dragonfly", "Dragonfly"), ("hyperx", "3-D HyperX")):
+        mean = geometric_mean(
+            sizes["PolarStar"][radix] / sizes[name][radix] for radix in _RADIXES if sizes[name][radix]
+        )
+        values |= {f"over {key}": mean, f"v1 over {key}": mean}
+    return Found(values, rows)
+
+
+def factors(_effort: Effort) -> Found:
+    """Returns the orders of the factors of star products over their degree (Fig 4, Tables 1 and 2)."""
+    rows: list[Row] = [
+        {"graph": "ER", "degree": q + 1, "routers": q * q + q + 1}
+        for q in filter(prime_power, range(2, _RADIXES[-1]))
+    ]
+    for kind in _KINDS:
+        for degree in range(1, 65):
+            if supernode_exists(kind, degree):
+                rows.append({"graph": kind, "degree": degree, "routers": supernode_order(kind, degree)})
+    values = {f"iq d={degree}": float(supernode_order("iq", degree)) for degree in (3, 4, 7)}
+    er_11 = network("ER", "polarfly", q=11).graph()
+    return Found({**values, "er q=11": er_11.routers}, rows)
+
+
+def best_supernodes(_effort: Effort) -> Found:
+    """Returns the largest PolarStar of each radix by the kind of its supernodes (Fig 7)."""
+    rows: list[Row] = []
+    best: list[str] = []
+    for radix in _RADIXES:
+        designs = [one for one in all_designs(radix) if one.supernode in _KINDS]
+        for kind in _KINDS:
+            if own := [one.routers for one in designs if one.supernode == kind]:
+                rows.append({"supernode": kind, "radix": radix, "routers": max(own)})
+        if designs:
+            best.append(designs[0].supernode)
+    return Found({"iq best": best.count("iq") / len(best)}, rows)
+
+
+def configurations(_effort: Effort) -> Found:
+    """Returns the sizes of the networks of Table 3."""
+    rows: list[Row] = []
+    values = dict(size_values(one for one, _ in TABLE_3))
+    for one, hosts in TABLE_3:
+        graph = one.graph()
+        values[f"{one.label} endpoints"] = graph.endpoints(hosts)
+        rows.append(
+            {
+                "network": one.label,
+                "routers": graph.routers,
+                "radix": graph.network_radix,
+                "hosts": hosts,
+                "endpoints": graph.endpoints(hosts),
+                "diameter": graph.diameter,
+            }
+        )
+    del values["PS-Pal radix"], values["PS-Pal endpoints"]
+    return Found(values, rows)

@@ -1,0 +1,56 @@
+"""Registry of the items of papers that can be computed: one line for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from experiments.papers.claims import PAPERS, claims_of
+from experiments.papers.dragonfly.items import ITEMS as DRAGONFLY
+from experiments.papers.model import Item
+from experiments.papers.options import ALL
+from experiments.papers.polarfly.items import ITEMS as POLARFLY
+from experiments.papers.polarstar.items import ITEMS as POLARSTAR
+from experiments.papers.slimfly.items import ITEMS as SLIMFLY
+from topology.errors import UsageError
+from topology.parameters import hint
+
+ITEMS: Mapping[str, Mapping[str, Item]] = {
+    "polarfly": POLARFLY,
+    "polarstar": POLARSTAR,
+    "slimfly": SLIMFLY,
+    "dragonfly": DRAGONFLY,
+}
+
+
+def check_paper(paper: str) -> str:
+    """Returns the name of a paper.
+
+    Args:
+        paper: the name.
+
+    Raises:
+        UsageError: it is unknown; the text lists all papers.
+    """
+    if paper not in PAPERS:
+        raise UsageError(f"paper must be one of {', '.join(PAPERS)}, got {paper!r}{hint(paper, PAPERS)}")
+    return paper
+
+
+def item_of(paper: str, name: str) -> Item:
+    """Returns an item of a paper.
+
+    Args:
+        paper: the paper.
+        name: the figure, table or section, as `fig12`.
+
+    Raises:
+        UsageError: the paper or the item is unknown, or the item is not computed yet; the text lists those
+            that are computed.
+    """
+    items = ITEMS[check_paper(paper)]
+    if name in items:
+        return items[name]
+    listed = ", ".join([*items, ALL])
+    later = name in {claim.item for claim in claims_of(paper)}
+    reason = f"; {name} is not computed yet" if later else hint(name, items)
+    raise UsageError(f"item of {paper} must be one of {listed}, got {name!r}{reason}")

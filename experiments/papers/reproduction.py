@@ -1,0 +1,191 @@
+"""Reproductions of items: computed, compared with the paper's claims, drawn, and kept in a folder.
+
+The folder has for each item `ITEM.csv` (data), `ITEM.png` and `.svg`, `ITEM.json`, and
+`ITEM-claims.csv`. An item with its record, `ITEM.json`, is complete, and is not computed again by the same
+code.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.codec import read_record
+from experiments.figures.style import save_figure
+from experiments.papers.claims import Claim, claims_of_item
+from experiments.papers.figure import draw_item
+from experiments.papers.findings import note_on
+from experiments.papers.model import Effort, Found, Item, Value
+from experiments.papers.registry import item_of
+from experiments.results.run_directory import RunDirectory
+from experiments.simulation.code_version import code_digest
+from topology.errors import ParameterError
+
+# Packages whose code decides about the numbers.
+_PACKAGES = ("topology", "experiments/papers")
+NOT_COMPUTED = "not computed yet"
+
+
+@dataclass(frozen=True)
+class ComputedItem:
+    """Record of an item that is complete.
+
+    Attributes:
+        paper: the paper.
+        item: the figure, table or section.
+        quick: whether it was computed with fewer sizes and runs.
+        seeds: the number of searches or runs that was asked for; None for that of the item.
+        version: the code that computed it.
+        seconds: duration of the computation.
+        values: key of a claim -> the computed number.
+    """
+
+    paper: str
+    item: str
+    quick: bool
+    seeds: int | None
+    version: str
+    seconds: float
+    values: dict[str, Value]
+
+
+@dataclass(frozen=True)
+class CheckedClaim:
+    """A claim beside the computed number.
+
+    Attributes:
+        item: the figure, table or section.
+        claim: the quantity, in a phrase.
+        section: the place in the paper.
+        paper: the paper's number.
+        value: the computed number; None where it is not computed yet.
+        interval: its 95 % confidence interval; None where it is not a matter of chance.
+        bound: `equal`, `at-least` or `at-most`.
+        tolerance: largest difference that still agrees.
+        within: whether the number agrees; None where it is not computed yet.
+        note: the reason why it does not agree, or is not computed; empty where there is none.
+    """
+
+    item: str
+    claim: str
+    section: str
+    paper: float
+    value: float | None
+    interval: tuple[float, float] | None
+    bound: str
+    tolerance: float
+    within: bool | None
+    note: str
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether the number is outside the tolerance without a note."""
+        return self.within is False and not self.note
+
+
+@dataclass(frozen=True)
+class ReproducedItem:
+    """An item beside its claims.
+
+    Attributes:
+        item: the figure, table or section.
+        title: its content, in a phrase.
+        seconds: duration of the computation.
+        resumed: whether it was complete in the folder, and not computed again.
+        claims: its claims, in the order of their file.
+    """
+
+    item: str
+    title: str
+    seconds: float
+    resumed: bool
+    claims: tuple[CheckedClaim, ...]
+
+
+def papers_version() -> str:
+    """Returns PolarLab's version and a digest of the code that computes items, in words."""
+    return f"polarlab {importlib.metadata.version('polarlab')} (papers {code_digest(_PACKAGES)})"
+
+
+def reproduce_item(
+    paper: str,
+    name: str,
+    effort: Effort,
+    directory: RunDirectory,
+    clock: Callable[[], float] = time.monotonic,
+) -> ReproducedItem:
+    """Computes an item of a paper unless it is complete in a folder, and compares it with its claims.
+
+    Args:
+        paper: the paper, one of PAPERS.
+        name: the figure, table or section, as `fig12`.
+        effort: the effort.
+        directory: the folder, which may hold other items.
+        clock: () -> seconds, for the duration.
+
+    Raises:
+        UsageError: the paper or the item is unknown, or the item is not computed yet.
+        ParameterError: the folder has the item with another effort, or a damaged record.
+    """
+    item = item_of(paper, name)
+    done = _complete(paper, name, effort, directory.path)
+    resumed = done is not None
+    if done is None:
+        begun = clock()
+        found = item.compute(effort)
+        done = ComputedItem(
+            paper, name, *effort, papers_version(), round(clock() - begun, 3), _checked_values(found)
+        )
+        _write(item, done, found, directory)
+    claims = tuple(checked(claim, done.values.get(claim.key)) for claim in claims_of_item(paper, name))
+    # Again where the item was complete, too: notes may be newer than its numbers.
+    directory.write_csv(
+        f"{name}-claims.csv", list(vars(claims[0])), [list(vars(one).values()) for one in claims]
+    )
+    return ReproducedItem(name, item.title, done.seconds, resumed, claims)
+
+
+def checked(claim: Claim, found: Value | None) -> CheckedClaim:
+    """Returns a claim beside the computed number.
+
+    Args:
+        claim: the claim.
+        found: the number; None where it is not computed yet.
+    """
+    place = claim.item, claim.claim, claim.section, claim.value
+    if found is None:
+        needs = "; needs simulations" if claim.kind == "performance" else ""
+        return CheckedClaim(*place, None, None, claim.bound, claim.tolerance, None, f"{NOT_COMPUTED}{needs}")
+    within = claim.holds(found.value)
+    note = "" if within else note_on(claim.paper, claim.item, claim.key)
+    return CheckedClaim(*place, found.value, found.interval, claim.bound, claim.tolerance, within, note)
+
+
+def _checked_values(found: Found) -> dict[str, Value]:
+    """Returns the computed numbers of an item, all of them as values."""
+    return {key: one if isinstance(one, Value) else Value(float(one)) for key, one in found.values.items()}
+
+
+def _complete(paper: str, name: str, effort: Effort, folder: Path) -> ComputedItem | None:
+    """Returns the record of an item that is complete in a folder; None if it must be computed."""
+    file = folder / f"{name}.json"
+    if not file.exists():
+        return None
+    record = read_record(file, ComputedItem)
+    if (record.paper, record.quick, record.seeds) != (paper, *effort):
+        raise ParameterError(f"{folder} has {name} of other options; choose another --out")
+    return record if record.version == papers_version() else None
+
+
+def _write(item: Item, done: ComputedItem, found: Found, directory: RunDirectory) -> None:
+    """Writes the files of an item, its record last."""
+    name = done.item
+    directory.keep()
+    columns = list(found.rows[0])
+    directory.write_csv(f"{name}.csv", columns, [[row[column] for column in columns] for row in found.rows])
+    if item.plot is not None:
+        save_figure(draw_item(item.title, item.plot, found.rows), directory.path, name)
+    directory.write_record(f"{name}.json", done)

@@ -1,0 +1,48 @@
+"""Items of the Slim Fly paper (SC14) that can be computed: one entry for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from experiments.papers.model import Item, Plot
+from experiments.papers.slimfly.links import bisections, disconnections, distances
+from experiments.papers.slimfly.sizes import (
+    average_hops,
+    diameter_three,
+    diameter_two,
+    diameters,
+    power,
+    simulated,
+)
+
+ITEMS: Mapping[str, Item] = {
+    "fig1": Item(
+        "Average hops under uniform traffic",
+        average_hops,
+        Plot("endpoints", "hops", "endpoints", "average hops", by="family", log=True),
+    ),
+    "fig5a": Item(
+        "Sizes of families of diameter 2",
+        diameter_two,
+        Plot("radix", "routers", "network radix", "routers", by="family"),
+    ),
+    "fig5b": Item(
+        "Share of the Moore bound of families of diameter 3",
+        diameter_three,
+        Plot("radix", "efficiency", "network radix", "routers / Moore bound", by="family"),
+    ),
+    "fig5c": Item(
+        "Links in a bisection for each endpoint",
+        bisections,
+        Plot("family", "per_endpoint", "network", "links between halves / endpoints", bars=True),
+    ),
+    "table2": Item("Diameters of networks of about 1024 endpoints", diameters),
+    "table3": Item("Share of failed links that disconnects networks", disconnections),
+    "sec3d": Item(
+        "Average path length while links fail in random order, median run",
+        distances,
+        Plot("failed", "average_path_length", "share of failed links", "average path length", by="network"),
+    ),
+    "table4": Item("Power of Slim Fly, and numbers of sizes", power),
+    "sec5": Item("Sizes of the simulated networks", simulated),
+}

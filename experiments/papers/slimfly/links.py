@@ -1,0 +1,92 @@
+"""Bisections and failures of links of Slim Fly beside other networks (Fig 5c, Table III, section III-D)."""
+
+from __future__ import annotations
+
+import math
+
+from experiments.papers.links import bisection_row, failures
+from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.networks import network
+from experiments.papers.slimfly.networks import FAMILIES, nearest
+from topology.analysis.resilience import resilience
+
+_SIZE = 8192  # endpoints of the networks whose distances are looked at
+_COMPARED_SIZE, _HYPERCUBE_SIZE = 10_000, 1024
+_RUNS, _QUICK_RUNS = 30, 5  # orders of failures of large networks
+# Claims of Table III: family of the paper's name, and number of endpoints.
+_NAMES = {"SF": "SF", "T3D": "T3D", "T5D": "T5D", "HC": "HC", "FT": "FT-3", "DF": "DF", "FBF": "FBF-3"}
+_CLAIMED = (
+    *(("SF", size) for size in (256, 512, 2048, 4096, 8192)),
+    *(("T3D", 1024), ("T5D", 1024), ("HC", 1024), ("FT", 1024), ("FT", 4096)),
+    *(("DF", size) for size in (1024, 2048, 4096, 8192)),
+    ("FBF", 1024),
+)
+
+
+def bisections(effort: Effort) -> Found:
+    """Returns the links in bisections per endpoint (Fig 5c)."""
+    rows: list[Row] = []
+    per_endpoint: dict[str, float] = {}
+    for family in FAMILIES:
+        one = nearest(family, _HYPERCUBE_SIZE if family == "HC" else _COMPARED_SIZE)
+        row = bisection_row(family, one.network, effort)
+        per_endpoint[family] = row["cut"] / one.endpoints
+        rows.append({**row, "endpoints": one.endpoints, "per_endpoint": per_endpoint[family]})
+    torus = network("T3D", "torus", shape="10x10x10")
+    row = bisection_row("T3D of 10 routers a side", torus, effort)
+    rows.append({**row, "endpoints": row["routers"], "per_endpoint": row["cut"] / row["routers"]})
+    values = {
+        "hypercube": per_endpoint["HC"],
+        "fat tree": per_endpoint["FT-3"],
+        "torus": row["cut"] / (2 * row["routers"] / row["radix"]),
+        "dragonfly": per_endpoint["DF"],
+        "flattened butterfly": per_endpoint["FBF-3"],
+        "over the others": per_endpoint["SF"]
+        / max(per_endpoint[family] for family in ("DF", "FBF-3", "T3D", "T5D")),
+    }
+    return Found(values, rows)
+
+
+def disconnections(effort: Effort) -> Found:
+    """Returns the shares of failed links that disconnect networks (Table III)."""
+    values: dict[str, Value | float] = {}
+    rows: list[Row] = []
+    for name, size in _CLAIMED:
+        one = nearest(_NAMES[name], size)
+        found = resilience(one.network.graph(), effort.number(_RUNS, _QUICK_RUNS))
+        values[f"{name} {size}"] = Value(found.median, found.interval)
+        rows.append(
+            {
+                "network": name,
+                "endpoints": one.endpoints,
+                "routers": one.network.graph().routers,
+                "disconnection": found.median,
+            }
+        )
+    return Found(values, rows)
+
+
+def distances(effort: Effort) -> Found:
+    """Returns the failed links up to which distances stay small (sections III-D2 and III-D3)."""
+    networks = [nearest(family, _SIZE).network for family in ("SF", "DF", "T3D")]
+    found = failures(networks, Effort(effort.quick, effort.number(_RUNS, _QUICK_RUNS)))
+
+    def last(label: str, column: str, most: float) -> float:
+        """Returns the last share before the first one at which a column exceeds a limit."""
+        reached = math.nan
+        for row in found.rows:
+            if row["network"] == label:
+                if row[column] > most:
+                    break
+                reached = row["failed"]
+        return reached
+
+    begin = {row["network"]: row["average_path_length"] for row in found.rows if row["failed"] == 0}
+    values = {
+        "SF diameter": last("SF", "diameter", 4),
+        "DF diameter": last("DF", "diameter", 4),
+        "torus path": last("T3D", "average_path_length", begin["T3D"] + 1),
+        "DF path": last("DF", "average_path_length", begin["DF"] + 1),
+        "SF path": last("SF", "average_path_length", begin["SF"] + 1),
+    }
+    return Found(values, found.rows)

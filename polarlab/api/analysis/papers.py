@@ -1,0 +1,136 @@
+"""Papers: their claims beside computed numbers, figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.papers.claims import PAPERS, claims_of
+from experiments.papers.model import Effort
+from experiments.papers.options import ALL, SEEDS
+from experiments.papers.registry import ITEMS, check_paper, item_of
+from experiments.papers.reproduction import CheckedClaim, ReproducedItem, reproduce_item
+from experiments.results.run_directory import kept_directory
+from polarlab.api.frames import Rows, Table
+from polarlab.api.requests import Folder
+
+__all__ = ["PAPERS", "CheckedClaim", "ReproducedItem"]  # for the command line
+
+
+@dataclass(frozen=True)
+class PaperItem:
+    """A figure, a table or a section of a paper.
+
+    Attributes:
+        paper: name of the paper.
+        item: the item, as `fig12`.
+        title: its content; of an item that is not computed yet, its place in the paper.
+        claims: number of its claims.
+        computed: whether `reproduce` computes it.
+    """
+
+    paper: str
+    item: str
+    title: str
+    claims: int
+    computed: bool
+
+
+def papers() -> Rows[PaperItem]:
+    """Returns the figures, tables and sections of the papers that have claims.
+
+    Examples:
+        >>> [one.item for one in papers() if one.paper == "polarfly"][:3]
+        ['fig1', 'fig2', 'clusters']
+    """
+    rows = []
+    for paper in PAPERS:
+        claims = claims_of(paper)
+        for name in dict.fromkeys(claim.item for claim in claims):
+            of_item = [claim for claim in claims if claim.item == name]
+            computed = ITEMS[paper].get(name)
+            title = computed.title if computed else of_item[0].section
+            rows.append(PaperItem(paper, name, title, len(of_item), computed is not None))
+    return Rows(rows)
+
+
+@dataclass(frozen=True, repr=False)
+class Reproduction(Table):
+    """Items of a paper beside their claims, by the keys of `polarlab paper --json`.
+
+    Attributes:
+        paper: name of the paper.
+        folder: folder of the files.
+        items: the items.
+    """
+
+    paper: str
+    folder: Path
+    items: tuple[ReproducedItem, ...]
+
+    @property
+    def claims(self) -> list[CheckedClaim]:
+        """The claims of all items."""
+        return [claim for item in self.items for claim in item.claims]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every computed number is within the tolerance, or has a note that tells why it is not."""
+        return not any(claim.unexplained for claim in self.claims)
+
+    def rows(self) -> list[Mapping[str, Any]]:
+        """Returns the claims, a mapping from columns to values for each."""
+        return [vars(claim) for claim in self.claims]
+
+
+def reproduce(
+    paper: str,
+    item: str = ALL,
+    *,
+    quick: bool = False,
+    seeds: int | None = None,
+    out: Folder | None = None,
+) -> Reproduction:
+    """Computes a figure or a table of a paper, and compares it with the paper's claims.
+
+    An item that is complete in the folder is not computed again.
+
+    Args:
+        paper: name of the paper, as `polarfly`.
+        item: figure, table or section, as `fig12`; `all` for all that can be computed.
+        quick: whether fewer sizes and runs are enough.
+        seeds: number of random orders of failures, or of searches for a bisection, 1 to 10000; None for that
+            of the item.
+        out: folder of the files; by default one in results/papers/, by the paper and these options.
+
+    Raises:
+        UsageError: the paper or the item is unknown, or the item is not computed yet.
+        ParameterError: `seeds` is outside its domain, or the folder has the item with other options.
+
+    Examples:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found = reproduce("polarfly", "table5", out=folder)
+        >>> found.agrees, found.claims[0].value
+        (True, 993.0)
+    """
+    check_paper(paper)
+    if item != ALL:
+        item_of(paper, item)
+    if seeds is not None:
+        SEEDS.check(seeds)
+    effort = Effort(quick, seeds)
+    folder = _default_folder(paper, effort) if out is None else Path(out)
+    names = list(ITEMS[paper]) if item == ALL else [item]
+    with kept_directory(folder, go_on=True) as directory:
+        return Reproduction(
+            paper, folder, tuple(reproduce_item(paper, name, effort, directory) for name in names)
+        )
+
+
+def _default_folder(paper: str, effort: Effort) -> Path:
+    """Returns the folder of a paper's items, one for each effort."""
+    parts = [paper, *(["quick"] if effort.quick else []), *([f"seeds{effort.seeds}"] if effort.seeds else [])]
+    return Path("results", "papers", "-".join(parts))

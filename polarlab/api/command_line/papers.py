@@ -1,0 +1,7 @@
+"""Words and parameters of reproductions of papers."""
+
+from __future__ import annotations
+
+from experiments.papers.options import LIST, SEEDS
+
+__all__ = ["LIST", "SEEDS"]

@@ -1,0 +1,102 @@
+"""`polarlab paper`: figures and tables of papers, computed and compared with the papers' claims."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import polarlab
+from polarlab.api.command_line.papers import LIST
+from polarlab.cli.console import print_result, print_rows, print_table, print_text
+from polarlab.cli.progress import shown_if_long
+from polarlab.process import Status
+
+if TYPE_CHECKING:
+    from polarlab.api.analysis.papers import CheckedClaim
+
+SUMMARY = "figures and tables of papers, computed and compared with the papers' claims"
+EXAMPLES = (
+    "polarlab paper polarfly fig2",
+    "polarlab paper list",
+    "polarlab paper polarfly fig14 --seeds 20 --json",
+    "polarlab paper polarfly all --quick --out results/polarfly-paper",
+)
+_LISTED = ("item", "title", "claims", "computed")
+_COLUMNS = ("claim", "section", "paper", "ours", "tolerance", "within", "note")
+_BOUNDS = {"equal": "", "at-least": ">= ", "at-most": "<= "}
+
+
+def run(arguments: argparse.Namespace) -> Status:
+    """Prints the claims of an item beside computed numbers; returns NEGATIVE if one does not agree."""
+    if arguments.paper == LIST:
+        rows = [vars(one) for one in polarlab.papers()]
+        shown = [{**row, "computed": "yes" if row["computed"] else "not yet"} for row in rows]
+        print_rows(arguments, "items", rows if arguments.json else shown, _LISTED, by="paper")
+        return Status.DONE
+    if arguments.item is None:
+        raise polarlab.UsageError(_missing_item(arguments.paper))
+    with shown_if_long(f"computing {arguments.paper} {arguments.item}"):
+        found = polarlab.reproduce(
+            arguments.paper,
+            arguments.item,
+            quick=arguments.quick,
+            seeds=arguments.seeds,
+            out=arguments.out,
+        )
+    if arguments.json:
+        items = [
+            {name: value for name, value in vars(item).items() if name != "claims"} for item in found.items
+        ]
+        claims = [vars(claim) for claim in found.claims]
+        print_result(
+            arguments, {"paper": found.paper, "out": str(found.folder), "items": items, "claims": claims}
+        )
+    else:
+        _print(found)
+    return Status.DONE if found.agrees else Status.NEGATIVE
+
+
+def _missing_item(paper: str) -> str:
+    """Returns the line for a paper without an item."""
+    names = [one.item for one in polarlab.papers() if one.paper == paper and one.computed]
+    return (
+        f"paper {paper} must be given an item, one of {', '.join([*names, 'all'])}"
+        if names
+        else (
+            f"paper must be one of {', '.join(dict.fromkeys(one.paper for one in polarlab.papers()))}, "
+            f"got {paper!r}; `polarlab paper list` has all items"
+        )
+    )
+
+
+def _print(found: polarlab.Reproduction) -> None:
+    """Prints the claims of each item as a table, and the place of its files."""
+    for item in found.items:
+        print_text(f"{found.paper} {item.item}: {item.title}")
+        print_table([_row(claim) for claim in item.claims], _COLUMNS)
+        again = ", complete there before, not computed again" if item.resumed else f", {item.seconds:.1f} s"
+        print_text(f"files: {found.folder / item.item}.*{again}")
+        print()
+    computed = [claim for claim in found.claims if claim.within is not None]
+    agreeing = sum(claim.within is True for claim in computed)
+    unexplained = sum(claim.unexplained for claim in computed)
+    print_text(
+        f"{agreeing} of {len(computed)} computed claims within their tolerances, "
+        f"{len(computed) - agreeing - unexplained} outside with a note, {unexplained} without; "
+        f"{len(found.claims) - len(computed)} not computed yet"
+    )
+
+
+def _row(claim: CheckedClaim) -> Mapping[str, Any]:
+    """Returns the cells of a claim."""
+    ours = "-" if claim.value is None else f"{claim.value:.6g}"
+    if claim.interval:
+        ours += f" ({claim.interval[0]:.4g} to {claim.interval[1]:.4g})"
+    return {
+        **vars(claim),
+        "paper": f"{_BOUNDS[claim.bound]}{claim.paper:g}",
+        "ours": ours,
+        "tolerance": f"{claim.tolerance:g}",
+        "within": {True: "yes", False: "no", None: "-"}[claim.within],
+    }

@@ -1,0 +1,162 @@
+"""Reproduced items: files, items that go on, exit statuses, wrong use."""
+
+import csv
+import json
+from itertools import count
+
+import pytest
+
+import polarlab
+from experiments.papers import reproduction
+from experiments.papers.claims import Claim
+from experiments.papers.model import Effort, Found, Item, Plot, Value
+from experiments.papers.reproduction import checked, reproduce_item
+from experiments.results.run_directory import kept_directory
+from polarlab.cli import main as entry
+
+CLAIM = Claim("polarfly", "fig1", "ratio", "ratio", "Fig 1", 1.5, "equal", 0.1, "structure")
+LATER = Claim("polarfly", "fig1", "later", "load", "Fig 1", 0.5, "equal", 0.1, "performance")
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """Puts an item in place of Fig 1 and returns the list of the efforts with which it was computed."""
+    efforts = []
+
+    def compute(effort):
+        efforts.append(effort)
+        return Found({"ratio": Value(1.55, (1.5, 1.6))}, [{"x": 1, "y": 2, "name": "a"}])
+
+    item = Item("Ratios", compute, Plot("x", "y", "x", "y", by="name"))
+    monkeypatch.setattr(reproduction, "item_of", lambda *_names: item)
+    monkeypatch.setattr(reproduction, "claims_of_item", lambda *_names: (CLAIM, LATER))
+    return efforts
+
+
+FULL = Effort()
+
+
+def reproduced(folder, effort=FULL):
+    with kept_directory(folder, go_on=True) as directory:
+        return reproduce_item("polarfly", "fig1", effort, directory, count(10.0, 2.5).__next__)
+
+
+def test_an_item_is_computed_once_and_its_files_are_complete(tmp_path, computed):
+    first = reproduced(tmp_path / "out")
+    again = reproduced(tmp_path / "out")
+    assert computed == [Effort()]
+    assert (first.resumed, again.resumed) == (False, True)
+    assert first.claims == again.claims
+    assert first.seconds == again.seconds == 2.5
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"fig1.csv", "fig1.json", "fig1.png", "fig1.svg", "fig1-claims.csv"}
+    [row] = csv.DictReader((tmp_path / "out" / "fig1.csv").read_text().splitlines())
+    assert row == {"x": "1", "y": "2", "name": "a"}
+    [ratio, later] = csv.DictReader((tmp_path / "out" / "fig1-claims.csv").read_text().splitlines())
+    assert (ratio["paper"], ratio["value"], ratio["within"]) == ("1.5", "1.55", "True")
+    assert later["value"] == ""
+
+
+def test_an_item_of_other_code_is_computed_again(tmp_path, computed, monkeypatch):
+    reproduced(tmp_path)
+    monkeypatch.setattr(reproduction, "papers_version", lambda: "other")
+    assert not reproduced(tmp_path).resumed
+    assert len(computed) == 2
+
+
+@pytest.mark.usefixtures("computed")
+def test_an_item_of_other_options_is_kept(tmp_path):
+    reproduced(tmp_path)
+    with pytest.raises(polarlab.ParameterError, match="other options"):
+        reproduced(tmp_path, Effort(quick=True))
+
+
+@pytest.mark.usefixtures("computed")
+def test_an_item_without_its_record_is_computed_again(tmp_path, computed):
+    reproduced(tmp_path)
+    (tmp_path / "fig1.json").unlink()
+    assert not reproduced(tmp_path).resumed
+    assert len(computed) == 2
+
+
+def test_a_damaged_record_is_reported(tmp_path, computed):
+    (tmp_path / "fig1.json").write_text("{")
+    with pytest.raises(polarlab.ParameterError, match="damaged"):
+        reproduced(tmp_path)
+    assert not computed
+
+
+@pytest.mark.parametrize(
+    ("value", "note", "within", "unexplained"),
+    [(1.6, "", True, False), (1.7, "", False, True), (1.7, "slip", False, False), (1.5, "slip", True, False)],
+)
+def test_a_number_outside_needs_a_note(monkeypatch, value, note, within, unexplained):
+    monkeypatch.setattr(reproduction, "note_on", lambda *_key: note)
+    one = checked(CLAIM, Value(value))
+    assert (one.within, one.unexplained) == (within, unexplained)
+    assert one.note == ("" if within else note)
+
+
+def test_what_is_not_computed_yet_says_so():
+    assert checked(CLAIM, None).note == "not computed yet"
+    assert checked(LATER, None).note == "not computed yet; needs simulations"
+    assert not checked(LATER, None).unexplained
+
+
+def run(*words):
+    return entry.main(["paper", *map(str, words)])
+
+
+def test_json_has_the_claims(tmp_path, capsys):
+    assert run("polarfly", "table5", "--json", "--out", tmp_path) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert list(result) == ["paper", "out", "items", "claims"]
+    keys = ["item", "claim", "section", "paper", "value", "interval", "bound", "tolerance", "within", "note"]
+    assert all(list(claim) == keys for claim in result["claims"])
+    assert (result["claims"][0]["paper"], result["claims"][0]["value"]) == (993, 993)
+    assert [item["item"] for item in result["items"]] == ["table5"]
+
+
+def test_the_table_tells_the_sum_and_that_nothing_was_computed_again(tmp_path, capsys):
+    for expected in (" s 13 of", "not computed again"):
+        assert run("polarfly", "table6", "--out", tmp_path) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        assert expected in text
+        assert "13 of 18 computed claims within their tolerances, 5 outside with a note, 0 without" in text
+
+
+def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduction, "note_on", lambda *_key: "")
+    assert run("polarfly", "table6", "--out", tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            ["polarfli", "fig1"],
+            "paper must be one of polarfly, polarstar, slimfly, dragonfly, got 'polarfli'",
+        ),
+        (["polarfli"], "paper must be one of polarfly"),
+        (["polarfly"], "paper polarfly must be given an item, one of fig1, fig2"),
+        (["polarfly", "fig99"], "item of polarfly must be one of fig1, fig2"),
+        (["polarfly", "fig8"], "fig8 is not computed yet"),
+        (["polarfly", "fig1", "--seeds", "0"], "seeds must be 1 to 10000, got 0"),
+        (["polarfly", "fig1", "--seeds", "few"], "seeds must be 1 to 10000, got 'few'"),
+    ],
+)
+def test_wrong_use(words, text, capsys):
+    assert run(*words) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_the_list_has_every_item_once(capsys):
+    assert run("list", "--json") == 0
+    items = json.loads(capsys.readouterr().out)["items"]
+    assert items == [vars(one) for one in polarlab.papers()]
+    assert len({(one["paper"], one["item"]) for one in items}) == len(items)
+    assert {one["item"] for one in items if one["paper"] == "polarfly" and not one["computed"]} == {
+        *("fig8", "fig9", "fig10", "fig11")
+    }
+    assert run("list") == 0
+    assert "not yet" in capsys.readouterr().out
