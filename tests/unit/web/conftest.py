@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,16 @@ def replay(recorded_run: Path) -> Iterator[PageServer]:
     """A page that replays it, on a free port."""
     with PageServer(WebAddress("127.0.0.1", 0)) as page:
         page.replay(read_recording(recorded_run))
+        _await_state(Client(page.port))
         yield page
+
+
+def _await_state(client: Client) -> None:
+    """Waits until the web process has the last state, which is told to it after everything else."""
+    deadline = time.monotonic() + 20
+    while client("GET", "/api/state")[0] != HTTPStatus.OK:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 class Client:
