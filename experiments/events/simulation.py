@@ -220,6 +220,17 @@ class LoadTried(Event):
 
 
 @dataclass(frozen=True)
+class CurvePointSimulated(Ongoing):
+    """A point of a curve of a paper was simulated."""
+
+    curve: str
+    point: LoadTried
+
+    def __str__(self) -> str:
+        return f"{self.curve}, {self.point}"
+
+
+@dataclass(frozen=True)
 class PointCompared(Event):
     """A measured point was simulated."""
 

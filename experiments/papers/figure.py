@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from experiments.figures.style import DARK, curve_style, legend_below, new_figure, plain_log_labels, set_title
+from experiments.figures.style import DARK, legend_below, new_figure, plain_log_labels, set_title
 from experiments.papers.model import Plot, Row
 
-_INCHES = (7.0, 4.6)
+_MARKERS = "osD^vP*X<>"
+# Name of a curve -> its marker and its colour.
+Styles = Mapping[str, tuple[str, str]]
+_INCHES, _MOST_INCHES = (7.0, 4.6), 13.0
 
 
 def draw_item(title: str, plot: Plot, rows: Sequence[Row]) -> Figure:
@@ -21,28 +26,51 @@ def draw_item(title: str, plot: Plot, rows: Sequence[Row]) -> Figure:
         plot: the drawing.
         rows: the rows that are drawn; those without a height are left out.
     """
-    figure = new_figure(_INCHES)
-    axes = figure.subplots()
     drawn = [row for row in rows if row[plot.y] not in (None, "")]
-    if plot.bars:
-        _draw_bars(axes, plot, drawn)
-    else:
-        _draw_curves(axes, plot, drawn)
-        if plot.by:
-            legend_below(figure, axes.get_legend_handles_labels()[0])
-    axes.set_xlabel(plot.x_label)
-    axes.set_ylabel(plot.y_label)
-    axes.grid(alpha=0.3)
+    panels = list(dict.fromkeys(row[plot.panels] for row in drawn)) if plot.panels else [""]
+    styles = _styles(dict.fromkeys(row[plot.by] if plot.by else "" for row in drawn))
+    width, height = _INCHES
+    figure = new_figure((min(width + 3.0 * (len(panels) - 1), _MOST_INCHES), height))
+    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        own = [row for row in drawn if not plot.panels or row[plot.panels] == panel]
+        draw = _draw_bars if plot.bars else _draw_curves
+        draw(axes, plot, own, styles)
+        axes.set_xlabel(plot.x_label)
+        axes.set_title(panel, fontsize="medium")
+        axes.grid(alpha=0.3)
+    figure.axes[0].set_ylabel(plot.y_label)
+    if plot.by and not plot.bars:
+        handles = {
+            one.get_label(): one for axes in figure.axes for one in axes.get_legend_handles_labels()[0]
+        }
+        legend_below(figure, list(handles.values()))
     set_title(figure, title)
     return figure
 
 
-def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row]) -> None:
-    """Draws a curve for each name, with a style by the name."""
+def _styles(names: Iterable[str]) -> Styles:
+    """Returns a marker and a colour for each curve; there are as many as curves in any figure of a paper."""
+    palette = colormaps["tab20"]
+    # Dark colours first, and then the light ones between them.
+    ordered = [palette(place) for place in (*range(0, palette.N, 2), *range(1, palette.N, 2))]
+    return {
+        name: (_MARKERS[number % len(_MARKERS)], to_hex(ordered[number % len(ordered)]))
+        for number, name in enumerate(names)
+    }
+
+
+def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) -> None:
+    """Draws a curve for each name, with its style."""
     for name in dict.fromkeys(row[plot.by] if plot.by else "" for row in rows):
-        points = sorted((row[plot.x], row[plot.y]) for row in rows if not plot.by or row[plot.by] == name)
-        marker, colour = curve_style(name) if name else ("o", DARK)
-        axes.plot(*zip(*points, strict=True), marker=marker, color=colour, markersize=4, label=name)
+        own = sorted(
+            (row for row in rows if not plot.by or row[plot.by] == name), key=lambda row: row[plot.x]
+        )
+        marker, colour = styles[name]
+        x, y = ([row[column] for row in own] for column in (plot.x, plot.y))
+        axes.plot(x, y, marker=marker, color=colour, markersize=4, label=name)
+        if plot.error:
+            half = [row[plot.error] or 0.0 for row in own]
+            axes.errorbar(x, y, half, fmt="none", ecolor=colour, capsize=2)
     if plot.log:
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -50,7 +78,7 @@ def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row]) -> None:
         plain_log_labels(axes.yaxis)
 
 
-def _draw_bars(axes: Axes, plot: Plot, rows: Sequence[Row]) -> None:
+def _draw_bars(axes: Axes, plot: Plot, rows: Sequence[Row], _styles: Styles) -> None:
     """Draws a bar for each row."""
     axes.bar(range(len(rows)), [row[plot.y] for row in rows], color=DARK)
     axes.set_xticks(range(len(rows)), [str(row[plot.x]) for row in rows], rotation=30, ha="right")

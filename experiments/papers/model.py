@@ -25,8 +25,9 @@ class Effort(NamedTuple):
     """The effort for an item.
 
     Attributes:
-        quick: whether fewer sizes and runs are enough.
-        seeds: the number of searches or runs that the user asks for; None for that of the item.
+        quick: whether fewer sizes and runs are enough, and smaller networks in simulations.
+        seeds: the number of searches, runs or simulations of a point that the user asks for; None for that of
+            the item.
     """
 
     quick: bool = False
@@ -54,6 +55,8 @@ class Plot:
         by: column of the name of a curve; empty for a single one.
         bars: whether a row is a bar, and not a point of a curve.
         log: whether both axes are logarithmic.
+        panels: column of the name of a panel, side by side; empty for a single one.
+        error: column of half the width of the interval of the height; empty without.
     """
 
     x: str
@@ -63,6 +66,8 @@ class Plot:
     by: str = ""
     bars: bool = False
     log: bool = False
+    panels: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class Found:
     """What the computation of an item has found.
 
     Attributes:
-        values: key of a claim -> the computed number; claims without a key here are not computed yet.
+        values: key of a claim -> the computed number; claims without a key here are not computed.
         rows: the data of the figure or the table; all rows have the same columns.
     """
 

@@ -8,7 +8,7 @@ LIST, ALL = "list", "all"  # in the place of a paper, and of an item
 SEEDS = Parameter(
     name="seeds",
     type=int,
-    help="number of random orders of failures, or of searches for a bisection",
+    help="number of random orders of failures, searches for a bisection, or simulations of a point",
     least=1,
     most=10_000,
 )

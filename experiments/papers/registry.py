@@ -8,13 +8,14 @@ from experiments.papers.claims import PAPERS, claims_of
 from experiments.papers.dragonfly.items import ITEMS as DRAGONFLY
 from experiments.papers.model import Item
 from experiments.papers.options import ALL
+from experiments.papers.performance.model import SimulatedItem
 from experiments.papers.polarfly.items import ITEMS as POLARFLY
 from experiments.papers.polarstar.items import ITEMS as POLARSTAR
 from experiments.papers.slimfly.items import ITEMS as SLIMFLY
 from topology.errors import UsageError
 from topology.parameters import hint
 
-ITEMS: Mapping[str, Mapping[str, Item]] = {
+ITEMS: Mapping[str, Mapping[str, Item | SimulatedItem]] = {
     "polarfly": POLARFLY,
     "polarstar": POLARSTAR,
     "slimfly": SLIMFLY,
@@ -36,7 +37,7 @@ def check_paper(paper: str) -> str:
     return paper
 
 
-def item_of(paper: str, name: str) -> Item:
+def item_of(paper: str, name: str) -> Item | SimulatedItem:
     """Returns an item of a paper.
 
     Args:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.metadata
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from experiments.codec import read_record
@@ -19,6 +19,7 @@ from experiments.papers.claims import Claim, claims_of_item
 from experiments.papers.figure import draw_item
 from experiments.papers.findings import note_on
 from experiments.papers.model import Effort, Found, Item, Value
+from experiments.papers.performance.model import Place, SimulatedItem
 from experiments.papers.registry import item_of
 from experiments.results.run_directory import RunDirectory
 from experiments.simulation.code_version import code_digest
@@ -26,7 +27,7 @@ from topology.errors import ParameterError
 
 # Packages whose code decides about the numbers.
 _PACKAGES = ("topology", "experiments/papers")
-NOT_COMPUTED = "not computed yet"
+NOT_COMPUTED = "not computed"
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,11 @@ class CheckedClaim:
         claim: the quantity, in a phrase.
         section: the place in the paper.
         paper: the paper's number.
-        value: the computed number; None where it is not computed yet.
+        value: the computed number; None where it is not computed.
         interval: its 95 % confidence interval; None where it is not a matter of chance.
         bound: `equal`, `at-least` or `at-most`.
         tolerance: largest difference that still agrees.
-        within: whether the number agrees; None where it is not computed yet.
+        within: whether the number agrees; None where it is not computed.
         note: the reason why it does not agree, or is not computed; empty where there is none.
     """
 
@@ -114,7 +115,7 @@ def reproduce_item(
     paper: str,
     name: str,
     effort: Effort,
-    directory: RunDirectory,
+    place: Place,
     clock: Callable[[], float] = time.monotonic,
 ) -> ReproducedItem:
     """Computes an item of a paper unless it is complete in a folder, and compares it with its claims.
@@ -123,29 +124,39 @@ def reproduce_item(
         paper: the paper, one of PAPERS.
         name: the figure, table or section, as `fig12`.
         effort: the effort.
-        directory: the folder, which may hold other items.
+        place: the folder, which may hold other items, and the processes that simulate.
         clock: () -> seconds, for the duration.
 
     Raises:
         UsageError: the paper or the item is unknown, or the item is not computed yet.
         ParameterError: the folder has the item with another effort, or a damaged record.
+        MachineError: a network does not fit into the memory, or a cluster does not answer.
+        KeyboardInterrupt: Ctrl-C; the folder holds the points that were simulated until then.
     """
-    item = item_of(paper, name)
+    item, directory = item_of(paper, name), place.directory
     done = _complete(paper, name, effort, directory.path)
     resumed = done is not None
     if done is None:
         begun = clock()
-        found = item.compute(effort)
+        found = _found(item, effort, place)
         done = ComputedItem(
             paper, name, *effort, papers_version(), round(clock() - begun, 3), _checked_values(found)
         )
         _write(item, done, found, directory)
     claims = tuple(checked(claim, done.values.get(claim.key)) for claim in claims_of_item(paper, name))
     # Again where the item was complete, too: notes may be newer than its numbers.
-    directory.write_csv(
-        f"{name}-claims.csv", list(vars(claims[0])), [list(vars(one).values()) for one in claims]
-    )
+    columns = [entry.name for entry in fields(CheckedClaim)]
+    directory.write_csv(f"{name}-claims.csv", columns, [list(vars(one).values()) for one in claims])
     return ReproducedItem(name, item.title, done.seconds, resumed, claims)
+
+
+def _found(item: Item | SimulatedItem, effort: Effort, place: Place) -> Found:
+    """Computes an item."""
+    if isinstance(item, Item):
+        return item.compute(effort)
+    from experiments.papers.performance.curves import measured  # has the simulator compiled
+
+    return item.find(measured(item.curves(effort), effort, place), effort)
 
 
 def checked(claim: Claim, found: Value | None) -> CheckedClaim:
@@ -153,12 +164,11 @@ def checked(claim: Claim, found: Value | None) -> CheckedClaim:
 
     Args:
         claim: the claim.
-        found: the number; None where it is not computed yet.
+        found: the number; None where it is not computed.
     """
     place = claim.item, claim.claim, claim.section, claim.value
     if found is None:
-        needs = "; needs simulations" if claim.kind == "performance" else ""
-        return CheckedClaim(*place, None, None, claim.bound, claim.tolerance, None, f"{NOT_COMPUTED}{needs}")
+        return CheckedClaim(*place, None, None, claim.bound, claim.tolerance, None, NOT_COMPUTED)
     within = claim.holds(found.value)
     note = "" if within else note_on(claim.paper, claim.item, claim.key)
     return CheckedClaim(*place, found.value, found.interval, claim.bound, claim.tolerance, within, note)
@@ -180,7 +190,7 @@ def _complete(paper: str, name: str, effort: Effort, folder: Path) -> ComputedIt
     return record if record.version == papers_version() else None
 
 
-def _write(item: Item, done: ComputedItem, found: Found, directory: RunDirectory) -> None:
+def _write(item: Item | SimulatedItem, done: ComputedItem, found: Found, directory: RunDirectory) -> None:
     """Writes the files of an item, its record last."""
     name = done.item
     directory.keep()

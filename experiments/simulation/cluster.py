@@ -15,8 +15,7 @@ from typing import Any
 from experiments.events.base import Notify
 from experiments.events.simulation import ClusterReached
 from experiments.simulation.code_version import code_version
-from experiments.simulation.task import Outcome, PlannedFabric, Task
-from experiments.simulation.tasks import Done
+from experiments.simulation.task import Done, Outcome, PlannedFabric, Task
 from topology.errors import MachineError, ParameterError
 from topology.exit_status import Terminated
 

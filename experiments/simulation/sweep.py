@@ -7,8 +7,7 @@ done.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,7 +32,6 @@ from experiments.results.simulation.sweep import (
     simulated_rows,
     simulated_settings,
 )
-from experiments.simulation.cluster import reached_cluster
 from experiments.simulation.fabric import (
     check_channels,
     check_decision,
@@ -45,8 +43,8 @@ from experiments.simulation.fabric import (
 from experiments.simulation.files import write_faults, write_origin, write_simulation
 from experiments.simulation.memory import require_memory
 from experiments.simulation.replications import replications_of, seed_directory, write_means
-from experiments.simulation.task import PlannedFabric, Task, task_of
-from experiments.simulation.tasks import Done, run_here, run_in_processes, usable_cores
+from experiments.simulation.task import PlannedFabric, task_of
+from experiments.simulation.tasks import Runner, task_runner
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING
 from experiments.spec.simulation.model import SimulatedFabric
 from experiments.spec.simulation.resolve import SimulatedSweep, Simulation
@@ -56,7 +54,6 @@ from simulation.tables.compiler import compile_tables
 from topology.errors import ParameterError
 from topology.exit_status import Terminated
 
-Runner = Callable[[PlannedFabric, Sequence[Task]], Iterator[Done]]
 Points = Sequence[tuple[Point, Simulation]]
 
 
@@ -92,7 +89,7 @@ def run_simulated_sweep(
         if missing:
             groups = _groups(missing)
             _check_points(groups)
-            with _runner(workers, scheduler, notify) as run:
+            with task_runner(workers, scheduler, notify) as run:
                 _write_origin(chosen, directory, before)
                 try:
                     _simulate(chosen, groups, directory, run, notify)
@@ -137,24 +134,6 @@ def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None
             f"{folder} holds a sweep with {different} {mine}, not {theirs}; choose another --out"
         )
     return held
-
-
-@contextlib.contextmanager
-def _runner(workers: int | None, scheduler: str | None, notify: Notify) -> Iterator[Runner]:
-    """Gives the function that does tasks: here, in processes, or on a cluster."""
-    if scheduler is not None:
-        with reached_cluster(scheduler, notify) as cluster:
-            yield cluster.run
-        return
-    count = workers or usable_cores()
-    if count == 1:
-        yield run_here
-        return
-
-    def run(planned: PlannedFabric, tasks: Sequence[Task]) -> Iterator[Done]:
-        return run_in_processes(planned, tasks, count)
-
-    yield run
 
 
 def _simulate(

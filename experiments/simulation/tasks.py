@@ -1,32 +1,61 @@
-"""Tasks done by this process, or by processes that it forks."""
+"""Tasks done by this process, by processes that it forks, or by the workers of a cluster."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import os
 import signal
 import warnings
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from experiments.simulation.task import Outcome, PlannedFabric, Task
+from experiments.events.base import Notify
+from experiments.simulation.cluster import reached_cluster
+from experiments.simulation.task import Done, Outcome, PlannedFabric, Task
 from simulation.settings import Times
 from topology.errors import MachineError
 from topology.exit_status import Terminated
 
-# Number of a task, and its outcome.
-Done = tuple[int, Outcome]
+Runner = Callable[[PlannedFabric, Sequence[Task]], Iterator[Done]]
 _MOST_DEATHS = 3  # of processes in one task
 
 
 def usable_cores() -> int:
     """Returns the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+@contextlib.contextmanager
+def task_runner(workers: int | None, scheduler: str | None, notify: Notify) -> Iterator[Runner]:
+    """Gives the function that does tasks.
+
+    Args:
+        workers: processes of this machine; None for one on each of its cores.
+        scheduler: address of the scheduler of a cluster that does them in their place; None without.
+        notify: takes the events.
+
+    Raises:
+        MachineError: the scheduler does not answer, or a worker has another version.
+    """
+    if scheduler is not None:
+        with reached_cluster(scheduler, notify) as cluster:
+            yield cluster.run
+        return
+    count = workers or usable_cores()
+    if count == 1:
+        yield run_here
+        return
+
+    def run(planned: PlannedFabric, tasks: Sequence[Task]) -> Iterator[Done]:
+        return run_in_processes(planned, tasks, count)
+
+    yield run
 
 
 def run_here(planned: PlannedFabric, tasks: Sequence[Task]) -> Iterator[Done]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from experiments.spec.experiment import Experiment, keyword
-from experiments.spec.options import option_names
+from experiments.spec.options import MAX_WORKERS, option_names
 from routing.plan.model import RoutePlan
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
@@ -51,6 +51,23 @@ def checked_plan(value: Any) -> RoutePlan:
         return value
     graph = "polarlab.from_networkx(graph)" if _is_of_networkx(value) else "graph"
     raise ParameterError(f"plan must be a plan, got {_shown(value)}; polarlab.plan({graph}) makes one")
+
+
+def check_places(workers: int | None, scheduler: str | None) -> None:
+    """Raises an error unless simulations can be done by so many processes, or on a scheduler's cluster.
+
+    Args:
+        workers: processes of this machine; None for one on each of its cores.
+        scheduler: address of a scheduler; None without.
+
+    Raises:
+        UsageError: both are given.
+        ParameterError: the number of processes is outside its domain.
+    """
+    if workers is not None and scheduler is not None:
+        raise UsageError("--workers and --scheduler exclude each other; leave one of them out")
+    if workers is not None and not (isinstance(workers, int) and 1 <= workers <= MAX_WORKERS):
+        raise ParameterError(f"workers must be 1 to {MAX_WORKERS}, got {workers}")
 
 
 @contextlib.contextmanager

@@ -9,16 +9,16 @@ from emulation.subprocesses import add_administration_folders
 from experiments.events.base import Notify, ignore
 from experiments.events.outcomes import PointsMeasured
 from experiments.events.pace import paced
-from experiments.spec.options import FAILOVER, MAX_WORKERS, RUN, SWEEP
+from experiments.spec.options import FAILOVER, RUN, SWEEP
 from experiments.spec.resolve import Failovers as FailoversSpecification
 from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Sweep as SweepSpecification
 from experiments.spec.simulation.resolve import SimulatedSweep as SimulatedSweepSpecification
-from polarlab.api.arguments import keywords_in_errors
+from polarlab.api.arguments import check_places, keywords_in_errors
 from polarlab.api.requests import Folder, Subject, request_of
 from polarlab.api.results import Failover, Failovers, Results, Run, SimulatedSweep, Sweep
 from polarlab.web.address import Web
-from topology.errors import ParameterError, UsageError
+from topology.errors import UsageError
 
 
 def run(
@@ -106,7 +106,7 @@ def sweep(
         one = cast(SweepSpecification | SimulatedSweepSpecification, request.resolve())
         folder = request.folder(one)
         if isinstance(one, SimulatedSweepSpecification):
-            _check_places(workers, scheduler)
+            check_places(workers, scheduler)
             if web is not None:
                 raise UsageError("--web shows a fabric of switches; leave it out, got --engine simulation")
             from experiments.simulation.sweep import run_simulated_sweep
@@ -186,14 +186,6 @@ def schema() -> dict[str, Any]:
     from experiments.spec.files.schema import schema as schema_of_files
 
     return schema_of_files()
-
-
-def _check_places(workers: int | None, scheduler: str | None) -> None:
-    """Raises UsageError unless points can be simulated by so many processes, or on a scheduler's cluster."""
-    if workers is not None and scheduler is not None:
-        raise UsageError("--workers and --scheduler exclude each other; leave one of them out")
-    if workers is not None and not (isinstance(workers, int) and 1 <= workers <= MAX_WORKERS):
-        raise ParameterError(f"workers must be 1 to {MAX_WORKERS}, got {workers}")
 
 
 def _require_machine() -> None:

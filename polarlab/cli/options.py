@@ -113,14 +113,14 @@ OWN: tuple[Option, ...] = (
          file=True, metavar="DIR"),
     _own("print-config", KINDS, "experiment as a file, on standard output; nothing is run", type=bool),
     _own("strict", (RUN, SWEEP), "exit status 1 if a result is not valid", type=bool),
-    _own("workers", (SWEEP,), "processes of this machine that simulate points", type=int, least=1,
+    _own("workers", (SWEEP, "paper"), "processes of this machine that simulate points", type=int, least=1,
          most=MAX_WORKERS, default_text="one on each core"),
-    _own("scheduler", (SWEEP,), "scheduler of a dask.distributed cluster that simulates points, as "
+    _own("scheduler", (SWEEP, "paper"), "scheduler of a dask.distributed cluster that simulates points, as "
          "tcp://HOST:PORT", default_text="this machine", metavar="ADDRESS"),
     _place("paper", ("paper",), "name of a paper, or `list` for all their figures and tables",
            known=at("polarlab.api.analysis.papers:PAPERS"), words=(LIST,), metavar="PAPER"),
     _own("item", ("paper",), "figure or table, as fig12, or `all`", positional=True, metavar="ITEM"),
-    _own("quick", ("paper",), "fewer sizes and runs", type=bool),
+    _own("quick", ("paper",), "fewer sizes and runs, and smaller networks in simulations", type=bool),
     _own("seeds", ("paper",), SEEDS.help, type=int, least=SEEDS.least, most=SEEDS.most,
          default_text="that of the item"),
     _own("out", ("paper",), "output directory; items that are complete there are not computed again",

@@ -1,24 +1,82 @@
-"""Cost of networks of optical I/O, in links for 1,024 nodes (Fig 15), where all accept the same traffic.
+"""Cost of networks of optical I/O, in links for 1,024 nodes (Fig 15).
 
-The paper divides by the accepted share of the bandwidth, which takes simulations; here it is the same for
-all, so that what is compared are the links themselves.
+The paper divides the links by the share of the bandwidth that a network accepts. Those shares are the
+saturations of Fig 8; a quick look leaves them out, as if all networks accepted the same.
 """
 
 from __future__ import annotations
 
-from experiments.papers.model import Effort, Found
+from collections.abc import Mapping, Sequence
+
+from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.performance.model import Curve, MeasuredCurves
+from experiments.papers.polarfly.performance import RANDOM, UNIFORM, by_name, compared_curves
 
 _NODES = 1024
 _LEVELS, _SWITCHES, _TOP_SWITCHES, _SWITCH_LINKS, _NODE_LINKS = 10, 512, 256, 32, 16
 # Links of a direct network's node: 4 modules of 8 links of PolarFly and Slim Fly, 6 of Dragonfly.
 _LINKS = {"PolarFly": 32, "Slim Fly": 32, "Dragonfly": 48}
+# Curves of each network; its cost is that under the best of them.
+_CURVES: Mapping[str, Sequence[str]] = {
+    "PolarFly": ("PF-MIN", "PF-UGAL", "PF-UGAL_PF"),
+    "Slim Fly": ("SF-MIN", "SF-UGAL"),
+    "Dragonfly": ("DF1-MIN", "DF1-UGAL"),
+    "fat tree": ("FT-NCA",),
+}
+_TRAFFIC = {"uniform": UNIFORM, "permutation": RANDOM}
 
 
-def cost(_effort: Effort) -> Found:
-    """Returns the optical links of networks of 1,024 nodes, and their ratio to PolarFly's."""
+def cost_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of Fig 8 on which the cost depends; none for a quick look."""
+    if effort.quick:
+        return []
+    named = {name for names in _CURVES.values() for name in names}
+    return [
+        curve
+        for curve in compared_curves(effort)
+        if curve.routed.label in named and curve.pattern in _TRAFFIC.values()
+    ]
+
+
+def cost(curves: MeasuredCurves, _effort: Effort) -> Found:
+    """Returns the optical links of networks of 1,024 nodes, for the same accepted traffic."""
     switches = (_LEVELS - 1) * _SWITCHES + _TOP_SWITCHES
     links = {name: _NODES * each for name, each in _LINKS.items()}
     links["fat tree"] = switches * _SWITCH_LINKS + _NODES * _NODE_LINKS
     base = links["PolarFly"]
-    rows = [{"network": name, "links": n, "over_polarfly": n / base} for name, n in links.items()]
-    return Found({"fat tree uniform": links["fat tree"] / base}, rows)
+    rows: list[Row] = []
+    ratios: dict[tuple[str, str], float] = {}
+    for traffic, pattern in _TRAFFIC.items():
+        accepted = _accepted(curves, pattern)
+        for name, number in links.items():
+            share = accepted[name].value if accepted else 1.0
+            ratio = number / base * (accepted["PolarFly"].value / share if accepted else 1.0)
+            ratios[name, traffic] = ratio
+            rows.append(
+                {
+                    "network": f"{name}, {traffic}",
+                    "links": number,
+                    "accepted": share if accepted else None,
+                    "over_polarfly": ratio,
+                }
+            )
+    values = {"fat tree uniform": ratios["fat tree", "uniform"]}
+    if curves:
+        values |= {
+            "fat tree permutation": ratios["fat tree", "permutation"],
+            "slimfly": ratios["Slim Fly", "uniform"],
+            "slimfly slides": ratios["Slim Fly", "uniform"],
+            "slimfly conclusion": ratios["Slim Fly", "uniform"],
+            "dragonfly": ratios["Dragonfly", "uniform"],
+        }
+    return Found(values, rows)
+
+
+def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:
+    """Returns the saturation of each network under a pattern, by its best routing; none without curves."""
+    found = by_name(curves)
+    return {
+        network: max(found[name, pattern].saturation for name in names)
+        for network, names in _CURVES.items()
+        if found
+    }

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.papers.model import Item, Plot
-from experiments.papers.polarfly.cost import cost
+from experiments.papers.performance.model import SimulatedItem, latency_plot
+from experiments.papers.polarfly.cost import cost, cost_curves
 from experiments.papers.polarfly.expansion import expansion
 from experiments.papers.polarfly.links import bisections, link_failures
+from experiments.papers.polarfly.performance import (
+    compared,
+    compared_curves,
+    grown,
+    grown_curves,
+    near,
+    near_curves,
+    size_curves,
+    sizes,
+)
 from experiments.papers.polarfly.sizes import configurations, feasible_degrees, moore_efficiencies
 from experiments.papers.polarfly.structure import (
     clusters,
@@ -16,7 +27,7 @@ from experiments.papers.polarfly.structure import (
     triangles_by_cluster,
 )
 
-ITEMS: Mapping[str, Item] = {
+ITEMS: Mapping[str, Item | SimulatedItem] = {
     "fig1": Item(
         "Feasible degrees of PolarFly and Slim Fly",
         feasible_degrees,
@@ -33,6 +44,21 @@ ITEMS: Mapping[str, Item] = {
     "table4": Item("Growth of PolarFly by copies of clusters", expansion),
     "table5": Item("Sizes of the simulated networks", configurations),
     "table6": Item("Simple paths of PolarFly by length and classes of their ends", paths_by_class),
+    "fig8": SimulatedItem(
+        "Latency of PolarFly and other networks over the load", compared_curves, compared, latency_plot()
+    ),
+    "fig9": SimulatedItem(
+        "Latency of PolarFly under permutations of routers near each other", near_curves, near, latency_plot()
+    ),
+    "fig10": SimulatedItem(
+        "Latency of PolarFlies of several sizes under uniform traffic", size_curves, sizes, latency_plot()
+    ),
+    "fig11": SimulatedItem(
+        "Latency of PolarFly with copied clusters under uniform traffic",
+        grown_curves,
+        grown,
+        latency_plot(),
+    ),
     "fig12": Item(
         "Share of links in a bisection over the radix",
         bisections,
@@ -43,8 +69,9 @@ ITEMS: Mapping[str, Item] = {
         link_failures,
         Plot("failed", "average_path_length", "share of failed links", "average path length", by="network"),
     ),
-    "fig15": Item(
-        "Optical links of 1,024 nodes, in those of PolarFly",
+    "fig15": SimulatedItem(
+        "Optical links of 1,024 nodes for the same accepted traffic, in those of PolarFly",
+        cost_curves,
         cost,
         Plot("network", "over_polarfly", "network", "links / those of PolarFly", bars=True),
     ),

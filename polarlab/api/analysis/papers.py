@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
+from experiments.events.base import Notify, ignore
+from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
 from experiments.papers.model import Effort
 from experiments.papers.options import ALL, SEEDS
+from experiments.papers.performance.model import Place
 from experiments.papers.registry import ITEMS, check_paper, item_of
 from experiments.papers.reproduction import CheckedClaim, ReproducedItem, reproduce_item
 from experiments.results.run_directory import kept_directory
+from polarlab.api.arguments import check_places
 from polarlab.api.frames import Rows, Table
 from polarlab.api.requests import Folder
 
@@ -39,7 +43,7 @@ class PaperItem:
 
 
 def papers() -> Rows[PaperItem]:
-    """Returns the figures, tables and sections of the papers that have claims.
+    """Returns the figures, tables and sections of the papers that have claims, or are computed.
 
     Examples:
         >>> [one.item for one in papers() if one.paper == "polarfly"][:3]
@@ -48,7 +52,7 @@ def papers() -> Rows[PaperItem]:
     rows = []
     for paper in PAPERS:
         claims = claims_of(paper)
-        for name in dict.fromkeys(claim.item for claim in claims):
+        for name in dict.fromkeys([*(claim.item for claim in claims), *ITEMS[paper]]):
             of_item = [claim for claim in claims if claim.item == name]
             computed = ITEMS[paper].get(name)
             title = computed.title if computed else of_item[0].section
@@ -85,6 +89,13 @@ class Reproduction(Table):
         return [vars(claim) for claim in self.claims]
 
 
+class Places(TypedDict, total=False):
+    """The place of simulations: processes of this machine, or a cluster."""
+
+    workers: int | None
+    scheduler: str | None
+
+
 def reproduce(
     paper: str,
     item: str = ALL,
@@ -92,22 +103,30 @@ def reproduce(
     quick: bool = False,
     seeds: int | None = None,
     out: Folder | None = None,
+    progress: Notify = ignore,
+    **places: Unpack[Places],
 ) -> Reproduction:
     """Computes a figure or a table of a paper, and compares it with the paper's claims.
 
-    An item that is complete in the folder is not computed again.
+    An item that is complete in the folder is not computed again, and neither are simulated points.
 
     Args:
         paper: name of the paper, as `polarfly`.
         item: figure, table or section, as `fig12`; `all` for all that can be computed.
-        quick: whether fewer sizes and runs are enough.
-        seeds: number of random orders of failures, or of searches for a bisection, 1 to 10000; None for that
-            of the item.
+        quick: whether fewer sizes and runs are enough, and smaller networks in simulations.
+        seeds: number of random orders of failures, of searches for a bisection, or of simulations of a point,
+            1 to 10000; None for that of the item.
         out: folder of the files; by default one in results/papers/, by the paper and these options.
+        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
+        places: `workers`, processes of this machine that simulate, by default one on each of its cores; or
+            `scheduler`, address of the scheduler of a dask.distributed cluster that simulates in their place,
+            as `tcp://HOST:PORT`.
 
     Raises:
         UsageError: the paper or the item is unknown, or the item is not computed yet.
         ParameterError: `seeds` is outside its domain, or the folder has the item with other options.
+        MachineError: a network does not fit into the memory, or the scheduler does not answer.
+        KeyboardInterrupt: Ctrl-C; the folder has what was simulated until then.
 
     Examples:
         >>> import tempfile
@@ -121,12 +140,14 @@ def reproduce(
         item_of(paper, item)
     if seeds is not None:
         SEEDS.check(seeds)
+    check_places(places.get("workers"), places.get("scheduler"))
     effort = Effort(quick, seeds)
     folder = _default_folder(paper, effort) if out is None else Path(out)
     names = list(ITEMS[paper]) if item == ALL else [item]
     with kept_directory(folder, go_on=True) as directory:
+        place = Place(directory, notify=paced(progress), **places)
         return Reproduction(
-            paper, folder, tuple(reproduce_item(paper, name, effort, directory) for name in names)
+            paper, folder, tuple(reproduce_item(paper, name, effort, place) for name in names)
         )
 
 

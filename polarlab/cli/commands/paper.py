@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polarlab
 from polarlab.api.command_line.papers import LIST
 from polarlab.cli.console import print_result, print_rows, print_table, print_text
-from polarlab.cli.progress import shown_if_long
+from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Status
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ EXAMPLES = (
     "polarlab paper polarfly fig2",
     "polarlab paper list",
     "polarlab paper polarfly fig14 --seeds 20 --json",
+    "polarlab paper polarfly fig8 --quick",
     "polarlab paper polarfly all --quick --out results/polarfly-paper",
 )
 _LISTED = ("item", "title", "claims", "computed")
@@ -29,6 +30,8 @@ _BOUNDS = {"equal": "", "at-least": ">= ", "at-most": "<= "}
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the claims of an item beside computed numbers; returns NEGATIVE if one does not agree."""
+    from polarlab.api.command_line.events import EveryEvent
+
     if arguments.paper == LIST:
         rows = [vars(one) for one in polarlab.papers()]
         shown = [{**row, "computed": "yes" if row["computed"] else "not yet"} for row in rows]
@@ -36,13 +39,17 @@ def run(arguments: argparse.Namespace) -> Status:
         return Status.DONE
     if arguments.item is None:
         raise polarlab.UsageError(_missing_item(arguments.paper))
-    with shown_if_long(f"computing {arguments.paper} {arguments.item}"):
+    with ConsoleProgress() as progress:
+        progress.begin(f"computing {arguments.paper} {arguments.item}")
         found = polarlab.reproduce(
             arguments.paper,
             arguments.item,
             quick=arguments.quick,
             seeds=arguments.seeds,
             out=arguments.out,
+            workers=arguments.workers,
+            scheduler=arguments.scheduler,
+            progress=EveryEvent(progress),
         )
     if arguments.json:
         items = [
@@ -84,7 +91,7 @@ def _print(found: polarlab.Reproduction) -> None:
     print_text(
         f"{agreeing} of {len(computed)} computed claims within their tolerances, "
         f"{len(computed) - agreeing - unexplained} outside with a note, {unexplained} without; "
-        f"{len(found.claims) - len(computed)} not computed yet"
+        f"{len(found.claims) - len(computed)} not computed"
     )
 
 

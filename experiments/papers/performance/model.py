@@ -1,0 +1,210 @@
+"""Curves of accepted load and latency over the load, and their points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from experiments.events.base import Notify, ignore
+from experiments.papers.model import Effort, Found, Plot, Row, Value
+from experiments.papers.networks import Network
+from experiments.results.run_directory import RunDirectory
+from experiments.spec.simulation.model import SimulatedFabric
+from simulation.settings import RouterSettings
+
+_PORT_FLITS = 128  # of all virtual channels of a port [PolarFly, section VIII-A]
+
+
+@dataclass(frozen=True)
+class RoutedNetwork:
+    """A network with endpoints, under a routing.
+
+    Attributes:
+        network: the network.
+        hosts: endpoints at each router that has any.
+        routing: name of the routing, with its parameters.
+        label: name of the curve, as `PF-UGAL`.
+        routers: settings of routers and links.
+    """
+
+    network: Network
+    hosts: int
+    routing: str
+    label: str
+    routers: RouterSettings = field(default_factory=RouterSettings)
+
+    def fabric(self) -> SimulatedFabric:
+        """Returns the specification of the simulated fabric."""
+        params = dict(self.network.params)
+        return SimulatedFabric(
+            self.network.family, params, self.network.graph(), self.hosts, self.routing, self.routers
+        )
+
+
+def divided_port(channels: int, packet_flits: int = 4) -> RouterSettings:
+    """Returns routers whose ports have 128 flits of buffer for all of their virtual channels together.
+
+    Args:
+        channels: virtual channels of a port, one for each hop of the longest path.
+        packet_flits: flits of a packet.
+    """
+    return RouterSettings(channels=channels, buffer_flits=_PORT_FLITS // channels, packet_flits=packet_flits)
+
+
+@dataclass(frozen=True)
+class LoadSteps:
+    """Loads at which a curve is measured: steps upward until one is not carried, and then between.
+
+    All are multiples of the precision.
+
+    Attributes:
+        precision: distance of the greatest load that is carried and the least that is not, at the end.
+        steps: number of precisions between two loads on the way up.
+        most: the greatest load.
+    """
+
+    precision: float = 0.02
+    steps: int = 5
+    most: float = 1.0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A network under a routing and a pattern, over the load.
+
+    Attributes:
+        routed: the network and its routing.
+        pattern: name of the pattern, with its parameters.
+        loads: the loads.
+    """
+
+    routed: RoutedNetwork
+    pattern: str
+    loads: LoadSteps = LoadSteps()
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A curve at one load; means over the seeds where there are several.
+
+    Attributes:
+        load: load that hosts were asked to send.
+        offered: load that they offered.
+        accepted: load that arrived.
+        accepted_ci95: half the width of its 95 % confidence interval, over batches of the window or over
+            seeds; None where the window is too short for one.
+        latency_cycles: mean latency; None if nothing arrived.
+        latency_ci95_cycles: half the width of its interval.
+        stable: whether the network carries the load, under each seed.
+        deadlock: whether packets came to be in a deadlock, under any seed.
+    """
+
+    load: float
+    offered: float
+    accepted: float
+    accepted_ci95: float | None
+    latency_cycles: float | None
+    latency_ci95_cycles: float | None
+    stable: bool
+    deadlock: bool
+
+
+@dataclass(frozen=True)
+class MeasuredCurve:
+    """A curve with its points.
+
+    Attributes:
+        curve: the curve.
+        points: its points, by ascending load.
+    """
+
+    curve: Curve
+    points: Sequence[CurvePoint]
+
+    @property
+    def saturation(self) -> Value:
+        """The load that is accepted at the greatest load below the least that the network does not carry.
+
+        Its interval goes from the lower end of the confidence interval of that load to the least load that is
+        not carried. A network that carries none of the loads accepts 0 at saturation.
+        """
+        beyond = min((point.load for point in self.points if not point.stable), default=None)
+        carried = [point for point in self.points if beyond is None or point.load < beyond]
+        last = carried[-1] if carried else None
+        if last is None:
+            return Value(0.0, (0.0, beyond or 0.0))
+        low = last.accepted - (last.accepted_ci95 or 0.0)
+        high = last.accepted + (last.accepted_ci95 or 0.0)
+        return Value(last.accepted, (low, max(high, beyond or 0.0)))
+
+    @property
+    def throughput(self) -> Value:
+        """The greatest load that is accepted at any load, with its 95 % confidence interval."""
+        best = max(self.points, key=lambda point: point.accepted)
+        half = best.accepted_ci95
+        interval = None if half is None else (best.accepted - half, best.accepted + half)
+        return Value(best.accepted, interval)
+
+    def rows(self) -> list[Row]:
+        """Returns the points as rows of the item's data."""
+        routed = self.curve.routed
+        return [
+            {
+                "curve": routed.label,
+                "routers": routed.network.graph().routers,
+                "routing": routed.routing,
+                "pattern": self.curve.pattern,
+                **vars(point),
+            }
+            for point in self.points
+        ]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place where curves are simulated.
+
+    Attributes:
+        directory: folder of a paper's items; simulated points stay there.
+        workers: processes of this machine that simulate; None for one on each of its cores.
+        scheduler: address of the scheduler of a cluster that simulates in their place; None without.
+        notify: takes the events.
+    """
+
+    directory: RunDirectory
+    workers: int | None = None
+    scheduler: str | None = None
+    notify: Notify = ignore
+
+
+MeasuredCurves = Mapping[Curve, MeasuredCurve]
+
+
+@dataclass(frozen=True)
+class SimulatedItem:
+    """A figure or a table of a paper that takes simulations.
+
+    Attributes:
+        title: its content, in a phrase.
+        curves: effort -> the curves that it needs.
+        find: the curves with their points, effort -> what they show.
+        plot: the drawing of its rows.
+    """
+
+    title: str
+    curves: Callable[[Effort], Sequence[Curve]]
+    find: Callable[[MeasuredCurves, Effort], Found]
+    plot: Plot
+
+
+def latency_plot() -> Plot:
+    """Returns the drawing of curves: mean latency over the load, a panel for each pattern."""
+    return Plot(
+        "load",
+        "latency_cycles",
+        "load",
+        "mean latency in cycles",
+        by="curve",
+        panels="pattern",
+        error="latency_ci95_cycles",
+    )

@@ -1,0 +1,116 @@
+"""Points that were simulated, in a table in the folder of a paper's items; items share them.
+
+A point is known by a digest of everything that decides about its numbers: the network, the routing, the
+routers, the traffic and the code.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from dataclasses import asdict, dataclass
+
+import msgspec
+
+from experiments.papers.performance.model import Curve, CurvePoint
+from experiments.results.run_directory import RunDirectory
+from experiments.simulation.code_version import code_digest
+from experiments.spec.simulation.model import SimulatedTraffic
+
+POINTS = "points.csv"
+_PACKAGES = ("simulation", "traffic/workload", "routing", "topology/families")
+
+
+@dataclass(frozen=True)
+class StoredPoint:
+    """A row of the table.
+
+    Attributes:
+        digest: digest of what decides about the numbers.
+        curve: name of the curve.
+        pattern: name of the pattern.
+        seed: seed of the simulation.
+        seconds: time of the simulation's cycles.
+        load, offered, accepted, accepted_ci95, latency_cycles, latency_ci95_cycles, stable, deadlock: as of
+            CurvePoint.
+    """
+
+    digest: str
+    curve: str
+    pattern: str
+    seed: int
+    seconds: float
+    load: float
+    offered: float
+    accepted: float
+    accepted_ci95: float | None
+    latency_cycles: float | None
+    latency_ci95_cycles: float | None
+    stable: bool
+    deadlock: bool
+
+    @property
+    def point(self) -> CurvePoint:
+        """The point of the curve, under this seed alone."""
+        names = CurvePoint.__dataclass_fields__
+        return CurvePoint(**{name: getattr(self, name) for name in names})
+
+
+_COLUMNS = tuple(StoredPoint.__dataclass_fields__)
+
+
+class PointStore:
+    """The table of points of a folder."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        """Reads the table, if there is one."""
+        self._directory = directory
+        directory.drop_torn_row(POINTS)
+        file, self._known = directory.path / POINTS, {}
+        if file.exists():
+            with file.open(encoding="utf-8", newline="") as lines:
+                rows = [{key: value or None for key, value in row.items()} for row in csv.DictReader(lines)]
+            stored = msgspec.convert(rows, list[StoredPoint], strict=False)
+            self._known = {row.digest: row for row in stored}
+
+    def get(self, digest: str) -> StoredPoint | None:
+        """Returns the point of a digest; None if it was not simulated.
+
+        Args:
+            digest: the digest.
+        """
+        return self._known.get(digest)
+
+    def add(self, point: StoredPoint) -> None:
+        """Adds a point, on the disk as well.
+
+        Args:
+            point: the point.
+        """
+        self._known[point.digest] = point
+        row = {name: "" if value is None else value for name, value in asdict(point).items()}
+        self._directory.append_row(POINTS, _COLUMNS, row)
+
+
+def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
+    """Returns a digest of what decides about the numbers of a simulation, 16 hexadecimal digits.
+
+    Args:
+        curve: the curve.
+        traffic: the traffic at one load, with its seed.
+    """
+    routed = curve.routed
+    parts = (
+        code_digest(_PACKAGES),
+        routed.network.family,
+        sorted(routed.network.params),
+        routed.hosts,
+        routed.routing,
+        sorted(vars(routed.routers).items()),
+        traffic.pattern,
+        traffic.load,
+        traffic.arrivals,
+        traffic.seed,
+        sorted(vars(traffic.times).items()),
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

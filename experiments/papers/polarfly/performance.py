@@ -1,0 +1,198 @@
+"""Performance of PolarFly and of the networks beside it (Figs 8 to 11), by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.networks import Network, network
+from experiments.papers.performance.model import (
+    Curve,
+    LoadSteps,
+    MeasuredCurve,
+    MeasuredCurves,
+    RoutedNetwork,
+    divided_port,
+)
+from topology.families.family import carried_hosts
+
+UNIFORM, TORNADO, RANDOM = "uniform", "tornado", "random-permutation"
+_PERMUTATIONS = (TORNADO, RANDOM)
+_ONE_HOP, _TWO_HOPS = "perm1hop", "perm2hop"
+_SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
+_COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
+_GROWN = {"quadric": "quadrics", "nonquadric": "other clusters"}
+_COARSE = LoadSteps(precision=0.05, steps=2)
+
+
+def _loads(routed: RoutedNetwork, pattern: str, effort: Effort) -> LoadSteps:
+    """Returns the loads of a curve: small ones of permutations on one path, which 1 / p of the load fills."""
+    if pattern != UNIFORM and routed.routing in ("min", "hierarchical"):
+        return LoadSteps(precision=0.01 if effort.quick else 0.0025, steps=5, most=0.5)
+    return _COARSE if effort.quick else LoadSteps()
+
+
+def _curves(routed: Iterable[RoutedNetwork], patterns: Sequence[str], effort: Effort) -> list[Curve]:
+    return [Curve(one, pattern, _loads(one, pattern, effort)) for one in routed for pattern in patterns]
+
+
+def polarfly(q: int, routing: str, label: str, expand: str = "") -> RoutedNetwork:
+    """Returns a PolarFly with as many endpoints as half of its radix q + 1.
+
+    Args:
+        q: order of the field.
+        routing: name of the routing.
+        label: name of its curves.
+        expand: copies of clusters, as `quadric:3`; empty without.
+    """
+    params: dict[str, int | str] = {"q": q, "expand": expand} if expand else {"q": q}
+    own = network(label, "polarfly", **params)
+    # Three hops of a copied cluster, and six of its detours; else two and four.
+    routers = divided_port(6 if expand and routing != "min" else 4)
+    return RoutedNetwork(own, carried_hosts(q + 1, 2), routing, label, routers)
+
+
+def _compared(effort: Effort) -> list[RoutedNetwork]:
+    """Returns the networks of Table V under their routings; small ones for a quick look."""
+    q, slim, arity, (a1, h1), (a2, h2) = (
+        (7, 5, 4, (4, 2), (3, 4)) if effort.quick else (31, 23, 18, (12, 6), (6, 27))
+    )
+    routers, degree = q * q + q + 1, q + 1
+    half = carried_hosts(degree, 2)
+    jellyfish = network("JF", "jellyfish", routers=routers, degree=degree)
+    others: list[tuple[Network, int, str, str, int]] = [
+        (network("SF", "slimfly", q=slim), 4 if effort.quick else 18, "min", "ugal", 4),
+        (network("DF1", "dragonfly", a=a1, h=h1), h1, "hierarchical", "ugal:over=hierarchical", 6),
+        (network("DF2", "dragonfly", a=a2, h=h2), 2 if effort.quick else 10, "hierarchical",
+         "ugal:over=hierarchical", 6),
+        (jellyfish, half, "min", "ugal", 6),
+    ]  # fmt: skip
+    found = [
+        polarfly(q, "min", "PF-MIN"),
+        polarfly(q, "ugal", "PF-UGAL"),
+        polarfly(q, "ugal-pf", "PF-UGAL_PF"),
+    ]
+    for one, hosts, minimal, adaptive, channels in others:
+        found += [
+            RoutedNetwork(one, hosts, minimal, f"{one.label}-MIN"),
+            RoutedNetwork(one, hosts, adaptive, f"{one.label}-UGAL", divided_port(channels)),
+        ]
+    tree = network("FT", "fat-tree", arity=arity, levels=3)
+    return [*found, RoutedNetwork(tree, arity, "nca", "FT-NCA")]
+
+
+def compared_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of Fig 8: networks of Table V under uniform traffic and two permutations."""
+    return _curves(_compared(effort), (UNIFORM, *_PERMUTATIONS), effort)
+
+
+def by_name(curves: MeasuredCurves) -> dict[tuple[str, str], MeasuredCurve]:
+    """Returns curves by their names and patterns.
+
+    Args:
+        curves: the curves with their points.
+    """
+    return {(curve.routed.label, curve.pattern): found for curve, found in curves.items()}
+
+
+def all_rows(curves: MeasuredCurves) -> list[Row]:
+    """Returns the points of curves as the rows of an item.
+
+    Args:
+        curves: the curves with their points.
+    """
+    return [row for found in curves.values() for row in found.rows()]
+
+
+def compared(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns what Fig 8 shows; smaller networks have no claims."""
+    named = by_name(curves)
+    if effort.quick:
+        return Found({}, all_rows(curves))
+    adaptive = [
+        named[name, pattern].saturation for name in ("PF-UGAL", "PF-UGAL_PF") for pattern in _PERMUTATIONS
+    ]
+    values = {
+        "uniform": named["PF-UGAL_PF", UNIFORM].saturation,
+        "permutations": named["PF-UGAL_PF", TORNADO].saturation,
+        "least": min(adaptive),
+        "most": max(adaptive),
+        "minimal": named["PF-MIN", TORNADO].saturation,
+        "as fat tree": _ratio(
+            max(named[name, UNIFORM].saturation for name in ("PF-MIN", "PF-UGAL", "PF-UGAL_PF")),
+            named["FT-NCA", UNIFORM].saturation,
+        ),
+    }
+    return Found(values, all_rows(curves))
+
+
+def _ratio(above: Value, below: Value) -> Value:
+    """Returns the ratio of two numbers, with the interval that those of both allow."""
+    assert above.interval
+    assert below.interval
+    low, high = above.interval[0] / below.interval[1], above.interval[1] / below.interval[0]
+    return Value(above.value / below.value, (low, high))
+
+
+def near_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of Fig 9: PolarFly under permutations of routers one and two hops apart."""
+    return _curves(_compared(effort)[:3], (_TWO_HOPS, _ONE_HOP), effort)
+
+
+def near(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns what Fig 9 shows."""
+    if effort.quick:
+        return Found({}, all_rows(curves))
+    named = by_name(curves)
+    values = {
+        "minimal": named["PF-MIN", _ONE_HOP].saturation,
+        "adaptive": named["PF-UGAL_PF", _ONE_HOP].saturation,
+    }
+    return Found(values, all_rows(curves))
+
+
+def size_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of Fig 10: PolarFlies of several sizes under uniform traffic."""
+    sizes = _QUICK_SIZES if effort.quick else _SIZES
+    names: Mapping[str, str] = {"min": "MIN", "ugal-pf": "UGAL_PF"}
+    routed = [polarfly(q, routing, f"q={q} {name}") for q in sizes for routing, name in names.items()]
+    return _curves(routed, (UNIFORM,), effort)
+
+
+def sizes(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns what Fig 10 shows."""
+    if effort.quick:
+        return Found({}, all_rows(curves))
+    found = [one.saturation for curve, one in curves.items() if curve.routed.routing == "ugal-pf"]
+    return Found({"sizes": _ratio(min(found), max(found))}, all_rows(curves))
+
+
+def grown_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of Fig 11: ER_31 with copied clusters under uniform traffic."""
+    q, copies = (5, _QUICK_COPIES) if effort.quick else (31, _COPIES)
+    names = {"min": "MIN", "ugal-pf": "UGAL_PF"}
+    routed = []
+    for routing, name in names.items():
+        routed.append(polarfly(q, routing, f"+0 {name}"))
+        routed += [
+            polarfly(q, routing, f"+{number} {kind} {name}", f"{kind}:{number}")
+            for kind in _GROWN
+            for number in copies
+        ]
+    return _curves(routed, (UNIFORM,), effort)
+
+
+def grown(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns what Fig 11 shows: throughput beside that without copies, and beside the peak of 1."""
+    if effort.quick:
+        return Found({}, all_rows(curves))
+    named = {curve.routed.label: found.saturation for curve, found in curves.items()}
+    most = max(_COPIES)
+    begin = named["+0 UGAL_PF"]
+    values = {
+        key: Value(named[f"+{most} {kind} UGAL_PF"].value / begin.value - 1)
+        for key, kind in (("quadric", "quadric"), ("other", "nonquadric"))
+    }
+    values["other at 10 %"] = named["+3 nonquadric UGAL_PF"]
+    values["other at 39 %"] = named[f"+{most} nonquadric UGAL_PF"]
+    return Found(values, all_rows(curves))

@@ -1,0 +1,159 @@
+"""Performance of papers' networks: the search for saturation, simulated points that are kept, and curves."""
+
+import csv
+import math
+
+import pytest
+
+import polarlab
+from experiments.papers import registry
+from experiments.papers.model import Effort
+from experiments.papers.networks import network
+from experiments.papers.performance import curves as simulated
+from experiments.papers.performance.curves import measured
+from experiments.papers.performance.model import (
+    Curve,
+    CurvePoint,
+    LoadSteps,
+    MeasuredCurve,
+    Place,
+    RoutedNetwork,
+)
+from experiments.papers.performance.search import next_loads
+from experiments.papers.registry import ITEMS
+from experiments.papers.reproduction import reproduce_item
+from experiments.results.run_directory import kept_directory
+from polarlab.cli.main import main
+
+ER_3 = network("PF", "polarfly", q=3)
+MINIMAL = RoutedNetwork(ER_3, 2, "min", "PF-MIN")
+TORNADO = Curve(MINIMAL, "tornado", LoadSteps(precision=0.05, steps=2, most=0.6))
+UNIFORM = Curve(MINIMAL, "uniform", LoadSteps(precision=0.1, steps=5))
+QUICK = Effort(quick=True)
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 8])
+@pytest.mark.parametrize("limit", [0.0, 0.013, 0.1, 0.49, 0.5, 0.99, 1.0])
+def test_the_search_ends_beside_the_greatest_load_that_is_carried(limit, ahead):
+    loads, tried = LoadSteps(precision=0.01, steps=7), {}
+    while found := next_loads(loads, tried, ahead):
+        assert not set(found) & set(tried)
+        tried |= {load: load <= limit for load in found}
+    carried = max((load for load, is_carried in tried.items() if is_carried), default=0.0)
+    assert math.isclose(carried, math.floor(limit * 100 + 1e-9) / 100)
+    assert len(tried) <= limit / 0.07 + ahead + 4
+
+
+def test_a_load_beyond_one_that_is_not_carried_ends_nothing_by_being_carried():
+    """Near saturation chance decides: the least load that is not carried counts."""
+    loads = LoadSteps(precision=0.1, steps=1)
+    tried = {0.1: True, 0.2: True, 0.3: False, 0.4: True}
+    assert next_loads(loads, tried) == []
+
+
+def points(*rows):
+    return [
+        CurvePoint(load, load, accepted, 0.01, 10.0, None, stable, False) for load, accepted, stable in rows
+    ]
+
+
+def test_saturation_is_the_last_load_before_the_first_that_is_not_carried():
+    found = MeasuredCurve(
+        TORNADO, points((0.1, 0.1, True), (0.2, 0.199, True), (0.3, 0.22, False), (0.4, 0.4, True))
+    )
+    assert found.saturation.value == 0.199
+    assert found.saturation.interval == pytest.approx((0.189, 0.3))
+    assert found.throughput.value == 0.4
+    assert MeasuredCurve(TORNADO, points((0.1, 0.05, False))).saturation == (0.0, (0.0, 0.1))
+    assert MeasuredCurve(TORNADO, points((1.0, 0.99, True))).saturation == (0.99, (0.98, 1.0))
+
+
+def test_minimal_paths_of_a_tornado_saturate_where_theory_has_it(tmp_path):
+    with kept_directory(tmp_path) as directory:
+        [found] = measured([TORNADO], QUICK, Place(directory, workers=1)).values()
+    plan = polarlab.plan(polarlab.topology("polarfly", q=3), hosts=2)
+    bound = 0.1 / polarlab.predict(plan, "tornado", 0.1).link_load_max
+    low, high = found.saturation.interval
+    assert low <= bound <= high
+    assert [point.load for point in found.points] == [0.1, 0.2, 0.25, 0.3]
+    assert found.points[0].latency_cycles < found.points[-1].latency_cycles
+
+
+def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path, monkeypatch):
+    told = []
+    done = simulated._stored
+
+    def interrupt(*arguments):
+        if len(told) == 2:
+            raise KeyboardInterrupt
+        return done(*arguments)
+
+    def simulate(effort):
+        with kept_directory(tmp_path, go_on=True) as directory:
+            return measured([TORNADO, UNIFORM], effort, Place(directory, workers=1, notify=told.append))
+
+    monkeypatch.setattr(simulated, "_stored", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(QUICK)
+    assert len(told) == 2
+    monkeypatch.setattr(simulated, "_stored", done)
+    with (tmp_path / "points.csv").open("a") as file:
+        file.write("a row that was cut")
+    whole = simulate(QUICK)
+    count = sum(len(found.points) for found in whole.values())
+    assert len(told) == count
+    assert simulate(QUICK) == whole
+    assert len(told) == count
+    twice = simulate(Effort(quick=True, seeds=2))  # the first of them is there
+    assert len(told) <= 2 * count + 2
+    assert all(point.accepted_ci95 is not None for found in twice.values() for point in found.points)
+    rows = list(csv.DictReader((tmp_path / "points.csv").read_text().splitlines()))
+    assert len({row["digest"] for row in rows}) == len(rows) == len(told)
+
+
+def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypatch):
+    item = ITEMS["polarfly"]["fig9"]
+    small = type(item)(
+        item.title, lambda _effort: [TORNADO, UNIFORM], lambda found, effort: found_of(found), item.plot
+    )
+    monkeypatch.setitem(registry.ITEMS["polarfly"], "fig9", small)
+    with kept_directory(tmp_path, go_on=True) as directory:
+        done = reproduce_item("polarfly", "fig9", QUICK, Place(directory))
+    assert [claim.within for claim in done.claims] == [None, None]
+    rows = list(csv.DictReader((tmp_path / "fig9.csv").read_text().splitlines()))
+    assert {row["pattern"] for row in rows} == {"tornado", "uniform"}
+    assert (tmp_path / "fig9.png").stat().st_size > 10_000
+    assert main(["paper", "polarfly", "fig9", "--quick", "--out", str(tmp_path)]) == 0
+    assert "complete there before" in capfd.readouterr().out
+
+
+def found_of(curves):
+    from experiments.papers.model import Found
+    from experiments.papers.polarfly.performance import all_rows
+
+    return Found({}, all_rows(curves))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", "0"], "workers"),
+        (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "exclude each other"),
+        (["--scheduler", "here"], "scheduler must be tcp://"),
+    ],
+)
+def test_wrong_places_are_one_line_and_leave_nothing(tmp_path, capfd, options, message):
+    out = tmp_path / "out"
+    assert main(["paper", "polarfly", "fig9", "--quick", "--out", str(out), *options]) == 2
+    assert message in capfd.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fig8", "fig9", "fig10", "fig11", "fig15"])
+def test_a_quick_figure_of_polarfly_is_complete(tmp_path, name):
+    found = polarlab.reproduce("polarfly", name, quick=True, out=tmp_path)
+    assert found.agrees
+    rows = list(csv.DictReader((tmp_path / f"{name}.csv").read_text().splitlines()))
+    assert len(rows) > 7
+    assert (tmp_path / f"{name}.png").exists()
