@@ -263,15 +263,21 @@ class _TagUse:
         return tuple(numbers.tolist())
 
 
-def evenly_spaced(items: Sequence[T], most: int) -> list[T]:
-    """Returns items at equal distances in a sequence, the first among them; all where there are few.
+def evenly_spaced(items: Sequence[T], most: int, first: int) -> list[T]:
+    """Returns items at equal distances in a sequence that is closed to a ring; all where there are few.
 
     Args:
         items: any sequence.
         most: the number of items to choose, at least 1.
+        first: place of the first of them, modulo their number. Sources that choose among the same items begin
+            at different places, as else all of them would choose the same.
     """
-    places = np.linspace(0, len(items) - 1, min(len(items), most)).round()
-    return [items[int(place)] for place in places]
+    count = len(items)
+    if count <= most:
+        return list(items)
+    return [
+        items[place] for place in sorted((first + number * count // most) % count for number in range(most))
+    ]
 
 
 def _repair_hops(designs: Sequence[_RouterDesign], tags: _TagUse) -> int:

@@ -108,7 +108,7 @@ def _source_table(
                 paths[id(bundle)] = bundle, tuple(_near_path(one, port_to[one.first_hop]) for one in bundle)
             near += paths[id(bundle)][1]
         if most_detours is not None:
-            far, near = evenly_spaced(far, most_detours), evenly_spaced(near, most_detours)
+            far, near = (evenly_spaced(ones, most_detours, router) for ones in (far, near))
         direct = CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_NEAR, port)),)), (port,))
         groups.append(make_group(group_number(GroupRole.CHOICE_FAR, port), _far_path(port), far))
         groups.append(make_group(group_number(GroupRole.CHOICE_NEAR, port), direct, near))

@@ -129,7 +129,7 @@ def _source_table(detours: ColourDetours, most: int, view: RouterView, reroute: 
             continue
         span = detours.span(destination)
         if span not in number_of:
-            chosen = evenly_spaced(detours.intermediates(view.router, span), most)
+            chosen = evenly_spaced(detours.intermediates(view.router, span), most, view.router)
             weights = detours.weights(view.router, span, chosen)
             number = group_number(GroupRole.CHOICE_BY_COLOUR, len(numbers))
             shares = tuple(zip(chosen, weights, strict=True))

@@ -248,7 +248,8 @@ def _group(
     """Returns the group for destinations at one distance behind the same ports."""
     ports = view.minimal_ports[destinations[0]]
     minimal = Bucket((ToGroup(reroute.untagged.group_toward[destinations[0]]),))
-    intermediates = evenly_spaced(design.detours.intermediates(view, destinations), design.intermediates)
+    eligible = design.detours.intermediates(view, destinations)
+    intermediates = evenly_spaced(eligible, design.intermediates, view.router)
     if not intermediates:
         return Group(number, GroupKind.INDIRECT, (minimal,))
     away, onward = design.detours.distances[view.router], design.detours.onward_hops

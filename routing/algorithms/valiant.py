@@ -92,7 +92,8 @@ def _source_table(
     most: int, intermediates: Intermediates, view: RouterView, reroute: FastReroute
 ) -> SourceTable:
     others = view.others()
-    buckets = tuple(detour_bucket(reroute, other) for other in evenly_spaced(intermediates(view), most))
+    chosen = evenly_spaced(intermediates(view), most, view.router)
+    buckets = tuple(detour_bucket(reroute, other) for other in chosen)
     rules = tuple(
         Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(GROUP),)) for other in others
     )

@@ -1,6 +1,7 @@
 """The routings by name: proofs of all their choices, their detours, and the size of their state."""
 
 import itertools
+from collections import Counter
 from itertools import chain
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from sample_fabrics import routings_of
 
 from routing.plan.digest import plan_digest
-from routing.plan.groups import GroupRole
+from routing.plan.groups import GroupRole, pushed_tags
 from routing.plan.model import GroupKind, PushVlan, SetField, Table, ToGroup
 from routing.plan.tables import to_router
 from routing.registry import ROUTINGS, make_plan, routing
@@ -272,6 +273,16 @@ def test_parameters_of_a_plan_change_it_and_its_proof_holds(text):
     assert plan_digest(plan) != plan_digest(plain)
     proof = prove(plan)
     assert proof.ok, proof.faults
+
+
+@pytest.mark.parametrize("text", ["valiant:intermediates=4", "ugal:intermediates=4"])
+def test_sources_that_choose_among_few_routers_choose_different_ones(text):
+    """Else the detours of all sources of a large network would meet at the same few routers."""
+    plan = make_plan(PolarFly(5), 1, text)
+    choices = [[one for one in switch.groups if one.kind is GroupKind.SELECT] for switch in plan.switches]
+    sources = Counter(tag for groups in choices for tag in set(pushed_tags(groups)))
+    assert sources.keys() == set(range(31))
+    assert max(sources.values()) <= 3 * min(sources.values())
 
 
 @pytest.mark.parametrize(
