@@ -55,3 +55,20 @@ def test_a_network_delivers_repairs_and_carries_traffic(name, params, routing):
         assert eventually_missing(fabric) <= proof.max_hops
         faults.restore(link_element(link))
         eventually(lambda: probe_all_pairs(fabric) == ([], longest))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("routing", ["four-color-valiant", "four-color-adaptive"])
+def test_detours_over_colours_deliver_all_pairs_within_their_hops(routing):
+    """72 switches, whose packets visit a third group and need a table after the tag."""
+    options = fabric_options("dragonfly", {"a": 8, "h": 4, "groups": 9, "trunking": 4}, routing=routing)
+    with live_fabric(replace(options, links=LinkSpec(500_000, 64)), QUIET) as fabric:
+        plan = fabric.plan
+        missing, longest = probe_all_pairs(fabric)
+        assert missing == []
+        between = plan.topology.distances(range(72), 0)
+        assert longest <= plan.hop_bound(np.array([between.max()], np.int16)).max()
+        if routing == "four-color-valiant":
+            assert longest > between.max()  # by way of third groups
+        check = check_all_pairs(fabric, QUIET)
+        assert check.pairs == check.delivered == 72 * 71
