@@ -50,8 +50,7 @@ def write_report(folder: Path, path: Path | None = None) -> Path:
         check_new(path)
     results = open_results(folder)
     with damage_named(folder):
-        page = _PAGES[type(results)](results)
-        text = _environment().get_template("page.html").render(page=page)
+        text = rendered(_PAGES[type(results)](results))
     if path is None:
         path = folder / REPORT
         try:
@@ -63,6 +62,15 @@ def write_report(folder: Path, path: Path | None = None) -> Path:
     else:
         write_new(path, text.encode(errors="replace"))
     return path
+
+
+def rendered(page: Page) -> str:
+    """Returns a page as HTML.
+
+    Args:
+        page: its content.
+    """
+    return _environment().get_template("page.html").render(page=page)
 
 
 def _environment() -> Environment:

@@ -68,11 +68,13 @@ class Reproduction(Table):
         paper: name of the paper.
         folder: folder of the files.
         items: the items.
+        report: the page with all items; None where a single one was asked for.
     """
 
     paper: str
     folder: Path
     items: tuple[ReproducedItem, ...]
+    report: Path | None = None
 
     @property
     def claims(self) -> list[CheckedClaim]:
@@ -108,7 +110,8 @@ def reproduce(
 ) -> Reproduction:
     """Computes a figure or a table of a paper, and compares it with the paper's claims.
 
-    An item that is complete in the folder is not computed again, and neither are simulated points.
+    An item that is complete in the folder is not computed again, and neither are simulated points. All items
+    together come with a page, `report.html`.
 
     Args:
         paper: name of the paper, as `polarfly`.
@@ -146,9 +149,15 @@ def reproduce(
     names = list(ITEMS[paper]) if item == ALL else [item]
     with kept_directory(folder, go_on=True) as directory:
         place = Place(directory, notify=paced(progress), **places)
-        return Reproduction(
-            paper, folder, tuple(reproduce_item(paper, name, effort, place) for name in names)
-        )
+        items = tuple(reproduce_item(paper, name, effort, place) for name in names)
+        report = None
+        if item == ALL:
+            from experiments.report.page import REPORT, rendered
+            from experiments.report.papers import paper_page
+
+            directory.write_text(REPORT, rendered(paper_page(paper, items, effort, folder)))
+            report = folder / REPORT
+        return Reproduction(paper, folder, items, report)
 
 
 def _default_folder(paper: str, effort: Effort) -> Path:

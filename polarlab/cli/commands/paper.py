@@ -56,9 +56,9 @@ def run(arguments: argparse.Namespace) -> Status:
             {name: value for name, value in vars(item).items() if name != "claims"} for item in found.items
         ]
         claims = [vars(claim) for claim in found.claims]
-        print_result(
-            arguments, {"paper": found.paper, "out": str(found.folder), "items": items, "claims": claims}
-        )
+        report = None if found.report is None else str(found.report)
+        result = {"paper": found.paper, "out": str(found.folder), "report": report}
+        print_result(arguments, {**result, "items": items, "claims": claims})
     else:
         _print(found)
     return Status.DONE if found.agrees else Status.NEGATIVE
@@ -85,6 +85,8 @@ def _print(found: polarlab.Reproduction) -> None:
         again = ", complete there before, not computed again" if item.resumed else f", {item.seconds:.1f} s"
         print_text(f"files: {found.folder / item.item}.*{again}")
         print()
+    if found.report is not None:
+        print_text(f"all of it on one page: {found.report}")
     computed = [claim for claim in found.claims if claim.within is not None]
     agreeing = sum(claim.within is True for claim in computed)
     unexplained = sum(claim.unexplained for claim in computed)

@@ -110,7 +110,7 @@ def run(*words):
 def test_json_has_the_claims(tmp_path, capsys):
     assert run("polarfly", "table5", "--json", "--out", tmp_path) == 0
     result = json.loads(capsys.readouterr().out)
-    assert list(result) == ["paper", "out", "items", "claims"]
+    assert list(result) == ["paper", "out", "report", "items", "claims"]
     keys = ["item", "claim", "section", "paper", "value", "interval", "bound", "tolerance", "within", "note"]
     assert all(list(claim) == keys for claim in result["claims"])
     assert (result["claims"][0]["paper"], result["claims"][0]["value"]) == (993, 993)
@@ -158,3 +158,18 @@ def test_the_list_has_every_item_once(capsys):
     assert all(one["computed"] for one in items if one["paper"] == "polarfly")
     assert run("list") == 0
     assert "not yet" in capsys.readouterr().out
+
+
+def test_all_items_come_with_a_page(tmp_path, capsys):
+    assert run("dragonfly", "all", "--quick", "--out", tmp_path, "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    page = (tmp_path / "report.html").read_text()
+    assert result["report"] == str(tmp_path / "report.html")
+    assert "The dragonfly paper, reproduced" in page
+    assert "table2: " in page
+    assert page.count("<h2>") >= len(result["items"])
+    assert all(claim["claim"] in page for claim in result["claims"])
+    assert run("dragonfly", "all", "--quick", "--out", tmp_path) == 0
+    assert f"all of it on one page: {tmp_path / 'report.html'}" in capsys.readouterr().out
+    assert run("dragonfly", "table2", "--quick", "--out", tmp_path, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["report"] is None
