@@ -64,7 +64,7 @@ class LoadSteps:
     """
 
     precision: float = 0.02
-    steps: int = 5
+    steps: int = 10
     most: float = 1.0
 
 
