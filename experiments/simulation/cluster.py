@@ -59,6 +59,7 @@ class Cluster:
         """Takes a connection; see `reached_cluster`."""
         self._address = address
         self._client = client
+        self._shared: tuple[PlannedFabric, Any] | None = None  # the last fabric, and its future
 
     def run(self, planned: PlannedFabric, tasks: Sequence[Task]) -> Iterator[Done]:
         """Yields the results of tasks as they come; one whose worker dies is done again elsewhere.
@@ -74,9 +75,7 @@ class Cluster:
         distributed, own, version = _distributed(), uuid.uuid4().hex, code_version()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the size of the tables
-            # The scheduler keeps the tables as the argument of a task: should all workers that have them die,
-            # others get them again.
-            shared = self._client.submit(pickle.loads, pickle.dumps(planned), key=f"tables-{own}")
+            shared = self._tables(planned)
             futures = {
                 self._client.submit(_done, shared, task, version, key=f"simulation-{own}-{number}"): number
                 for number, task in enumerate(tasks)
@@ -91,7 +90,24 @@ class Cluster:
             raise
         finally:
             with contextlib.suppress(Exception):  # the scheduler may be gone
-                self._client.cancel([*left, shared], force=True)
+                self._client.cancel([*left], force=True)
+
+    def _tables(self, planned: PlannedFabric) -> Any:
+        """Returns the future of a fabric's tables, which travel once for all calls with this fabric."""
+        if self._shared is None or self._shared[0] is not planned:
+            self.forget()
+            # The scheduler keeps the tables as the argument of a task: should all workers that have them die,
+            # others get them again.
+            key = f"tables-{uuid.uuid4().hex}"
+            self._shared = planned, self._client.submit(pickle.loads, pickle.dumps(planned), key=key)
+        return self._shared[1]
+
+    def forget(self) -> None:
+        """Has the workers forget the tables."""
+        if self._shared is not None:
+            with contextlib.suppress(Exception):  # the scheduler may be gone
+                self._client.cancel([self._shared[1]], force=True)
+            self._shared = None
 
     def _result(self, future: Any) -> Outcome:
         """Returns the result of a task; raises MachineError if the cluster has none."""
@@ -139,7 +155,11 @@ def reached_cluster(address: str, notify: Notify) -> Iterator[Cluster]:
         ) from None
     try:
         _check_workers(client, address, notify)
-        yield Cluster(address, client)
+        cluster = Cluster(address, client)
+        try:
+            yield cluster
+        finally:
+            cluster.forget()
     finally:
         with contextlib.suppress(Exception):  # the scheduler may be gone
             client.close(timeout=_CONNECT_S)

@@ -2,19 +2,26 @@
 
 import importlib
 import os
+import pickle
 import signal
 import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import polarlab
 from experiments.events.pace import EveryEvent
 from experiments.events.simulation import PointsSimulated
+from experiments.papers.model import Effort
+from experiments.papers.networks import network
+from experiments.papers.performance.curves import measured
+from experiments.papers.performance.model import Curve, LoadSteps, Place, RoutedNetwork
 from experiments.results.open import Simulation, open_results
+from experiments.results.run_directory import kept_directory
 from experiments.results.simulation.sweep import SimulatedPointRow
 from experiments.simulation import cluster
 from experiments.simulation.code_version import code_version
@@ -288,6 +295,26 @@ def test_a_cluster_makes_plans_for_faults_and_loops_anew(workers, tmp_path):
     for point in here.points:
         assert here.summary(point).faults == there.summary(point).faults
         assert here.summary(point).faults.replanned
+
+
+def test_a_cluster_simulates_curves_of_papers_with_tables_that_travel_once(workers, tmp_path, monkeypatch):
+    sent = []
+
+    def dumps(planned):
+        sent.append(planned)
+        return pickle.dumps(planned)
+
+    monkeypatch.setattr(cluster, "pickle", SimpleNamespace(dumps=dumps, loads=pickle.loads))
+    er_3 = RoutedNetwork(network("PF", "polarfly", q=3), 2, "min", "PF-MIN")
+    curve = Curve(er_3, "tornado", LoadSteps(precision=0.02, steps=5, most=0.3))
+    found = []
+    for number, place in enumerate(({"workers": 1}, {"scheduler": workers[0]})):
+        with kept_directory(tmp_path / str(number)) as directory:
+            found.append(measured([curve], Effort(quick=True), Place(directory, **place))[curve])
+    here, there = found
+    assert here.saturation == there.saturation
+    assert set(here.points) <= set(there.points)  # which tries loads ahead
+    assert len(sent) == 1
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_results(workers, swept, tmp_path):
