@@ -21,7 +21,7 @@ _PERMUTATIONS = (TORNADO, RANDOM)
 _ONE_HOP, _TWO_HOPS = "perm1hop", "perm2hop"
 _SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
 _COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
-_GROWN = {"quadric": "quadrics", "nonquadric": "other clusters"}
+_GROWN = ("quadric", "nonquadric")
 _COARSE = LoadSteps(precision=0.05, steps=2)
 
 
@@ -168,31 +168,46 @@ def sizes(curves: MeasuredCurves, effort: Effort) -> Found:
 
 
 def grown_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of Fig 11: ER_31 with copied clusters under uniform traffic."""
+    """Returns the curves of Fig 11: ER_31 with copied clusters under uniform traffic.
+
+    UGAL stands for UGAL_PF, whose detours rest on the geometry of ER_q, which copies of clusters break.
+    """
     q, copies = (5, _QUICK_COPIES) if effort.quick else (31, _COPIES)
-    names = {"min": "MIN", "ugal-pf": "UGAL_PF"}
-    routed = []
-    for routing, name in names.items():
-        routed.append(polarfly(q, routing, f"+0 {name}"))
-        routed += [
-            polarfly(q, routing, f"+{number} {kind} {name}", f"{kind}:{number}")
-            for kind in _GROWN
-            for number in copies
-        ]
+    routed = [
+        polarfly(q, routing, f"{grown_by} {name}".strip(), expand)
+        for routing, name in (("min", "MIN"), ("ugal", "UGAL"))
+        for grown_by, expand in (
+            ("+0", ""),
+            *((f"+{number} {kind}", f"{kind}:{number}") for kind in _GROWN for number in copies),
+        )
+    ]
     return _curves(routed, (UNIFORM,), effort)
 
 
 def grown(curves: MeasuredCurves, effort: Effort) -> Found:
-    """Returns what Fig 11 shows: throughput beside that without copies, and beside the peak of 1."""
+    """Returns what Fig 11 shows: throughput beside that without copies, and beside the peak of 1.
+
+    The throughput of a network is the saturation of the better of its two routings.
+    """
     if effort.quick:
         return Found({}, all_rows(curves))
-    named = {curve.routed.label: found.saturation for curve, found in curves.items()}
-    most = max(_COPIES)
-    begin = named["+0 UGAL_PF"]
+    best: dict[str, Value] = {}
+    for curve, found in curves.items():
+        grown_by = curve.routed.label.rpartition(" ")[0]
+        best[grown_by] = max(best.get(grown_by, found.saturation), found.saturation)
+    most = f"+{max(_COPIES)}"
     values = {
-        key: Value(named[f"+{most} {kind} UGAL_PF"].value / begin.value - 1)
-        for key, kind in (("quadric", "quadric"), ("other", "nonquadric"))
+        "quadric": _change(best[f"{most} quadric"], best["+0"]),
+        "other": _change(best[f"{most} nonquadric"], best["+0"]),
+        "other at 10 %": best["+3 nonquadric"],
+        "other at 39 %": best[f"{most} nonquadric"],
     }
-    values["other at 10 %"] = named["+3 nonquadric UGAL_PF"]
-    values["other at 39 %"] = named[f"+{most} nonquadric UGAL_PF"]
     return Found(values, all_rows(curves))
+
+
+def _change(now: Value, before: Value) -> Value:
+    """Returns the relative change of a number, with the interval that those of both allow."""
+    ratio = _ratio(now, before)
+    assert ratio.interval
+    low, high = ratio.interval
+    return Value(ratio.value - 1, (low - 1, high - 1))

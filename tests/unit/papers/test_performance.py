@@ -2,6 +2,7 @@
 
 import csv
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -18,11 +19,14 @@ from experiments.papers.performance.model import (
     MeasuredCurve,
     Place,
     RoutedNetwork,
+    divided_port,
 )
 from experiments.papers.performance.search import next_loads
+from experiments.papers.performance.store import digest_of
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import reproduce_item
 from experiments.results.run_directory import kept_directory
+from experiments.spec.simulation.model import SimulatedTraffic
 from polarlab.cli.main import main
 
 ER_3 = network("PF", "polarfly", q=3)
@@ -109,6 +113,21 @@ def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path, monkeypatch)
     assert all(point.accepted_ci95 is not None for found in twice.values() for point in found.points)
     rows = list(csv.DictReader((tmp_path / "points.csv").read_text().splitlines()))
     assert len({row["digest"] for row in rows}) == len(rows) == len(told)
+
+
+def test_points_of_another_network_routing_or_router_are_others():
+    traffic = SimulatedTraffic("tornado", 0.1)
+    others = [
+        RoutedNetwork(network("PF", "polarfly", q=4), 2, "min", "PF-MIN"),
+        RoutedNetwork(ER_3, 3, "min", "PF-MIN"),
+        RoutedNetwork(ER_3, 2, "valiant", "PF-MIN"),
+        RoutedNetwork(ER_3, 2, "min", "PF-MIN", divided_port(6)),
+    ]
+    digests = {digest_of(Curve(one, "tornado"), traffic) for one in (MINIMAL, *others)}
+    digests |= {digest_of(TORNADO, replace(traffic, **one)) for one in ({"seed": 2}, {"load": 0.2})}
+    assert len(digests) == 7
+    renamed = RoutedNetwork(network("another", "polarfly", q=3), 2, "min", "another")
+    assert digest_of(Curve(renamed, "uniform"), traffic) in digests
 
 
 def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypatch):
