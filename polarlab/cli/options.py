@@ -98,7 +98,7 @@ OWN: tuple[Option, ...] = (
     _own("group", ("families",), "group of families", choices=at("polarlab.api.graphs:SERIES"),
          default_text="all"),
     _own("costs", ("families",), "bisections, cables between racks and costs, which take longer", type=bool),
-    _own("prices", ("families",), "file of the prices of routers and cables, .toml",
+    _own("prices", ("families", "paper"), "file of the prices of routers and cables, .toml",
          default_text="those of the Slim Fly paper", file=True),
     _own("export", ("topology",), "new file of the graph", metavar="FORMAT FILE", file=True,
          known=at("experiments.theory.export:FORMATS")),

@@ -1,4 +1,4 @@
-"""Costs and power of Slim Fly beside other networks (Table IV).
+"""Costs and power of Slim Fly beside other networks (Table IV, Figs 11 to 13).
 
 The paper's text, as it is known here, gives prices, racks of Slim Fly, 1 m inside racks, and the Manhattan
 distance and 2 m between them. It leaves open:
@@ -24,13 +24,13 @@ from topology.costs.prices import Prices
 
 SLIM_FLY = Balanced(network("SF", "slimfly", q=19), 15, 10_830)
 _COMPARED = ("DF", "FT-3", "FBF-3")
-_LIMIT = 20_000  # endpoints
+_LIMIT, _QUICK_LIMIT = 20_000, 6000  # endpoints
 _MORE = 1500  # endpoints
 
 
-def costs(_effort: Effort) -> Found:
+def costs(effort: Effort) -> Found:
     """Returns cost and power of Slim Fly and of networks of its size or its ports (Table IV)."""
-    prices = paper_prices()
+    prices = effort.prices or paper_prices()
     slim_fly, grown = _cost(SLIM_FLY, prices), _cost(_grown(), prices)
     same_size = {name: nearest(name, SLIM_FLY.endpoints) for name in _COMPARED}
     same_ports = {name: _of_ports(name, slim_fly.ports) for name in _COMPARED}
@@ -55,6 +55,16 @@ def costs(_effort: Effort) -> Found:
         values[f"{name} cost least"] = min(of_size[family], of_ports[family])
         values[f"{name} cost most"] = max(of_size[family], of_ports[family])
     return Found(values, rows)
+
+
+def costs_by_size(effort: Effort) -> Found:
+    """Returns the costs of balanced networks by the number of their endpoints (Fig 11)."""
+    prices = effort.prices or paper_prices()
+    limit = _QUICK_LIMIT if effort.quick else _LIMIT
+    rows: list[Row] = []
+    for members in FAMILIES.values():
+        rows += [_row("balanced", one, prices) for one in members if one.endpoints <= limit]
+    return Found({}, rows)
 
 
 def _cost(one: Balanced, prices: Prices) -> Cost:

@@ -26,6 +26,8 @@ OPEN_COSTS = {
     ("slimfly", "table4", key)
     for key in ("SF cost", "DF cost most", "FT cost least", "FT cost most", "under DF", "under FBF-3")
 }
+# Figures whose claims are those of a table.
+WITHOUT_CLAIMS = {("slimfly", "fig11")}
 COMPUTED = [
     pytest.param(paper, item, marks=pytest.mark.slow if (paper, item) in SLOW else (), id=f"{paper} {item}")
     for paper in PAPERS
@@ -38,7 +40,7 @@ COMPUTED = [
 def test_every_computed_claim_agrees_or_has_a_finding(paper, item):
     found = ITEMS[paper][item].compute(Effort(quick=True))
     claims = claims_of_item(paper, item)
-    assert claims
+    assert bool(claims) == ((paper, item) not in WITHOUT_CLAIMS)
     assert found.values.keys() <= {claim.key for claim in claims}
     for claim in claims:
         if claim.key in found.values:
