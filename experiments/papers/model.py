@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from topology.costs.prices import Prices
+
 Row = Mapping[str, Any]
 
 
@@ -28,10 +30,12 @@ class Effort(NamedTuple):
         quick: whether fewer sizes and runs are enough, and smaller networks in simulations.
         seeds: the number of searches, runs or simulations of a point that the user asks for; None for that of
             the item.
+        prices: the user's prices of routers and cables; None for those of the paper.
     """
 
     quick: bool = False
     seeds: int | None = None
+    prices: Prices | None = None
 
     def number(self, full: int, quick: int) -> int:
         """Returns the number of searches or runs.
@@ -91,8 +95,10 @@ class Item:
         title: its content, in a phrase.
         compute: effort -> what it has found.
         plot: the drawing of its rows; None of a table.
+        priced: whether its numbers follow from prices.
     """
 
     title: str
     compute: Callable[[Effort], Found]
     plot: Plot | None = None
+    priced: bool = False

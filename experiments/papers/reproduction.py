@@ -20,6 +20,7 @@ from experiments.papers.figure import draw_item
 from experiments.papers.findings import note_on
 from experiments.papers.model import Effort, Found, Item, Value
 from experiments.papers.performance.model import Place, SimulatedItem
+from experiments.papers.prices import paper_prices, prices_digest
 from experiments.papers.registry import item_of
 from experiments.results.run_directory import RunDirectory
 from experiments.simulation.code_version import code_digest
@@ -42,6 +43,7 @@ class ComputedItem:
         version: the code that computed it.
         seconds: duration of the computation.
         values: key of a claim -> the computed number.
+        prices: digest of the user's prices; empty of those of the paper.
     """
 
     paper: str
@@ -51,6 +53,7 @@ class ComputedItem:
     version: str
     seconds: float
     values: dict[str, Value]
+    prices: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ class ReproducedItem:
 
 def papers_version() -> str:
     """Returns PolarLab's version and a digest of the code that computes items, in words."""
-    return f"polarlab {importlib.metadata.version('polarlab')} (papers {code_digest(_PACKAGES)})"
+    digests = f"papers {code_digest(_PACKAGES)}, prices {prices_digest(paper_prices())}"
+    return f"polarlab {importlib.metadata.version('polarlab')} ({digests})"
 
 
 def reproduce_item(
@@ -139,9 +143,9 @@ def reproduce_item(
     if done is None:
         begun = clock()
         found = _found(item, effort, place)
-        done = ComputedItem(
-            paper, name, *effort, papers_version(), round(clock() - begun, 3), _checked_values(found)
-        )
+        seconds, values = round(clock() - begun, 3), _checked_values(found)
+        version, prices = papers_version(), _digest(effort)
+        done = ComputedItem(paper, name, effort.quick, effort.seeds, version, seconds, values, prices)
         _write(item, done, found, directory)
     claims = tuple(checked(claim, done.values.get(claim.key)) for claim in claims_of_item(paper, name))
     # Again where the item was complete, too: notes may be newer than its numbers.
@@ -174,6 +178,11 @@ def checked(claim: Claim, found: Value | None) -> CheckedClaim:
     return CheckedClaim(*place, found.value, found.interval, claim.bound, claim.tolerance, within, note)
 
 
+def _digest(effort: Effort) -> str:
+    """Returns the digest of the user's prices; empty without them."""
+    return prices_digest(effort.prices) if effort.prices else ""
+
+
 def _checked_values(found: Found) -> dict[str, Value]:
     """Returns the computed numbers of an item, all of them as values."""
     return {key: one if isinstance(one, Value) else Value(float(one)) for key, one in found.values.items()}
@@ -185,7 +194,10 @@ def _complete(paper: str, name: str, effort: Effort, folder: Path) -> ComputedIt
     if not file.exists():
         return None
     record = read_record(file, ComputedItem)
-    if (record.paper, record.quick, record.seeds) != (paper, *effort):
+    if (record.paper, record.quick, record.seeds, record.prices) != (
+        *(paper, effort.quick, effort.seeds),
+        _digest(effort),
+    ):
         raise ParameterError(f"{folder} has {name} of other options; choose another --out")
     return record if record.version == papers_version() else None
 

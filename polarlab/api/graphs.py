@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polarlab.api.analysis.costs import member_costs, prices_from, rack_numbers
 from polarlab.api.arguments import checked_topology, keywords_in_errors
 from polarlab.api.frames import Rows
 from polarlab.api.listings import Listing, Named, row_with_parameters
 from topology.addressing import check_hosts, switch_name
 from topology.analysis.balance import balance_of
 from topology.base import Topology
+from topology.costs.prices import Prices
 from topology.errors import MachineError, UsageError
 from topology.families.family import GROUPS, Family, Member
 from topology.families.low_diameter.polarstar_designs import Design, designs_of_radix
@@ -132,6 +134,7 @@ class GraphNumbers:
         saturation_hosts: class of links -> hosts at each router at which it saturates; None as `balance`.
         classes: classes of routers under the automorphisms of the graph, the largest first: `count`, and of
             each its size in `sizes` and its lowest switch in `representatives`; None unless asked for.
+        racks: racks and the links between them (docs/costs.md); None unless asked for.
     """
 
     name: str
@@ -149,9 +152,10 @@ class GraphNumbers:
     balance: Mapping[str, float] | None = None
     saturation_hosts: Mapping[str, float] | None = None
     classes: Mapping[str, Any] | None = None
+    racks: Mapping[str, Any] | None = None
 
 
-def numbers(topology: Topology, hosts: int = 1, classes: bool = False) -> GraphNumbers:
+def numbers(topology: Topology, hosts: int = 1, classes: bool = False, racks: bool = False) -> GraphNumbers:
     """Returns the sizes, degrees and distances of a graph.
 
     Args:
@@ -159,6 +163,7 @@ def numbers(topology: Topology, hosts: int = 1, classes: bool = False) -> GraphN
         hosts: hosts attached to each router that has any, 1 to 254; of a graph of networkx, the factor of its
             nodes' own numbers.
         classes: whether to search for the classes of routers under automorphisms, which needs igraph.
+        racks: whether to count the links between racks.
 
     Raises:
         ParameterError: `topology` is not a graph of PolarLab, `hosts` is outside its domain, or the graph has
@@ -192,6 +197,7 @@ def numbers(topology: Topology, hosts: int = 1, classes: bool = False) -> GraphN
         {"hosts": balance.hosts, "balanced": balance.balanced} if balance else None,
         {name: round(limit, 6) for name, limit in balance.limits.items()} if balance else None,
         _classes(topology) if classes else None,
+        rack_numbers(topology) if racks else None,
     )
 
 
@@ -235,6 +241,10 @@ class NearestMember:
         average_path_length: mean distance of two different routers in links.
         moore_efficiency: number of routers over the Moore bound of radix and diameter.
         between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all are such.
+        bisection: share of the links between the best halves that a few searches find; None, as the next two,
+            unless costs are asked for.
+        cables: pairs of racks that links join, by a bundle of cables each.
+        cost_per_endpoint: price of routers and cables for each host, in $.
     """
 
     name: str
@@ -249,10 +259,18 @@ class NearestMember:
     average_path_length: float
     moore_efficiency: float
     between_hosts: Mapping[str, float] | None = None
+    bisection: float | None = None
+    cables: int | None = None
+    cost_per_endpoint: float | None = None
 
 
 def nearest_members(
-    radix: int | None = None, endpoints: int | None = None, group: str | None = None
+    radix: int | None = None,
+    endpoints: int | None = None,
+    group: str | None = None,
+    *,
+    costs: bool = False,
+    prices: Path | str | None = None,
 ) -> Rows[NearestMember]:
     """Returns the member of each family that is nearest to a network radix, a number of hosts, or both.
 
@@ -264,9 +282,12 @@ def nearest_members(
         radix: links of a router to others, 3 or more.
         endpoints: hosts of the whole network, 2 or more.
         group: group of families, as `low-diameter`; None for all.
+        costs: whether to search for bisections and compute costs, which takes longer.
+        prices: file of the prices (docs/costs.md); None for those of the Slim Fly paper.
 
     Raises:
-        UsageError: neither radix nor endpoints is given, or a value is outside its domain.
+        UsageError: neither radix nor endpoints is given, a value is outside its domain, or prices are given
+            without `costs`, or are not complete.
 
     Examples:
         >>> [one.params for one in nearest_members(radix=8, group="low-diameter")][:3]
@@ -280,20 +301,18 @@ def nearest_members(
         ENDPOINTS.check(endpoints)
     if group not in (None, *SERIES):
         raise UsageError(f"group must be one of {', '.join(SERIES)}, got {group!r}{hint(str(group), SERIES)}")
-    return Rows(_nearest_members(radix, endpoints, group))
+    if prices is not None and not costs:
+        raise UsageError("--prices must be given with --costs, as in: polarlab families --radix 32 --costs")
+    priced = prices_from(prices) if costs else None
+    chosen = {name: family for name, family in FAMILIES.items() if group in (None, family.group)}
+    nearest = {name: nearest_member(family, radix, endpoints) for name, family in chosen.items()}
+    return Rows(_measured(name, chosen[name], one, priced) for name, one in nearest.items() if one)
 
 
-def _nearest_members(radix: int | None, endpoints: int | None, group: str | None) -> Iterator[NearestMember]:
-    for name, family in FAMILIES.items():
-        if group in (None, family.group):
-            member = nearest_member(family, radix, endpoints)
-            if member is not None:
-                yield _measured(name, family, member)
-
-
-def _measured(name: str, family: Family, member: Member) -> NearestMember:
-    """Returns a member with the numbers of its graph."""
+def _measured(name: str, family: Family, member: Member, prices: Prices | None) -> NearestMember:
+    """Returns a member with the numbers of its graph, and with its costs if there are prices."""
     graph = make_topology(name, member.params)
+    costs = vars(member_costs(graph, member.hosts, prices)) if prices else {}
     return NearestMember(
         name,
         dict(member.params),
@@ -307,6 +326,7 @@ def _measured(name: str, family: Family, member: Member) -> NearestMember:
         round(graph.average_path_length, 6),
         round(graph.moore_efficiency, 6),
         _between_hosts(graph),
+        **costs,
     )
 
 

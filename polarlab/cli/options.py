@@ -88,6 +88,7 @@ OWN: tuple[Option, ...] = (
     _own("list", ("topology",), "list of families, with parameters and example", type=bool),
     _own("designs", ("topology",), "list of all polarstars of a --radix, by size", type=bool),
     _own("classes", ("topology",), "classes of routers under the automorphisms of the graph", type=bool),
+    _own("racks", ("topology",), "racks, and the links between each two of them", type=bool),
     _own("radix", ("families",), f"{RADIX.help}; alone, of the nearest radix the member with the most hosts",
          type=int, least=RADIX.least, most=RADIX.most, default_text="any"),
     _own("endpoints", ("families",), f"{ENDPOINTS.help}; alone, of members that differ by a tenth at most "
@@ -96,6 +97,9 @@ OWN: tuple[Option, ...] = (
          type=int, least=ENDPOINTS.least, most=ENDPOINTS.most, default_text="any"),
     _own("group", ("families",), "group of families", choices=at("polarlab.api.graphs:SERIES"),
          default_text="all"),
+    _own("costs", ("families",), "bisections, cables between racks and costs, which take longer", type=bool),
+    _own("prices", ("families", "paper"), "file of the prices of routers and cables, .toml",
+         default_text="those of the Slim Fly paper", file=True),
     _own("export", ("topology",), "new file of the graph", metavar="FORMAT FILE", file=True,
          known=at("experiments.theory.export:FORMATS")),
     _own("figure", ("topology",), "new figure of the graph, .png or .svg", file=True),

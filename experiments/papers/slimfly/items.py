@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.papers.model import Item, Plot
+from experiments.papers.slimfly.costs import costs, costs_by_size
 from experiments.papers.slimfly.links import bisections, disconnections, distances
 from experiments.papers.slimfly.sizes import (
     average_hops,
     diameter_three,
     diameter_two,
     diameters,
-    power,
     simulated,
 )
 
@@ -43,6 +43,12 @@ ITEMS: Mapping[str, Item] = {
         distances,
         Plot("failed", "average_path_length", "share of failed links", "average path length", by="network"),
     ),
-    "table4": Item("Power of Slim Fly, and numbers of sizes", power),
+    "table4": Item("Cost and power of Slim Fly and other networks", costs, priced=True),
+    "fig11": Item(
+        "Cost of balanced networks",
+        costs_by_size,
+        Plot("endpoints", "cost_per_endpoint", "endpoints", "$ for each endpoint", by="family", log=True),
+        priced=True,
+    ),
     "sec5": Item("Sizes of the simulated networks", simulated),
 }

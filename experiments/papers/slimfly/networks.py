@@ -37,7 +37,7 @@ def slim_flies() -> Iterator[Balanced]:
 
 def dragonflies() -> Iterator[Balanced]:
     """Yields balanced dragonflies: a = 2 p = 2 h."""
-    for h in range(1, 10):
+    for h in range(1, 12):
         routers = 2 * h * (2 * h * h + 1)
         yield Balanced(network("DF", "dragonfly", a=2 * h, h=h), h, h * routers)
 

@@ -1,4 +1,4 @@
-"""Sizes of Slim Fly beside other families (Figs 1, 5a, 5b, Table II, sections V and VI)."""
+"""Sizes of Slim Fly beside other families (Figs 1, 5a, 5b, Table II, section V)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from topology.shortest_paths import host_pairs_by_distance
 
 _RADIX, _LARGEST_RADIX = 96, 128
 _ENDPOINTS, _QUICK_ENDPOINTS = (256, 512, 1024, 2048, 4096, 8192), (256, 1024)
-_LIMIT = 20_000  # endpoints of Table IV's sizes
-_W_PER_PORT = 2.8  # 4 lanes of 0.7 W
 _SIMULATED = {"SF": (network("SF", "slimfly", q=19), 15), "DF": (network("DF", "dragonfly", a=14, h=7), 7)}
 _FAT_TREE = (network("FT", "fat-tree", arity=22, levels=3), 22)
 
@@ -99,16 +97,4 @@ def simulated(_effort: Effort) -> Found:
         rows.append(
             {"network": name, "routers": graph.routers, "hosts": hosts, "endpoints": graph.endpoints(hosts)}
         )
-    return Found(values, rows)
-
-
-def power(_effort: Effort) -> Found:
-    """Returns the power of the simulated Slim Fly, and the sizes that exist (Table IV without costs)."""
-    one, hosts = _SIMULATED["SF"]
-    graph = one.graph()
-    ports = graph.network_radix + hosts
-    watts = graph.routers * ports * _W_PER_PORT / graph.endpoints(hosts)
-    sizes = {name: [b.endpoints for b in FAMILIES[name] if b.endpoints <= _LIMIT] for name in ("SF", "DF")}
-    rows: list[Row] = [{"network": name, "endpoints": size} for name, own in sizes.items() for size in own]
-    values = {"SF power": watts, **{f"{name} sizes": len(own) for name, own in sizes.items()}}
     return Found(values, rows)

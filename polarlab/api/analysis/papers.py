@@ -10,15 +10,18 @@ from typing import Any, TypedDict, Unpack
 from experiments.events.base import Notify, ignore
 from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
-from experiments.papers.model import Effort
+from experiments.papers.model import Effort, Item
 from experiments.papers.options import ALL, SEEDS
-from experiments.papers.performance.model import Place
+from experiments.papers.performance.model import Place, SimulatedItem
+from experiments.papers.prices import prices_digest, read_prices
 from experiments.papers.registry import ITEMS, check_paper, item_of
 from experiments.papers.reproduction import CheckedClaim, ReproducedItem, reproduce_item
 from experiments.results.run_directory import kept_directory
 from polarlab.api.arguments import check_places
 from polarlab.api.frames import Rows, Table
 from polarlab.api.requests import Folder
+from topology.costs.prices import Prices
+from topology.errors import UsageError
 
 __all__ = ["PAPERS", "CheckedClaim", "ReproducedItem"]  # for the command line
 
@@ -105,6 +108,7 @@ def reproduce(
     quick: bool = False,
     seeds: int | None = None,
     out: Folder | None = None,
+    prices: Folder | None = None,
     progress: Notify = ignore,
     **places: Unpack[Places],
 ) -> Reproduction:
@@ -120,14 +124,16 @@ def reproduce(
         seeds: number of random orders of failures, of searches for a bisection, or of simulations of a point,
             1 to 10000; None for that of the item.
         out: folder of the files; by default one in results/papers/, by the paper and these options.
+        prices: file of the prices of routers and cables (docs/costs.md); None for those of the paper.
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
         places: `workers`, processes of this machine that simulate, by default one on each of its cores; or
             `scheduler`, address of the scheduler of a dask.distributed cluster that simulates in their place,
             as `tcp://HOST:PORT`.
 
     Raises:
-        UsageError: the paper or the item is unknown, or the item is not computed yet.
-        ParameterError: `seeds` is outside its domain, or the folder has the item with other options.
+        UsageError: the paper or the item is unknown, the item is not computed yet, or it has no prices.
+        ParameterError: `seeds` is outside its domain, the prices are wrong, or the folder has the item with
+            other options.
         MachineError: a network does not fit into the memory, or the scheduler does not answer.
         KeyboardInterrupt: Ctrl-C; the folder has what was simulated until then.
 
@@ -144,7 +150,7 @@ def reproduce(
     if seeds is not None:
         SEEDS.check(seeds)
     check_places(places.get("workers"), places.get("scheduler"))
-    effort = Effort(quick, seeds)
+    effort = Effort(quick, seeds, _prices(paper, item, prices))
     folder = _default_folder(paper, effort) if out is None else Path(out)
     names = list(ITEMS[paper]) if item == ALL else [item]
     with kept_directory(folder, go_on=True) as directory:
@@ -160,7 +166,24 @@ def reproduce(
         return Reproduction(paper, folder, items, report)
 
 
+def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
+    """Returns the prices of a file; raises UsageError if nothing that is computed has prices."""
+    if path is None:
+        return None
+    names = list(ITEMS[paper]) if item == ALL else [item]
+    priced = [f"{of} {key}" for of, items in ITEMS.items() for key, one in items.items() if _is_priced(one)]
+    if not {f"{paper} {name}" for name in names} & {*priced}:
+        raise UsageError(f"--prices must be given with one of {', '.join(priced)}, got {paper} {item}")
+    return read_prices(Path(path))
+
+
+def _is_priced(item: Item | SimulatedItem) -> bool:
+    """Returns whether the numbers of an item follow from prices."""
+    return isinstance(item, Item) and item.priced
+
+
 def _default_folder(paper: str, effort: Effort) -> Path:
     """Returns the folder of a paper's items, one for each effort."""
     parts = [paper, *(["quick"] if effort.quick else []), *([f"seeds{effort.seeds}"] if effort.seeds else [])]
+    parts += [f"prices-{prices_digest(effort.prices)}"] if effort.prices else []
     return Path("results", "papers", "-".join(parts))

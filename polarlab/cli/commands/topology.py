@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,20 @@ EXAMPLES = (
     "polarlab topology polarfly --q 7 --export graphml er7.graphml",
     "polarlab topology slimfly --q 5 --figure slimfly.png",
     "polarlab topology dragonfly --a 4 --h 2 --classes",
+    "polarlab topology polarfly --q 7 --racks",
 )
 
 _MOST_CLASSES = 10  # that are printed as text
+_MOST_RACKS = 16  # whose links to each other are printed as a table
 
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a graph's numbers, and writes its file and figure if asked for."""
     if arguments.list or arguments.designs:
-        if arguments.export or arguments.figure or arguments.classes:
+        if arguments.export or arguments.figure or arguments.classes or arguments.racks:
             raise UsageError(
-                "--list and --designs are of no single graph; leave --export, --figure and --classes out"
+                "--list and --designs are of no single graph; leave --export, --figure, --classes and "
+                "--racks out"
             )
         return _list_families(arguments) if arguments.list else _list_designs(arguments)
     experiment = arguments.experiment
@@ -46,15 +50,51 @@ def run(arguments: argparse.Namespace) -> Status:
             polarlab.export(topology, arguments.export[1], arguments.export[0], hosts)
         if arguments.figure:
             polarlab.draw(topology, arguments.figure)
-        numbers = polarlab.numbers(topology, hosts, arguments.classes)
+        numbers = polarlab.numbers(topology, hosts, arguments.classes, arguments.racks)
     # A reader needs no line for numbers that a graph does not have; a program finds every key.
     every = vars(numbers)
     if not arguments.json:
         every = {k: v for k, v in every.items() if v not in (None, [])}
         if numbers.classes:
             every["classes"] = _classes_in_words(numbers.classes)
+        if numbers.racks:
+            every["racks"] = _racks_in_words(numbers.racks)
     print_result(arguments, every)
+    if numbers.racks and not arguments.json:
+        print()
+        _print_racks(numbers.racks)
     return Status.DONE
+
+
+def _racks_in_words(racks: Mapping[str, Any]) -> str:
+    """Returns the numbers of racks and of links, as `8 in 3 rows: 63 links inside, ...`."""
+    sizes = sorted(Counter(bundle["links"] for bundle in racks["bundles"]).items())
+    bundles = ", ".join(f"{count} of {links} link{'s' * (links > 1)}" for links, count in sizes)
+    return (
+        f"{racks['count']} on a floor of {racks['rows']} x {racks['columns']}: {racks['links_inside']} links "
+        f"inside, {racks['links_between']} between in {racks['cables']} cables{f' ({bundles})' * bool(sizes)}"
+    )
+
+
+def _print_racks(racks: Mapping[str, Any]) -> None:
+    """Prints a row for each rack; of a few racks with the number of links to each other."""
+    to: dict[int, dict[int, int]] = {each["rack"]: {} for each in racks["each"]}
+    for bundle in racks["bundles"]:
+        a, b = bundle["racks"]
+        to[a][b] = to[b][a] = bundle["links"]
+    columns = ["rack", "routers", "first", "links", "outside", "cables"]
+    if racks["count"] <= _MOST_RACKS:
+        columns += [f"to {rack}" for rack in to]
+    rows = [
+        {
+            **each,
+            "outside": sum(to[each["rack"]].values()),
+            "cables": len(to[each["rack"]]),
+            **{f"to {rack}": to[each["rack"]].get(rack, "-") for rack in to},
+        }
+        for each in racks["each"]
+    ]
+    print_table(rows, columns)
 
 
 def _classes_in_words(classes: Mapping[str, Any]) -> str:

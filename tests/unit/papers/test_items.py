@@ -21,6 +21,13 @@ SLOW = {
 }
 # Claims that differ for a reason that is not known: Slim Fly's numbers are lower than medians of orders.
 OPEN = {("slimfly", "table3"), ("slimfly", "sec3d")}
+# Costs, by a model of which the paper's text leaves parts open.
+OPEN_COSTS = {
+    ("slimfly", "table4", key)
+    for key in ("SF cost", "DF cost most", "FT cost least", "FT cost most", "under DF", "under FBF-3")
+}
+# Figures whose claims are those of a table.
+WITHOUT_CLAIMS = {("slimfly", "fig11")}
 COMPUTED = [
     pytest.param(paper, item, marks=pytest.mark.slow if (paper, item) in SLOW else (), id=f"{paper} {item}")
     for paper in PAPERS
@@ -33,13 +40,14 @@ COMPUTED = [
 def test_every_computed_claim_agrees_or_has_a_finding(paper, item):
     found = ITEMS[paper][item].compute(Effort(quick=True))
     claims = claims_of_item(paper, item)
-    assert claims
+    assert bool(claims) == ((paper, item) not in WITHOUT_CLAIMS)
     assert found.values.keys() <= {claim.key for claim in claims}
     for claim in claims:
         if claim.key in found.values:
             value = found.values[claim.key]
             one = checked(claim, value if isinstance(value, Value) else Value(value))
-            assert not one.unexplained or (paper, item) in OPEN, one
+            known = (paper, item) in OPEN or (paper, item, claim.key) in OPEN_COSTS
+            assert not one.unexplained or known, one
         else:
             assert checked(claim, None).note.startswith("not computed")
     columns = set(found.rows[0])

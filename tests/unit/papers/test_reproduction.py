@@ -11,6 +11,7 @@ from experiments.papers import reproduction
 from experiments.papers.claims import Claim
 from experiments.papers.model import Effort, Found, Item, Plot, Value
 from experiments.papers.performance.model import Place
+from experiments.papers.prices import paper_prices
 from experiments.papers.reproduction import checked, reproduce_item
 from experiments.results.run_directory import kept_directory
 from polarlab.cli import main as entry
@@ -173,3 +174,55 @@ def test_all_items_come_with_a_page(tmp_path, capsys):
     assert f"all of it on one page: {tmp_path / 'report.html'}" in capsys.readouterr().out
     assert run("dragonfly", "table2", "--quick", "--out", tmp_path, "--json") == 0
     assert json.loads(capsys.readouterr().out)["report"] is None
+
+
+PRICES = "\n".join(
+    f"{key} = 1"
+    for key in (
+        *("rate", "electric-per-m", "electric-fixed", "optic-per-m", "optic-fixed", "router-per-port"),
+        *("router-fixed", "lanes", "lane-power", "inside", "overhead", "rack"),
+    )
+)
+
+
+@pytest.mark.usefixtures("computed")
+def test_an_item_of_other_prices_is_kept(tmp_path):
+    reproduced(tmp_path)
+    with pytest.raises(polarlab.ParameterError, match="other options"):
+        reproduced(tmp_path, Effort(prices=paper_prices()))
+
+
+def test_costs_follow_from_the_prices_of_a_file(tmp_path, capsys):
+    file = tmp_path / "prices.toml"
+    file.write_text(PRICES)
+    assert run("slimfly", "table4", "--prices", file, "--out", tmp_path / "own", "--json") == 1
+    claims = json.loads(capsys.readouterr().out)["claims"]
+    values = {claim["claim"]: claim["value"] for claim in claims}
+    assert values["power of Slim Fly q = 19 with p = 15 per endpoint in W"] == 722 * 44 / 10_830
+    record = json.loads((tmp_path / "own" / "table4.json").read_text())
+    assert record["prices"]
+    found = polarlab.reproduce("slimfly", "table4", prices=file, out=tmp_path / "own")
+    assert [item.resumed for item in found.items] == [True]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["slimfly", "fig5a"], "--prices must be given with one of slimfly table4, slimfly fig11"),
+        (["polarfly", "all"], "--prices must be given with one of slimfly table4, slimfly fig11"),
+        (["slimfly", "table4"], "prices.toml cannot be read"),
+    ],
+)
+def test_wrong_use_of_prices(words, text, tmp_path, capsys):
+    assert run(*words, "--prices", tmp_path / "prices.toml") == 2
+    assert text in capsys.readouterr().err
+
+
+def test_an_item_without_claims_of_its_own_has_its_files(tmp_path, capsys):
+    assert run("slimfly", "fig11", "--quick", "--out", tmp_path) == 0
+    shown = capsys.readouterr().out
+    assert "fig11.*" in shown
+    assert "computed claims" not in shown
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"fig11.csv", "fig11.json", "fig11.png", "fig11.svg", "fig11-claims.csv"}
+    assert list(csv.DictReader((tmp_path / "fig11-claims.csv").read_text().splitlines())) == []

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from command_line import fails
 
 import polarlab
 from polarlab.cli import main as entry
@@ -43,3 +44,61 @@ def test_members_are_a_table_in_python_too():
 def test_wrong_values_are_refused_in_python(values):
     with pytest.raises(polarlab.UsageError, match=r"must be"):
         polarlab.nearest_members(**values)
+
+
+COSTS = ("bisection", "cables", "cost_per_endpoint")
+SMALL = "families --radix 6 --endpoints 60 --group dragonflies"
+
+
+def test_costs_are_told_when_asked_for(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert entry.main([*SMALL.split(), "--json"]) == 0
+    for member in json.loads(capsys.readouterr().out)["families"]:
+        assert [member[key] for key in COSTS] == [None] * 3
+    assert entry.main([*SMALL.split(), "--costs", "--json"]) == 0
+    members = {one["name"]: one for one in json.loads(capsys.readouterr().out)["families"]}
+    dragonfly = members["dragonfly"]
+    racks = polarlab.numbers(polarlab.topology("dragonfly", **dragonfly["params"]), racks=True).racks
+    assert dragonfly["cables"] == racks["cables"]
+    assert 0 < dragonfly["bisection"] < 1
+    assert dragonfly["cost_per_endpoint"] > 0
+    assert entry.main([*SMALL.split(), "--costs"]) == 0
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading.split()[-5:] == ["bisection", "cables", "$", "per", "endpoint"]
+    [row] = [line.split() for line in lines if line.split()[:1] == ["dragonfly"]]
+    shown = [f"{dragonfly['bisection']:.3f}", str(dragonfly["cables"])]
+    assert row[-3:] == [*shown, f"{dragonfly['cost_per_endpoint']:.0f}"]
+
+
+def test_prices_of_a_file_are_taken(tmp_path):
+    zero = ("electric-per-m", "electric-fixed", "optic-per-m", "optic-fixed", "router-fixed", "lanes")
+    content = {**dict.fromkeys((*zero, "lane-power", "inside", "overhead", "rack"), 0), "rate": 1}
+    file = tmp_path / "prices.toml"
+    file.write_text("\n".join(f"{key} = {value}" for key, value in {**content, "router-per-port": 6}.items()))
+    [one, *_] = polarlab.nearest_members(radix=6, group="low-diameter", costs=True, prices=file)
+    # ER_5: 31 routers of 6 links and 3 hosts.
+    assert (one.params, one.hosts, one.cost_per_endpoint) == ({"q": 5}, 3, 6 * 9 / 3)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("rate = 40", "must have electric-per-m"),
+        ("[rate]", "prices must have"),
+        ("speed = 40", "keys of prices must be source, rate"),
+        ("rate", "must be TOML"),
+        (None, "cannot be read"),
+    ],
+)
+def test_wrong_prices_are_wrong_use(tmp_path, capsys, content, words):
+    file = tmp_path / "prices.toml"
+    if content is not None:
+        file.write_text(content)
+    line = fails(capsys, [*SMALL.split(), "--costs", "--prices", str(file)], 2)
+    assert words in line
+    assert str(file) in line
+
+
+def test_prices_need_costs(tmp_path, capsys):
+    line = fails(capsys, [*SMALL.split(), "--prices", str(tmp_path / "prices.toml")], 2)
+    assert "--prices must be given with --costs" in line

@@ -49,6 +49,37 @@ def test_topology_tells_how_many_hosts_a_dragonfly_or_hyperx_carries(capsys):
     assert prints_json(capsys, "topology torus --shape 3x3 --json")["balance"] is None
 
 
+def test_racks_are_told_when_asked_for(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
+    words = "topology polarfly --q 5"
+    racks = prints_json(capsys, f"{words} --racks --json")["racks"]
+    assert list(racks) == [
+        *("count", "rows", "columns", "links_inside", "links_between", "cables", "each", "bundles")
+    ]
+    assert (racks["count"], racks["rows"], racks["columns"], racks["cables"]) == (6, 2, 3, 15)
+    # The quadrics are in rack 3 and have no link to one another.
+    assert [each["routers"] for each in racks["each"]] == [5, 5, 6, 5, 5, 5]
+    assert [each["links"] for each in racks["each"]] == [6, 6, 0, 6, 6, 6]
+    assert {"racks": [1, 2], "links": 3} in racks["bundles"]
+    assert {"racks": [1, 3], "links": 6} in racks["bundles"]
+    assert prints_json(capsys, f"{words} --json")["racks"] is None
+    assert entry.main([*words.split(), "--racks"]) == Status.DONE
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    shown = next(" ".join(line[1:]) for line in lines if line[:1] == ["racks"])
+    assert shown == (
+        "6 on a floor of 2 x 3: 30 links inside, 60 between in 15 cables (10 of 3 links, 5 of 6 links)"
+    )
+    assert lines[-4][:1] + lines[-4][3:] == ["3", "0", "30", "5", "6", "6", "-", "6", "6", "6"]
+
+
+def test_many_racks_have_no_columns_for_one_another(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert entry.main(["topology", "dragonfly", "--a", "4", "--h", "4", "--racks"]) == Status.DONE
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[-18] == ["rack", "routers", "first", "links", "outside", "cables"]
+    assert lines[-1] == ["17", "4", "s65", "6", "16", "16"]
+
+
 def test_classes_of_routers_are_told_when_asked_for(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "400")
     words = "topology dragonfly --a 4 --h 2"

@@ -37,6 +37,8 @@ FAMILY_NAMES = " ".join(sorted(FAMILIES))
         ("families --endpoints 1", "endpoints 2 1"),
         ("families --radix 8 --group tree", "'tree' low-diameter dragonflies"),
         ("families polarfly", "polarfly"),
+        ("families --radix 8 --prices none.toml", "--prices --costs"),
+        ("families --radix 8 --costs --prices none.toml", "none.toml"),
         ("verify polarfly --q 6", "6 5 7"),
         ("verify polarfly --q 3 --hosts 0", "1 254 0"),
         ("verify polarfly --q 3 --hosts 255", "1 254 255"),

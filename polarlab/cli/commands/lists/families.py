@@ -15,21 +15,30 @@ SUMMARY = "members of all families nearest to a radix or a number of hosts, side
 EXAMPLES = (
     "polarlab families --radix 32 --endpoints 16000",
     "polarlab families --radix 16 --group low-diameter",
+    "polarlab families --endpoints 1000 --group dragonflies --costs",
 )
 _COLUMNS = (
     *("name", "parameters", "radix", "routers", "links", "hosts", "endpoints"),
     *("diameter", "average path", "Moore efficiency"),
 )
+_COSTS = ("bisection", "cables", "$ per endpoint")
 
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a row for the nearest member of each family."""
     with shown_if_long("computing the graphs"):
-        members = polarlab.nearest_members(arguments.radix, arguments.endpoints, arguments.group)
+        members = polarlab.nearest_members(
+            arguments.radix,
+            arguments.endpoints,
+            arguments.group,
+            costs=arguments.costs,
+            prices=arguments.prices,
+        )
     if arguments.json:
         print_result(arguments, {"families": [vars(member) for member in members]})
         return Status.DONE
-    print_table([_row(member) for member in members], _COLUMNS, by="group")
+    columns = (*_COLUMNS, *_COSTS) if arguments.costs else _COLUMNS
+    print_table([_row(member) for member in members], columns, by="group")
     if between := [member.name for member in members if member.between_hosts]:
         print()
         print_text(
@@ -50,4 +59,12 @@ def _row(member: polarlab.NearestMember) -> Mapping[str, Any]:
         "diameter": distances["diameter"],
         "average path": f"{distances['average_path_length']:.3f}",
         "Moore efficiency": f"{member.moore_efficiency:.3f}",
+        **_costs(member),
     }
+
+
+def _costs(member: polarlab.NearestMember) -> Mapping[str, str]:
+    """Returns the cells of a member's costs; none unless costs are asked for."""
+    if member.bisection is None:
+        return {}
+    return {"bisection": f"{member.bisection:.3f}", "$ per endpoint": f"{member.cost_per_endpoint:.0f}"}

@@ -1,0 +1,131 @@
+"""Costs and power of Slim Fly beside other networks (Table IV, Figs 11 to 13).
+
+The paper's text, as it is known here, gives prices, racks of Slim Fly, 1 m inside racks, and the Manhattan
+distance and 2 m between them. It leaves open:
+
+- which networks are the two of a range of costs: here the one of the nearest number of endpoints, and the
+  largest one whose routers have as many ports as Slim Fly's at most;
+- whether cables of endpoints count: here they do, as electric cables of 1 m;
+- the floor of racks of the others: here `topology.costs.racks`, each rack taking 1 m x 1 m;
+- the ports and endpoints of a DLN's routers: here those of Slim Fly, and its claims are not computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+
+from experiments.papers.model import Effort, Found, Row
+from experiments.papers.networks import network
+from experiments.papers.prices import paper_prices
+from experiments.papers.slimfly.networks import FAMILIES, Balanced, nearest
+from topology.costs.cost import Cost, network_cost, router_ports
+from topology.costs.prices import Prices
+
+SLIM_FLY = Balanced(network("SF", "slimfly", q=19), 15, 10_830)
+_COMPARED = ("DF", "FT-3", "FBF-3")
+_LIMIT, _QUICK_LIMIT = 20_000, 6000  # endpoints
+_MORE = 1500  # endpoints
+
+
+def costs(effort: Effort) -> Found:
+    """Returns cost and power of Slim Fly and of networks of its size or its ports (Table IV)."""
+    prices = effort.prices or paper_prices()
+    slim_fly, grown = _cost(SLIM_FLY, prices), _cost(_grown(), prices)
+    same_size = {name: nearest(name, SLIM_FLY.endpoints) for name in _COMPARED}
+    same_ports = {name: _of_ports(name, slim_fly.ports) for name in _COMPARED}
+    rows = [
+        _row("itself", SLIM_FLY, prices),
+        _row("more endpoints", _grown(), prices),
+        *(_row("same size", one, prices) for one in same_size.values()),
+        *(_row("same ports", one, prices) for one in same_ports.values()),
+        _row("same routers", _shortcuts(), prices),
+    ]
+    of_size = {name: _cost(one, prices).per_endpoint for name, one in same_size.items()}
+    of_ports = {name: _cost(one, prices).per_endpoint for name, one in same_ports.items()}
+    sizes = {name: [one for one in FAMILIES[name] if one.endpoints <= _LIMIT] for name in ("SF", "DF")}
+    values = {
+        "SF power": slim_fly.power_per_endpoint,
+        "SF cost": slim_fly.per_endpoint,
+        "more endpoints": grown.per_endpoint / slim_fly.per_endpoint - 1,
+        **{f"under {name}": 1 - slim_fly.per_endpoint / cost for name, cost in of_size.items()},
+        **{f"{name} sizes": len(own) for name, own in sizes.items()},
+    }
+    for name, family in (("DF", "DF"), ("FT", "FT-3")):
+        values[f"{name} cost least"] = min(of_size[family], of_ports[family])
+        values[f"{name} cost most"] = max(of_size[family], of_ports[family])
+    return Found(values, rows)
+
+
+def costs_by_size(effort: Effort) -> Found:
+    """Returns the costs of balanced networks by the number of their endpoints (Fig 11)."""
+    prices = effort.prices or paper_prices()
+    limit = _QUICK_LIMIT if effort.quick else _LIMIT
+    rows: list[Row] = []
+    for members in FAMILIES.values():
+        rows += [_row("balanced", one, prices) for one in members if one.endpoints <= limit]
+    return Found({}, rows)
+
+
+def _cost(one: Balanced, prices: Prices) -> Cost:
+    return network_cost(one.network.graph(), one.hosts, prices)
+
+
+def _grown() -> Balanced:
+    """Returns the Slim Fly with as many more endpoints at each router as make 1,500 more, or just beyond."""
+    routers = SLIM_FLY.network.graph().routers
+    hosts = SLIM_FLY.hosts + ceil(_MORE / routers)
+    return Balanced(SLIM_FLY.network, hosts, routers * hosts)
+
+
+def _shortcuts() -> Balanced:
+    """Returns a DLN of as many routers, links and endpoints as Slim Fly has."""
+    graph = SLIM_FLY.network.graph()
+    shortcuts = graph.network_radix - 2
+    ring = network("DLN", "dln", routers=graph.routers, shortcuts=shortcuts)
+    return Balanced(ring, SLIM_FLY.hosts, SLIM_FLY.endpoints)
+
+
+def _of_ports(family: str, ports: int) -> Balanced:
+    """Returns the largest network of a family whose routers have a number of ports at most.
+
+    Args:
+        family: the paper's abbreviation, one of FAMILIES.
+        ports: the number of all ports of a router.
+    """
+
+    def fitting() -> Iterator[Balanced]:
+        for one in FAMILIES[family]:
+            if router_ports(one.network.graph(), one.hosts) <= ports:
+                yield one
+
+    return max(fitting(), key=lambda one: one.endpoints)
+
+
+def _row(chosen: str, one: Balanced, prices: Prices) -> Row:
+    """Returns the row of a network.
+
+    Args:
+        chosen: the reason why it is compared.
+        one: the network.
+        prices: the prices.
+    """
+    cost = _cost(one, prices)
+    return {
+        "family": one.network.label,
+        "chosen": chosen,
+        "endpoints": cost.endpoints,
+        "routers": one.network.graph().routers,
+        "ports": cost.ports,
+        "racks": cost.racks,
+        "electric_cables": cost.electric_cables,
+        "optic_cables": cost.optic_cables,
+        "bundles": cost.bundles,
+        "optic_m": round(cost.optic_metres, 3),
+        "routers_cost": round(cost.routers_cost / cost.endpoints, 2),
+        "endpoint_cables_cost": round(cost.endpoint_cables_cost / cost.endpoints, 2),
+        "electric_cost": round(cost.electric_cost / cost.endpoints, 2),
+        "optic_cost": round(cost.optic_cost / cost.endpoints, 2),
+        "cost_per_endpoint": round(cost.per_endpoint, 2),
+        "power_per_endpoint": round(cost.power_per_endpoint, 3),
+    }

@@ -1,0 +1,108 @@
+"""Cost of a network: its routers and cables by their prices, and the power of its ports.
+
+Cables inside racks are electric and have one length, those of endpoints too; cables between racks are optic,
+as long as the Manhattan distance of the racks and an overhead. All routers of a network are of one kind, with
+as many ports as the one that needs most.
+
+Source: Slim Fly (SC14), section VI-B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from topology.base import Topology
+from topology.costs.prices import Prices
+from topology.costs.racks import links_of_racks, racks_of
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cost of a network with its endpoints.
+
+    Attributes:
+        endpoints: number of endpoints.
+        ports: k, the number of ports of each router.
+        racks: number of racks.
+        endpoint_cables: number of electric cables between endpoints and routers.
+        electric_cables: number of electric cables between routers.
+        optic_cables: number of optic cables.
+        bundles: number of pairs of racks that optic cables join.
+        optic_metres: mean length of the optic cables; 0 if there is none.
+        routers_cost: price of all routers, in $.
+        endpoint_cables_cost: price of the cables of endpoints, in $.
+        electric_cost: price of the electric cables between routers, in $.
+        optic_cost: price of the optic cables, in $.
+        power: power of all routers, in W.
+    """
+
+    endpoints: int
+    ports: int
+    racks: int
+    endpoint_cables: int
+    electric_cables: int
+    optic_cables: int
+    bundles: int
+    optic_metres: float
+    routers_cost: float
+    endpoint_cables_cost: float
+    electric_cost: float
+    optic_cost: float
+    power: float
+
+    @property
+    def total(self) -> float:
+        """The price of all routers and cables, in $."""
+        return self.routers_cost + self.endpoint_cables_cost + self.electric_cost + self.optic_cost
+
+    @property
+    def per_endpoint(self) -> float:
+        """The price of all routers and cables for each endpoint, in $."""
+        return self.total / self.endpoints
+
+    @property
+    def power_per_endpoint(self) -> float:
+        """The power of all routers for each endpoint, in W."""
+        return self.power / self.endpoints
+
+
+def router_ports(topology: Topology, hosts: int) -> int:
+    """Returns k, the number of ports of the router that needs most.
+
+    Args:
+        topology: the graph.
+        hosts: p, the number of endpoints at each router that has any, at least 1.
+    """
+    return int((topology.degrees + topology.host_counts(hosts)).max())
+
+
+def network_cost(topology: Topology, hosts: int, prices: Prices) -> Cost:
+    """Returns the cost of a network.
+
+    Args:
+        topology: the graph.
+        hosts: p, the number of endpoints at each router that has any, at least 1.
+        prices: the prices.
+    """
+    racks = racks_of(topology)
+    links = links_of_racks(topology, racks)
+    metres = racks.steps(links.bundles) * prices.rack + prices.overhead
+    lengths = list(zip(links.links.tolist(), metres.tolist(), strict=True))
+    endpoints = topology.endpoints(hosts)
+    ports = router_ports(topology, hosts)
+    inside = int(links.inside.sum())
+    return Cost(
+        endpoints=endpoints,
+        ports=ports,
+        racks=racks.count,
+        endpoint_cables=endpoints,
+        electric_cables=inside,
+        optic_cables=links.between,
+        bundles=len(links.bundles),
+        optic_metres=sum(n * m for n, m in lengths) / max(1, links.between),
+        routers_cost=topology.routers * prices.router(ports),
+        endpoint_cables_cost=endpoints * prices.electric(prices.inside),
+        electric_cost=inside * prices.electric(prices.inside),
+        optic_cost=sum(n * prices.optic(m) for n, m in lengths),
+        power=topology.routers * prices.router_power(ports),
+    )
