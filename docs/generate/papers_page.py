@@ -34,8 +34,8 @@ def papers_page() -> str:
     parts = [
         "# Gallery of the papers",
         f"Made on {origin['date']} at commit {origin['commit']} by the commands that it shows "
-        "([the papers, reproduced](papers.md)), on 2 cores without METIS; bisections are those of the "
-        "Kernighan-Lin search. The data of each figure is in `docs/figures/papers/`.",
+        "([the papers, reproduced](papers.md)), on 2 cores; bisections are the best of "
+        f"{' and '.join(_methods())}. The data of each figure is in `docs/figures/papers/`.",
         "## Findings",
         "Computed numbers outside the tolerance, with the reason and its evidence:",
         table(
@@ -51,6 +51,15 @@ def papers_page() -> str:
         for name, item in items.items():
             parts += _item_parts(paper, name, item.title)
     return "\n\n".join(parts) + "\n"
+
+
+def _methods() -> list[str]:
+    """Returns the methods of the kept bisections, sorted."""
+    methods = set()
+    for file in KEPT.glob("*.csv"):
+        with file.open() as lines:
+            methods |= {row["method"] for row in csv.DictReader(lines) if "method" in row}
+    return sorted(methods)
 
 
 def _item_parts(paper: str, name: str, title: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.papers.claims import PAPERS, claims_of, claims_of_item
+from experiments.papers.dragonfly.sizes import largest_endpoints
 from experiments.papers.findings import findings, note_on
 from experiments.papers.model import Effort, Item, Value
 from experiments.papers.polarstar.bisections import paired_halves, paired_row
@@ -110,3 +111,15 @@ def test_sizes_of_slim_fly_s_section_on_the_moore_bound():
 @pytest.mark.parametrize("limit", [2, 3, 10, 1100])
 def test_prime_powers_are_those_of_single_numbers(limit):
     assert prime_powers_below(limit) == [n for n in range(2, limit) if prime_power(n)]
+
+
+def test_sizes_of_dragonflies_and_hamming_graphs_are_those_of_the_formulas():
+    """Canonical dragonflies, the simulated dragonfly of Table II, and Hamming graphs of k routers a side."""
+    largest = largest_endpoints(49)
+    for h in (1, 2, 3, 4):
+        assert largest["dragonfly, t = 1"][max(4 * h - 1, 4)] >= 4 * h**4 + 2 * h**2
+    assert largest["dragonfly, t = 1"][15] == 1056
+    assert largest["dragonfly, t = 4"][49] == 24648
+    for k in (3, 5, 9, 12):
+        assert largest["Hamming graph of 2 dimensions (t = a)"][3 * k - 2] == k**3
+        assert largest["Hamming graph of 3 dimensions"][4 * k - 3] == k**4
