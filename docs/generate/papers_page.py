@@ -71,6 +71,9 @@ def _item_parts(paper: str, name: str, title: str) -> Iterator[str]:
         yield f"![{title}](figures/papers/{paper}-{name}.png)"
     with (KEPT / f"{paper}-{name}-claims.csv").open() as lines:
         rows = list(csv.DictReader(lines))
+    if not rows:
+        yield "The paper has curves, and states no number."
+        return
     yield table(
         ("claim", "paper", "ours", "tolerance", "within"),
         [
