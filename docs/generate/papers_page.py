@@ -34,8 +34,8 @@ def papers_page() -> str:
     parts = [
         "# Gallery of the papers",
         f"Made on {origin['date']} at commit {origin['commit']} by the commands that it shows "
-        "([the papers, reproduced](papers.md)), on 2 cores without METIS; bisections are those of the "
-        "Kernighan-Lin search. The data of each figure is in `docs/figures/papers/`.",
+        "([the papers, reproduced](papers.md)), on 2 cores; bisections are the best of "
+        f"{' and '.join(_methods())}. The data of each figure is in `docs/figures/papers/`.",
         "## Findings",
         "Computed numbers outside the tolerance, with the reason and its evidence:",
         table(
@@ -53,6 +53,15 @@ def papers_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _methods() -> list[str]:
+    """Returns the methods of the kept bisections, sorted."""
+    methods = set()
+    for file in KEPT.glob("*.csv"):
+        with file.open() as lines:
+            methods |= {row["method"] for row in csv.DictReader(lines) if "method" in row}
+    return sorted(methods)
+
+
 def _item_parts(paper: str, name: str, title: str) -> Iterator[str]:
     """Yields heading, figure and claims of an item."""
     record = json.loads((KEPT / f"{paper}-{name}.json").read_text())
@@ -63,6 +72,7 @@ def _item_parts(paper: str, name: str, title: str) -> Iterator[str]:
     with (KEPT / f"{paper}-{name}-claims.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     if not rows:
+        yield "The paper has curves, and states no number."
         return
     yield table(
         ("claim", "paper", "ours", "tolerance", "within"),

@@ -1,8 +1,9 @@
 """Bisections: halves of the routers between which there are few links.
 
 No bisection found by search is proven to be the least; its number of links is an upper bound of the
-bisection width. METIS is used where it is installed (extra `paper`), else the search of this module:
-Kernighan-Lin passes from halves in the order of the routers and along smooth random vectors.
+bisection width. The search of this module makes Kernighan-Lin passes from halves in the order of the routers
+and along smooth random vectors; where METIS is installed (extra `paper`), it searches, too, and the better
+halves are kept. METIS is content with worse ones where a family has structure, as in PolarStar.
 
 Source: Kernighan and Lin, "An Efficient Heuristic Procedure for Partitioning Graphs" (1970); Karypis and
 Kumar, "A Fast and High Quality Multilevel Scheme for Partitioning Irregular Graphs" (1998).
@@ -39,7 +40,7 @@ class Bisection:
         links: number of all links.
         halves: number of routers of each half, the larger first.
         method: METIS or OWN.
-        seeds: number of searches of which this is the best.
+        seeds: number of searches by each method of which this is the best.
     """
 
     cut: int
@@ -68,8 +69,8 @@ def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bis
 
     Args:
         topology: the graph of at least 2 routers.
-        seeds: the number of searches, at least 1.
-        method: METIS or OWN; None for METIS where it is installed.
+        seeds: the number of searches by each method, at least 1.
+        method: METIS or OWN; None for both where METIS is installed, else for OWN.
 
     Returns:
         The bisection with the fewest links between its halves, whose sizes differ by 1 router at most.
@@ -77,14 +78,20 @@ def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bis
     Source:
         PolarFly (SC22), Fig 12: the share of links between halves that METIS finds.
     """
-    method = method or (METIS if metis_found() else OWN)
-    search: Callable[[csr_matrix, int], Sides] = _metis_sides if method == METIS else _own_sides
     weights = link_weights(topology)
-    found = [search(weights, seed) for seed in range(seeds)]
-    best = min((side for side in found if is_halved(side)), key=lambda side: cut_links(weights, side))
-    size = int(np.count_nonzero(best))
+    methods = [method] if method else [METIS, OWN] if metis_found() else [OWN]
+    sides = {name: _best_side(weights, name, seeds) for name in methods}
+    chosen = min(methods, key=lambda name: cut_links(weights, sides[name]))
+    size = int(np.count_nonzero(sides[chosen]))
     halves = max(size, topology.routers - size), min(size, topology.routers - size)
-    return Bisection(cut_links(weights, best), topology.links, halves, method, seeds)
+    return Bisection(cut_links(weights, sides[chosen]), topology.links, halves, chosen, seeds)
+
+
+def _best_side(weights: csr_matrix, method: str, seeds: int) -> Sides:
+    """Returns the halves with the fewest links between them of several searches by a method."""
+    search: Callable[[csr_matrix, int], Sides] = _metis_sides if method == METIS else _own_sides
+    found = [search(weights, seed) for seed in range(seeds)]
+    return min((side for side in found if is_halved(side)), key=lambda side: cut_links(weights, side))
 
 
 def link_weights(topology: Topology) -> csr_matrix:

@@ -62,6 +62,19 @@ class Resilience:
         high = min(math.ceil(runs / 2 + reach), runs - 1)
         return float(self.shares[low]), float(self.shares[high])
 
+    def connected(self, share: float) -> float:
+        """Returns the share of the runs that leave the graph connected after a share of its links has failed.
+
+        Args:
+            share: the share of failed links, 0 to 1; it is rounded to whole links, as by `distances_after`.
+
+        Returns:
+            The share of the runs, 0 to 1.
+        """
+        failed = round(share * len(self.order))
+        # A run's own share is that of the failure that disconnects it: half a link is beyond any rounding.
+        return float(np.mean(self.shares * len(self.order) > failed + 0.5))
+
 
 def link_ends(topology: Topology) -> Ends:
     """Returns the ends of all links.
@@ -85,12 +98,25 @@ def resilience(topology: Topology, runs: int = 100, seed: int = 1) -> Resilience
         runs: the number of orders, at least 1.
         seed: seed of the random generator.
     """
-    ends = link_ends(topology)
-    random = np.random.default_rng(seed)
-    orders = [random.permutation(len(ends)) for _ in range(runs)]
+    ends, orders = link_ends(topology), failure_orders(topology, runs, seed)
     survived = np.array([survived_failures(topology.routers, ends, order) for order in orders])
     ranked = np.argsort(survived, kind="stable")
     return Resilience((survived[ranked] + 1) / len(ends), orders[int(ranked[(runs - 1) // 2])])
+
+
+def failure_orders(topology: Topology, runs: int, seed: int = 1) -> list[npt.NDArray[np.int64]]:
+    """Returns random orders in which the links of a graph fail.
+
+    Args:
+        topology: the graph.
+        runs: the number of orders, at least 1.
+        seed: seed of the random generator; the orders are those of `resilience` of the same seed.
+
+    Returns:
+        For each run an int array, links: the links by their numbers in the order of failure.
+    """
+    random = np.random.default_rng(seed)
+    return [random.permutation(topology.links) for _ in range(runs)]
 
 
 def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) -> int:

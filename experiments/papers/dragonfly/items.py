@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.papers.model import Effort, Found, Item
+from experiments.papers.dragonfly.sizes import sizes
+from experiments.papers.model import Effort, Found, Item, Plot
 from experiments.papers.networks import network
 
 _HOSTS = 13
@@ -22,4 +23,11 @@ def configuration(_effort: Effort) -> Found:
     return Found(values, [{"network": _SIMULATED.label, "links": graph.links, **values}])
 
 
-ITEMS: Mapping[str, Item] = {"table2": Item("Sizes of the simulated trunked dragonfly", configuration)}
+ITEMS: Mapping[str, Item] = {
+    "table2": Item("Sizes of the simulated trunked dragonfly", configuration),
+    "fig12": Item(
+        "Endpoints of the largest networks that carry uniform traffic",
+        sizes,
+        Plot("ports", "endpoints", "ports of a router, with endpoints", "endpoints", by="family", log=True),
+    ),
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.papers.model import Item, Plot
+from experiments.papers.polarstar.bisections import bisections_by_supernode
 from experiments.papers.polarstar.links import bisections, link_failures
 from experiments.papers.polarstar.sizes import best_supernodes, configurations, factors, scales
 
@@ -29,6 +30,11 @@ ITEMS: Mapping[str, Item] = {
         "Share of links in a bisection, networks of Table 3",
         bisections,
         Plot("family", "share", "network", "links between halves / links", bars=True),
+    ),
+    "fig13": Item(
+        "Share of links in a bisection by the kind of supernodes",
+        bisections_by_supernode,
+        Plot("radix", "share", "network radix", "links between halves / links", by="family"),
     ),
     "fig14": Item(
         "Average path length while links fail in random order, median run",

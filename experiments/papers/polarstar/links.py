@@ -1,4 +1,4 @@
-"""Bisections and failures of links of PolarStar beside the other networks of Table 3 (Figs 12 to 14)."""
+"""Bisections and failures of links of PolarStar beside the other networks of Table 3 (Figs 12 and 14)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = {
 
 
 def bisections(effort: Effort) -> Found:
-    """Returns the shares of links in bisections of the networks of Table 3 (Figs 12 and 13)."""
+    """Returns the shares of links in bisections of the networks of Table 3 (Fig 12)."""
     networks = [*(one for one, _ in TABLE_3), _JELLYFISH]
     rows = [bisection_row(one.label, one, effort) for one in networks]
     shares = {row["family"]: row["share"] for row in rows}

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import math
 
-from experiments.papers.links import bisection_row, failures
+from experiments.papers.claims import claims_of_item
+from experiments.papers.links import QUICK_RUNS, RUNS, bisection_row, failures
 from experiments.papers.model import Effort, Found, Row, Value
 from experiments.papers.networks import network
 from experiments.papers.slimfly.networks import FAMILIES, nearest
+from experiments.papers.slimfly.readings import (
+    NOT_LOOKED_AT,
+    disconnection_readings,
+    isolating_share,
+    small_distances,
+)
 from topology.analysis.resilience import resilience
 
 _SIZE = 8192  # endpoints of the networks whose distances are looked at
 _COMPARED_SIZE, _HYPERCUBE_SIZE = 10_000, 1024
-_RUNS, _QUICK_RUNS = 30, 5  # orders of failures of large networks
+_MEDIAN_RUNS, _QUICK_MEDIAN_RUNS = 30, 5  # orders of failures of large networks
+# A dragonfly nearer to 2^13 endpoints (8320) than the canonical one, with links to groups in random order.
+_TRUNKED = network("DF, 2 random links", "dragonfly", a=16, h=8, trunking=2, arrangement="random")
+_GROWING = ("SF", "DF", _TRUNKED.label)  # networks whose distances are looked at in all orders
 # Claims of Table III: family of the paper's name, and number of endpoints.
 _NAMES = {"SF": "SF", "T3D": "T3D", "T5D": "T5D", "HC": "HC", "FT": "FT-3", "DF": "DF", "FBF": "FBF-3"}
 _CLAIMED = (
@@ -48,19 +58,25 @@ def bisections(effort: Effort) -> Found:
 
 
 def disconnections(effort: Effort) -> Found:
-    """Returns the shares of failed links that disconnect networks (Table III)."""
+    """Returns the shares of failed links that disconnect networks (Table III), with readings of them."""
     values: dict[str, Value | float] = {}
     rows: list[Row] = []
+    paper = {claim.key: claim.value for claim in claims_of_item("slimfly", "table3")}
     for name, size in _CLAIMED:
-        one = nearest(_NAMES[name], size)
-        found = resilience(one.network.graph(), effort.number(_RUNS, _QUICK_RUNS))
-        values[f"{name} {size}"] = Value(found.median, found.interval)
+        one, key = nearest(_NAMES[name], size), f"{name} {size}"
+        graph = one.network.graph()
+        found = resilience(graph, effort.number(RUNS, QUICK_RUNS))
+        values[key] = Value(found.median, found.interval)
         rows.append(
             {
                 "network": name,
                 "endpoints": one.endpoints,
-                "routers": one.network.graph().routers,
+                "routers": graph.routers,
                 "disconnection": found.median,
+                "router_without_links": round(isolating_share(graph), 4),
+                "paper": paper[key],
+                "connected_there": found.connected(paper[key]),
+                **disconnection_readings(found),
             }
         )
     return Found(values, rows)
@@ -68,8 +84,8 @@ def disconnections(effort: Effort) -> Found:
 
 def distances(effort: Effort) -> Found:
     """Returns the failed links up to which distances stay small (sections III-D2 and III-D3)."""
-    networks = [nearest(family, _SIZE).network for family in ("SF", "DF", "T3D")]
-    found = failures(networks, Effort(effort.quick, effort.number(_RUNS, _QUICK_RUNS)))
+    networks = [*(nearest(family, _SIZE).network for family in ("SF", "DF", "T3D")), _TRUNKED]
+    found = failures(networks, Effort(effort.quick, effort.number(_MEDIAN_RUNS, _QUICK_MEDIAN_RUNS)))
 
     def last(label: str, column: str, most: float) -> float:
         """Returns the last share before the first one at which a column exceeds a limit."""
@@ -89,4 +105,10 @@ def distances(effort: Effort) -> Found:
         "DF path": last("DF", "average_path_length", begin["DF"] + 1),
         "SF path": last("SF", "average_path_length", begin["SF"] + 1),
     }
-    return Found(values, found.rows)
+    orders = effort.number(RUNS, QUICK_RUNS)
+    parts = {one.label: small_distances(one.graph(), orders) for one in networks if one.label in _GROWING}
+    rows = [
+        {**row, **(parts[row["network"]][row["failed"]] if row["network"] in parts else NOT_LOOKED_AT)}
+        for row in found.rows
+    ]
+    return Found(values, rows)

@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from topology.analysis.resilience import Resilience, distances_after, link_ends, resilience, survived_failures
+from topology.analysis.resilience import (
+    Resilience,
+    distances_after,
+    failure_orders,
+    link_ends,
+    resilience,
+    survived_failures,
+)
 from topology.networkx_graphs import from_networkx
 from topology.registry import make_topology
 
@@ -77,3 +84,13 @@ def test_the_median_run_and_its_interval():
     assert found.interval == pytest.approx((0.4, 0.61))  # between them are 40 to 60 of 100 fair coins
     assert binom.cdf(60, 100, 0.5) - binom.cdf(39, 100, 0.5) > 0.95
     assert Resilience(shares[:1], np.arange(3)).interval == pytest.approx((0.01, 0.01))
+
+
+@pytest.mark.parametrize("topology", GRAPHS, ids=str)
+def test_runs_that_stay_connected_are_those_that_survive_as_many_failures(topology):
+    found = resilience(topology, 12)
+    ends, links = link_ends(topology), topology.links
+    survived = [survived_one_by_one(topology.routers, ends, order) for order in failure_orders(topology, 12)]
+    for failed in range(links + 1):
+        part = sum(failed <= most for most in survived) / 12
+        assert found.connected(failed / links) == pytest.approx(part)

@@ -145,11 +145,7 @@ class Dragonfly(SearchedTopology):
         a, b, t = self.a, self.trunking.groups, self.trunking.links
         if len(self.local) > 1:
             return () if t > 1 else self._link_classes_of_dimensions()
-        inside = (a - 1) / a
-        # Of the a^2 pairs of routers of two groups, t need no local hop, and 2 t a - t^2 one at most.
-        across = 2 - (2 * t * a - t * t + t) / a**2
-        local = (inside + (b - 1) * across) / b
-        return LinkClass("local", a - 1, local), LinkClass("global", self.h, (b - 1) / b)
+        return complete_link_classes(a, self.h, b, t)
 
     def _link_classes_of_dimensions(self) -> tuple[LinkClass, ...]:
         """Returns the classes of a dragonfly of Hamming groups, every two of which have one link.
@@ -183,6 +179,25 @@ class Dragonfly(SearchedTopology):
         inside = nested_circles(self.local) * 0.62 * min(np.sin(np.pi / b), 0.5)
         positions = (circle(b)[:, None, :] + inside).reshape(-1, 2)
         return Layout(positions, np.zeros(self.routers, np.int64), ("routers",))
+
+
+def complete_link_classes(a: int, h: int, b: int, t: int) -> tuple[LinkClass, ...]:
+    """Returns the classes of links of a dragonfly whose groups are complete.
+
+    Args:
+        a: the number of routers of a group.
+        h: the number of global links of a router.
+        b: the number of groups.
+        t: the trunking, that of the links between each two groups; a h = t (b - 1).
+
+    Returns:
+        The local and the global links, for paths of one global link at most.
+    """
+    inside = (a - 1) / a
+    # Of the a^2 pairs of routers of two groups, t need no local hop, and 2 t a - t^2 one at most.
+    across = 2 - (2 * t * a - t * t + t) / a**2
+    local = (inside + (b - 1) * across) / b
+    return LinkClass("local", a - 1, local), LinkClass("global", h, (b - 1) / b)
 
 
 def chosen_trunking(
