@@ -9,16 +9,18 @@ from __future__ import annotations
 import csv
 import hashlib
 from dataclasses import asdict, dataclass
+from functools import cache
 
 import msgspec
 
+from experiments.papers.networks import Network
 from experiments.papers.performance.model import Curve, CurvePoint
 from experiments.results.run_directory import RunDirectory
 from experiments.simulation.code_version import code_digest
 from experiments.spec.simulation.model import SimulatedTraffic
 
 POINTS = "points.csv"
-_PACKAGES = ("simulation", "traffic/workload", "routing", "topology/families")
+_PACKAGES = ("simulation", "traffic/workload", "routing")
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,7 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
     routed = curve.routed
     parts = (
         code_digest(_PACKAGES),
-        routed.network.family,
-        sorted(routed.network.params),
+        _graph_digest(routed.network),
         routed.hosts,
         routed.routing,
         sorted(vars(routed.routers).items()),
@@ -114,3 +115,14 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
         sorted(vars(traffic.times).items()),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def _graph_digest(network: Network) -> str:
+    """Returns a digest of a network's ports, minimal paths and groups, and of its routers with hosts."""
+    graph = network.graph()
+    digest = hashlib.sha256(network.family.encode())
+    digest.update(repr([link.ends for link in graph.link_list]).encode())
+    digest.update(repr((graph.clusters().members, graph.host_counts(1).tolist())).encode())
+    digest.update(graph.all_next_hops().tobytes())
+    return digest.hexdigest()[:16]
