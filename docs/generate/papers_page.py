@@ -1,7 +1,8 @@
 """Gallery of reproduced papers, docs/papers-gallery.md, made of what `polarlab paper PAPER all` leaves.
 
 `python docs/generate/papers_page.py` makes the page anew from docs/figures/papers/; with a folder of results
-(results/papers) it copies their figures and data there first.
+(results/papers) it copies the figures and data there first of all items that are complete in it: in the
+paper's own folder, or else in that of `--quick`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from markdown_text import plain, table
@@ -25,17 +26,18 @@ KEPT, PAGE = DOCS / "figures" / "papers", DOCS / "papers-gallery.md"
 _ORIGIN = KEPT / "origin.json"
 _COPIED = (".csv", "-claims.csv", ".json", ".png")
 _BOUNDS = {"equal": "", "at-least": "at least ", "at-most": "at most "}
-_WITHIN = {"True": "yes", "False": "**no**", "": "not computed yet"}
+_WITHIN = {"True": "yes", "False": "**no**", "": "not computed"}
+_LONG_S = 180.0
 
 
 def papers_page() -> str:
     """Returns the gallery as Markdown."""
-    origin = json.loads(_ORIGIN.read_text())
+    origins = json.loads(_ORIGIN.read_text())
     parts = [
         "# Gallery of the papers",
-        f"Made on {origin['date']} at commit {origin['commit']} by the commands that it shows "
-        "([the papers, reproduced](papers.md)), on 2 cores; bisections are the best of "
-        f"{' and '.join(_methods())}. The data of each figure is in `docs/figures/papers/`.",
+        "Made by the commands that it shows ([the papers, reproduced](papers.md)) on 2 cores, each with the date "
+        f"and the commit; bisections are the best of {' and '.join(_methods())}. The data of each figure is in "
+        "`docs/figures/papers/`. Items with `--quick` take smaller networks or fewer runs.",
         "## Findings",
         "Computed numbers outside the tolerance, with the reason and its evidence:",
         table(
@@ -49,7 +51,7 @@ def papers_page() -> str:
     for paper, items in ITEMS.items():
         parts.append(f"## {paper}")
         for name, item in items.items():
-            parts += _item_parts(paper, name, item.title)
+            parts += _item_parts(paper, name, item.title, origins[f"{paper}-{name}"])
     return "\n\n".join(parts) + "\n"
 
 
@@ -62,11 +64,12 @@ def _methods() -> list[str]:
     return sorted(methods)
 
 
-def _item_parts(paper: str, name: str, title: str) -> Iterator[str]:
+def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) -> Iterator[str]:
     """Yields heading, figure and claims of an item."""
     record = json.loads((KEPT / f"{paper}-{name}.json").read_text())
     yield f"### {paper} {name}: {title}"
-    yield f"`polarlab paper {paper} {name}`, {record['seconds']:.1f} s"
+    command = f"polarlab paper {paper} {name}{' --quick' if record['quick'] else ''}"
+    yield f"`{command}`, {_time(record['seconds'])}, {origin['date']}, commit {origin['commit']}"
     if (KEPT / f"{paper}-{name}.png").exists():
         yield f"![{title}](figures/papers/{paper}-{name}.png)"
     with (KEPT / f"{paper}-{name}-claims.csv").open() as lines:
@@ -89,20 +92,41 @@ def _item_parts(paper: str, name: str, title: str) -> Iterator[str]:
     )
 
 
+def _time(seconds: float) -> str:
+    """Returns a duration in seconds or, if it is long, in minutes."""
+    return f"{seconds:.1f} s" if seconds < _LONG_S else f"{seconds / 60:.0f} min"
+
+
 def keep(results: Path) -> None:
-    """Copies the figures and data of a folder of results, and notes the date and the commit."""
-    shutil.rmtree(KEPT, ignore_errors=True)
-    KEPT.mkdir(parents=True)
+    """Copies the figures and data of a folder of results, and notes the date and the commit of each item.
+
+    Simulated points are kept as well, so that a figure can go on from them.
+    """
+    origin = _origin()
+    origins = json.loads(_ORIGIN.read_text()) if _ORIGIN.exists() else {}
     for paper, items in ITEMS.items():
         for name in items:
+            folders = [results / paper, results / f"{paper}-quick"]
+            folder = next((one for one in folders if (one / f"{name}.json").exists()), None)
+            if folder is None:
+                continue
             for ending in _COPIED:
-                file = results / paper / f"{name}{ending}"
+                file = folder / f"{name}{ending}"
                 if file.exists():
                     shutil.copy(file, KEPT / f"{paper}-{file.name}")
+            origins[f"{paper}-{name}"] = origin
+        points = results / paper / "points.csv"
+        if points.exists():
+            shutil.copy(points, KEPT / f"{paper}-points.csv")
+    _ORIGIN.write_text(json.dumps(dict(sorted(origins.items())), indent=1) + "\n")
+
+
+def _origin() -> dict[str, str]:
+    """Returns the date of today and the commit."""
     command = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(command, check=True, capture_output=True, text=True, cwd=DOCS).stdout.strip()
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    _ORIGIN.write_text(json.dumps({"date": date, "commit": commit}) + "\n")
+    return {"date": date, "commit": commit}
 
 
 if __name__ == "__main__":
