@@ -35,9 +35,9 @@ def papers_page() -> str:
     origins = json.loads(_ORIGIN.read_text())
     parts = [
         "# Gallery of the papers",
-        "Made by the commands that it shows ([the papers, reproduced](papers.md)) on 2 cores, each with the date "
-        f"and the commit; bisections are the best of {' and '.join(_methods())}. The data of each figure is in "
-        "`docs/figures/papers/`. Items with `--quick` take smaller networks or fewer runs.",
+        "Made by the commands that it shows ([the papers, reproduced](papers.md)) on 2 cores, each with the "
+        f"date and the commit; bisections are the best of {' and '.join(_methods())}. The data of each figure "
+        "is in `docs/figures/papers/`. Items with `--quick` take smaller networks or fewer runs.",
         "## Findings",
         "Computed numbers outside the tolerance, with the reason and its evidence:",
         table(
