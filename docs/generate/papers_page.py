@@ -62,6 +62,8 @@ def _item_parts(paper: str, name: str, title: str) -> Iterator[str]:
         yield f"![{title}](figures/papers/{paper}-{name}.png)"
     with (KEPT / f"{paper}-{name}-claims.csv").open() as lines:
         rows = list(csv.DictReader(lines))
+    if not rows:
+        return
     yield table(
         ("claim", "paper", "ours", "tolerance", "within"),
         [

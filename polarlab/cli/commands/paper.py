@@ -81,10 +81,17 @@ def _print(found: polarlab.Reproduction) -> None:
     """Prints the claims of each item as a table, and the place of its files."""
     for item in found.items:
         print_text(f"{found.paper} {item.item}: {item.title}")
-        print_table([_row(claim) for claim in item.claims], _COLUMNS)
+        if item.claims:
+            print_table([_row(claim) for claim in item.claims], _COLUMNS)
         again = ", complete there before, not computed again" if item.resumed else f", {item.seconds:.1f} s"
         print_text(f"files: {found.folder / item.item}.*{again}")
         print()
+    if found.claims:
+        _print_sum(found)
+
+
+def _print_sum(found: polarlab.Reproduction) -> None:
+    """Prints how many of the claims agree."""
     computed = [claim for claim in found.claims if claim.within is not None]
     agreeing = sum(claim.within is True for claim in computed)
     unexplained = sum(claim.unexplained for claim in computed)
