@@ -1,4 +1,4 @@
-"""Figures of papers, drawn again from computed rows: curves over a number, or bars over names."""
+"""Figures of papers, drawn again from computed rows: curves over a number, bars over names, or sheets."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from experiments.figures.style import DARK, legend_below, new_figure, plain_log_labels, set_title
-from experiments.papers.model import Plot, Row
+from experiments.papers.model import Plot, Row, Sheet
 
 _MARKERS = "osD^vP*X<>"
 # Name of a curve -> its marker and its colour.
 Styles = Mapping[str, tuple[str, str]]
 _INCHES, _MOST_INCHES = (7.0, 4.6), 13.0
+_SHEET_INCHES, _NAMES_INCHES, _LINE_INCHES = 13.0, 2.5, 0.24
 
 
-def draw_item(title: str, plot: Plot, rows: Sequence[Row]) -> Figure:
+def draw_item(title: str, plot: Plot | Sheet, rows: Sequence[Row]) -> Figure:
     """Returns the figure of an item of a paper.
 
     Args:
@@ -26,6 +27,13 @@ def draw_item(title: str, plot: Plot, rows: Sequence[Row]) -> Figure:
         plot: the drawing.
         rows: the rows that are drawn; those without a height are left out.
     """
+    figure = _draw_sheet(plot, rows) if isinstance(plot, Sheet) else _draw_plot(plot, rows)
+    set_title(figure, title)
+    return figure
+
+
+def _draw_plot(plot: Plot, rows: Sequence[Row]) -> Figure:
+    """Returns a figure of curves or bars, a panel for each name."""
     drawn = [row for row in rows if row[plot.y] not in (None, "")]
     panels = list(dict.fromkeys(row[plot.panels] for row in drawn)) if plot.panels else [""]
     styles = _styles(dict.fromkeys(row[plot.by] if plot.by else "" for row in drawn))
@@ -44,8 +52,50 @@ def draw_item(title: str, plot: Plot, rows: Sequence[Row]) -> Figure:
             one.get_label(): one for axes in figure.axes for one in axes.get_legend_handles_labels()[0]
         }
         legend_below(figure, list(handles.values()))
-    set_title(figure, title)
     return figure
+
+
+def _draw_sheet(sheet: Sheet, rows: Sequence[Row]) -> Figure:
+    """Returns a figure of horizontal bars, a line for each row, with headings where a group begins."""
+    lines: list[Row | None] = []
+    names: list[str] = []
+    for number, row in enumerate(rows):
+        if sheet.group and (not number or rows[number - 1][sheet.group] != row[sheet.group]):
+            lines.append(None)
+            names.append(str(row[sheet.group]))
+        lines.append(row)
+        names.append(", ".join(str(row[name]) for name in sheet.names))
+    figure = new_figure((_SHEET_INCHES, _NAMES_INCHES + _LINE_INCHES * len(lines)))
+    panels = figure.subplots(1, len(sheet.measures), sharey=True, squeeze=False)[0]
+    for axes, (measure, title) in zip(panels, sheet.measures.items(), strict=True):
+        for place, line in enumerate(lines):
+            if line is not None:
+                _draw_line(axes, place, line, measure)
+        axes.set_title(title, fontsize="small")
+        axes.grid(axis="x", alpha=0.3)
+    panels[0].set_yticks(range(len(lines)), names, fontsize="small")
+    panels[0].set_ylim(len(lines) - 0.5, -0.5)
+    for label, line in zip(panels[0].get_yticklabels(), lines, strict=True):
+        label.set_fontweight("bold" if line is None else "normal")
+    return figure
+
+
+def _draw_line(axes: Axes, place: int, row: Row, measure: str) -> None:
+    """Draws the bar of a measure of a row, with its interval and its number; none without a number."""
+    value = row[measure]
+    if value in (None, ""):
+        return
+    low, high = (row.get(f"{measure}_{end}", "") for end in ("low", "high"))
+    known = low not in (None, "") and high not in (None, "")
+    axes.barh(place, value, color=DARK, alpha=0.6)
+    if known:
+        axes.errorbar(value, place, xerr=_reach(value, low, high), fmt="none", ecolor="black", capsize=2)
+    axes.annotate(f"{value:.3g}", (0, place), (2, 0), textcoords="offset points", va="center", fontsize=6)
+
+
+def _reach(value: float, low: float, high: float) -> list[list[float]]:
+    """Returns the distances from a number to the ends of its interval, as error bars take them."""
+    return [[max(value - low, 0.0)], [max(high - value, 0.0)]]
 
 
 def _styles(names: Iterable[str]) -> Styles:
@@ -71,6 +121,10 @@ def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) ->
         if plot.error:
             half = [row[plot.error] or 0.0 for row in own]
             axes.errorbar(x, y, half, fmt="none", ecolor=colour, capsize=2)
+        for row in own if plot.low else []:
+            if row[plot.low] not in (None, ""):
+                reach = _reach(row[plot.y], row[plot.low], row[plot.high])
+                axes.errorbar(row[plot.x], row[plot.y], reach, fmt="none", ecolor=colour, capsize=2)
     if plot.log:
         axes.set_xscale("log")
         axes.set_yscale("log")

@@ -61,6 +61,7 @@ class Plot:
         log: whether both axes are logarithmic.
         panels: column of the name of a panel, side by side; empty for a single one.
         error: column of half the width of the interval of the height; empty without.
+        low, high: columns of the ends of the interval of the height, in the place of `error`; empty without.
     """
 
     x: str
@@ -72,6 +73,24 @@ class Plot:
     log: bool = False
     panels: str = ""
     error: str = ""
+    low: str = ""
+    high: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A drawing of rows as a page of horizontal bars: a line for each row, a panel for each measure.
+
+    Attributes:
+        names: columns whose values name a line.
+        measures: column of a measure -> title of its panel. Columns with its name and `_low` and `_high`
+            have the ends of its interval where there is one.
+        group: column of the heading of lines that belong together; empty without.
+    """
+
+    names: Sequence[str]
+    measures: Mapping[str, str]
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,5 +119,5 @@ class Item:
 
     title: str
     compute: Callable[[Effort], Found]
-    plot: Plot | None = None
+    plot: Plot | Sheet | None = None
     priced: bool = False

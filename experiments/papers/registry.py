@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.papers.claims import PAPERS, claims_of
+from experiments.papers.beyond.items import ITEMS as OWN
+from experiments.papers.claims import BEYOND, PAPERS, claims_of
 from experiments.papers.dragonfly.items import ITEMS as DRAGONFLY
 from experiments.papers.model import Item
 from experiments.papers.options import ALL
@@ -20,6 +21,7 @@ ITEMS: Mapping[str, Mapping[str, Item | SimulatedItem]] = {
     "polarstar": POLARSTAR,
     "slimfly": SLIMFLY,
     "dragonfly": DRAGONFLY,
+    BEYOND: OWN,
 }
 
 

@@ -62,7 +62,8 @@ def measured(curves: Sequence[Curve], effort: Effort, place: Place) -> MeasuredC
     store = PointStore(place.directory)
     groups: dict[RoutedNetwork, list[Curve]] = {}
     for curve in curves:
-        groups.setdefault(curve.routed, []).append(curve)
+        # Failures come with the traffic: they share the plan of the whole network.
+        groups.setdefault(replace(curve.routed, label="", failures=None), []).append(curve)
     with task_runner(place.workers, place.scheduler, place.notify) as run:
         for own in groups.values():
             _measure(own, effort, place, store, run)
@@ -109,9 +110,16 @@ def _next(curve: Curve, effort: Effort, store: PointStore, ahead: int) -> list[f
 
 def _replications(curve: Curve, load: float, effort: Effort) -> Iterator[SimulatedTraffic]:
     """Yields the traffic of a curve at a load, with each seed."""
-    first = SimulatedTraffic(curve.pattern, load, times=_QUICK if effort.quick else _FULL)
+    times = _QUICK if effort.quick else _FULL
+    if curve.warmup is not None:
+        times = replace(times, warmup=curve.warmup)
+    failures, graph = curve.routed.failures, curve.routed.network.graph()
     for seed in range(1, (effort.seeds or 1) + 1):
-        yield replace(first, seed=seed)
+        traffic = SimulatedTraffic(curve.pattern, load, seed=seed, times=times)
+        if failures is not None:
+            faults = failures.faults(graph, seed)
+            traffic = replace(traffic, faults=faults, replan_cycles=failures.replan_cycles)
+        yield traffic
 
 
 def _points(curve: Curve, effort: Effort, store: PointStore) -> list[CurvePoint]:
@@ -149,7 +157,8 @@ def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
 def _stored(one: _Wanted, record: SimulationRecord) -> StoredPoint:
     """Returns what the table keeps of a simulation."""
     offered, accepted = offered_and_accepted(record)
-    means = batch_means(record)
+    # Links that have failed before the first packet leave the window stationary.
+    means = batch_means(replace(record, traffic=replace(one.traffic, faults=())))
     accepted_ci95 = means.accepted.ci95 if means and means.accepted else None
     latency_ci95 = means.latency_mean_cycles.ci95 if means and means.latency_mean_cycles else None
     latency = latency_quantiles(record.result).mean

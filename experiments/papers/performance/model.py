@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.events.base import Notify, ignore
-from experiments.papers.model import Effort, Found, Plot, Row, Value
+from experiments.papers.model import Effort, Found, Plot, Row, Sheet, Value
 from experiments.papers.networks import Network
+from experiments.papers.performance.failures import LinkFailures
 from experiments.results.run_directory import RunDirectory
 from experiments.spec.simulation.model import SimulatedFabric
-from simulation.settings import RouterSettings
+from simulation.settings import ChannelPolicy, RouterSettings
 
 _PORT_FLITS = 128  # of all virtual channels of a port [PolarFly, section VIII-A]
 
@@ -25,6 +26,8 @@ class RoutedNetwork:
         routing: name of the routing, with its parameters.
         label: name of the curve, as `PF-UGAL`.
         routers: settings of routers and links.
+        decision: law by which sources decide between paths, with its parameters; None for the routing's own.
+        failures: links that have failed before the first packet; None without.
     """
 
     network: Network
@@ -32,23 +35,37 @@ class RoutedNetwork:
     routing: str
     label: str
     routers: RouterSettings = field(default_factory=RouterSettings)
+    decision: str | None = None
+    failures: LinkFailures | None = None
 
     def fabric(self) -> SimulatedFabric:
         """Returns the specification of the simulated fabric."""
         params = dict(self.network.params)
         return SimulatedFabric(
-            self.network.family, params, self.network.graph(), self.hosts, self.routing, self.routers
+            self.network.family,
+            params,
+            self.network.graph(),
+            self.hosts,
+            self.routing,
+            self.routers,
+            self.decision,
         )
 
 
-def divided_port(channels: int, packet_flits: int = 4) -> RouterSettings:
+def divided_port(channels: int, packet_flits: int = 4, *, policy: ChannelPolicy = "hop") -> RouterSettings:
     """Returns routers whose ports have 128 flits of buffer for all of their virtual channels together.
 
     Args:
         channels: virtual channels of a port, one for each hop of the longest path.
         packet_flits: flits of a packet.
+        policy: virtual channel of a packet's next hop.
     """
-    return RouterSettings(channels=channels, buffer_flits=_PORT_FLITS // channels, packet_flits=packet_flits)
+    return RouterSettings(
+        channels=channels,
+        buffer_flits=_PORT_FLITS // channels,
+        packet_flits=packet_flits,
+        channel_policy=policy,
+    )
 
 
 @dataclass(frozen=True)
@@ -76,11 +93,13 @@ class Curve:
         routed: the network and its routing.
         pattern: name of the pattern, with its parameters.
         loads: the loads.
+        warmup: cycles of warm-up, of networks that settle slowly; None for as many as all curves have.
     """
 
     routed: RoutedNetwork
     pattern: str
     loads: LoadSteps = LoadSteps()
+    warmup: int | None = None
 
 
 @dataclass(frozen=True)
@@ -194,7 +213,7 @@ class SimulatedItem:
     title: str
     curves: Callable[[Effort], Sequence[Curve]]
     find: Callable[[MeasuredCurves, Effort], Found]
-    plot: Plot
+    plot: Plot | Sheet
 
 
 def latency_plot() -> Plot:

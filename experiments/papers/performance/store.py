@@ -1,7 +1,7 @@
 """Points that were simulated, in a table in the folder of a paper's items; items share them.
 
 A point is known by a digest of everything that decides about its numbers: the network, the routing, the
-routers, the traffic and the code.
+routers, the decision and the failed links where there are any, the traffic and the code.
 """
 
 from __future__ import annotations
@@ -108,6 +108,9 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
         routed.hosts,
         routed.routing,
         sorted(vars(routed.routers).items()),
+        # Only where there are any: points of routings' own decisions, without failures, keep their digests.
+        *([routed.decision] if routed.decision is not None else []),
+        *([[fault.line for fault in traffic.faults], traffic.replan_cycles] if traffic.faults else []),
         traffic.pattern,
         traffic.load,
         traffic.arrivals,

@@ -89,8 +89,12 @@ def _print(found: polarlab.Reproduction) -> None:
         print()
     if found.report is not None:
         print_text(f"all of it on one page: {found.report}")
-    if not found.claims:
-        return
+    if found.claims:
+        _print_sum(found)
+
+
+def _print_sum(found: polarlab.Reproduction) -> None:
+    """Prints how many of the claims agree."""
     computed = [claim for claim in found.claims if claim.within is not None]
     agreeing = sum(claim.within is True for claim in computed)
     unexplained = sum(claim.unexplained for claim in computed)

@@ -5,14 +5,14 @@ from collections import Counter
 
 import pytest
 
-from experiments.papers.claims import BOUNDS, KINDS, PAPERS, Claim, claims_of, claims_of_item
+from experiments.papers.claims import BEYOND, BOUNDS, KINDS, PAPERS, Claim, claims_of, claims_of_item
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_claims_are_complete_and_have_names_of_their_own(paper):
     claims = claims_of(paper)
-    assert claims
-    assert max(Counter((claim.item, claim.key) for claim in claims).values()) == 1
+    assert bool(claims) == (paper != BEYOND)
+    assert max(Counter((claim.item, claim.key) for claim in claims).values(), default=1) == 1
     for claim in claims:
         assert claim.paper == paper
         assert claim.bound in BOUNDS

@@ -136,7 +136,7 @@ def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypa
     [
         (
             ["polarfli", "fig1"],
-            "paper must be one of polarfly, polarstar, slimfly, dragonfly, got 'polarfli'",
+            "paper must be one of polarfly, polarstar, slimfly, dragonfly, beyond, got 'polarfli'",
         ),
         (["polarfli"], "paper must be one of polarfly"),
         (["polarfly"], "paper polarfly must be given an item, one of fig1, fig2"),

@@ -1,0 +1,165 @@
+"""Routings that cannot deadlock with one virtual channel, beside those that need a channel for each hop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from experiments.papers.beyond.measures import measure_columns, saturating_loads
+from experiments.papers.model import Effort, Found, Row, Sheet
+from experiments.papers.networks import Network, network
+from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
+from experiments.papers.polarfly.performance import RANDOM, TORNADO, UNIFORM
+from simulation.settings import RouterSettings
+from topology.parameters import Value as Parameter
+
+_WORST = "worst-case"
+PLOT = Sheet(
+    ("network", "routing", "channels"),
+    {"uniform": "saturation, uniform", "adversarial": "saturation, adversarial"},
+    group="family",
+)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A network under a routing that needs one virtual channel, and under others with a channel for each hop.
+
+    Attributes:
+        network: the network.
+        hosts: endpoints at each router that has any.
+        adversarial: name of the pattern that is the family's worst case, or a permutation.
+        free: names of routings whose dependencies of channels have no circle with one virtual channel.
+        by_hop: name of another routing -> the hops of its longest path.
+    """
+
+    network: Network
+    hosts: int
+    adversarial: str
+    free: Sequence[str]
+    by_hop: tuple[tuple[str, int], ...]
+
+    def routed(self) -> Iterator[RoutedNetwork]:
+        """Yields the network under its routings, with equal buffers of a port."""
+        for routing in self.free:
+            yield self._routed(routing, divided_port(1, policy="any"))
+        for routing, hops in self.by_hop:
+            yield self._routed(routing, divided_port(hops))
+
+    def _routed(self, routing: str, routers: RouterSettings) -> RoutedNetwork:
+        label = f"{self.network.label}-{routing}, {channels_of(routers)}"
+        return RoutedNetwork(self.network, self.hosts, routing, label, routers)
+
+
+def channels_of(routers: RouterSettings) -> str:
+    """Returns the virtual channels of routers in words.
+
+    Args:
+        routers: settings of routers and links.
+    """
+    return "1 channel" if routers.channels == 1 else f"{routers.channels} by hop"
+
+
+def _contest(
+    label: str, hosts: int, adversarial: str, free: str, by_hop: dict[str, int], **params: Parameter
+) -> Contest:
+    """Returns a contest on a family, whose name is the label's first word."""
+    return Contest(
+        network(label, label.partition(" ")[0], **params),
+        hosts,
+        adversarial,
+        tuple(free.split()),
+        tuple(by_hop.items()),
+    )
+
+
+def _two(minimal: str, adaptive: str, hops: int) -> dict[str, int]:
+    """Returns a minimal routing and one with detours of twice as many hops."""
+    return {minimal: hops, adaptive: 2 * hops}
+
+
+_DF, _UGAL_DF = "hierarchical", "ugal:over=hierarchical"
+_COLOURED = "four-color four-color-adaptive"
+_QUICK = (
+    _contest("polarfly 5", 3, _WORST, "up-down", _two("min", "ugal-pf", 2), q=5),
+    _contest("slimfly 5", 4, _WORST, "up-down", _two("min", "ugal", 2), q=5),
+    _contest("polarstar 2/iq/3", 2, "adversarial", "up-down", _two("min", "ugal", 3), q=2, supernode="iq",
+             degree=3),
+    _contest("dragonfly 4/2/5 t=2", 2, "adv", "two-color", _two(_DF, _UGAL_DF, 3), a=4, h=2, groups=5,
+             trunking=2),
+    _contest("hyperx 4x4", 3, TORNADO, "dor", _two("min", "ugal", 2), shape="4x4"),
+    _contest("hypercube 4", 1, RANDOM, "dor", _two("min", "ugal", 4), dimension=4),
+    _contest("torus 4x4", 1, TORNADO, "up-down", {"dor": 4}, shape="4x4"),
+    _contest("fat-tree 3/3", 3, TORNADO, "nca", {"nca": 4}, arity=3, levels=3),
+    _contest("megafly 2/4", 2, "adv", "nca", {"nca": 3}, rho=2, a=4),
+    _contest("jellyfish 31/6", 3, RANDOM, "up-down", _two("min", "ugal", 3), routers=31, degree=6),
+)  # fmt: skip
+_FULL = (
+    _contest("polarfly 9", 5, _WORST, "up-down", _two("min", "ugal-pf", 2), q=9),
+    _contest("slimfly 7", 6, _WORST, "up-down", _two("min", "ugal", 2), q=7),
+    _contest("polarstar 3/iq/3", 3, "adversarial", "up-down", _two("min", "ugal", 3), q=3, supernode="iq",
+             degree=3),
+    _contest("dragonfly 8/4/9 t=4", 4, "adv", _COLOURED, _two(_DF, _UGAL_DF, 3), a=8, h=4, groups=9,
+             trunking=4),
+    _contest("hyperx 8x8", 7, TORNADO, "dor", _two("min", "ugal", 2), shape="8x8"),
+    _contest("hypercube 6", 1, RANDOM, "dor", _two("min", "ugal", 6), dimension=6),
+    _contest("torus 8x8", 1, TORNADO, "up-down", {"dor": 8}, shape="8x8"),
+    _contest("fat-tree 6/3", 6, TORNADO, "nca", {"nca": 4}, arity=6, levels=3),
+    _contest("megafly 3/6", 3, "adv", "nca", {"nca": 3}, rho=3, a=6),
+    _contest("jellyfish 91/10", 5, RANDOM, "up-down", _two("min", "ugal", 3), routers=91, degree=10),
+)  # fmt: skip
+
+
+def contests(effort: Effort) -> tuple[Contest, ...]:
+    """Returns the networks that are compared, one of each family.
+
+    Args:
+        effort: the effort.
+    """
+    return _QUICK if effort.quick else _FULL
+
+
+def deadlock_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of all networks under uniform traffic and their adversarial pattern.
+
+    Args:
+        effort: the effort.
+    """
+    loads = saturating_loads(effort)
+    return [
+        Curve(routed, pattern, loads)
+        for contest in contests(effort)
+        for routed in contest.routed()
+        for pattern in (UNIFORM, contest.adversarial)
+    ]
+
+
+def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns saturation of each network under each routing.
+
+    Args:
+        curves: the curves with their points.
+        effort: the effort.
+    """
+    rows: list[Row] = []
+    loads = saturating_loads(effort)
+    for contest in contests(effort):
+        graph = contest.network.graph()
+        for routed in contest.routed():
+            both = [curves[Curve(routed, one, loads)] for one in (UNIFORM, contest.adversarial)]
+            rows.append(
+                {
+                    "family": contest.network.family,
+                    "network": contest.network.label,
+                    "routers": graph.routers,
+                    "endpoints": graph.endpoints(contest.hosts),
+                    "routing": routed.routing,
+                    "channels": channels_of(routed.routers),
+                    "buffer_flits": routed.routers.buffer_flits,
+                    "pattern": contest.adversarial,
+                    **measure_columns("uniform", both[0].saturation),
+                    **measure_columns("adversarial", both[1].saturation),
+                    "deadlock": any(point.deadlock for found in both for point in found.points),
+                }
+            )
+    return Found({}, rows)

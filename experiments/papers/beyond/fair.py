@@ -1,0 +1,113 @@
+"""Families side by side: members of about equal ports, endpoints or cost, on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from experiments.papers.beyond.measures import measure_columns, saturating_loads
+from experiments.papers.beyond.members import COMPARISONS, Attached, compared_members
+from experiments.papers.links import QUICK_SEARCHES, SEARCHES
+from experiments.papers.model import Effort, Found, Row, Sheet
+from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
+from experiments.papers.polarfly.performance import RANDOM, TORNADO, UNIFORM
+from topology.analysis.bisection import bisect
+
+_Q, _QUICK_Q = 11, 5
+PLOT = Sheet(
+    ("network", "hosts"),
+    {
+        "uniform": "saturation, uniform",
+        "tornado": "saturation, tornado",
+        "adversarial": "saturation, adversarial",
+        "endpoints": "endpoints",
+        "cost": "ports per endpoint",
+        "bisection": "bisection / links",
+        "diameter": "diameter",
+    },
+    group="compared",
+)
+
+
+class _Practice(NamedTuple):
+    """The routing of a family, and its worst pattern.
+
+    Attributes:
+        routing: name of the routing.
+        adversarial: name of the pattern: the worst case that the family's source has, or a permutation.
+        rounds: most hops of a packet, in diameters.
+    """
+
+    routing: str
+    adversarial: str
+    rounds: int = 2
+
+
+_PRACTICES: Mapping[str, _Practice] = {
+    "polarfly": _Practice("ugal-pf", "worst-case"),
+    "slimfly": _Practice("ugal", "worst-case"),
+    "polarstar": _Practice("ugal", "adversarial"),
+    "dragonfly": _Practice("ugal:over=hierarchical", "adv"),
+    "hyperx": _Practice("ugal", TORNADO),
+    "fat-tree": _Practice("nca", TORNADO, rounds=1),
+    "jellyfish": _Practice("ugal", RANDOM),
+}
+
+
+def _members(effort: Effort) -> list[tuple[str, Attached]]:
+    """Returns the members of each comparison."""
+    q = _QUICK_Q if effort.quick else _Q
+    return [(one, member) for one in COMPARISONS for member in compared_members(q, one)]
+
+
+def _curves(member: Attached, effort: Effort) -> dict[str, Curve]:
+    """Returns the curves of a member by the columns of their saturation."""
+    of_family = _PRACTICES[member.network.family]
+    routers = divided_port(of_family.rounds * member.network.graph().diameter)
+    routed = RoutedNetwork(member.network, member.hosts, of_family.routing, member.network.label, routers)
+    patterns = {"uniform": UNIFORM, "tornado": TORNADO, "adversarial": of_family.adversarial}
+    loads = saturating_loads(effort)
+    return {name: Curve(routed, pattern, loads) for name, pattern in patterns.items()}
+
+
+def fair_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of all members; one that is in several comparisons has its curves once.
+
+    Args:
+        effort: the effort.
+    """
+    found = (curve for _, member in _members(effort) for curve in _curves(member, effort).values())
+    return list(dict.fromkeys(found))
+
+
+def fair(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns a row for each member of each comparison.
+
+    Args:
+        curves: the curves with their points.
+        effort: the effort; its seeds are simulations of a point, and searches for a bisection.
+    """
+    rows: list[Row] = []
+    for comparison, member in _members(effort):
+        graph, own = member.network.graph(), _curves(member, effort)
+        cut = bisect(graph, effort.number(SEARCHES, QUICK_SEARCHES))
+        row: dict[str, object] = {
+            "compared": comparison,
+            "family": member.network.family,
+            "network": member.network.label,
+            "hosts": f"{member.hosts} hosts",
+            "routing": own["uniform"].routed.routing,
+            "pattern": own["adversarial"].pattern,
+            "routers": graph.routers,
+            "ports": member.ports,
+            "endpoints": member.endpoints,
+            "links": graph.links,
+            "cost": member.cost,
+            "diameter": graph.diameter,
+            "bisection": cut.share,
+        }
+        for name, curve in own.items():
+            row |= measure_columns(name, curves[curve].saturation)
+        row["deadlock"] = any(point.deadlock for curve in own.values() for point in curves[curve].points)
+        rows.append(row)
+    return Found({}, rows)

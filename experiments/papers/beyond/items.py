@@ -1,0 +1,41 @@
+"""Items that no paper has: one entry for each. They have no claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from experiments.papers.beyond import deadlock_free, failures, fair, loop, threshold
+from experiments.papers.performance.model import SimulatedItem
+
+ITEMS: Mapping[str, SimulatedItem] = {
+    "failures": SimulatedItem(
+        "Throughput of PolarFly with failed links: fast reroute alone, and plans made anew",
+        failures.failure_curves,
+        failures.failures,
+        failures.PLOT,
+    ),
+    "threshold": SimulatedItem(
+        "Saturation and latency of PolarFly over the threshold of UGAL_PF",
+        threshold.threshold_curves,
+        threshold.thresholds,
+        threshold.PLOT,
+    ),
+    "loop": SimulatedItem(
+        "Load that PolarFly carries with a controller's loop and with decisions per packet, over q",
+        loop.loop_curves,
+        loop.loop,
+        loop.PLOT,
+    ),
+    "deadlock-free": SimulatedItem(
+        "Saturation with one virtual channel free of deadlock, and with a channel for each hop",
+        deadlock_free.deadlock_curves,
+        deadlock_free.deadlock_free,
+        deadlock_free.PLOT,
+    ),
+    "fair": SimulatedItem(
+        "Families at about equal ports of a router, endpoints and cost",
+        fair.fair_curves,
+        fair.fair,
+        fair.PLOT,
+    ),
+}

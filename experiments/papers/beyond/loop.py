@@ -1,0 +1,90 @@
+"""Controller's loop: load that PolarFly carries when a controller moves flows, over q and the period."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from experiments.papers.beyond.measures import AT_HALF, HALF, accepted_at, measure_rows, saturating_loads
+from experiments.papers.model import Effort, Found, Plot, Row
+from experiments.papers.performance.model import Curve, LoadSteps, MeasuredCurves, RoutedNetwork
+from experiments.papers.polarfly.performance import RANDOM, polarfly
+
+_PATTERNS = (RANDOM, "perm2hop")
+_QS, _QUICK_QS = (3, 5, 7, 9, 11), (3, 5, 7)
+_PERIODS, _QUICK_PERIODS = (20, 100, 400), (20, 100)  # cycles
+# A loop settles within a number of its periods, and not before a number of cycles.
+_WARM_PERIODS, _WARM_CYCLES = 100, 8000
+_QUICK_WARM_PERIODS, _QUICK_WARM_CYCLES = 40, 2000
+_PER_PACKET = 0
+PLOT = Plot(
+    "q",
+    "value",
+    "q",
+    "load",
+    by="decision",
+    panels="measure",
+    low="value_low",
+    high="value_high",
+)
+
+
+def _routed(q: int, period: int) -> RoutedNetwork:
+    """Returns a PolarFly under UGAL_PF with a loop of a period; with none, sources decide for each packet."""
+    whole = polarfly(q, "ugal-pf", f"q={q} {_decision(period)}")
+    return whole if period == _PER_PACKET else replace(whole, decision=f"buckets:period={period}")
+
+
+def _decision(period: int) -> str:
+    return "per packet" if period == _PER_PACKET else f"every {period} cycles"
+
+
+def _curve(q: int, period: int, pattern: str, effort: Effort, loads: LoadSteps) -> Curve:
+    """Returns a curve with as long a warm-up as the loop takes to settle."""
+    periods, cycles = (
+        (_QUICK_WARM_PERIODS, _QUICK_WARM_CYCLES) if effort.quick else (_WARM_PERIODS, _WARM_CYCLES)
+    )
+    return Curve(_routed(q, period), pattern, loads, max(cycles, periods * period))
+
+
+def _members(effort: Effort) -> list[tuple[int, int, str]]:
+    """Returns orders, periods and patterns, each with each."""
+    orders, periods = (_QUICK_QS, _QUICK_PERIODS) if effort.quick else (_QS, _PERIODS)
+    return [
+        (q, period, pattern) for q in orders for period in (_PER_PACKET, *periods) for pattern in _PATTERNS
+    ]
+
+
+def loop_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of each order and period under two permutations.
+
+    Args:
+        effort: the effort.
+    """
+    loads = saturating_loads(effort), AT_HALF
+    return [_curve(*member, effort, steps) for member in _members(effort) for steps in loads]
+
+
+def loop(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns saturation, and the load that is accepted at a load of 0.5, over the order q.
+
+    Args:
+        curves: the curves with their points.
+        effort: the effort.
+    """
+    rows: list[Row] = []
+    for q, period, pattern in _members(effort):
+        searched = curves[_curve(q, period, pattern, effort, saturating_loads(effort))]
+        half = curves[_curve(q, period, pattern, effort, AT_HALF)]
+        names = {
+            "q": q,
+            "routers": searched.curve.routed.network.graph().routers,
+            "decision": _decision(period),
+            "pattern": pattern,
+            "warmup": searched.curve.warmup,
+        }
+        measures = {
+            f"saturation, {pattern}": searched.saturation,
+            f"accepted at a load of 0.5, {pattern}": accepted_at(half, HALF),
+        }
+        rows += measure_rows(names, measures)
+    return Found({}, rows)

@@ -1,0 +1,90 @@
+"""Measures of simulated curves, and the loads at which they are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from experiments.papers.model import Effort, Row, Value
+from experiments.papers.performance.model import CurvePoint, LoadSteps, MeasuredCurve
+
+HALF = 0.5
+AT_HALF = LoadSteps(precision=HALF, steps=1, most=HALF)  # this load alone
+AT_FULL = LoadSteps(precision=1.0, steps=1, most=1.0)  # this load alone
+
+
+def saturating_loads(effort: Effort) -> LoadSteps:
+    """Returns the loads in which saturation is searched, coarse ones for a quick look.
+
+    Args:
+        effort: the effort.
+    """
+    return LoadSteps(precision=0.05, steps=4) if effort.quick else LoadSteps(precision=0.01, steps=10)
+
+
+def _at(found: MeasuredCurve, load: float) -> CurvePoint | None:
+    return next((point for point in found.points if abs(point.load - load) < 1e-9), None)
+
+
+def accepted_at(found: MeasuredCurve, load: float) -> Value | None:
+    """Returns the load that is accepted at a load, carried or not; None where it was not simulated.
+
+    Args:
+        found: the curve.
+        load: the load.
+    """
+    point = _at(found, load)
+    return None if point is None else _with_interval(point.accepted, point.accepted_ci95)
+
+
+def delivered_at(found: MeasuredCurve, load: float) -> Value | None:
+    """Returns the share of the offered load that is accepted at a load; None where it was not simulated.
+
+    Args:
+        found: the curve.
+        load: the load.
+    """
+    point = _at(found, load)
+    # Both vary together, so that the interval of one says little of their ratio.
+    return Value(point.accepted / point.offered) if point and point.offered else None
+
+
+def latency_at(found: MeasuredCurve, load: float) -> Value | None:
+    """Returns the mean latency at a load, in cycles; None where the load is not carried.
+
+    Latencies beyond saturation grow with the length of the simulation.
+
+    Args:
+        found: the curve.
+        load: the load.
+    """
+    point = _at(found, load)
+    if point is None or not point.stable or point.latency_cycles is None:
+        return None
+    return _with_interval(point.latency_cycles, point.latency_ci95_cycles)
+
+
+def _with_interval(value: float, half: float | None) -> Value:
+    return Value(value, None if half is None else (value - half, value + half))
+
+
+def measure_columns(name: str, measure: Value | None) -> Row:
+    """Returns the columns of a measure: its number, and the ends of its interval.
+
+    Args:
+        name: name of the measure's column.
+        measure: the measure; None where there is none.
+    """
+    low, high = (measure.interval if measure else None) or (None, None)
+    return {name: measure.value if measure else None, f"{name}_low": low, f"{name}_high": high}
+
+
+def measure_rows(names: Row, measures: Mapping[str, Value | None]) -> list[Row]:
+    """Returns a row for each measure, with the columns `measure`, `value`, `value_low` and `value_high`.
+
+    Args:
+        names: columns that all rows have.
+        measures: name -> measure; None where there is none.
+    """
+    return [
+        {**names, "measure": name, **measure_columns("value", measure)} for name, measure in measures.items()
+    ]
