@@ -112,5 +112,6 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
         traffic.arrivals,
         traffic.seed,
         sorted(vars(traffic.times).items()),
+        *([routed.decision] if routed.decision else []),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
