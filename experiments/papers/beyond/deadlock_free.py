@@ -9,7 +9,8 @@ from experiments.papers.beyond.measures import measure_columns, saturating_loads
 from experiments.papers.model import Effort, Found, Row, Sheet
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
-from experiments.papers.polarfly.performance import RANDOM, TORNADO, UNIFORM
+from experiments.papers.performance.series import RANDOM, UNIFORM
+from experiments.papers.polarfly.performance import TORNADO
 from simulation.settings import RouterSettings
 from topology.parameters import Value as Parameter
 

@@ -20,7 +20,8 @@ from experiments.papers.performance.model import (
     MeasuredCurves,
     RoutedNetwork,
 )
-from experiments.papers.polarfly.performance import UNIFORM, polarfly
+from experiments.papers.performance.series import UNIFORM
+from experiments.papers.polarfly.performance import polarfly
 from simulation.settings import RouterSettings
 
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.2)

@@ -10,7 +10,8 @@ from experiments.papers.beyond.members import COMPARISONS, Attached, compared_me
 from experiments.papers.links import QUICK_SEARCHES, SEARCHES
 from experiments.papers.model import Effort, Found, Row, Sheet
 from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
-from experiments.papers.polarfly.performance import RANDOM, TORNADO, UNIFORM
+from experiments.papers.performance.series import RANDOM, UNIFORM
+from experiments.papers.polarfly.performance import TORNADO
 from topology.analysis.bisection import bisect
 
 _Q, _QUICK_Q = 11, 5

@@ -7,7 +7,8 @@ from dataclasses import replace
 from experiments.papers.beyond.measures import AT_HALF, HALF, accepted_at, measure_rows, saturating_loads
 from experiments.papers.model import Effort, Found, Plot, Row
 from experiments.papers.performance.model import Curve, LoadSteps, MeasuredCurves, RoutedNetwork
-from experiments.papers.polarfly.performance import RANDOM, polarfly
+from experiments.papers.performance.series import RANDOM
+from experiments.papers.polarfly.performance import polarfly
 
 _PATTERNS = (RANDOM, "perm2hop")
 _QS, _QUICK_QS = (3, 5, 7, 9, 11), (3, 5, 7)

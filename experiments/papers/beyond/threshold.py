@@ -5,7 +5,8 @@ from __future__ import annotations
 from experiments.papers.beyond.measures import AT_HALF, HALF, latency_at, measure_rows, saturating_loads
 from experiments.papers.model import Effort, Found, Plot, Row
 from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork
-from experiments.papers.polarfly.performance import TORNADO, UNIFORM, polarfly
+from experiments.papers.performance.series import UNIFORM
+from experiments.papers.polarfly.performance import TORNADO, polarfly
 
 _PATTERNS = (UNIFORM, TORNADO, "perm2hop")
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)

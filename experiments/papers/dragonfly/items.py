@@ -4,27 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from experiments.papers.dragonfly.performance import (
+    HOSTS,
+    SIMULATED,
+    channel_curves,
+    channels,
+    compared,
+    compared_curves,
+)
 from experiments.papers.dragonfly.sizes import sizes
 from experiments.papers.model import Effort, Found, Item, Plot
-from experiments.papers.networks import network
-
-_HOSTS = 13
-_SIMULATED = network("trunked dragonfly", "dragonfly", a=24, h=13, trunking=4)
+from experiments.papers.performance.model import SimulatedItem, accepted_plot, latency_plot
 
 
 def configuration(_effort: Effort) -> Found:
     """Returns the sizes of the simulated dragonfly (Table II)."""
-    graph = _SIMULATED.graph()
+    graph = SIMULATED.graph()
     values = {
         "routers": graph.routers,
-        "endpoints": graph.endpoints(_HOSTS),
-        "ports": graph.network_radix + _HOSTS,
+        "endpoints": graph.endpoints(HOSTS),
+        "ports": graph.network_radix + HOSTS,
     }
-    return Found(values, [{"network": _SIMULATED.label, "links": graph.links, **values}])
+    return Found(values, [{"network": SIMULATED.label, "links": graph.links, **values}])
 
 
-ITEMS: Mapping[str, Item] = {
+ITEMS: Mapping[str, Item | SimulatedItem] = {
     "table2": Item("Sizes of the simulated trunked dragonfly", configuration),
+    "fig9": SimulatedItem(
+        "Accepted load of a trunked dragonfly under routings of colours",
+        compared_curves,
+        compared,
+        accepted_plot(),
+    ),
+    "fig10": SimulatedItem(
+        "Latency of adaptive routing of four colours by virtual channels",
+        channel_curves,
+        channels,
+        latency_plot(),
+    ),
     "fig12": Item(
         "Endpoints of the largest networks that carry uniform traffic",
         sizes,

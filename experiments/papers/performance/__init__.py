@@ -2,6 +2,7 @@
 
 - `model.py`: curves to measure, and their points.
 - `search.py`: the loads that are tried, one after the other, until a network saturates.
+- `series.py`: curves of several networks and patterns, by name and as data.
 - `store.py`: points that were simulated, kept in the folder of the items.
 - `curves.py`: the simulations.
 """

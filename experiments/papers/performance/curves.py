@@ -191,13 +191,3 @@ def _tell(notify: Notify, one: _Wanted, point: CurvePoint) -> None:
 
 def _silent(_event: object) -> None:
     """Tells nobody: what a plan of a paper's network has to say is known."""
-
-
-def by_label(curves: MeasuredCurves, pattern: str) -> dict[str, MeasuredCurve]:
-    """Returns the curves of a pattern by their labels.
-
-    Args:
-        curves: the curves.
-        pattern: name of the pattern.
-    """
-    return {curve.routed.label: found for curve, found in curves.items() if curve.pattern == pattern}

@@ -13,7 +13,7 @@ from experiments.results.run_directory import RunDirectory
 from experiments.spec.simulation.model import SimulatedFabric
 from simulation.settings import ChannelPolicy, RouterSettings
 
-_PORT_FLITS = 128  # of all virtual channels of a port [PolarFly, section VIII-A]
+_PORT_FLITS = 128  # [PolarFly, section VIII-A]
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,21 @@ class RoutedNetwork:
         )
 
 
-def divided_port(channels: int, packet_flits: int = 4, *, policy: ChannelPolicy = "hop") -> RouterSettings:
-    """Returns routers whose ports have 128 flits of buffer for all of their virtual channels together.
+def divided_port(
+    channels: int, packet_flits: int = 4, port_flits: int = _PORT_FLITS, *, policy: ChannelPolicy = "hop"
+) -> RouterSettings:
+    """Returns routers whose virtual channels share the buffer of a port equally.
 
     Args:
         channels: virtual channels of a port, one for each hop of the longest path.
         packet_flits: flits of a packet.
+        port_flits: flits that fit into the buffers of all virtual channels of a port together; what is left
+            of them by the division is not used.
         policy: virtual channel of a packet's next hop.
     """
     return RouterSettings(
         channels=channels,
-        buffer_flits=_PORT_FLITS // channels,
+        buffer_flits=port_flits // channels,
         packet_flits=packet_flits,
         channel_policy=policy,
     )
@@ -147,14 +151,29 @@ class MeasuredCurve:
         Its interval goes from the lower end of the confidence interval of that load to the least load that is
         not carried. A network that carries none of the loads accepts 0 at saturation.
         """
-        beyond = min((point.load for point in self.points if not point.stable), default=None)
-        carried = [point for point in self.points if beyond is None or point.load < beyond]
-        last = carried[-1] if carried else None
+        last, beyond = self._end()
         if last is None:
             return Value(0.0, (0.0, beyond or 0.0))
         low = last.accepted - (last.accepted_ci95 or 0.0)
         high = last.accepted + (last.accepted_ci95 or 0.0)
         return Value(last.accepted, (low, max(high, beyond or 0.0)))
+
+    @property
+    def saturation_load(self) -> Value:
+        """The greatest load below the least that the network does not carry, as hosts that send were asked.
+
+        `saturation` is a mean over all hosts, of which patterns of bits have idle ones. The interval goes to
+        the least load that is not carried.
+        """
+        last, beyond = self._end()
+        load = last.load if last else 0.0
+        return Value(load, (load, load if beyond is None else beyond))
+
+    def _end(self) -> tuple[CurvePoint | None, float | None]:
+        """Returns the last point that is carried, and the least load that is not; None without one."""
+        beyond = min((point.load for point in self.points if not point.stable), default=None)
+        carried = [point for point in self.points if beyond is None or point.load < beyond]
+        return (carried[-1] if carried else None), beyond
 
     @property
     def throughput(self) -> Value:
@@ -226,4 +245,11 @@ def latency_plot() -> Plot:
         by="curve",
         panels="pattern",
         error="latency_ci95_cycles",
+    )
+
+
+def accepted_plot() -> Plot:
+    """Returns the drawing of curves: accepted load over the load, a panel for each pattern."""
+    return Plot(
+        "load", "accepted", "load", "accepted load", by="curve", panels="pattern", error="accepted_ci95"
     )

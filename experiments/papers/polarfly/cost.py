@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from experiments.papers.model import Effort, Found, Row, Value
 from experiments.papers.performance.model import Curve, MeasuredCurves
-from experiments.papers.polarfly.performance import RANDOM, UNIFORM, by_name, compared_curves
+from experiments.papers.performance.series import RANDOM, UNIFORM, by_name
+from experiments.papers.polarfly.performance import compared_curves
 
 _NODES = 1024
 _LEVELS, _SWITCHES, _TOP_SWITCHES, _SWITCH_LINKS, _NODE_LINKS = 10, 512, 256, 32, 16

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.model import Effort, Found, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
     LoadSteps,
-    MeasuredCurve,
     MeasuredCurves,
     RoutedNetwork,
     divided_port,
 )
+from experiments.papers.performance.series import RANDOM, UNIFORM, all_rows, by_name, ratio, wide_loads
 from topology.families.family import carried_hosts
 
-UNIFORM, TORNADO, RANDOM = "uniform", "tornado", "random-permutation"
+TORNADO = "tornado"
 _PERMUTATIONS = (TORNADO, RANDOM)
 _ONE_HOP, _TWO_HOPS = "perm1hop", "perm2hop"
 _SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
@@ -24,14 +24,13 @@ _COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
 _GROWN = ("quadric", "nonquadric")
 # The most intermediate routers that a group may have: among all of them the load of detours is even.
 _UGAL = "ugal:intermediates=256"
-_COARSE = LoadSteps(precision=0.05, steps=2)
 
 
 def _loads(routed: RoutedNetwork, pattern: str, effort: Effort) -> LoadSteps:
     """Returns the loads of a curve: small ones of permutations on one path, which 1 / p of the load fills."""
     if pattern != UNIFORM and routed.routing in ("min", "hierarchical"):
         return LoadSteps(precision=0.01 if effort.quick else 0.0025, steps=5, most=0.5)
-    return _COARSE if effort.quick else LoadSteps()
+    return wide_loads(effort)
 
 
 def _curves(routed: Iterable[RoutedNetwork], patterns: Sequence[str], effort: Effort) -> list[Curve]:
@@ -88,24 +87,6 @@ def compared_curves(effort: Effort) -> list[Curve]:
     return _curves(_compared(effort), (UNIFORM, *_PERMUTATIONS), effort)
 
 
-def by_name(curves: MeasuredCurves) -> dict[tuple[str, str], MeasuredCurve]:
-    """Returns curves by their names and patterns.
-
-    Args:
-        curves: the curves with their points.
-    """
-    return {(curve.routed.label, curve.pattern): found for curve, found in curves.items()}
-
-
-def all_rows(curves: MeasuredCurves) -> list[Row]:
-    """Returns the points of curves as the rows of an item.
-
-    Args:
-        curves: the curves with their points.
-    """
-    return [row for found in curves.values() for row in found.rows()]
-
-
 def compared(curves: MeasuredCurves, effort: Effort) -> Found:
     """Returns what Fig 8 shows; smaller networks have no claims."""
     named = by_name(curves)
@@ -120,20 +101,12 @@ def compared(curves: MeasuredCurves, effort: Effort) -> Found:
         "least": min(adaptive),
         "most": max(adaptive),
         "minimal": named["PF-MIN", TORNADO].saturation,
-        "as fat tree": _ratio(
+        "as fat tree": ratio(
             max(named[name, UNIFORM].saturation for name in ("PF-MIN", "PF-UGAL", "PF-UGAL_PF")),
             named["FT-NCA", UNIFORM].saturation,
         ),
     }
     return Found(values, all_rows(curves))
-
-
-def _ratio(above: Value, below: Value) -> Value:
-    """Returns the ratio of two numbers, with the interval that those of both allow."""
-    assert above.interval
-    assert below.interval
-    low, high = above.interval[0] / below.interval[1], above.interval[1] / below.interval[0]
-    return Value(above.value / below.value, (low, high))
 
 
 def near_curves(effort: Effort) -> list[Curve]:
@@ -166,7 +139,7 @@ def sizes(curves: MeasuredCurves, effort: Effort) -> Found:
     if effort.quick:
         return Found({}, all_rows(curves))
     found = [one.saturation for curve, one in curves.items() if curve.routed.routing == "ugal-pf"]
-    return Found({"sizes": _ratio(min(found), max(found))}, all_rows(curves))
+    return Found({"sizes": ratio(min(found), max(found))}, all_rows(curves))
 
 
 def grown_curves(effort: Effort) -> list[Curve]:
@@ -209,7 +182,7 @@ def grown(curves: MeasuredCurves, effort: Effort) -> Found:
 
 def _change(now: Value, before: Value) -> Value:
     """Returns the relative change of a number, with the interval that those of both allow."""
-    ratio = _ratio(now, before)
-    assert ratio.interval
-    low, high = ratio.interval
-    return Value(ratio.value - 1, (low - 1, high - 1))
+    changed = ratio(now, before)
+    assert changed.interval
+    low, high = changed.interval
+    return Value(changed.value - 1, (low - 1, high - 1))

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.papers.model import Item, Plot
+from experiments.papers.performance.model import SimulatedItem, latency_plot
 from experiments.papers.polarstar.bisections import bisections_by_supernode
 from experiments.papers.polarstar.links import bisections, link_failures
+from experiments.papers.polarstar.performance import (
+    adversarial,
+    adversarial_curves,
+    compared,
+    compared_curves,
+)
 from experiments.papers.polarstar.sizes import best_supernodes, configurations, factors, scales
 
-ITEMS: Mapping[str, Item] = {
+ITEMS: Mapping[str, Item | SimulatedItem] = {
     "fig1": Item(
         "Share of the Moore bound of the largest networks of diameter 3",
         scales,
@@ -26,6 +33,18 @@ ITEMS: Mapping[str, Item] = {
         Plot("radix", "routers", "network radix", "routers", by="supernode", log=True),
     ),
     "table3": Item("Sizes of the simulated networks", configurations),
+    "fig9": SimulatedItem(
+        "Latency of PolarStar and the other networks of Table 3 over the load",
+        compared_curves,
+        compared,
+        latency_plot(),
+    ),
+    "fig10": SimulatedItem(
+        "Latency of the networks of Table 3 where each group sends to one other",
+        adversarial_curves,
+        adversarial,
+        latency_plot(),
+    ),
     "fig12": Item(
         "Share of links in a bisection, networks of Table 3",
         bisections,

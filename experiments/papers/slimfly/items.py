@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.papers.model import Item, Plot
+from experiments.papers.performance.model import SimulatedItem, latency_plot
 from experiments.papers.slimfly.costs import costs, costs_by_size
 from experiments.papers.slimfly.links import bisections, disconnections, distances
+from experiments.papers.slimfly.performance import accepted, accepted_curves, compared, compared_curves
 from experiments.papers.slimfly.sizes import (
     average_hops,
     diameter_three,
@@ -15,7 +17,7 @@ from experiments.papers.slimfly.sizes import (
     simulated,
 )
 
-ITEMS: Mapping[str, Item] = {
+ITEMS: Mapping[str, Item | SimulatedItem] = {
     "fig1": Item(
         "Average hops under uniform traffic",
         average_hops,
@@ -35,6 +37,18 @@ ITEMS: Mapping[str, Item] = {
         "Links in a bisection for each endpoint",
         bisections,
         Plot("family", "per_endpoint", "network", "links between halves / endpoints", bars=True),
+    ),
+    "fig6": SimulatedItem(
+        "Latency of Slim Fly, a dragonfly and a fat tree over the load",
+        compared_curves,
+        compared,
+        latency_plot(),
+    ),
+    "fig8": SimulatedItem(
+        "Latency of Slim Fly with more endpoints and with other buffers",
+        accepted_curves,
+        accepted,
+        latency_plot(),
     ),
     "table2": Item("Diameters of networks of about 1024 endpoints", diameters),
     "table3": Item("Share of failed links that disconnects networks", disconnections),

@@ -148,7 +148,7 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
 
 def found_of(curves):
     from experiments.papers.model import Found
-    from experiments.papers.polarfly.performance import all_rows
+    from experiments.papers.performance.series import all_rows
 
     return Found({}, all_rows(curves))
 
@@ -169,10 +169,19 @@ def test_wrong_places_are_one_line_and_leave_nothing(tmp_path, capfd, options, m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fig8", "fig9", "fig10", "fig11", "fig15"])
-def test_a_quick_figure_of_polarfly_is_complete(tmp_path, name):
-    found = polarlab.reproduce("polarfly", name, quick=True, out=tmp_path)
+@pytest.mark.parametrize(
+    ("paper", "name"),
+    [
+        *(("polarfly", name) for name in ("fig8", "fig9", "fig10", "fig11", "fig15")),
+        *(("polarstar", name) for name in ("fig9", "fig10")),
+        *(("slimfly", name) for name in ("fig6", "fig8")),
+        *(("dragonfly", name) for name in ("fig9", "fig10")),
+    ],
+)
+def test_a_quick_figure_is_complete(tmp_path, paper, name):
+    found = polarlab.reproduce(paper, name, quick=True, out=tmp_path)
     assert found.agrees
     rows = list(csv.DictReader((tmp_path / f"{name}.csv").read_text().splitlines()))
     assert len(rows) > 7
     assert (tmp_path / f"{name}.png").exists()
+    assert not any(row["deadlock"] == "True" for row in rows if "deadlock" in row)

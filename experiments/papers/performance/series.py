@@ -1,0 +1,87 @@
+"""Curves of several networks and patterns: their loads, their names, and their points as data of an item."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.performance.model import (
+    Curve,
+    LoadSteps,
+    MeasuredCurve,
+    MeasuredCurves,
+    RoutedNetwork,
+)
+
+UNIFORM, RANDOM = "uniform", "random-permutation"
+BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"
+COARSE = LoadSteps(precision=0.05, steps=2)
+OVERLOAD = LoadSteps(precision=1.0, steps=1)  # full load alone
+# Label of a network and its routing, as `PF-UGAL`, and name of a pattern.
+Name = tuple[str, str]
+
+
+def wide_loads(effort: Effort) -> LoadSteps:
+    """Returns the loads of curves that may go on up to full load.
+
+    Args:
+        effort: the effort; a quick look has coarse ones.
+    """
+    return COARSE if effort.quick else LoadSteps()
+
+
+def curves_of(routed: Iterable[RoutedNetwork], patterns: Sequence[str], loads: LoadSteps) -> list[Curve]:
+    """Returns the curves of networks under patterns, each under each.
+
+    Args:
+        routed: the networks with their routings.
+        patterns: names of the patterns.
+        loads: the loads of each curve.
+    """
+    return [Curve(one, pattern, loads) for one in routed for pattern in patterns]
+
+
+def by_name(curves: MeasuredCurves) -> dict[Name, MeasuredCurve]:
+    """Returns curves by their names.
+
+    Args:
+        curves: the curves with their points.
+    """
+    return {(curve.routed.label, curve.pattern): found for curve, found in curves.items()}
+
+
+def all_rows(curves: MeasuredCurves) -> list[Row]:
+    """Returns the points of curves as the rows of an item.
+
+    Args:
+        curves: the curves with their points.
+    """
+    return [row for found in curves.values() for row in found.rows()]
+
+
+def points_alone(curves: MeasuredCurves, _effort: Effort) -> Found:
+    """Returns the points of curves without a value for any claim.
+
+    Args:
+        curves: the curves with their points.
+    """
+    return Found({}, all_rows(curves))
+
+
+def ratio(above: Value, below: Value) -> Value:
+    """Returns the ratio of two numbers, with the interval that those of both allow.
+
+    Args:
+        above: the dividend.
+        below: the divisor; one of 0 gives infinity. Without an interval of either there is none.
+    """
+    value = _divided(above.value, below.value)
+    if above.interval is None or below.interval is None:
+        return Value(value)
+    (low, high), (least, most) = above.interval, below.interval
+    return Value(value, (_divided(low, most), _divided(high, least)))
+
+
+def _divided(above: float, below: float) -> float:
+    return above / below if below else math.inf

@@ -1,0 +1,177 @@
+"""Performance of PolarStar and of the networks of Table 3 (Figs 9 and 10), by simulation.
+
+The numbers of buffers and virtual channels are lost in the copies of the paper; those here are of the
+PolarFly paper's simulator, 128 flits in a port for a channel for each hop. Text and curves give orderings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from experiments.papers.model import Effort, Found, Value
+from experiments.papers.networks import Network, network
+from experiments.papers.performance.model import (
+    Curve,
+    LoadSteps,
+    MeasuredCurve,
+    MeasuredCurves,
+    RoutedNetwork,
+    divided_port,
+)
+from experiments.papers.performance.series import (
+    BIT_REVERSE,
+    BIT_SHUFFLE,
+    RANDOM,
+    UNIFORM,
+    Name,
+    all_rows,
+    by_name,
+    curves_of,
+    points_alone,
+    ratio,
+    wide_loads,
+)
+from experiments.papers.polarstar.sizes import TABLE_3
+
+ADVERSARIAL = "adversarial"
+_PERMUTATIONS = (RANDOM, BIT_SHUFFLE, BIT_REVERSE)
+_BASE, _TREE = "PS-IQ", "FT"
+# Minimal paths of a few links carry little of a permutation.
+_FEW_LINKS = LoadSteps(precision=0.01)
+_ONE_LINK = LoadSteps(precision=0.005, steps=8)  # of all hosts of a group
+_QUICK_FEW_LINKS = LoadSteps(precision=0.05, steps=1, most=0.5)
+_SMALL = (
+    (network("PS-IQ", "polarstar", q=2, supernode="iq", degree=3), 2),
+    (network("HX", "hyperx", shape="4x4x3"), 3),
+    (network("DF", "dragonfly", a=4, h=2), 2),
+    (network("MF", "megafly", rho=2, a=4), 2),
+    (network("FT", "fat-tree", arity=4, levels=3), 4),
+)
+
+
+@dataclass(frozen=True)
+class _Routings:
+    """The minimal routing of a family, UGAL over it, and the hops of their longest paths."""
+
+    minimal: str = "min"
+    hops: int = 3
+    adaptive: str = "ugal"
+    detour_hops: int = 6
+
+
+# By family, where they are not those of most.
+_OWN = {
+    "dragonfly": _Routings("hierarchical", adaptive="ugal:over=hierarchical"),
+    "megafly": _Routings(detour_hops=8),  # by way of a router without endpoints
+    "fat-tree": _Routings("nca", 4),
+}
+
+
+def _minimal(one: Network, hosts: int) -> RoutedNetwork:
+    routings = _OWN.get(one.family, _Routings())
+    name = "NCA" if one.label == _TREE else "MIN"
+    return RoutedNetwork(one, hosts, routings.minimal, f"{one.label}-{name}", divided_port(routings.hops))
+
+
+def _adaptive(one: Network, hosts: int) -> RoutedNetwork:
+    routings = _OWN.get(one.family, _Routings())
+    routers = divided_port(routings.detour_hops)
+    return RoutedNetwork(one, hosts, routings.adaptive, f"{one.label}-UGAL", routers)
+
+
+def _routed(effort: Effort) -> tuple[list[RoutedNetwork], list[RoutedNetwork], list[RoutedNetwork]]:
+    """Returns the networks of Table 3 under minimal routings, those under UGAL, and the fat tree."""
+    networks = _SMALL if effort.quick else TABLE_3
+    direct = [(one, hosts) for one, hosts in networks if one.label != _TREE]
+    tree = [_minimal(one, hosts) for one, hosts in networks if one.label == _TREE]
+    return [_minimal(*one) for one in direct], [_adaptive(*one) for one in direct], tree
+
+
+def compared_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of Fig 9: the networks of Table 3 under four patterns, minimal paths and UGAL.
+
+    Args:
+        effort: the effort; a quick look has five small networks and coarse loads.
+    """
+    minimal, adaptive, tree = _routed(effort)
+    return [
+        *curves_of([*minimal, *adaptive, *tree], (UNIFORM,), wide_loads(effort)),
+        *curves_of(minimal, _PERMUTATIONS, _QUICK_FEW_LINKS if effort.quick else _FEW_LINKS),
+        *curves_of([*adaptive, *tree], _PERMUTATIONS, wide_loads(effort)),
+    ]
+
+
+def compared(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns what Fig 9 shows: ratios of loads at saturation; smaller networks have no claims.
+
+    Args:
+        curves: the curves with their points.
+        effort: the effort.
+    """
+    if effort.quick:
+        return points_alone(curves, effort)
+    named = by_name(curves)
+    values = {
+        "dragonfly MIN": worst_of(named, ("DF",), "MIN", UNIFORM),
+        "dragonfly UGAL": worst_of(named, ("DF",), "UGAL", UNIFORM),
+        "bit shuffle": worst_of(named, ("DF", "MF"), "UGAL", BIT_SHUFFLE),
+        "spectralfly": _over(named, "SF-MIN", f"{_BASE}-MIN", UNIFORM),
+        "bundlefly": _over(named, "BF-MIN", f"{_BASE}-MIN", UNIFORM),
+    }
+    return Found(values, all_rows(curves))
+
+
+def adversarial_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of Fig 10: every group, or supernode, sends to one other over long minimal paths.
+
+    Args:
+        effort: the effort; a quick look has five small networks and coarse loads.
+    """
+    minimal, adaptive, tree = _routed(effort)
+    return [
+        *curves_of(minimal, (ADVERSARIAL,), _QUICK_FEW_LINKS if effort.quick else _ONE_LINK),
+        *curves_of([*adaptive, *tree], (ADVERSARIAL,), wide_loads(effort)),
+    ]
+
+
+def adversarial(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns what Fig 10 shows: ratios of loads at saturation under UGAL; smaller networks have no claims.
+
+    Args:
+        curves: the curves with their points.
+        effort: the effort.
+    """
+    if effort.quick:
+        return points_alone(curves, effort)
+    named = by_name(curves)
+    values = {
+        "lowest": worst_of(named, ("DF", "MF"), "UGAL", ADVERSARIAL),
+        "bundlefly": _over(named, f"{_BASE}-UGAL", "BF-UGAL", ADVERSARIAL),
+        "paley": _over(named, f"{_BASE}-UGAL", "PS-Pal-UGAL", ADVERSARIAL),
+    }
+    return Found(values, all_rows(curves))
+
+
+def worst_of(named: Mapping[Name, MeasuredCurve], low: Iterable[str], routing: str, pattern: str) -> Value:
+    """Returns the ratio of some networks to the rest: their largest load at saturation over the least.
+
+    Args:
+        named: curves by their names.
+        low: labels of the networks.
+        routing: `MIN` or `UGAL`; the fat tree, which has one routing, is left out.
+        pattern: name of the pattern.
+    """
+    labels = {f"{label}-{routing}" for label in low}
+    found = {
+        label: curve.saturation_load
+        for (label, its_pattern), curve in named.items()
+        if its_pattern == pattern and label.endswith(f"-{routing}")
+    }
+    least = min(value for label, value in found.items() if label not in labels)
+    return ratio(max(found[label] for label in labels), least)
+
+
+def _over(named: Mapping[Name, MeasuredCurve], above: str, below: str, pattern: str) -> Value:
+    """Returns the ratio of two networks' saturations under a pattern."""
+    return ratio(named[above, pattern].saturation_load, named[below, pattern].saturation_load)

@@ -1,0 +1,176 @@
+"""Performance of Slim Fly beside a dragonfly and a fat tree (Figs 6 and 8), by simulation.
+
+Routers are those of section V: packets of one flit, and 64 flits of buffer in a port. The paper has three
+virtual channels; here a packet on its n-th hop uses channel n, so that two are enough for minimal routing
+and four are needed for detours (section IV-D).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from experiments.papers.model import Effort, Found
+from experiments.papers.networks import Network, network
+from experiments.papers.performance.model import (
+    Curve,
+    LoadSteps,
+    MeasuredCurves,
+    RoutedNetwork,
+    divided_port,
+)
+from experiments.papers.performance.series import (
+    BIT_REVERSE,
+    OVERLOAD,
+    UNIFORM,
+    all_rows,
+    by_name,
+    curves_of,
+    points_alone,
+    wide_loads,
+)
+from simulation.settings import RouterSettings
+
+HALF_SHIFT, WORST, NEXT_GROUP = "half-shift", "worst-case", "adv:1"
+_PORT_FLITS, _BUFFERS, _QUICK_BUFFERS = 64, (8, 16, 32, 128, 256), (8, 256)
+_Q, _QUICK_Q = 19, 5
+_BALANCED, _QUICK_BALANCED = 15, 4
+_HOSTS, _QUICK_HOSTS = (_BALANCED, 16, 18), (_QUICK_BALANCED, 5)
+# 2 p hosts' packets on one link; p is 15.
+_ONE_PATH, _QUICK_ONE_PATH = (
+    LoadSteps(precision=0.0025, steps=5, most=0.5),
+    LoadSteps(precision=0.01, steps=5, most=0.5),
+)
+
+
+@dataclass(frozen=True)
+class _Routing:
+    """A routing of the paper: its name here, hops of its longest path in Slim Fly, and law of decisions."""
+
+    name: str
+    hops: int
+    decision: str | None = None
+
+
+_ROUTINGS = {
+    "MIN": _Routing("min", 2),
+    "VAL": _Routing("valiant", 4),
+    "UGAL-L": _Routing("ugal", 4),
+    "UGAL-G": _Routing("ugal", 4, "product:whole-path=true"),
+}
+_COMPARED = ("MIN", "UGAL-L", "UGAL-G")
+
+
+def _routers(channels: int, port_flits: int = _PORT_FLITS) -> RouterSettings:
+    return divided_port(channels, packet_flits=1, port_flits=port_flits)
+
+
+def slim_fly(q: int, hosts: int, name: str, label: str) -> RoutedNetwork:
+    """Returns a Slim Fly under a routing.
+
+    Args:
+        q: order of the field.
+        hosts: endpoints at each router.
+        name: the paper's name of the routing, as `UGAL-L`.
+        label: name of its curves.
+    """
+    routing = _ROUTINGS[name]
+    own = network("SF", "slimfly", q=q)
+    return RoutedNetwork(own, hosts, routing.name, label, _routers(routing.hops), routing.decision)
+
+
+def _others(effort: Effort) -> list[RoutedNetwork]:
+    """Returns the dragonfly and the fat tree of about as many endpoints, under one routing each."""
+    h, arity = (2, 4) if effort.quick else (7, 22)
+    dragonfly: Network = network("DF", "dragonfly", a=2 * h, h=h)
+    tree = network("FT", "fat-tree", arity=arity, levels=3)
+    return [
+        RoutedNetwork(dragonfly, h, "ugal:over=hierarchical", "DF-UGAL-L", _routers(6)),
+        RoutedNetwork(tree, arity, "nca", "FT-NCA", _routers(4)),
+    ]
+
+
+def compared_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of Fig 6: Slim Fly, a dragonfly and a fat tree under four patterns.
+
+    The worst case of a dragonfly and of a fat tree is that all of a group, or of a subtree, send to the next
+    one (`adv:1`); the shift is without the half that is for the source itself (`half-shift`).
+
+    Args:
+        effort: the effort; a quick look has small networks and coarse loads.
+    """
+    q, hosts = (_QUICK_Q, _QUICK_BALANCED) if effort.quick else (_Q, _BALANCED)
+    slim = [slim_fly(q, hosts, name, f"SF-{name}") for name in _ROUTINGS]
+    others, loads = _others(effort), wide_loads(effort)
+    one_path = _QUICK_ONE_PATH if effort.quick else _ONE_PATH
+    return [
+        *curves_of([*slim, *others], (UNIFORM, BIT_REVERSE, HALF_SHIFT), loads),
+        *curves_of(slim[:1], (WORST,), one_path),
+        *curves_of(slim[1:], (WORST,), loads),
+        *curves_of(others, (NEXT_GROUP,), loads),
+    ]
+
+
+def compared(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns what Fig 6 shows: saturations of Slim Fly; smaller networks have no claims.
+
+    Args:
+        curves: the curves with their points.
+        effort: the effort.
+    """
+    if effort.quick:
+        return points_alone(curves, effort)
+    named = by_name(curves)
+    values = {
+        "VAL uniform": named["SF-VAL", UNIFORM].saturation,
+        "UGAL-L uniform": named["SF-UGAL-L", UNIFORM].saturation,
+        **{f"{name} worst": named[f"SF-{name}", WORST].saturation for name in ("MIN", "VAL", "UGAL-L")},
+    }
+    return Found(values, all_rows(curves))
+
+
+def accepted_curves(effort: Effort) -> list[Curve]:
+    """Returns the curves of Fig 8: Slim Fly with more endpoints, and with other buffers, uniform traffic.
+
+    Beside the loads up to saturation, those of endpoints have full load, at which a network may accept more
+    than the load at which its first links are full. Those of buffers are under UGAL-L.
+
+    Args:
+        effort: the effort; a quick look has a small Slim Fly and coarse loads.
+    """
+    q, counts = (_QUICK_Q, _QUICK_HOSTS) if effort.quick else (_Q, _HOSTS)
+    loads = wide_loads(effort)
+    endpoints = [slim_fly(q, hosts, name, f"p={hosts} {name}") for hosts in counts for name in _COMPARED]
+    balanced = slim_fly(q, counts[0], "UGAL-L", "")
+    channels = balanced.routers.channels
+    buffers = [
+        replace(balanced, label=f"{flits} flits UGAL-L", routers=_routers(channels, flits))
+        for flits in (_QUICK_BUFFERS if effort.quick else _BUFFERS)
+    ]
+    return [
+        *curves_of(endpoints, (UNIFORM,), loads),
+        *curves_of(endpoints, (UNIFORM,), OVERLOAD),
+        *curves_of(buffers, (UNIFORM,), loads),
+    ]
+
+
+def accepted(curves: MeasuredCurves, effort: Effort) -> Found:
+    """Returns what Fig 8 shows: the greatest accepted load by the endpoints of a router.
+
+    It is the greatest at any load and under any routing, full load included (`MeasuredCurve.throughput`), and
+    not that at saturation: the paper tells what a network accepts, and not up to which load it accepts all.
+
+    Args:
+        curves: the curves with their points.
+        effort: the effort; smaller networks have no claims.
+    """
+    if effort.quick:
+        return points_alone(curves, effort)
+    values = {
+        f"p={hosts}": max(
+            found.throughput
+            for curve, found in curves.items()
+            if curve.routed.label.startswith(f"p={hosts} ")
+        )
+        for hosts in _HOSTS
+    }
+    return Found(values, all_rows(curves))

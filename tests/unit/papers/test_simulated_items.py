@@ -1,0 +1,190 @@
+"""Simulated items of papers: their curves, and the values that they take from curves made up here."""
+
+import math
+
+import pytest
+
+from experiments.papers.claims import claims_of_item
+from experiments.papers.dragonfly import performance as dragonfly
+from experiments.papers.model import Effort, Value
+from experiments.papers.networks import network
+from experiments.papers.performance.model import (
+    Curve,
+    CurvePoint,
+    MeasuredCurve,
+    RoutedNetwork,
+    SimulatedItem,
+    divided_port,
+)
+from experiments.papers.performance.series import OVERLOAD, by_name, ratio
+from experiments.papers.performance.store import digest_of
+from experiments.papers.polarstar import performance as polarstar
+from experiments.papers.registry import ITEMS
+from experiments.papers.slimfly import performance as slimfly
+from experiments.spec.simulation.model import SimulatedTraffic
+
+SIMULATED = [
+    (paper, name)
+    for paper, items in ITEMS.items()
+    for name, item in items.items()
+    if isinstance(item, SimulatedItem) and paper != "polarfly"
+]
+FULL, QUICK = Effort(), Effort(quick=True)
+
+
+def point(load, accepted, stable=True, latency=10.0):
+    return CurvePoint(load, load, accepted, 0.0, latency, None, stable, False)
+
+
+def made_up(curves, accepted, least=0.1):
+    """Returns curves that carry a load by a function of each, and accept it at full load, too."""
+    return {
+        curve: MeasuredCurve(
+            curve, [point(least, least), point(accepted(curve), accepted(curve)), point(1.0, 0.05, False)]
+        )
+        for curve in curves
+    }
+
+
+def values(paper, name, accepted):
+    item = ITEMS[paper][name]
+    return item.find(made_up(item.curves(FULL), accepted), FULL).values
+
+
+@pytest.mark.parametrize(("paper", "name"), SIMULATED)
+def test_curves_have_names_of_their_own_and_small_networks_no_values(paper, name):
+    item = ITEMS[paper][name]
+    quick, full = item.curves(QUICK), item.curves(FULL)
+    for curves in (quick, full):
+        assert len(set(curves)) == len(curves)
+        shown = [curve for curve in curves if curve.loads != OVERLOAD]
+        assert len({(curve.routed.label, curve.pattern) for curve in shown}) == len(shown)
+    found = item.find(made_up(quick, lambda _curve: 0.5), QUICK)
+    assert not found.values
+    assert len(found.rows) == 3 * len(quick)
+    assert {item.plot.x, item.plot.y, item.plot.by, item.plot.panels} <= found.rows[0].keys()
+
+
+@pytest.mark.parametrize(("paper", "name"), SIMULATED)
+def test_every_claim_on_performance_has_a_value(paper, name):
+    claims = {claim.key for claim in claims_of_item(paper, name) if claim.kind == "performance"}
+    assert set(values(paper, name, lambda _curve: 0.5)) == claims
+
+
+def test_a_law_of_decisions_is_part_of_the_fabric_and_of_a_point():
+    er_3 = network("PF", "polarfly", q=3)
+    local, whole = (
+        RoutedNetwork(er_3, 2, "ugal", "UGAL", decision=law) for law in (None, "product:whole-path=true")
+    )
+    assert whole.fabric().packet_decision().whole_path
+    assert not local.fabric().packet_decision().whole_path
+    traffic = SimulatedTraffic("uniform", 0.5)
+    assert digest_of(Curve(local, "uniform"), traffic) != digest_of(Curve(whole, "uniform"), traffic)
+
+
+def test_virtual_channels_divide_the_buffer_of_a_port():
+    assert divided_port(4).buffer_flits == 32
+    three = divided_port(3, packet_flits=1, port_flits=64)
+    assert (three.channels, three.buffer_flits, three.packet_flits) == (3, 21, 1)
+
+
+def test_a_ratio_has_the_interval_of_both():
+    assert ratio(Value(0.4, (0.3, 0.5)), Value(0.8, (0.6, 1.0))) == (0.5, pytest.approx((0.3, 0.5 / 0.6)))
+    assert ratio(Value(0.4), Value(0.8, (0.6, 1.0))) == (0.5, None)
+    assert ratio(Value(0.4, (0.25, 0.5)), Value(0.0, (0.0, 0.125))) == (math.inf, (2.0, math.inf))
+
+
+def test_slim_fly_s_saturations_are_those_of_its_curves():
+    loads = {
+        ("SF-MIN", slimfly.WORST): 0.0325,
+        ("SF-VAL", slimfly.WORST): 0.4,
+        ("SF-UGAL-L", slimfly.WORST): 0.44,
+        ("SF-VAL", "uniform"): 0.48,
+        ("SF-UGAL-L", "uniform"): 0.78,
+    }
+    item = ITEMS["slimfly"]["fig6"]
+    curves = made_up(item.curves(FULL), lambda c: loads.get((c.routed.label, c.pattern), 0.9), least=0.01)
+    found = {key: value.value for key, value in item.find(curves, FULL).values.items()}
+    assert found == {
+        "VAL uniform": 0.48,
+        "UGAL-L uniform": 0.78,
+        "MIN worst": 0.0325,
+        "VAL worst": 0.4,
+        "UGAL-L worst": 0.44,
+    }
+
+
+def test_slim_fly_accepts_most_under_its_best_routing_and_at_any_load():
+    curves = slimfly.accepted_curves(FULL)
+    measured = made_up(curves, lambda curve: 0.6 if curve.routed.routing == "min" else 0.5)
+    for curve in measured:
+        if curve.loads == OVERLOAD:
+            measured[curve] = MeasuredCurve(curve, [point(1.0, 1 - curve.routed.hosts / 100, False)])
+    found = slimfly.accepted(measured, FULL).values
+    accepted = {key: round(value.value, 2) for key, value in found.items()}
+    assert accepted == {"p=15": 0.85, "p=16": 0.84, "p=18": 0.82}
+    without = {curve: one for curve, one in measured.items() if curve.loads != OVERLOAD}
+    assert slimfly.accepted(without, FULL).values["p=15"].value == 0.6
+
+
+def test_buffers_of_slim_fly_are_those_of_a_port():
+    routers = {one.routed.label: one.routed.routers for one in slimfly.accepted_curves(FULL)}
+    assert routers["8 flits UGAL-L"].buffer_flits == 2
+    assert routers["256 flits UGAL-L"].buffer_flits == 64
+    assert routers["p=15 UGAL-L"].buffer_flits == 16
+    assert routers["p=15 MIN"].buffer_flits == 32
+
+
+def test_the_worst_network_is_compared_with_the_least_of_the_others():
+    curves = polarstar.compared_curves(QUICK)
+    loads = {"DF": 0.3, "MF": 0.4, "HX": 0.5, "PS-IQ": 0.6, "FT": 0.1}
+    named = by_name(made_up(curves, lambda curve: loads[curve.routed.label.rpartition("-")[0]]))
+    worst = polarstar.worst_of
+    assert worst(named, ("DF",), "UGAL", "uniform").value == pytest.approx(0.75)
+    assert worst(named, ("DF", "MF"), "MIN", "bit-reverse").value == pytest.approx(0.8)
+    assert worst(named, ("HX",), "MIN", "uniform").value == pytest.approx(0.5 / 0.3)
+
+
+def test_loads_are_compared_where_not_all_hosts_send():
+    """Half of the hosts of a bit pattern may be idle: then half of the load is accepted of all hosts."""
+    one = polarstar.compared_curves(QUICK)[0]
+    half = MeasuredCurve(one, [point(0.2, 0.1), point(0.4, 0.2), point(0.5, 0.24, False), point(0.6, 0.3)])
+    assert half.saturation_load == (0.4, (0.4, 0.5))
+    assert half.saturation.value == 0.2
+    assert MeasuredCurve(one, [point(0.2, 0.1, False)]).saturation_load == (0.0, (0.0, 0.2))
+    assert MeasuredCurve(one, [point(1.0, 0.5)]).saturation_load == (1.0, (1.0, 1.0))
+
+
+def test_polarstar_s_orderings():
+    loads = {"PS-IQ": 0.6, "BF": 0.5, "PS-Pal": 0.4, "DF": 0.2, "MF": 0.3, "HX": 0.7, "SF": 0.8, "FT": 0.9}
+    found = values("polarstar", "fig10", lambda curve: loads[curve.routed.label.rpartition("-")[0]])
+    assert found["lowest"].value == pytest.approx(0.75)
+    assert found["bundlefly"].value == pytest.approx(1.2)
+    assert found["paley"].value == pytest.approx(1.5)
+    found = values("polarstar", "fig9", lambda curve: loads[curve.routed.label.rpartition("-")[0]])
+    assert found["spectralfly"].value == pytest.approx(0.8 / 0.6)
+    assert found["dragonfly MIN"].value == pytest.approx(0.2 / 0.3)
+
+
+def test_a_dragonfly_s_accepted_loads_are_the_greatest_of_its_routings():
+    loads = {"4-color": 0.7, "2-color": 0.6, "Valiant": 0.4, "4-color adaptive": 0.75}
+
+    def accepted(curve):
+        return loads.get(curve.routed.label, 0.3) if curve.pattern == "uniform" else 0.45
+
+    found = values("dragonfly", "fig9", accepted)
+    assert found["uniform"].value == 0.75
+    assert found["adversarial"].value == 0.45
+    assert found["colours"].value == pytest.approx(0.7 / 0.6)
+
+
+def test_latencies_are_compared_at_the_greatest_load_that_both_carry():
+    one = Curve(RoutedNetwork(network("PF", "polarfly", q=3), 2, "min", "PF-MIN"), "uniform")
+    below = MeasuredCurve(
+        one, [point(0.1, 0.1), point(0.2, 0.2, latency=20.0), point(0.3, 0.3, latency=90.0)]
+    )
+    above = MeasuredCurve(
+        one, [point(0.1, 0.1, latency=11.0), point(0.2, 0.2, latency=50.0), point(0.3, 0.2, False, 900.0)]
+    )
+    assert dragonfly.latency_ratio(below, above) == 2.5
+    assert dragonfly.latency_ratio(above, MeasuredCurve(one, [point(0.3, 0.2, False)])) is None
