@@ -10,7 +10,7 @@ from experiments.papers.beyond.members import COMPARISONS, Attached, compared_me
 from experiments.papers.links import QUICK_SEARCHES, SEARCHES
 from experiments.papers.model import Effort, Found, Row, Sheet
 from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
-from experiments.papers.performance.series import RANDOM, UNIFORM
+from experiments.papers.performance.series import RANDOM, UGAL, UGAL_HIERARCHICAL, UNIFORM
 from experiments.papers.polarfly.performance import TORNADO
 from topology.analysis.bisection import bisect
 
@@ -46,12 +46,12 @@ class _Practice(NamedTuple):
 
 _PRACTICES: Mapping[str, _Practice] = {
     "polarfly": _Practice("ugal-pf", "worst-case"),
-    "slimfly": _Practice("ugal", "worst-case"),
-    "polarstar": _Practice("ugal", "adversarial"),
-    "dragonfly": _Practice("ugal:over=hierarchical", "adv"),
-    "hyperx": _Practice("ugal", TORNADO),
+    "slimfly": _Practice(UGAL, "worst-case"),
+    "polarstar": _Practice(UGAL, "adversarial"),
+    "dragonfly": _Practice(UGAL_HIERARCHICAL, "adv"),
+    "hyperx": _Practice(UGAL, TORNADO),
     "fat-tree": _Practice("nca", TORNADO, rounds=1),
-    "jellyfish": _Practice("ugal", RANDOM),
+    "jellyfish": _Practice(UGAL, RANDOM),
 }
 
 

@@ -16,6 +16,9 @@ from experiments.papers.performance.model import (
 
 UNIFORM, RANDOM = "uniform", "random-permutation"
 BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"
+# The most intermediate routers that a group may have: among all of them the load of detours is even.
+UGAL = "ugal:intermediates=256"
+UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # on dragonflies
 COARSE = LoadSteps(precision=0.05, steps=2)
 OVERLOAD = LoadSteps(precision=1.0, steps=1)  # full load alone
 # Label of a network and its routing, as `PF-UGAL`, and name of a pattern.

@@ -13,7 +13,16 @@ from experiments.papers.performance.model import (
     RoutedNetwork,
     divided_port,
 )
-from experiments.papers.performance.series import RANDOM, UNIFORM, all_rows, by_name, ratio, wide_loads
+from experiments.papers.performance.series import (
+    RANDOM,
+    UGAL,
+    UGAL_HIERARCHICAL,
+    UNIFORM,
+    all_rows,
+    by_name,
+    ratio,
+    wide_loads,
+)
 from topology.families.family import carried_hosts
 
 TORNADO = "tornado"
@@ -22,8 +31,6 @@ _ONE_HOP, _TWO_HOPS = "perm1hop", "perm2hop"
 _SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
 _COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
 _GROWN = ("quadric", "nonquadric")
-# The most intermediate routers that a group may have: among all of them the load of detours is even.
-_UGAL = "ugal:intermediates=256"
 
 
 def _loads(routed: RoutedNetwork, pattern: str, effort: Effort) -> LoadSteps:
@@ -62,15 +69,15 @@ def _compared(effort: Effort) -> list[RoutedNetwork]:
     half = carried_hosts(degree, 2)
     jellyfish = network("JF", "jellyfish", routers=routers, degree=degree)
     others: list[tuple[Network, int, str, str, int]] = [
-        (network("SF", "slimfly", q=slim), 4 if effort.quick else 18, "min", _UGAL, 4),
-        (network("DF1", "dragonfly", a=a1, h=h1), h1, "hierarchical", f"{_UGAL},over=hierarchical", 6),
+        (network("SF", "slimfly", q=slim), 4 if effort.quick else 18, "min", UGAL, 4),
+        (network("DF1", "dragonfly", a=a1, h=h1), h1, "hierarchical", UGAL_HIERARCHICAL, 6),
         (network("DF2", "dragonfly", a=a2, h=h2), 2 if effort.quick else 10, "hierarchical",
-         f"{_UGAL},over=hierarchical", 6),
-        (jellyfish, half, "min", _UGAL, 6),
+         UGAL_HIERARCHICAL, 6),
+        (jellyfish, half, "min", UGAL, 6),
     ]  # fmt: skip
     found = [
         polarfly(q, "min", "PF-MIN"),
-        polarfly(q, _UGAL, "PF-UGAL"),
+        polarfly(q, UGAL, "PF-UGAL"),
         polarfly(q, "ugal-pf", "PF-UGAL_PF"),
     ]
     for one, hosts, minimal, adaptive, channels in others:
@@ -150,7 +157,7 @@ def grown_curves(effort: Effort) -> list[Curve]:
     q, copies = (5, _QUICK_COPIES) if effort.quick else (31, _COPIES)
     routed = [
         polarfly(q, routing, f"{grown_by} {name}".strip(), expand)
-        for routing, name in (("min", "MIN"), (_UGAL, "UGAL"))
+        for routing, name in (("min", "MIN"), (UGAL, "UGAL"))
         for grown_by, expand in (
             ("+0", ""),
             *((f"+{number} {kind}", f"{kind}:{number}") for kind in _GROWN for number in copies),

@@ -23,6 +23,8 @@ from experiments.papers.performance.series import (
     BIT_REVERSE,
     BIT_SHUFFLE,
     RANDOM,
+    UGAL,
+    UGAL_HIERARCHICAL,
     UNIFORM,
     Name,
     all_rows,
@@ -56,13 +58,13 @@ class _Routings:
 
     minimal: str = "min"
     hops: int = 3
-    adaptive: str = "ugal"
+    adaptive: str = UGAL
     detour_hops: int = 6
 
 
 # By family, where they are not those of most.
 _OWN = {
-    "dragonfly": _Routings("hierarchical", adaptive="ugal:over=hierarchical"),
+    "dragonfly": _Routings("hierarchical", adaptive=UGAL_HIERARCHICAL),
     "megafly": _Routings(detour_hops=8),  # by way of a router without endpoints
     "fat-tree": _Routings("nca", 4),
 }

@@ -21,6 +21,8 @@ from experiments.papers.performance.model import (
 from experiments.papers.performance.series import (
     BIT_REVERSE,
     OVERLOAD,
+    UGAL,
+    UGAL_HIERARCHICAL,
     UNIFORM,
     all_rows,
     by_name,
@@ -54,8 +56,8 @@ class _Routing:
 _ROUTINGS = {
     "MIN": _Routing("min", 2),
     "VAL": _Routing("valiant", 4),
-    "UGAL-L": _Routing("ugal", 4),
-    "UGAL-G": _Routing("ugal", 4, "product:whole-path=true"),
+    "UGAL-L": _Routing(UGAL, 4),
+    "UGAL-G": _Routing(UGAL, 4, "product:whole-path=true"),
 }
 _COMPARED = ("MIN", "UGAL-L", "UGAL-G")
 
@@ -84,7 +86,7 @@ def _others(effort: Effort) -> list[RoutedNetwork]:
     dragonfly: Network = network("DF", "dragonfly", a=2 * h, h=h)
     tree = network("FT", "fat-tree", arity=arity, levels=3)
     return [
-        RoutedNetwork(dragonfly, h, "ugal:over=hierarchical", "DF-UGAL-L", _routers(6)),
+        RoutedNetwork(dragonfly, h, UGAL_HIERARCHICAL, "DF-UGAL-L", _routers(6)),
         RoutedNetwork(tree, arity, "nca", "FT-NCA", _routers(4)),
     ]
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from experiments.papers.claims import claims_of_item
+from experiments.papers.claims import BEYOND, claims_of_item
 from experiments.papers.dragonfly import performance as dragonfly
 from experiments.papers.model import Effort, Value
 from experiments.papers.networks import network
@@ -26,6 +26,7 @@ from experiments.spec.simulation.model import SimulatedTraffic
 SIMULATED = [
     (paper, name)
     for paper, items in ITEMS.items()
+    if paper != BEYOND
     for name, item in items.items()
     if isinstance(item, SimulatedItem) and paper != "polarfly"
 ]
