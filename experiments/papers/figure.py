@@ -8,10 +8,12 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from experiments.figures.style import DARK, legend_below, new_figure, plain_log_labels, set_title
 from experiments.papers.model import Plot, Row, Sheet
 
+_MOST_TICKS = 7  # of a horizontal axis, as panels are narrow
 _MARKERS = "osD^vP*X<>"
 # Name of a curve -> its marker and its colour.
 Styles = Mapping[str, tuple[str, str]]
@@ -130,6 +132,8 @@ def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) ->
         axes.set_yscale("log")
         plain_log_labels(axes.xaxis)
         plain_log_labels(axes.yaxis)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS))
 
 
 def _draw_bars(axes: Axes, plot: Plot, rows: Sequence[Row], _styles: Styles) -> None:
