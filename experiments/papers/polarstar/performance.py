@@ -65,7 +65,7 @@ class _Routings:
 # By family, where they are not those of most.
 _OWN = {
     "dragonfly": _Routings("hierarchical", adaptive=UGAL_HIERARCHICAL),
-    "megafly": _Routings(detour_hops=8),  # by way of a router without endpoints
+    "megafly": _Routings(detour_hops=10),  # twice the diameter of all routers, also those without endpoints
     "fat-tree": _Routings("nca", 4),
 }
 

@@ -22,6 +22,7 @@ from experiments.papers.polarstar import performance as polarstar
 from experiments.papers.registry import ITEMS
 from experiments.papers.slimfly import performance as slimfly
 from experiments.spec.simulation.model import SimulatedTraffic
+from topology.shortest_paths import host_pairs_by_distance
 
 SIMULATED = [
     (paper, name)
@@ -154,6 +155,17 @@ def test_loads_are_compared_where_not_all_hosts_send():
     assert half.saturation.value == 0.2
     assert MeasuredCurve(one, [point(0.2, 0.1, False)]).saturation_load == (0.0, (0.0, 0.2))
     assert MeasuredCurve(one, [point(1.0, 0.5)]).saturation_load == (1.0, (1.0, 1.0))
+
+
+@pytest.mark.parametrize("name", ["PS-IQ", "PS-Pal", "BF", "HX", "SF", "MF", "FT"])
+def test_networks_of_table_3_have_a_channel_for_each_hop(name):
+    """UGAL's bound is twice the diameter of all routers, also of those without hosts; 6 on dragonflies."""
+    routed = {curve.routed for curve in polarstar.compared_curves(FULL) if curve.routed.network.label == name}
+    graph = next(iter(routed)).network.graph()
+    longest = max(host_pairs_by_distance(graph))
+    assert {one.routers.channels for one in routed} == (
+        {longest} if name == "FT" else {longest, 2 * graph.diameter}
+    )
 
 
 def test_polarstar_s_orderings():
