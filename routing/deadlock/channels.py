@@ -94,6 +94,15 @@ class Channels:
         """
         return int(self._starts[router]) + port - 1
 
+    def port(self, number: int) -> int:
+        """Returns the port, from 1, by which the channel of a number leaves its router.
+
+        Args:
+            number: 0 .. number of channels - 1.
+        """
+        link = number // self.virtual
+        return int(link - self._starts[self.tails[link]]) + 1
+
     def links_to(self, router: int, neighbours: Numbers) -> Numbers:
         """Returns the numbers of the directed links from a router to some of its neighbours.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ONE = "one"
+_CERTIFICATE = ".csv"
 
 
 def virtual_channels_of(text: str) -> int:
@@ -35,11 +37,11 @@ def virtual_channels_of(text: str) -> int:
     Raises:
         ParameterError: the text is something else.
     """
-    kind, _, number = text.partition(":")
     if text == ONE:
         return 1
-    if kind == "hop" and number.isdecimal() and 1 <= int(number) <= MAX_VIRTUAL_CHANNELS:
-        return int(number)
+    named = re.fullmatch(r"hop:([0-9]{1,4})", text) if isinstance(text, str) else None
+    if named and 1 <= int(named[1]) <= MAX_VIRTUAL_CHANNELS:
+        return int(named[1])
     raise ParameterError(
         f"virtual-channels must be one, or hop:N with N from 1 to {MAX_VIRTUAL_CHANNELS}, got {text!r}"
     )
@@ -58,8 +60,8 @@ def prove_deadlock_freedom(
             for routings with one path for every pair.
 
     Raises:
-        UsageError: `failures` is something else, or layers are asked for where a pair has several paths.
-        ParameterError: `virtual_channels` is something else.
+        UsageError: layers are asked for where a pair has several paths, or together with failures.
+        ParameterError: `virtual_channels`, `failures` or `layers` is something else.
         MachineError: the proof would not fit into memory.
 
     Examples:
@@ -71,7 +73,13 @@ def prove_deadlock_freedom(
         True
     """
     plan = checked_plan(plan)
+    if not isinstance(failures, str):
+        raise ParameterError(f"failures must be one of {', '.join(FAILURES)}, got {failures!r}")
     check_choice("failures", failures, FAILURES)
+    if not isinstance(layers, bool):
+        raise ParameterError(f"layers must be True or False, got {layers!r}")
+    if layers and failures != "none":
+        raise UsageError(f"failures must be none for layers, which are of one set of paths, got {failures}")
     number = virtual_channels_of(virtual_channels)
     needed, available = proof_bytes(plan), available_memory_bytes()
     if needed > available:
@@ -117,11 +125,15 @@ def check_certificate(path: Path, failures: str) -> None:
         raise UsageError(
             f"failures must be none for a certificate, which is of one set of paths, got {failures}"
         )
+    if path.suffix != _CERTIFICATE:
+        raise UsageError(f"certificate must end in {_CERTIFICATE}, got {path}")
     check_new(path)
 
 
 def write_certificate(proof: DeadlockProof, path: Path) -> None:
-    """Writes the order of the channels as a new CSV file: link, virtual_channel, rank.
+    """Writes the order of the channels as a new CSV file: link, port, virtual_channel, rank.
+
+    The port is that of the switch that sends, the first of the link; it tells parallel links apart.
 
     Args:
         proof: a proof without a circle, and without failures.
@@ -135,10 +147,10 @@ def write_certificate(proof: DeadlockProof, path: Path) -> None:
         raise UsageError("the certificate must be of a proof without circles and without failures")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("link", "virtual_channel", "rank"))
+    writer.writerow(("link", "port", "virtual_channel", "rank"))
     for number, rank in enumerate(proof.ranks.tolist()):
         channel = proof.numbering.channel(number)
-        writer.writerow((channel.link, channel.virtual, rank))
+        writer.writerow((channel.link, proof.numbering.port(number), channel.virtual, rank))
     write_new(path, text.getvalue().encode())
 
 

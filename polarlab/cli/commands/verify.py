@@ -71,12 +71,13 @@ def _check_deadlock_options(arguments: argparse.Namespace) -> None:
     from polarlab.api.graphs import check_drawing
 
     for name in ("virtual-channels", "count-layers", "certificate", "figure"):
-        if getattr(arguments, name.replace("-", "_")) and not arguments.deadlock:
+        if getattr(arguments, name.replace("-", "_")) not in (None, False) and not arguments.deadlock:
             raise UsageError(f"--{name} must come with --deadlock, which it is about")
-    virtual_channels_of(arguments.virtual_channels or "one")
-    if arguments.certificate:
+    if arguments.virtual_channels is not None:
+        virtual_channels_of(arguments.virtual_channels)
+    if arguments.certificate is not None:
         check_certificate(arguments.certificate, arguments.failures)
-    if arguments.figure:
+    if arguments.figure is not None:
         check_drawing(arguments.figure)
 
 

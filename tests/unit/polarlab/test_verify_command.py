@@ -2,9 +2,12 @@
 
 import json
 
+import networkx as nx
 import pytest
 from command_line import fails, prints_json, unnamed
 
+import polarlab
+from polarlab.api.analysis.deadlocks import write_certificate
 from polarlab.cli import main as entry
 from topology.exit_status import Status
 from topology.families.low_diameter.polarfly import PolarFly
@@ -125,11 +128,38 @@ def test_the_certificate_orders_all_channels(capsys, tmp_path):
     assert (result["acyclic"], result["cycle"], result["virtual_channels"]) == (True, [], 2)
     assert result["layers"] == 2
     header, *lines = path.read_text().splitlines()
-    assert header == "link,virtual_channel,rank"
-    assert len(lines) == result["channels"] == 96
-    assert all(
-        (virtual == "1") >= (int(rank) > 0) for _, virtual, rank in (line.split(",") for line in lines)
-    )
+    assert header == "link,port,virtual_channel,rank"
+    rows = [line.split(",") for line in lines]
+    assert len(rows) == result["channels"] == 96
+    assert all((virtual == "1") >= (int(rank) > 0) for _, _, virtual, rank in rows)
+    assert [row[:3] for row in rows[:4]] == [
+        [f"s1-s{head}", str(port), virtual] for port, head in ((1, 10), (2, 11)) for virtual in ("0", "1")
+    ]
+
+
+def test_the_certificate_tells_parallel_links_apart(tmp_path):
+    doubled = nx.MultiGraph([(0, 1), (0, 1), (1, 2)])
+    proof = polarlab.prove_deadlock_freedom(polarlab.plan(polarlab.from_networkx(doubled), "up-down"))
+    write_certificate(proof, tmp_path / "order.csv")
+    rows = [line.split(",") for line in (tmp_path / "order.csv").read_text().splitlines()[1:]]
+    assert len(rows) == len({tuple(row[:3]) for row in rows}) == 6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"virtual_channels": 2}, "virtual-channels must be one, or hop:N"),
+        ({"virtual_channels": None}, "virtual-channels must be one, or hop:N"),
+        ({"virtual_channels": ""}, "virtual-channels must be one, or hop:N"),
+        ({"virtual_channels": "hop:٣"}, "virtual-channels must be one, or hop:N"),
+        ({"failures": 3}, "failures must be one of none, links, switches, got 3"),
+        ({"layers": "x"}, "layers must be True or False, got 'x'"),
+        ({"layers": True, "failures": "links"}, "failures must be none for layers"),
+    ],
+)
+def test_wrong_arguments_of_proofs_in_python_are_one_line(wrong, message):
+    with pytest.raises(polarlab.UsageError, match=message):
+        polarlab.prove_deadlock_freedom(polarlab.plan(polarlab.topology("polarfly", q=2)), **wrong)
 
 
 def test_every_failure_is_judged_by_itself_and_the_worst_is_told(capsys):
@@ -152,6 +182,8 @@ def test_every_failure_is_judged_by_itself_and_the_worst_is_told(capsys):
         ("--deadlock --routing ugal-pf --count-layers", "layers one ugal-pf"),
         ("--deadlock --certificate order.csv --failures links", "none certificate links"),
         ("--deadlock --figure circle.txt", "circle.txt"),
+        ("--deadlock --certificate order.txt", ".csv order.txt"),
+        ("--deadlock --count-layers --failures links", "layers none links"),
     ],
 )
 def test_wrong_options_of_deadlock_proofs_are_one_line(capsys, tmp_path, monkeypatch, words, named):
