@@ -66,6 +66,8 @@ class _Routings:
 _OWN = {
     "dragonfly": _Routings("hierarchical", adaptive=UGAL_HIERARCHICAL),
     "megafly": _Routings(detour_hops=10),  # twice the diameter of all routers, also those without endpoints
+    # Its many minimal paths take 12 GB with 64 intermediate routers in a group, UGAL's default.
+    "spectralfly": _Routings(adaptive="ugal"),
     "fat-tree": _Routings("nca", 4),
 }
 
