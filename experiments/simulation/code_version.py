@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.metadata
 from functools import cache
@@ -34,3 +35,47 @@ def code_digest(packages: tuple[str, ...]) -> str:
         for module in sorted((root / package).rglob("*.py")):
             digest.update(f"{module.relative_to(root)}\n".encode() + module.read_bytes())
     return digest.hexdigest()[:12]
+
+
+@cache
+def logic_digest(packages: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
+    """Returns a digest of what the code of some packages does, 12 hexadecimal digits.
+
+    Comments, layout, docstrings and what is raised do not count: no number depends on them.
+
+    Args:
+        packages: folders of the packages, as `traffic/workload`.
+        without: folders in these that do not count.
+    """
+    root = Path(__file__).parents[2]
+    left_out = [root / folder for folder in without]
+    digest = hashlib.sha256()
+    for package in packages:
+        for module in sorted((root / package).rglob("*.py")):
+            if not any(module.is_relative_to(folder) for folder in left_out):
+                logic = logic_of(module.read_text(encoding="utf-8"))
+                digest.update(f"{module.relative_to(root)}\n{logic}".encode())
+    return digest.hexdigest()[:12]
+
+
+def logic_of(source: str) -> str:
+    """Returns what a module does, as a text that comments, layout, docstrings and errors do not change.
+
+    Args:
+        source: the module.
+    """
+    return ast.dump(_WithoutWords().visit(ast.parse(source)))
+
+
+class _WithoutWords(ast.NodeTransformer):
+    """Takes docstrings and raised errors out of a tree."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Returns a statement; a text alone, as a docstring, becomes nothing."""
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return ast.Pass()
+        return self.generic_visit(node)
+
+    def visit_Raise(self, _node: ast.Raise) -> ast.AST:
+        """Returns a statement that does nothing."""
+        return ast.Pass()

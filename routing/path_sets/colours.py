@@ -52,9 +52,9 @@ def router_colours(dragonfly: Dragonfly, colours: int, routing: str) -> Colours:
     if chosen is None:
         raise ParameterError(
             f"arrangement of {routing} must have {colours} colours of routers such that each global link "
-            f"joins one colour and each two groups have links of all of them, which no colouring of the "
-            f"classes of routers has for a = {dragonfly.a} and {dragonfly.params['arrangement']} (classes: "
-            f"{int(classes.max()) + 1}); try {_advice(colours)}"
+            f"joins one colour and each two groups have links of all of them, got "
+            f"{dragonfly.params['arrangement']} with {int(classes.max()) + 1} classes of {dragonfly.a} "
+            f"routers, which cannot be coloured so; try {_advice(colours)}"
         )
     return np.array(chosen, np.int64)[classes[np.arange(dragonfly.routers) % dragonfly.a]]
 

@@ -16,11 +16,12 @@ import msgspec
 from experiments.papers.networks import Network
 from experiments.papers.performance.model import Curve, CurvePoint
 from experiments.results.run_directory import RunDirectory
-from experiments.simulation.code_version import code_digest
+from experiments.simulation.code_version import logic_digest
 from experiments.spec.simulation.model import SimulatedTraffic
 
 POINTS = "points.csv"
 _PACKAGES = ("simulation", "traffic/workload", "routing")
+_JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, on which no plan depends
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
     """
     routed = curve.routed
     parts = (
-        code_digest(_PACKAGES),
+        logic_digest(_PACKAGES, _JUDGING),
         _graph_digest(routed.network),
         routed.hosts,
         routed.routing,

@@ -26,6 +26,7 @@ from experiments.papers.performance.store import digest_of
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import reproduce_item
 from experiments.results.run_directory import kept_directory
+from experiments.simulation.code_version import logic_of
 from experiments.spec.simulation.model import SimulatedTraffic
 from polarlab.cli.main import main
 
@@ -128,6 +129,33 @@ def test_points_of_another_network_routing_or_router_are_others():
     assert len(digests) == 7
     renamed = RoutedNetwork(network("another", "polarfly", q=3), 2, "min", "another")
     assert digest_of(Curve(renamed, "uniform"), traffic) in digests
+
+
+CODE = '''"""Half of a number."""
+
+
+def half(number):
+    """Returns the half."""
+    if number < 0:
+        raise ValueError(f"number must be 0 or more, got {number}")
+    return number // 2  # rounded down
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("rounded down", "downward", True),
+        ("Returns the half.", "Returns half of it.", True),
+        ("number must be 0", "it must be 0", True),
+        ("\n\n\ndef", "\n\ndef", True),
+        ("number // 2", "number // 3", False),
+        ("number < 0", "number <= 0", False),
+    ],
+)
+def test_points_are_those_of_the_logic_of_the_code_not_of_its_words(old, new, same):
+    assert old in CODE
+    assert (logic_of(CODE.replace(old, new)) == logic_of(CODE)) == same
 
 
 def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypatch):
