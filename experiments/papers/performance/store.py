@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 
 import msgspec
@@ -25,8 +25,8 @@ _JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, on w
 
 
 @dataclass(frozen=True)
-class StoredPoint:
-    """A row of the table.
+class StoredPoint(CurvePoint):
+    """A row of the table: a point of a curve under one seed.
 
     Attributes:
         digest: digest of what decides about the numbers.
@@ -34,8 +34,6 @@ class StoredPoint:
         pattern: name of the pattern.
         seed: seed of the simulation.
         seconds: time of the simulation's cycles.
-        load, offered, accepted, accepted_ci95, latency_cycles, latency_ci95_cycles, stable, deadlock: as of
-            CurvePoint.
     """
 
     digest: str
@@ -43,23 +41,14 @@ class StoredPoint:
     pattern: str
     seed: int
     seconds: float
-    load: float
-    offered: float
-    accepted: float
-    accepted_ci95: float | None
-    latency_cycles: float | None
-    latency_ci95_cycles: float | None
-    stable: bool
-    deadlock: bool
 
     @property
     def point(self) -> CurvePoint:
         """The point of the curve, under this seed alone."""
-        names = CurvePoint.__dataclass_fields__
-        return CurvePoint(**{name: getattr(self, name) for name in names})
+        return CurvePoint(**{entry.name: getattr(self, entry.name) for entry in fields(CurvePoint)})
 
 
-_COLUMNS = tuple(StoredPoint.__dataclass_fields__)
+_COLUMNS = tuple(entry.name for entry in fields(StoredPoint))
 
 
 class PointStore:
