@@ -9,7 +9,7 @@ with any number of channels, and take the one with most room; the others need a 
 
 from __future__ import annotations
 
-from experiments.papers.model import Effort, Found, Value
+from experiments.papers.model import Effort, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -22,10 +22,10 @@ from experiments.papers.performance.series import (
     COARSE,
     OVERLOAD,
     UNIFORM,
-    all_rows,
+    Values,
     by_name,
     curves_of,
-    points_alone,
+    of_whole_size,
     ratio,
 )
 from simulation.settings import ChannelPolicy, RouterSettings
@@ -89,23 +89,20 @@ def compared_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-def compared(curves: MeasuredCurves, effort: Effort) -> Found:
+@of_whole_size
+def compared(curves: MeasuredCurves) -> Values:
     """Returns what Fig 9 shows: the greatest accepted loads at any load, full load included.
 
     The paper's axes end where its curves of accepted load do, so that saturation is not their measure.
 
     Args:
         curves: the curves with their points.
-        effort: the effort; smaller networks have no claims.
     """
-    if effort.quick:
-        return points_alone(curves, effort)
-    values = {
+    return {
         "uniform": max(_accepted(curves, UNIFORM).values()),
         "adversarial": max(_accepted(curves, NEXT_GROUP).values()),
         "colours": ratio(*(_accepted(curves, UNIFORM)[label] for label in ("4-color", "2-color"))),
     }
-    return Found(values, all_rows(curves))
 
 
 def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:
@@ -136,21 +133,19 @@ def _label(channels: int) -> str:
     return f"{channels} VC" if channels == 1 else f"{channels} VCs"
 
 
-def channels(curves: MeasuredCurves, effort: Effort) -> Found:
+@of_whole_size
+def channels(curves: MeasuredCurves) -> Values:
     """Returns what Fig 10 shows: the latency with most virtual channels over that with one.
 
     It is that of traffic to the next group, at the greatest load that both carry.
 
     Args:
         curves: the curves with their points.
-        effort: the effort; smaller networks have no claims.
     """
     named = by_name(curves)
-    if effort.quick:
-        return points_alone(curves, effort)
     fewest, most = (named[_label(count), NEXT_GROUP] for count in (1, _MOST_CHANNELS))
     grown = latency_ratio(fewest, most)
-    return Found({} if grown is None else {"latency": grown}, all_rows(curves))
+    return {} if grown is None else {"latency": grown}
 
 
 def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:

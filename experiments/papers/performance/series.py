@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 
 from experiments.papers.model import Effort, Found, Row, Value
 from experiments.papers.performance.model import (
@@ -21,6 +22,8 @@ UGAL = "ugal:intermediates=256"
 UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # on dragonflies
 COARSE = LoadSteps(precision=0.05, steps=2)
 OVERLOAD = LoadSteps(precision=1.0, steps=1)  # full load alone
+# Key of a claim -> its value.
+Values = Mapping[str, Value | float]
 # Label of a network and its routing, as `PF-UGAL`, and name of a pattern.
 Name = tuple[str, str]
 
@@ -63,13 +66,20 @@ def all_rows(curves: MeasuredCurves) -> list[Row]:
     return [row for found in curves.values() for row in found.rows()]
 
 
-def points_alone(curves: MeasuredCurves, _effort: Effort) -> Found:
-    """Returns the points of curves without a value for any claim.
+def of_whole_size(
+    values: Callable[[MeasuredCurves], Values],
+) -> Callable[[MeasuredCurves, Effort], Found]:
+    """Returns what an item finds: its points, and the values of claims, which are about the whole networks.
 
     Args:
-        curves: the curves with their points.
+        values: the curves with their points -> key of a claim -> its value; not asked for a quick look.
     """
-    return Found({}, all_rows(curves))
+
+    @wraps(values)
+    def find(curves: MeasuredCurves, effort: Effort) -> Found:
+        return Found({} if effort.quick else values(curves), all_rows(curves))
+
+    return find
 
 
 def ratio(above: Value, below: Value) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from experiments.papers.model import Effort, Found, Value
+from experiments.papers.model import Effort, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -18,8 +18,9 @@ from experiments.papers.performance.series import (
     UGAL,
     UGAL_HIERARCHICAL,
     UNIFORM,
-    all_rows,
+    Values,
     by_name,
+    of_whole_size,
     ratio,
     wide_loads,
 )
@@ -94,15 +95,14 @@ def compared_curves(effort: Effort) -> list[Curve]:
     return _curves(_compared(effort), (UNIFORM, *_PERMUTATIONS), effort)
 
 
-def compared(curves: MeasuredCurves, effort: Effort) -> Found:
-    """Returns what Fig 8 shows; smaller networks have no claims."""
+@of_whole_size
+def compared(curves: MeasuredCurves) -> Values:
+    """Returns what Fig 8 shows."""
     named = by_name(curves)
-    if effort.quick:
-        return Found({}, all_rows(curves))
     adaptive = [
         named[name, pattern].saturation for name in ("PF-UGAL", "PF-UGAL_PF") for pattern in _PERMUTATIONS
     ]
-    values = {
+    return {
         "uniform": named["PF-UGAL_PF", UNIFORM].saturation,
         "permutations": named["PF-UGAL_PF", TORNADO].saturation,
         "least": min(adaptive),
@@ -113,7 +113,6 @@ def compared(curves: MeasuredCurves, effort: Effort) -> Found:
             named["FT-NCA", UNIFORM].saturation,
         ),
     }
-    return Found(values, all_rows(curves))
 
 
 def near_curves(effort: Effort) -> list[Curve]:
@@ -121,16 +120,14 @@ def near_curves(effort: Effort) -> list[Curve]:
     return _curves(_compared(effort)[:3], (_TWO_HOPS, _ONE_HOP), effort)
 
 
-def near(curves: MeasuredCurves, effort: Effort) -> Found:
+@of_whole_size
+def near(curves: MeasuredCurves) -> Values:
     """Returns what Fig 9 shows."""
-    if effort.quick:
-        return Found({}, all_rows(curves))
     named = by_name(curves)
-    values = {
+    return {
         "minimal": named["PF-MIN", _ONE_HOP].saturation,
         "adaptive": named["PF-UGAL_PF", _ONE_HOP].saturation,
     }
-    return Found(values, all_rows(curves))
 
 
 def size_curves(effort: Effort) -> list[Curve]:
@@ -141,12 +138,11 @@ def size_curves(effort: Effort) -> list[Curve]:
     return _curves(routed, (UNIFORM,), effort)
 
 
-def sizes(curves: MeasuredCurves, effort: Effort) -> Found:
+@of_whole_size
+def sizes(curves: MeasuredCurves) -> Values:
     """Returns what Fig 10 shows."""
-    if effort.quick:
-        return Found({}, all_rows(curves))
     found = [one.saturation for curve, one in curves.items() if curve.routed.routing == "ugal-pf"]
-    return Found({"sizes": ratio(min(found), max(found))}, all_rows(curves))
+    return {"sizes": ratio(min(found), max(found))}
 
 
 def grown_curves(effort: Effort) -> list[Curve]:
@@ -166,25 +162,23 @@ def grown_curves(effort: Effort) -> list[Curve]:
     return _curves(routed, (UNIFORM,), effort)
 
 
-def grown(curves: MeasuredCurves, effort: Effort) -> Found:
+@of_whole_size
+def grown(curves: MeasuredCurves) -> Values:
     """Returns what Fig 11 shows: throughput beside that without copies, and beside the peak of 1.
 
     The throughput of a network is the saturation of the better of its two routings.
     """
-    if effort.quick:
-        return Found({}, all_rows(curves))
     best: dict[str, Value] = {}
     for curve, found in curves.items():
         grown_by = curve.routed.label.rpartition(" ")[0]
         best[grown_by] = max(best.get(grown_by, found.saturation), found.saturation)
     most = f"+{max(_COPIES)}"
-    values = {
+    return {
         "quadric": _change(best[f"{most} quadric"], best["+0"]),
         "other": _change(best[f"{most} nonquadric"], best["+0"]),
         "other at 10 %": best["+3 nonquadric"],
         "other at 39 %": best[f"{most} nonquadric"],
     }
-    return Found(values, all_rows(curves))
 
 
 def _change(now: Value, before: Value) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from experiments.papers.model import Effort, Found, Value
+from experiments.papers.model import Effort, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -27,10 +27,10 @@ from experiments.papers.performance.series import (
     UGAL_HIERARCHICAL,
     UNIFORM,
     Name,
-    all_rows,
+    Values,
     by_name,
     curves_of,
-    points_alone,
+    of_whole_size,
     ratio,
     wide_loads,
 )
@@ -106,24 +106,21 @@ def compared_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-def compared(curves: MeasuredCurves, effort: Effort) -> Found:
-    """Returns what Fig 9 shows: ratios of loads at saturation; smaller networks have no claims.
+@of_whole_size
+def compared(curves: MeasuredCurves) -> Values:
+    """Returns what Fig 9 shows: ratios of loads at saturation.
 
     Args:
         curves: the curves with their points.
-        effort: the effort.
     """
-    if effort.quick:
-        return points_alone(curves, effort)
     named = by_name(curves)
-    values = {
+    return {
         "dragonfly MIN": worst_of(named, ("DF",), "MIN", UNIFORM),
         "dragonfly UGAL": worst_of(named, ("DF",), "UGAL", UNIFORM),
         "bit shuffle": worst_of(named, ("DF", "MF"), "UGAL", BIT_SHUFFLE),
         "spectralfly": _over(named, "SF-MIN", f"{_BASE}-MIN", UNIFORM),
         "bundlefly": _over(named, "BF-MIN", f"{_BASE}-MIN", UNIFORM),
     }
-    return Found(values, all_rows(curves))
 
 
 def adversarial_curves(effort: Effort) -> list[Curve]:
@@ -139,22 +136,19 @@ def adversarial_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-def adversarial(curves: MeasuredCurves, effort: Effort) -> Found:
-    """Returns what Fig 10 shows: ratios of loads at saturation under UGAL; smaller networks have no claims.
+@of_whole_size
+def adversarial(curves: MeasuredCurves) -> Values:
+    """Returns what Fig 10 shows: ratios of loads at saturation under UGAL.
 
     Args:
         curves: the curves with their points.
-        effort: the effort.
     """
-    if effort.quick:
-        return points_alone(curves, effort)
     named = by_name(curves)
-    values = {
+    return {
         "lowest": worst_of(named, ("DF", "MF"), "UGAL", ADVERSARIAL),
         "bundlefly": _over(named, f"{_BASE}-UGAL", "BF-UGAL", ADVERSARIAL),
         "paley": _over(named, f"{_BASE}-UGAL", "PS-Pal-UGAL", ADVERSARIAL),
     }
-    return Found(values, all_rows(curves))
 
 
 def worst_of(named: Mapping[Name, MeasuredCurve], low: Iterable[str], routing: str, pattern: str) -> Value:

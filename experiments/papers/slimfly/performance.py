@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.papers.model import Effort, Found
+from experiments.papers.model import Effort
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -24,10 +24,10 @@ from experiments.papers.performance.series import (
     UGAL,
     UGAL_HIERARCHICAL,
     UNIFORM,
-    all_rows,
+    Values,
     by_name,
     curves_of,
-    points_alone,
+    of_whole_size,
     wide_loads,
 )
 from simulation.settings import RouterSettings
@@ -112,22 +112,19 @@ def compared_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-def compared(curves: MeasuredCurves, effort: Effort) -> Found:
-    """Returns what Fig 6 shows: saturations of Slim Fly; smaller networks have no claims.
+@of_whole_size
+def compared(curves: MeasuredCurves) -> Values:
+    """Returns what Fig 6 shows: saturations of Slim Fly.
 
     Args:
         curves: the curves with their points.
-        effort: the effort.
     """
-    if effort.quick:
-        return points_alone(curves, effort)
     named = by_name(curves)
-    values = {
+    return {
         "VAL uniform": named["SF-VAL", UNIFORM].saturation,
         "UGAL-L uniform": named["SF-UGAL-L", UNIFORM].saturation,
         **{f"{name} worst": named[f"SF-{name}", WORST].saturation for name in ("MIN", "VAL", "UGAL-L")},
     }
-    return Found(values, all_rows(curves))
 
 
 def accepted_curves(effort: Effort) -> list[Curve]:
@@ -155,7 +152,8 @@ def accepted_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-def accepted(curves: MeasuredCurves, effort: Effort) -> Found:
+@of_whole_size
+def accepted(curves: MeasuredCurves) -> Values:
     """Returns what Fig 8 shows: the greatest accepted load by the endpoints of a router.
 
     It is the greatest at any load and under any routing, full load included (`MeasuredCurve.throughput`), and
@@ -163,11 +161,8 @@ def accepted(curves: MeasuredCurves, effort: Effort) -> Found:
 
     Args:
         curves: the curves with their points.
-        effort: the effort; smaller networks have no claims.
     """
-    if effort.quick:
-        return points_alone(curves, effort)
-    values = {
+    return {
         f"p={hosts}": max(
             found.throughput
             for curve, found in curves.items()
@@ -175,4 +170,3 @@ def accepted(curves: MeasuredCurves, effort: Effort) -> Found:
         )
         for hosts in _HOSTS
     }
-    return Found(values, all_rows(curves))
