@@ -95,7 +95,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Found:
-    """What the computation of an item has found.
+    """The result of the computation of an item.
 
     Attributes:
         values: key of a claim -> the computed number; claims without a key here are not computed.

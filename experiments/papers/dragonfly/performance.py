@@ -91,7 +91,7 @@ def compared_curves(effort: Effort) -> list[Curve]:
 
 @of_whole_size
 def compared(curves: MeasuredCurves) -> Values:
-    """Returns what Fig 9 shows: the greatest accepted loads at any load, full load included.
+    """Returns the claims' values of Fig 9: the greatest accepted loads at any load, full load included.
 
     The paper's axes end where its curves of accepted load do, so that saturation is not their measure.
 
@@ -135,7 +135,7 @@ def _label(channels: int) -> str:
 
 @of_whole_size
 def channels(curves: MeasuredCurves) -> Values:
-    """Returns what Fig 10 shows: the latency with most virtual channels over that with one.
+    """Returns the claim's value of Fig 10: the latency with most virtual channels over that with one.
 
     It is that of traffic to the next group, at the greatest load that both carry.
 

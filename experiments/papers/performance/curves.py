@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from experiments.events.base import Notify
+from experiments.events.base import Notify, ignore
 from experiments.events.simulation import CurvePointSimulated, LoadTried
 from experiments.papers.model import Effort
 from experiments.papers.performance.model import (
@@ -77,7 +77,7 @@ def _measure(curves: Sequence[Curve], effort: Effort, place: Place, store: Point
     planned: PlannedFabric | None = None
     while wanted := _wanted(curves, effort, store, workers):
         if fabric is None or planned is None:
-            fabric = prepare_fabric(curves[0].routed.fabric(), _silent)
+            fabric = prepare_fabric(curves[0].routed.fabric(), ignore)  # what such a plan lacks is known
             planned = PlannedFabric(fabric)
         tasks = [task_of(fabric.options, one.traffic) for one in wanted]
         for number, outcome in run(planned, tasks):
@@ -91,21 +91,16 @@ def _measure(curves: Sequence[Curve], effort: Effort, place: Place, store: Point
 
 def _wanted(curves: Sequence[Curve], effort: Effort, store: PointStore, workers: int) -> list[_Wanted]:
     """Returns the next simulations of curves; none if all are complete."""
-    simulations: list[_Wanted] = []
-    ends = [_next(curve, effort, store, 1) for curve in curves]
-    open_curves = [curve for curve, end in zip(curves, ends, strict=True) if end]
-    ahead = -(-workers // len(open_curves)) if open_curves else 1
-    for curve in open_curves:
-        for load in _next(curve, effort, store, ahead):
-            for traffic in _replications(curve, load, effort):
-                if store.get(digest_of(curve, traffic)) is None:
-                    simulations.append(_Wanted(curve, traffic))
-    return simulations
-
-
-def _next(curve: Curve, effort: Effort, store: PointStore, ahead: int) -> list[float]:
-    tried = {point.load: point.stable for point in _points(curve, effort, store)}
-    return next_loads(curve.loads, tried, ahead)
+    tried = {curve: {point.load: point.stable for point in _points(curve, effort, store)} for curve in curves}
+    incomplete = [curve for curve in curves if next_loads(curve.loads, tried[curve])]
+    ahead = -(-workers // len(incomplete)) if incomplete else 1
+    return [
+        _Wanted(curve, traffic)
+        for curve in incomplete
+        for load in next_loads(curve.loads, tried[curve], ahead)
+        for traffic in _replications(curve, load, effort)
+        if store.get(digest_of(curve, traffic)) is None
+    ]
 
 
 def _replications(curve: Curve, load: float, effort: Effort) -> Iterator[SimulatedTraffic]:
@@ -155,7 +150,7 @@ def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
 
 
 def _stored(one: _Wanted, record: SimulationRecord) -> StoredPoint:
-    """Returns what the table keeps of a simulation."""
+    """Returns the row of a simulation in the table."""
     offered, accepted = offered_and_accepted(record)
     # Links that have failed before the first packet leave the window stationary.
     means = batch_means(replace(record, traffic=replace(one.traffic, faults=())))
@@ -187,7 +182,3 @@ def _tell(notify: Notify, one: _Wanted, point: CurvePoint) -> None:
     name = f"{one.curve.routed.label}, {one.traffic.pattern}"
     tried = LoadTried(point.load, point.accepted, point.latency_cycles, point.stable)
     notify(CurvePointSimulated(name, tried))
-
-
-def _silent(_event: object) -> None:
-    """Tells nobody: what a plan of a paper's network has to say is known."""

@@ -69,7 +69,7 @@ def all_rows(curves: MeasuredCurves) -> list[Row]:
 def of_whole_size(
     values: Callable[[MeasuredCurves], Values],
 ) -> Callable[[MeasuredCurves, Effort], Found]:
-    """Returns what an item finds: its points, and the values of claims, which are about the whole networks.
+    """Returns the function that gives an item's result: points, and values of claims on the whole networks.
 
     Args:
         values: the curves with their points -> key of a claim -> its value; not asked for a quick look.

@@ -85,7 +85,7 @@ class PointStore:
 
 
 def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
-    """Returns a digest of what decides about the numbers of a simulation, 16 hexadecimal digits.
+    """Returns a digest of everything on which a simulation's numbers depend, 16 hexadecimal digits.
 
     Args:
         curve: the curve.

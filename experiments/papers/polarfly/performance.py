@@ -97,7 +97,7 @@ def compared_curves(effort: Effort) -> list[Curve]:
 
 @of_whole_size
 def compared(curves: MeasuredCurves) -> Values:
-    """Returns what Fig 8 shows."""
+    """Returns the values of the claims of Fig 8."""
     named = by_name(curves)
     adaptive = [
         named[name, pattern].saturation for name in ("PF-UGAL", "PF-UGAL_PF") for pattern in _PERMUTATIONS
@@ -122,7 +122,7 @@ def near_curves(effort: Effort) -> list[Curve]:
 
 @of_whole_size
 def near(curves: MeasuredCurves) -> Values:
-    """Returns what Fig 9 shows."""
+    """Returns the values of the claims of Fig 9."""
     named = by_name(curves)
     return {
         "minimal": named["PF-MIN", _ONE_HOP].saturation,
@@ -140,7 +140,7 @@ def size_curves(effort: Effort) -> list[Curve]:
 
 @of_whole_size
 def sizes(curves: MeasuredCurves) -> Values:
-    """Returns what Fig 10 shows."""
+    """Returns the value of the claim of Fig 10."""
     found = [one.saturation for curve, one in curves.items() if curve.routed.routing == "ugal-pf"]
     return {"sizes": ratio(min(found), max(found))}
 

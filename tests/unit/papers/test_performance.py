@@ -160,9 +160,7 @@ def test_points_are_those_of_the_logic_of_the_code_not_of_its_words(old, new, sa
 
 def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypatch):
     item = ITEMS["polarfly"]["fig9"]
-    small = type(item)(
-        item.title, lambda _effort: [TORNADO, UNIFORM], lambda found, effort: found_of(found), item.plot
-    )
+    small = replace(item, curves=lambda _effort: [TORNADO, UNIFORM])
     monkeypatch.setitem(registry.ITEMS["polarfly"], "fig9", small)
     with kept_directory(tmp_path, go_on=True) as directory:
         done = reproduce_item("polarfly", "fig9", QUICK, Place(directory))
@@ -172,13 +170,6 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
     assert (tmp_path / "fig9.png").stat().st_size > 10_000
     assert main(["paper", "polarfly", "fig9", "--quick", "--out", str(tmp_path)]) == 0
     assert "complete there before" in capfd.readouterr().out
-
-
-def found_of(curves):
-    from experiments.papers.model import Found
-    from experiments.papers.performance.series import all_rows
-
-    return Found({}, all_rows(curves))
 
 
 @pytest.mark.parametrize(
