@@ -71,7 +71,8 @@ lint: dev ## style, types, layers and spelling
 	@$(VENV)/flake8 topology routing traffic/workload traffic/metrics
 	@$(VENV)/codespell
 
-bench: setup ## measurements; ROWS="..." runs only those rows
+bench: ## measurements; ROWS="..." runs only those rows
+	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) $(VENV)/python tests/bench $(ROWS)
 
 # Pages that follow from the code are made first, in build/docs/.
