@@ -22,7 +22,7 @@ from experiments.traffic_jobs import path_delay_ns, run_measured_traffic
 from experiments.validity.cpu_monitor import CpuMonitor
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.judgement import Evidence, strain
-from experiments.validity.samples import mean_held, worst_held
+from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from topology.errors import MachineError
 from topology.links import MAX_RATE_BPS, MIN_RATE_BPS
 
@@ -139,4 +139,5 @@ def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     worst, mean = worst_held(seconds, packet_s), mean_held(seconds, packet_s)
     if worst is None:
         return math.inf
-    return strain(Evidence(packet_s * 1e3, worst, mean, lag_ms_p99=lag_ms))
+    rms = worst_held(seconds, packet_s, measure=HeldSecond.held_rms_s)
+    return strain(Evidence(packet_s * 1e3, worst, mean, rms, lag_ms_p99=lag_ms))

@@ -124,12 +124,12 @@ class Fidelity:
         reasons: reasons for doubt, a sentence each.
         held_frame_times_max: mean time for which a switch held frames before it took them up, beyond the
             links' queues, in times of a frame on a link: of the second and the switch of the measured window
-            where
-                it
-            was longest. None with the kernel's datapath, where it cannot be observed.
+            where it was longest. None with the kernel's datapath, where it cannot be observed.
+        held_frame_times_rms: root mean square of that time, of the second and the switch where it was
+            largest.
         held_frame_times_mean: the same for all frames, switches and seconds of the window.
-        worst_second: begin of that second, in s since the start of the traffic.
-        worst_switch: name of that switch.
+        worst_second: begin of the second of `held_frame_times_max`, in s since the start of the traffic.
+        worst_switch: name of its switch.
         cpu_idle: idle share of all cores in the busiest second of the measured window, 0 to 1; not judged.
         cpu_stolen: share of all cores' time that a virtual machine's host gave to others, in the second of
             the measured window where it was most, 0 to 1.
@@ -145,6 +145,7 @@ class Fidelity:
     valid: bool
     reasons: tuple[str, ...] = ()
     held_frame_times_max: float | None = None
+    held_frame_times_rms: float | None = None
     held_frame_times_mean: float | None = None
     worst_second: float | None = None
     worst_switch: str | None = None

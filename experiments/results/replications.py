@@ -184,6 +184,7 @@ def _fidelity(summaries: Sequence[Summary]) -> Fidelity:
         valid=not reasons,
         reasons=reasons,
         held_frame_times_max=longest.held_frame_times_max,
+        held_frame_times_rms=worst("held_frame_times_rms", max),
         held_frame_times_mean=worst("held_frame_times_mean", max),
         worst_second=longest.worst_second,
         worst_switch=longest.worst_switch,

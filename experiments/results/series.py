@@ -74,6 +74,7 @@ def _write_machine(directory: RunDirectory, record: RunRecord) -> None:
             sample.frames,
             sample.waiting,
             round(second.held_s(switch) / packet_s, 4),
+            round(second.held_rms_s(switch) / packet_s, 4),
         )
         for second in record.held.seconds
         for switch, sample in second.switches.items()

@@ -24,7 +24,7 @@ from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
 from experiments.validity.judgement import Evidence, judge, loss_error
-from experiments.validity.samples import mean_held, worst_held
+from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from routing.registry import routing
 from traffic.metrics.histogram import LogHistogram
 from traffic.workload.patterns import make_pattern
@@ -212,6 +212,9 @@ def _evidence(record: RunRecord) -> Evidence:
         packet_ms=packet_s * 1e3,
         held=worst_held(seconds, packet_s, record.start_s, _spans_of_failure(record)),
         held_mean=mean_held(seconds, packet_s),
+        held_rms=worst_held(
+            seconds, packet_s, record.start_s, _spans_of_failure(record), HeldSecond.held_rms_s
+        ),
         holds_observed=record.held is not None,
         idle=record.cpu.idle_between(begin_s, end_s),
         stolen=record.cpu.stolen_between(begin_s, end_s),

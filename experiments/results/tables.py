@@ -70,6 +70,7 @@ HELD_COLUMNS: Columns = {
     "frames": "frames that reached the switch's ports in that second",
     "waiting": "mean number of frames that had reached it and that it had not yet taken up",
     "held_frame_times": "mean time for which a frame waited so, in times of a frame on a link",
+    "held_rms_frame_times": "root mean square of that time, in times of a frame on a link",
 }
 # Of a failover demonstration. A stream's number is its packets' flow.
 PROBES = "probes.csv"

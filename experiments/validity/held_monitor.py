@@ -67,6 +67,6 @@ class HeldMonitor:
         assert self._process
         assert self._process.stdout
         for line in self._process.stdout:
-            begin_s, end_s, still_s, seen = json.loads(line)
+            begin_s, end_s, still_s, still_square, seen = json.loads(line)
             switches = {name: SwitchSample(*sample) for name, sample in seen.items()}
-            samples.seconds.append(HeldSecond(begin_s, end_s, switches, still_s))
+            samples.seconds.append(HeldSecond(begin_s, end_s, switches, still_s, still_square))

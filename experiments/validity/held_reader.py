@@ -3,7 +3,9 @@
 A frame that reached a switch's port waits in the receive buffer of that port's packet socket until the
 userspace datapath reads it: /proc/PID/net/packet tells the memory of the frames there ("Rmem"). No frame
 should wait there for long: queues are those of the links. The mean of many looks over the rate at which
-frames arrive is the mean time for which a frame waits (Little's law).
+frames arrive is the mean time for which a frame waits (Little's law), and the mean of n (n - 1), n the frames
+of a look, over that rate squared is the mean square of that time (the distributional form of Little's law,
+for arrivals at random).
 
 It is a process of its own, with the priority of real time, so that neither the fabric's load nor Python's
 lock delay its looks; a look that is late all the same says that the whole machine stood still.
@@ -12,7 +14,7 @@ lock delay its looks; a look that is late all the same says that the whole machi
 
 Standard input has one line, the JSON of switch name -> id of a process in its namespace, and then stays open
 for as long as looks are wanted. Standard output gets a line of JSON for every second: [begin, end, stood
-still, {switch: [frames, waiting]}], times in s on time.monotonic's clock.
+still, its square, {switch: [frames, waiting, pairs waiting]}], times in s on time.monotonic's clock.
 """
 
 from __future__ import annotations
@@ -96,30 +98,39 @@ class _Second:
         self._switches = switches
         self._before = {name: files.arrived() for name, files in switches.items()}
         self._waiting = dict.fromkeys(switches, 0)
+        self._squares = dict.fromkeys(switches, 0)
         self._begin_s = time.monotonic()
-        self._late_square = 0.0
+        self._late_square = self._late_cube = 0.0
         self.looks = 0
 
     def look(self, late_s: float) -> None:
         """Looks at all switches, `late_s` seconds after the time at which it should."""
-        self._late_square += late_s * late_s
+        self._late_square += late_s**2
+        self._late_cube += late_s**3
         for name, files in self._switches.items():
-            self._waiting[name] += files.waiting_bytes()
+            waiting = files.waiting_bytes()
+            self._waiting[name] += waiting
+            self._squares[name] += waiting * waiting
         self.looks += 1
 
     def line(self) -> str:
         """Returns the line of the second, with the frames and the mean backlog of each switch."""
         end_s = time.monotonic()
-        # A frame whose time falls into a stop of t seconds, as t of all T seconds do, waits for t/2.
+        # A frame whose time falls into a stop of t seconds, as t of all T seconds do, waits for t/2, and its
+        # mean square is t^2/3.
         still_s = self._late_square / 2 / (end_s - self._begin_s)
+        still_square = self._late_cube / 3 / (end_s - self._begin_s)
         seen = {}
         for name, files in self._switches.items():
             frames, length = (
                 now - then for now, then in zip(files.arrived(), self._before[name], strict=True)
             )
             memory = frame_memory_bytes(length / frames if frames > 0 else 0)
-            seen[name] = (max(0, frames), round(self._waiting[name] / max(1, self.looks) / memory, 4))
-        return json.dumps((round(self._begin_s, 4), round(end_s, 4), round(still_s, 6), seen))
+            waiting = self._waiting[name] / max(1, self.looks) / memory
+            pairs = max(0.0, self._squares[name] / max(1, self.looks) / memory**2 - waiting)
+            seen[name] = (max(0, frames), round(waiting, 4), round(pairs, 4))
+        span = (round(self._begin_s, 4), round(end_s, 4), round(still_s, 6), round(still_square, 9))
+        return json.dumps((*span, seen))
 
 
 class Pace:

@@ -9,9 +9,11 @@ from typing import NamedTuple
 from experiments.results.model import Fidelity
 from experiments.validity.samples import Held
 
-# Longest mean time for which a switch may hold frames beyond its queues: in its worst second, and over all
-# switches and seconds; in times of a frame on a link. docs/validity.md has the reasons.
+# Longest time for which a switch may hold frames beyond its queues, in times of a frame on a link: the mean
+# and the root mean square in its worst second, and the mean over all switches and seconds. docs/validity.md
+# has the reasons.
 MOST_HELD = 0.5
+MOST_HELD_RMS = 1.0
 MOST_HELD_MEAN = 0.1
 MOST_STOLEN = 0.2
 MOST_RATE_ERROR = 0.05
@@ -25,8 +27,9 @@ class Evidence:
 
     Attributes:
         packet_ms: time of one frame on a link, in ms.
-        held: the longest time for which a switch held frames in a second of the measured window.
+        held: the longest mean time for which a switch held frames in a second of the measured window.
         held_mean: mean time for which a switch held a frame, in frame times.
+        held_rms: the longest root mean square of that time in a second.
         holds_observed: whether switches hold frames where that can be observed.
         lag_ms_p99: lateness of the sender, 99th percentile in ms; None if it sent nothing.
         idle, stolen: idle and stolen share of the CPU in each second of the measured window.
@@ -42,6 +45,7 @@ class Evidence:
     packet_ms: float
     held: Held | None = None
     held_mean: float | None = None
+    held_rms: Held | None = None
     holds_observed: bool = True
     lag_ms_p99: float | None = None
     idle: Sequence[float] = ()
@@ -93,6 +97,7 @@ def judge(evidence: Evidence) -> Fidelity:
         valid=not reasons,
         reasons=tuple(reasons),
         held_frame_times_max=_rounded(held and held.frame_times, 4),
+        held_frame_times_rms=_rounded(evidence.held_rms and evidence.held_rms.frame_times, 4),
         held_frame_times_mean=_rounded(evidence.held_mean, 4),
         worst_second=held and held.second,
         worst_switch=held and held.switch,
@@ -119,13 +124,20 @@ def strain(evidence: Evidence) -> float:
 
 def _measures(evidence: Evidence) -> Iterator[_Measure]:
     """Yields the measures that were taken."""
-    held, mean = evidence.held, evidence.held_mean
+    held, rms, mean = evidence.held, evidence.held_rms, evidence.held_mean
     if held is not None:
         yield _Measure(
             held.frame_times,
             MOST_HELD,
             f"{held.switch} held frames for {held.frame_times:.2f} of a frame's time on a link in the second "
             f"from {held.second:g} s; at most {MOST_HELD:g} is right",
+        )
+    if rms is not None:
+        yield _Measure(
+            rms.frame_times,
+            MOST_HELD_RMS,
+            f"{rms.switch} held many frames at a time, for {rms.frame_times:.2f} of a frame's time (root "
+            f"mean square) in the second from {rms.second:g} s; at most {MOST_HELD_RMS:g} is right",
         )
     if mean is not None:
         yield _Measure(

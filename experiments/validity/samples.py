@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -48,11 +49,13 @@ class SwitchSample(NamedTuple):
 
     Attributes:
         frames: frames that reached the switch.
-        waiting: mean number of frames that the switch had not yet read from its ports.
+        waiting: mean number n of frames that the switch had not yet read from its ports.
+        pairs: mean of n (n - 1), the ordered pairs of such frames.
     """
 
     frames: int
     waiting: float
+    pairs: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,14 @@ class HeldSecond:
         switches: name of the switch -> its sample.
         stood_still_s: mean time in s for which a frame was held because the whole machine stood still: looks
             that came late tell it.
+        stood_still_square: mean square of that time, in s^2.
     """
 
     begin_s: float
     end_s: float
     switches: Mapping[str, SwitchSample]
     stood_still_s: float = 0.0
+    stood_still_square: float = 0.0
 
     def held_s(self, switch: str) -> float:
         """Returns the mean time in s for which a switch held a frame before it took it up.
@@ -77,14 +82,25 @@ class HeldSecond:
         Frames that wait on average are those that arrive in the mean waiting time (Little's law), whatever
         the traffic.
         """
-        sample = self.switches[switch]
+        return self.switches[switch].waiting / self._rate(switch) + self.stood_still_s
+
+    def held_rms_s(self, switch: str) -> float:
+        """Returns the root mean square of the time in s for which a switch held a frame.
+
+        Of two switches with the same mean, it is larger for that which holds frames seldom and for long, and
+        then sends many together.
+        """
+        square = self.switches[switch].pairs / self._rate(switch) ** 2 + self.stood_still_square
+        return math.sqrt(square)
+
+    def _rate(self, switch: str) -> float:
+        """Returns the frames a second that reached a switch, LEAST_FRAMES at least."""
         seconds = self.end_s - self.begin_s
-        least = LEAST_FRAMES * min(1.0, seconds)
-        return sample.waiting * seconds / max(sample.frames, least) + self.stood_still_s
+        return max(self.switches[switch].frames, LEAST_FRAMES * min(1.0, seconds)) / seconds
 
 
 class Held(NamedTuple):
-    """The longest mean time for which a switch held frames in one second.
+    """The longest time for which a switch held frames in one second: their mean, or root mean square.
 
     Attributes:
         frame_times: that time, in times that a frame takes on a link.
@@ -113,6 +129,7 @@ def worst_held(
     packet_s: float,
     start_s: float = 0.0,
     excepted: Mapping[str, list[tuple[float, float]]] | None = None,
+    measure: Callable[[HeldSecond, str], float] = HeldSecond.held_s,
 ) -> Held | None:
     """Returns the second and the switch that held frames longest; None without any.
 
@@ -122,10 +139,12 @@ def worst_held(
         start_s: start of the traffic on the clock of the seconds.
         excepted: name of a switch -> spans of time (begin, end) on that clock in which it is not judged, as
             it was made to fail.
+        measure: time in s of a second and a switch, by which they are compared.
     """
     excepted = excepted or {}
     found = [
-        Held(second.held_s(switch) / packet_s, round(second.begin_s - start_s, 1) + 0.0, switch)  # no "-0.0"
+        # "+ 0.0": no "-0.0".
+        Held(measure(second, switch) / packet_s, round(second.begin_s - start_s, 1) + 0.0, switch)
         for second in seconds
         for switch in second.switches
         if not any(

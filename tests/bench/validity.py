@@ -51,7 +51,7 @@ class Traffic:
     routing: str
     pattern: str
     load: float
-    rate_bps: int = 800_000
+    rate_bps: int = 600_000
     warmup: int = 300
     window: int = 500
 
@@ -155,6 +155,7 @@ class Disturbed:
     error: float
     flagged: bool
     held_max: float | None
+    held_rms: float | None
     held_mean: float | None
     cpu_idle: float | None
     reasons: str
@@ -206,6 +207,7 @@ def _of_traffic(
                     round(_error(summary, reference), 4),
                     not fidelity.valid,
                     fidelity.held_frame_times_max,
+                    fidelity.held_frame_times_rms,
                     fidelity.held_frame_times_mean,
                     fidelity.cpu_idle,
                     "; ".join(fidelity.reasons),

@@ -33,6 +33,7 @@ def test_a_run_tells_how_long_each_switch_held_frames(tmp_path):
     fidelity = json.loads(done.stdout)["fidelity"]
     # Not whether the result is valid: a machine whose time is stolen says no, and is right.
     assert 0 < fidelity["held_frame_times_mean"] < fidelity["held_frame_times_max"]
+    assert fidelity["held_frame_times_rms"] > fidelity["held_frame_times_mean"]
     assert fidelity["worst_switch"] in {f"s{n}" for n in range(1, 8)}
     assert 0 <= fidelity["worst_second"] <= 4
     assert "held frames for" in done.stderr  # the live line
@@ -62,6 +63,9 @@ def test_a_switch_that_stops_for_a_moment_makes_the_result_invalid_and_is_named(
     assert fidelity.worst_switch == "s5"
     assert 0 <= fidelity.worst_second <= 3
     assert fidelity.reasons[0].startswith("s5 held frames for ")
+    # A stop of 0.3 s: 0.045 s on average over the second, 0.095 s in the root mean square.
+    assert fidelity.held_frame_times_rms > 1.4 * fidelity.held_frame_times_max
+    assert any(reason.startswith("s5 held many frames at a time") for reason in fidelity.reasons)
 
 
 @pytest.mark.tried_again

@@ -106,7 +106,7 @@ def test_a_summary_follows_from_the_record(record):
 
 def held_samples(waiting):
     """Two halves of a second, in each of which 100 frames reached every switch and so many waited."""
-    switches = {f"s{n}": SwitchSample(100, waiting) for n in range(1, 8)}
+    switches = {f"s{n}": SwitchSample(100, waiting, 4 * waiting**2) for n in range(1, 8)}
     return HeldSamples([HeldSecond(0.0, 0.5, switches), HeldSecond(0.5, 1.0, switches)])
 
 
@@ -117,6 +117,7 @@ def test_the_worst_second_is_told_and_queueing_is_latency_less_what_switches_hel
     held = 0.02 * 500 / 100 / packet_ms
     assert fidelity.held_frame_times_max == pytest.approx(held, abs=1e-4)
     assert fidelity.held_frame_times_mean == pytest.approx(held, abs=1e-4)
+    assert fidelity.held_frame_times_rms == pytest.approx(2 * held, abs=1e-4)
     assert fidelity.worst_switch in {f"s{n}" for n in range(1, 8)}
     queueing = summary.latency_ms.mean / packet_ms - (summary.hops_mean + 1) * fidelity.held_frame_times_mean
     assert summary.queueing_frame_times == pytest.approx(queueing, abs=1e-5)

@@ -19,8 +19,8 @@ from experiments.validity.samples import (
 PROMPT = Held(0.1, 3.0, "s4")
 
 
-def verdict_of(held=PROMPT, mean=0.02, lag_ms=0.1, **other):
-    return judge(Evidence(4.0, held, mean, lag_ms_p99=lag_ms, **other))
+def verdict_of(held=PROMPT, mean=0.02, rms=PROMPT, lag_ms=0.1, **other):
+    return judge(Evidence(4.0, held, mean, rms, lag_ms_p99=lag_ms, **other))
 
 
 def test_prompt_switches_and_a_punctual_sender_are_valid_however_busy_the_machine_is():
@@ -51,6 +51,15 @@ def test_a_second_that_began_before_the_traffic_is_not_said_to_begin_at_minus_ze
 def test_switches_that_all_hold_frames_a_little_are_a_reason():
     [reason] = verdict_of(mean=0.2).reasons
     assert reason.startswith("switches held frames for 0.20 of a frame's time")
+
+
+def test_frames_that_a_switch_holds_seldom_but_many_at_a_time_are_a_reason():
+    assert verdict_of(rms=Held(0.9, 7.0, "s9")).valid
+    verdict = verdict_of(rms=Held(1.24, 7.0, "s9"))
+    [reason] = verdict.reasons
+    assert reason.startswith("s9 held many frames at a time, for 1.24 of a frame's time (root mean square)")
+    assert verdict.held_frame_times_rms == 1.24
+    assert (verdict.held_frame_times_max, verdict.worst_switch) == (0.1, "s4")
 
 
 def test_what_should_have_been_observed_and_was_not_is_a_reason():
@@ -97,7 +106,7 @@ def test_packets_that_no_queue_dropped_are_a_reason():
 
 def test_all_reasons_are_told():
     wrong = {"rate_errors": [-0.2], "sent": 10, "lost_elsewhere": 5, "stolen": [0.5], "link_loss_error": 0.03}
-    assert len(verdict_of(Held(2.0, 0.0, "s1"), 0.5, 9.0, **wrong).reasons) == 7
+    assert len(verdict_of(Held(2.0, 0.0, "s1"), 0.5, Held(3.0, 0.0, "s1"), 9.0, **wrong).reasons) == 8
 
 
 @pytest.mark.parametrize(
@@ -153,6 +162,17 @@ def test_frames_are_held_for_the_time_in_which_as_many_arrive_as_wait():
     assert second(0.0, 0.01, s1=(200, 0.4)).held_s("s1") == pytest.approx(0.012)
     # One look that finds the only frame of a second does not make 20 ms of it.
     assert second(0.0, s1=(1, 0.02)).held_s("s1") < 0.001
+
+
+def test_a_switch_that_stands_still_for_long_has_a_larger_root_mean_square_than_one_that_is_often_late():
+    # 100 frames/s. One stop of 0.3 s finds 0 to 30 frames: n (n - 1) is 270 on average, of all looks 81.
+    once, often = second(0.0, s1=(100, 4.5, 81.0)), second(0.0, s1=(100, 4.5, 40.5))
+    assert once.held_s("s1") == often.held_s("s1") == pytest.approx(0.045)
+    assert once.held_rms_s("s1") == pytest.approx(0.09)
+    assert often.held_rms_s("s1") == pytest.approx(0.0636, rel=1e-3)
+    stood_still = HeldSecond(0.0, 1.0, {"s1": SwitchSample(100, 0.0)}, 0.045, 0.0081)
+    assert stood_still.held_rms_s("s1") == pytest.approx(0.09)
+    assert worst_held([often, once], 0.01, measure=HeldSecond.held_rms_s) == (pytest.approx(9), 0.0, "s1")
 
 
 def test_the_worst_second_and_switch_are_found_and_the_mean_is_that_of_all_frames():
