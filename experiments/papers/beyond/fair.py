@@ -23,6 +23,7 @@ PLOT = Sheet(
         "adversarial": "saturation, adversarial",
         "endpoints": "endpoints",
         "cost": "ports per endpoint",
+        "price": "$ per endpoint",
         "bisection": "bisection / links",
         "diameter": "diameter",
     },
@@ -104,6 +105,7 @@ def fair(curves: MeasuredCurves, effort: Effort) -> Found:
             "endpoints": member.endpoints,
             "links": graph.links,
             "cost": member.cost,
+            "price": round(member.price, 2),
             "diameter": graph.diameter,
             "bisection": cut.share,
         }

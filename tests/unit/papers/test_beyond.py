@@ -12,7 +12,16 @@ from experiments.papers import registry
 from experiments.papers.beyond import deadlock_free, failures, fair, loop
 from experiments.papers.beyond.deadlock_free import contests
 from experiments.papers.beyond.measures import AT_FULL, AT_HALF, HALF, accepted_at, delivered_at, latency_at
-from experiments.papers.beyond.members import COMPARISONS, FAMILIES, compared_members, cost_of_endpoint
+from experiments.papers.beyond.members import (
+    COMPARISONS,
+    COST,
+    ENDPOINTS,
+    FAMILIES,
+    PRICE,
+    RADIX,
+    compared_members,
+    cost_of_endpoint,
+)
 from experiments.papers.figure import draw_item
 from experiments.papers.model import Effort, Found, Sheet
 from experiments.papers.networks import network
@@ -24,11 +33,13 @@ from experiments.papers.performance.model import (
     RoutedNetwork,
 )
 from experiments.papers.performance.search import next_loads
+from experiments.papers.prices import paper_prices
 from experiments.papers.registry import ITEMS
 from experiments.simulation.fabric import check_channels
 from polarlab.cli.main import main
 from routing.deadlock.proof import prove_deadlock_freedom
 from routing.registry import make_plan
+from topology.costs.cost import network_cost
 
 OWN = ITEMS["beyond"]
 QUICK = Effort(quick=True)
@@ -102,10 +113,11 @@ def test_measures_at_a_load_are_those_of_its_point():
 def test_members_are_about_equal_to_the_polarfly(q, comparison):
     base, *others = members = compared_members(q, comparison)
     assert [one.network.family for one in members] == list(FAMILIES)
-    value = {"ports": "ports", "endpoints": "endpoints", "cost": "cost"}[comparison.split()[1]]
+    value = {RADIX: "ports", ENDPOINTS: "endpoints", COST: "cost", PRICE: "price"}[comparison]
     for one in others:
-        # Trees of three levels are few, and cost more ports for an endpoint.
-        most = 1.35 if one.network.family == "fat-tree" else 1.3
+        # Trees of three levels are few, and cost more for an endpoint.
+        tree = 1.7 if comparison == PRICE else 1.35
+        most = tree if one.network.family == "fat-tree" else 1.3
         assert 1 / most <= getattr(one, value) / getattr(base, value) <= most, one
 
 
@@ -114,6 +126,14 @@ def test_the_cost_of_an_endpoint_counts_both_ends_of_links_and_its_own():
     assert cost_of_endpoint(graph, 3) == pytest.approx((2 * 90 + 93) / 93)
     base = compared_members(5, COMPARISONS[0])[0]
     assert (base.ports, base.endpoints) == (9, 93)
+
+
+def test_the_price_of_an_endpoint_is_that_of_the_model_of_costs():
+    for one in compared_members(5, PRICE):
+        cost = network_cost(one.network.graph(), one.hosts, paper_prices())
+        assert one.price == pytest.approx(cost.per_endpoint)
+    ported, priced = (compared_members(5, one) for one in (COST, PRICE))
+    assert ported != priced
 
 
 def test_a_member_of_several_comparisons_is_simulated_once():
