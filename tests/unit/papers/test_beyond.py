@@ -11,6 +11,7 @@ import polarlab
 from experiments.papers import registry
 from experiments.papers.beyond import deadlock_free, failures, fair, loop
 from experiments.papers.beyond.deadlock_free import contests
+from experiments.papers.beyond.fair import practice_of
 from experiments.papers.beyond.measures import AT_FULL, AT_HALF, HALF, accepted_at, delivered_at, latency_at
 from experiments.papers.beyond.members import (
     COMPARISONS,
@@ -22,6 +23,7 @@ from experiments.papers.beyond.members import (
     compared_members,
     cost_of_endpoint,
 )
+from experiments.papers.beyond.real import real_networks
 from experiments.papers.figure import draw_item
 from experiments.papers.model import Effort, Found, Sheet
 from experiments.papers.networks import network
@@ -31,17 +33,18 @@ from experiments.papers.performance.model import (
     LoadSteps,
     MeasuredCurve,
     RoutedNetwork,
+    SimulatedItem,
 )
 from experiments.papers.performance.search import next_loads
 from experiments.papers.prices import paper_prices
-from experiments.papers.registry import ITEMS
+from experiments.papers.registry import ITEMS, items_of_all
 from experiments.simulation.fabric import check_channels
 from polarlab.cli.main import main
 from routing.deadlock.proof import prove_deadlock_freedom
-from routing.registry import make_plan
+from routing.registry import make_plan, routing
 from topology.costs.cost import network_cost
 
-OWN = ITEMS["beyond"]
+OWN = {name: item for name, item in ITEMS["beyond"].items() if isinstance(item, SimulatedItem)}
 QUICK = Effort(quick=True)
 EFFORTS = [pytest.param(QUICK, id="quick"), pytest.param(Effort(), id="full")]
 
@@ -235,3 +238,26 @@ def test_a_quick_item_is_complete(tmp_path, name):
     assert len(rows) > 7
     assert not any(row.get("deadlock") == "True" for row in rows)
     assert (tmp_path / f"{name}.png").exists()
+
+
+# ---- real packets ----
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_real_networks_have_the_routings_of_the_fair_comparison_and_fit_one_machine(effort):
+    networks = list(real_networks(effort))
+    assert [one.member.network.family for one in networks] == list(FAMILIES)
+    for one in networks:
+        assert one.member.network.graph().routers <= 60
+        swept = one.sweep().sweep
+        assert swept.routings[-1] == routing(practice_of(one.member.network.family).routing).name
+        assert len(swept.routings) == (1 if one.member.network.family == "fat-tree" else 2)
+
+
+def test_real_packets_are_refused_without_root_and_left_out_of_all(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert main(["paper", "beyond", "real", "--quick", "--out", str(tmp_path / "real")]) == 3
+    assert "root" in capsys.readouterr().err
+    assert "real" not in items_of_all("beyond", real=False)
+    assert "real" in items_of_all("beyond", real=True)
+    assert set(items_of_all("beyond", real=False)) == set(OWN)
