@@ -133,7 +133,11 @@ def _compared(one: RealNetwork, place: Place) -> list[Compared]:
     network = one.member.network
     folder = Path(place.directory.path, _FOLDER, plain_name(*network.label.split(), one.member.hosts))
     sweep = one.sweep()
-    run_sweep(sweep.points, sweep.sweep, folder, place.notify)
+    try:
+        run_sweep(sweep.points, sweep.sweep, folder, place.notify)
+    finally:
+        if folder.exists():  # measured points, of an interrupted sweep, too
+            place.directory.keep()
     kept = kept_crosscheck(folder)
     if one.repeat == 1 and kept.keys() == set(sweep.sweep.points()):
         return list(kept.values())
