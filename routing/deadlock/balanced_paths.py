@@ -85,6 +85,12 @@ class _Trees:
     """
 
     def __init__(self, topology: Topology, hosts: int) -> None:
+        """Begins without any weights.
+
+        Args:
+            topology: the graph, connected.
+            hosts: p, the number of hosts at each router that has any, at least 1.
+        """
         self._topology = topology
         self._hosts = topology.host_counts(hosts).astype(np.int64)
         self._tails = np.repeat(np.arange(topology.routers), topology.degrees)
