@@ -86,7 +86,7 @@ def motif_times(effort: Effort, place: Place) -> Found:
 
 
 def _dragonfly(times: Mapping[str, StoredTime], curve: str) -> StoredTime:
-    """Returns the time of the dragonfly under the like routing; beside the tree, which has one, under UGAL."""
+    """Returns the time of the dragonfly under the like routing; beside the tree, under UGAL."""
     return times["DF-MIN" if curve.endswith("-MIN") else "DF-UGAL"]
 
 
