@@ -69,7 +69,10 @@ def motif_times(effort: Effort, place: Place) -> Found:
         MachineError: a network does not fit into the memory.
         KeyboardInterrupt: Ctrl-C; the table has the times until then.
     """
-    times = {name: dict(_times(pattern, effort, place)) for name, pattern in _MOTIFS.items()}
+    times: dict[str, dict[str, StoredTime]] = {name: {} for name in _MOTIFS}
+    for one in motif_networks(effort):
+        for name, found in _times(one, effort, place):
+            times[name][one.label] = found
     rows = [
         {
             "motif": name,
@@ -112,24 +115,27 @@ def speed_ratios(times: Mapping[str, Mapping[str, StoredTime]]) -> dict[str, Val
     }
 
 
-def _times(pattern: str, effort: Effort, place: Place) -> Iterator[tuple[str, StoredTime]]:
-    """Yields the names of the networks with the times of a motif, simulated unless the table has them."""
+def _times(one: RoutedNetwork, effort: Effort, place: Place) -> Iterator[tuple[str, StoredTime]]:
+    """Yields the motifs with their times on a network, simulated unless the table has them."""
     store = RowStore(place.directory, TIMES, StoredTime)
     ranks = _QUICK_RANKS if effort.quick else _RANKS
-    traffic = SimulatedApplication(pattern, ranks, "linear", (_BYTES,), 1, 1, 0, _FLIT_BYTES, 1)
-    for one in motif_networks(effort):
+    fabric: SimulatedFabricRecord | None = None
+    for name, pattern in _MOTIFS.items():
+        traffic = SimulatedApplication(pattern, ranks, "linear", (_BYTES,), 1, 1, 0, _FLIT_BYTES, 1)
         known = store.get(digest_of_application(one, traffic))
         if known is None:
-            known = _simulated(one, traffic, place)
+            fabric = fabric or prepare_fabric(one.fabric(), ignore)
+            known = _simulated(one, fabric, traffic, place)
             store.add(known)
-        yield one.label, known
+        yield name, known
 
 
-def _simulated(one: RoutedNetwork, traffic: SimulatedApplication, place: Place) -> StoredTime:
+def _simulated(
+    one: RoutedNetwork, fabric: SimulatedFabricRecord, traffic: SimulatedApplication, place: Place
+) -> StoredTime:
     """Returns the time of a motif on a network; raises KeyboardInterrupt if the simulation is interrupted."""
     from experiments.simulation.applications import simulate_messages  # has the simulator compiled
 
-    fabric: SimulatedFabricRecord = prepare_fabric(one.fabric(), ignore)
     record = simulate_messages(fabric, traffic, place.notify)
     application = record.application
     if record.result.interrupted or application is None:
