@@ -77,7 +77,8 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
         rows = list(csv.DictReader(lines))
     if not rows:
         if paper != BEYOND:
-            yield "The paper has curves, and states no number."
+            curves = name.startswith("fig")
+            yield "The paper has curves, and states no number." if curves else "It has no claims of its own."
         return
     yield table(
         ("claim", "paper", "ours", "tolerance", "within"),

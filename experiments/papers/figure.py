@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from experiments.figures.style import DARK, legend_below, new_figure, plain_log_labels, set_title
 from experiments.papers.model import Plot, Row, Sheet
 
+_LARGE = 1000  # numbers from here on have all of their digits
 _MOST_TICKS = 7  # of a horizontal axis, as panels are narrow
 _MARKERS = "osD^vP*X<>"
 # Name of a curve -> its marker and its colour.
@@ -92,7 +93,8 @@ def _draw_line(axes: Axes, place: int, row: Row, measure: str) -> None:
     axes.barh(place, value, color=DARK, alpha=0.6)
     if known:
         axes.errorbar(value, place, xerr=_reach(value, low, high), fmt="none", ecolor="black", capsize=2)
-    axes.annotate(f"{value:.3g}", (0, place), (2, 0), textcoords="offset points", va="center", fontsize=6)
+    text = f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.3g}"
+    axes.annotate(text, (0, place), (2, 0), textcoords="offset points", va="center", fontsize=6)
 
 
 def _reach(value: float, low: float, high: float) -> list[list[float]]:

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from experiments.papers.beyond.items import ITEMS as OWN
 from experiments.papers.claims import BEYOND, PAPERS, claims_of
 from experiments.papers.dragonfly.items import ITEMS as DRAGONFLY
-from experiments.papers.model import Item
 from experiments.papers.options import ALL
-from experiments.papers.performance.model import SimulatedItem
+from experiments.papers.performance.model import AnyItem, PlacedItem
 from experiments.papers.polarfly.items import ITEMS as POLARFLY
 from experiments.papers.polarstar.items import ITEMS as POLARSTAR
 from experiments.papers.slimfly.items import ITEMS as SLIMFLY
 from topology.errors import UsageError
 from topology.parameters import hint
 
-ITEMS: Mapping[str, Mapping[str, Item | SimulatedItem]] = {
+ITEMS: Mapping[str, Mapping[str, AnyItem]] = {
     "polarfly": POLARFLY,
     "polarstar": POLARSTAR,
     "slimfly": SLIMFLY,
@@ -39,7 +38,7 @@ def check_paper(paper: str) -> str:
     return paper
 
 
-def item_of(paper: str, name: str) -> Item | SimulatedItem:
+def item_of(paper: str, name: str) -> AnyItem:
     """Returns an item of a paper.
 
     Args:
@@ -57,3 +56,22 @@ def item_of(paper: str, name: str) -> Item | SimulatedItem:
     later = name in {claim.item for claim in claims_of(paper)}
     reason = f"; {name} is not computed yet" if later else hint(name, items)
     raise UsageError(f"item of {paper} must be one of {listed}, got {name!r}{reason}")
+
+
+def sends_real_packets(item: AnyItem) -> bool:
+    """Returns whether an item sends real packets, for which the process must be root.
+
+    Args:
+        item: the item.
+    """
+    return isinstance(item, PlacedItem) and item.real
+
+
+def items_of_all(paper: str, *, real: bool) -> list[str]:
+    """Returns the names of the items that `all` computes.
+
+    Args:
+        paper: the paper, one of PAPERS.
+        real: whether those of real packets can be computed.
+    """
+    return [name for name, one in ITEMS[paper].items() if real or not sends_real_packets(one)]

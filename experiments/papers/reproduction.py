@@ -19,7 +19,7 @@ from experiments.papers.claims import Claim, claims_of_item
 from experiments.papers.figure import draw_item
 from experiments.papers.findings import note_on
 from experiments.papers.model import Effort, Found, Item, Value
-from experiments.papers.performance.model import Place, SimulatedItem
+from experiments.papers.performance.model import AnyItem, Place, PlacedItem
 from experiments.papers.prices import paper_prices, prices_digest
 from experiments.papers.registry import item_of
 from experiments.results.run_directory import RunDirectory
@@ -154,10 +154,12 @@ def reproduce_item(
     return ReproducedItem(name, item.title, done.seconds, resumed, claims)
 
 
-def _found(item: Item | SimulatedItem, effort: Effort, place: Place) -> Found:
+def _found(item: AnyItem, effort: Effort, place: Place) -> Found:
     """Computes an item."""
     if isinstance(item, Item):
         return item.compute(effort)
+    if isinstance(item, PlacedItem):
+        return item.compute(effort, place)
     from experiments.papers.performance.curves import measured  # has the simulator compiled
 
     return item.find(measured(item.curves(effort), effort, place), effort)
@@ -202,7 +204,7 @@ def _complete(paper: str, name: str, effort: Effort, folder: Path) -> ComputedIt
     return record if record.version == papers_version() else None
 
 
-def _write(item: Item | SimulatedItem, done: ComputedItem, found: Found, directory: RunDirectory) -> None:
+def _write(item: AnyItem, done: ComputedItem, found: Found, directory: RunDirectory) -> None:
     """Writes the files of an item, its record last."""
     name = done.item
     directory.keep()

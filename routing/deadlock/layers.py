@@ -31,19 +31,33 @@ def count_layers(finder: MoveFinder, channels: Channels, routing: str) -> int:
     Raises:
         UsageError: a pair has several paths.
     """
-    links = _Paths(finder, routing).links()
+    return len(divide_into_layers(_Paths(finder, routing).links(), len(channels)))
+
+
+def divide_into_layers(links: Numbers, channels: int) -> list[int]:
+    """Returns the number of paths of each layer, as the greedy search finds them; at least one layer.
+
+    Args:
+        links: int64 array, paths x hops: the directed links of each path, filled up with -1; equal paths
+            stay together and count each.
+        channels: the number of directed links.
+    """
     tails, heads = links[:, :-1], links[:, 1:]
     both = heads != _END
-    keys, numbers = np.unique(tails[both] * len(channels) + heads[both], return_inverse=True)
+    keys, numbers = np.unique(tails[both] * channels + heads[both], return_inverse=True)
     paths = np.full(tails.shape, _END, np.int64)
     paths[both] = numbers.ravel()
-    paths = paths[both.any(axis=1)]
-    layers = 1
+    free = ~both.any(axis=1)  # paths of one link depend on nothing
+    paths, counts = np.unique(paths[~free], axis=0, return_counts=True)
+    sizes = [int(free.sum())]
     while len(paths):
-        left = _Layer(keys // len(channels), keys % len(channels), len(channels), paths).moved()
-        layers += bool(left.any())
-        paths = paths[left]
-    return layers
+        layer = _Layer(keys // channels, keys % channels, channels, paths, counts)
+        left = layer.moved()
+        sizes[-1] += int(counts[~left].sum())
+        paths, counts = paths[left], counts[left]
+        if len(paths):
+            sizes.append(0)
+    return sizes
 
 
 class _Paths:
@@ -103,19 +117,27 @@ class _Layer:
     It is searched depth first. A dependency that leads back to a channel on the way closes a circle.
     """
 
-    def __init__(self, tails: Numbers, heads: Numbers, channels: int, paths: Numbers) -> None:
+    def __init__(
+        self, tails: Numbers, heads: Numbers, channels: int, paths: Numbers, counts: Numbers
+    ) -> None:
         self._heads: list[int] = heads.tolist()
         self._starts: list[int] = np.searchsorted(tails, np.arange(channels + 1)).tolist()
         self._dependencies: list[list[int]] = [[n for n in row if n != _END] for row in paths.tolist()]
         used, order = paths.ravel(), np.argsort(paths.ravel(), kind="stable")
-        self._weights: list[int] = np.bincount(used[used != _END], minlength=len(heads)).tolist()
+        self._counts: list[int] = counts.tolist()
+        # Of each dependency: the number of paths that have it.
+        self._weights = [0] * len(heads)
+        for dependencies, count in zip(self._dependencies, self._counts, strict=True):
+            for dependency in dependencies:
+                self._weights[dependency] += count
         self._by_dependency = order // paths.shape[1]
         self._first_path = np.searchsorted(used[order], np.arange(len(heads) + 1))
         self._moved: npt.NDArray[np.bool_] = np.zeros(len(paths), bool)
         # Of each channel: the dependency to look at next; beyond the last one it is done.
         self._next = self._starts[:-1].copy()
         self._trail: list[int] = []  # dependencies from the first channel to the present one
-        self._on_trail = [False] * channels
+        # Of each channel: the number of dependencies on the way to it; _END off the way.
+        self._place = [_END] * channels
 
     def moved(self) -> npt.NDArray[np.bool_]:
         """Takes paths out of the layer until it has no circle; returns which were taken."""
@@ -125,12 +147,12 @@ class _Layer:
 
     def _search(self, first: int) -> None:
         """Searches all that depends on a channel."""
-        self._on_trail[first] = True
+        self._place[first] = 0
         channel = first
         while True:
             dependency = self._next[channel]
             if dependency == self._starts[channel + 1]:
-                self._on_trail[channel] = False
+                self._place[channel] = _END
                 if not self._trail:
                     return
                 self._trail.pop()
@@ -140,26 +162,30 @@ class _Layer:
             head = self._heads[dependency]
             if not self._weights[dependency]:
                 continue
-            if self._on_trail[head]:
-                channel = self._break(dependency, head, first)
+            if self._place[head] != _END:
+                self._break(dependency, head)
+                channel = self._heads[self._trail[-1]] if self._trail else first
             elif self._next[head] < self._starts[head + 1]:
                 self._trail.append(dependency)
-                self._on_trail[head] = True
+                self._place[head] = len(self._trail)
                 channel = head
 
-    def _break(self, closing: int, head: int, first: int) -> int:
-        """Takes out the paths of the rarest dependency of a circle; returns the channel to go on from."""
-        place = 0 if head == first else 1 + [self._heads[one] for one in self._trail].index(head)
-        circle = [*self._trail[place:], closing]
+    def _break(self, closing: int, head: int) -> None:
+        """Takes out the paths of the rarest dependency of a circle, and ends the way before it."""
+        circle = [*self._trail[self._place[head] :], closing]
         rarest = min(circle, key=self._weights.__getitem__)
+        kept = len(self._trail)
         for path in self._by_dependency[self._first_path[rarest] : self._first_path[rarest + 1]].tolist():
-            if not self._moved[path]:
-                self._moved[path] = True
-                for dependency in self._dependencies[path]:
-                    self._weights[dependency] -= 1
-        while any(not self._weights[one] for one in self._trail):
-            dependency = self._trail.pop()
+            if self._moved[path]:
+                continue
+            self._moved[path] = True
+            for dependency in self._dependencies[path]:
+                self._weights[dependency] -= self._counts[path]
+                place = self._place[self._heads[dependency]]
+                if not self._weights[dependency] and place > 0 and self._trail[place - 1] == dependency:
+                    kept = min(kept, place - 1)
+        for dependency in self._trail[kept:]:
             head = self._heads[dependency]
-            self._on_trail[head] = False
+            self._place[head] = _END
             self._next[head] = self._starts[head]  # to be searched anew
-        return self._heads[self._trail[-1]] if self._trail else first
+        del self._trail[kept:]

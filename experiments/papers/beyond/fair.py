@@ -23,6 +23,7 @@ PLOT = Sheet(
         "adversarial": "saturation, adversarial",
         "endpoints": "endpoints",
         "cost": "ports per endpoint",
+        "price": "$ per endpoint",
         "bisection": "bisection / links",
         "diameter": "diameter",
     },
@@ -30,7 +31,7 @@ PLOT = Sheet(
 )
 
 
-class _Practice(NamedTuple):
+class Practice(NamedTuple):
     """The routing of a family, and its worst pattern.
 
     Attributes:
@@ -44,15 +45,24 @@ class _Practice(NamedTuple):
     rounds: int = 2
 
 
-_PRACTICES: Mapping[str, _Practice] = {
-    "polarfly": _Practice("ugal-pf", "worst-case"),
-    "slimfly": _Practice(UGAL, "worst-case"),
-    "polarstar": _Practice(UGAL, "adversarial"),
-    "dragonfly": _Practice(UGAL_HIERARCHICAL, "adv"),
-    "hyperx": _Practice(UGAL, TORNADO),
-    "fat-tree": _Practice("nca", TORNADO, rounds=1),
-    "jellyfish": _Practice(UGAL, RANDOM),
+_PRACTICES: Mapping[str, Practice] = {
+    "polarfly": Practice("ugal-pf", "worst-case"),
+    "slimfly": Practice(UGAL, "worst-case"),
+    "polarstar": Practice(UGAL, "adversarial"),
+    "dragonfly": Practice(UGAL_HIERARCHICAL, "adv"),
+    "hyperx": Practice(UGAL, TORNADO),
+    "fat-tree": Practice("nca", TORNADO, rounds=1),
+    "jellyfish": Practice(UGAL, RANDOM),
 }
+
+
+def practice_of(family: str) -> Practice:
+    """Returns the routing of a family, and its worst pattern.
+
+    Args:
+        family: name of the family, one of `members.FAMILIES`.
+    """
+    return _PRACTICES[family]
 
 
 def _members(effort: Effort) -> list[tuple[str, Attached]]:
@@ -63,7 +73,7 @@ def _members(effort: Effort) -> list[tuple[str, Attached]]:
 
 def _curves(member: Attached, effort: Effort) -> dict[str, Curve]:
     """Returns the curves of a member by the columns of their saturation."""
-    of_family = _PRACTICES[member.network.family]
+    of_family = practice_of(member.network.family)
     routers = divided_port(of_family.rounds * member.network.graph().diameter)
     routed = RoutedNetwork(member.network, member.hosts, of_family.routing, member.network.label, routers)
     patterns = {"uniform": UNIFORM, "tornado": TORNADO, "adversarial": of_family.adversarial}
@@ -104,6 +114,7 @@ def fair(curves: MeasuredCurves, effort: Effort) -> Found:
             "endpoints": member.endpoints,
             "links": graph.links,
             "cost": member.cost,
+            "price": round(member.price, 2),
             "diameter": graph.diameter,
             "bisection": cut.share,
         }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.papers.beyond import deadlock_free, failures, fair, loop, threshold
-from experiments.papers.performance.model import SimulatedItem
+from experiments.papers.beyond import deadlock_free, failures, fair, loop, real, threshold
+from experiments.papers.performance.model import PlacedItem, SimulatedItem
 
-ITEMS: Mapping[str, SimulatedItem] = {
+ITEMS: Mapping[str, SimulatedItem | PlacedItem] = {
     "failures": SimulatedItem(
         "Throughput of PolarFly with failed links: fast reroute alone, and plans made anew",
         failures.failure_curves,
@@ -37,5 +37,11 @@ ITEMS: Mapping[str, SimulatedItem] = {
         fair.fair_curves,
         fair.fair,
         fair.PLOT,
+    ),
+    "real": PlacedItem(
+        "Accepted load of real packets on small networks, beside simulations and the fluid model",
+        real.real_packets,
+        real.PLOT,
+        real=True,
     ),
 }

@@ -1,4 +1,8 @@
-"""Members of families that are about equal to a PolarFly: in ports of a router, in endpoints, or in cost."""
+"""Members of families that are about equal to a PolarFly: in ports of a router, in endpoints, or in cost.
+
+Cost is counted twice: in ports of routers, and by the prices of the Slim Fly paper, which have the lengths of
+cables.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from experiments.papers.networks import Network, network
+from experiments.papers.prices import paper_prices
 from experiments.papers.sizes import members_of_family
 from topology.base import Topology
+from topology.costs.cost import network_cost
 from topology.families.family import Member
 
-RADIX, ENDPOINTS, COST = "equal ports of a router", "equal endpoints", "equal cost of an endpoint"
-COMPARISONS = (RADIX, ENDPOINTS, COST)
+RADIX, ENDPOINTS = "equal ports of a router", "equal endpoints"
+COST, PRICE = "equal cost of an endpoint in ports", "equal cost of an endpoint in $"
+COMPARISONS = (RADIX, ENDPOINTS, COST, PRICE)
 _NEAREST = 6  # members by endpoints, of which that of equal cost is taken
 _TREE_LEVELS = 3
 
@@ -43,12 +50,17 @@ class Attached:
 
     @property
     def cost(self) -> float:
-        """The cost of an endpoint."""
+        """The cost of an endpoint, in ports of routers."""
         return cost_of_endpoint(self.network.graph(), self.hosts)
+
+    @property
+    def price(self) -> float:
+        """The cost of an endpoint by the prices of the Slim Fly paper, in $."""
+        return _price(self)
 
 
 def cost_of_endpoint(graph: Topology, hosts: int) -> float:
-    """Returns the cost of a network over its endpoints: the ports of its routers.
+    """Returns the cost of a network over its endpoints, in ports of its routers.
 
     Args:
         graph: the network.
@@ -65,6 +77,11 @@ def _any(_member: Member) -> bool:
 def _of_paper(member: Member) -> bool:
     """Returns whether a PolarStar has a supernode of its paper's, of more than one router."""
     return member.params["supernode"] in ("iq", "paley") and member.params["degree"] != 0
+
+
+@cache
+def _price(one: Attached) -> float:
+    return network_cost(one.network.graph(), one.hosts, paper_prices()).per_endpoint
 
 
 # Family -> whether a member is compared: those of the forms that the sources describe.
@@ -114,9 +131,10 @@ def _nearest(family: str, base: Attached, comparison: str) -> Attached:
     members.sort(key=lambda one: _factor(one.endpoints, base.endpoints))
     if comparison == ENDPOINTS:
         return _attached(family, members[0])
+    counted: Callable[[Attached], float] = _price if comparison == PRICE else lambda one: one.cost
     return min(
         _with_hosts(family, members[:_NEAREST]),
-        key=lambda one: _factor(one.cost, base.cost) + _factor(one.endpoints, base.endpoints),
+        key=lambda one: _factor(counted(one), counted(base)) + _factor(one.endpoints, base.endpoints),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.events.base import Notify, ignore
-from experiments.papers.model import Effort, Found, Plot, Row, Sheet, Value
+from experiments.papers.model import Effort, Found, Item, Plot, Row, Sheet, Value
 from experiments.papers.networks import Network
 from experiments.papers.performance.failures import LinkFailures
 from experiments.results.run_directory import RunDirectory
@@ -233,6 +233,26 @@ class SimulatedItem:
     curves: Callable[[Effort], Sequence[Curve]]
     find: Callable[[MeasuredCurves, Effort], Found]
     plot: Plot | Sheet
+
+
+@dataclass(frozen=True)
+class PlacedItem:
+    """An item that keeps results of its own in the folder, from which it goes on.
+
+    Attributes:
+        title: its content, in a phrase.
+        compute: effort, place -> what it has found.
+        plot: the drawing of its rows.
+        real: whether it sends real packets, for which the process must be root.
+    """
+
+    title: str
+    compute: Callable[[Effort, Place], Found]
+    plot: Plot | Sheet
+    real: bool = False
+
+
+AnyItem = Item | SimulatedItem | PlacedItem
 
 
 def latency_plot() -> Plot:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cache
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 
 from experiments.papers.networks import Network
-from experiments.papers.performance.model import Curve, CurvePoint
+from experiments.papers.performance.model import Curve, CurvePoint, RoutedNetwork
 from experiments.results.run_directory import RunDirectory
 from experiments.simulation.code_version import logic_digest
+from experiments.spec.simulation.applications import SimulatedApplication
 from experiments.spec.simulation.model import SimulatedTraffic
 
 POINTS = "points.csv"
@@ -48,40 +50,65 @@ class StoredPoint(CurvePoint):
         return CurvePoint(**{entry.name: getattr(self, entry.name) for entry in fields(CurvePoint)})
 
 
-_COLUMNS = tuple(entry.name for entry in fields(StoredPoint))
+class _Digested(Protocol):
+    """A row that is known by a digest; a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def digest(self) -> str: ...
 
 
-class PointStore:
-    """The table of points of a folder."""
+RowT = TypeVar("RowT", bound=_Digested)
 
-    def __init__(self, directory: RunDirectory) -> None:
-        """Reads the table, if there is one."""
-        self._directory = directory
-        directory.drop_torn_row(POINTS)
-        file, self._known = directory.path / POINTS, {}
+
+class RowStore(Generic[RowT]):
+    """A table in a folder whose rows are known by digests."""
+
+    def __init__(self, directory: RunDirectory, name: str, kind: type[RowT]) -> None:
+        """Reads the table, if there is one.
+
+        Args:
+            directory: the folder.
+            name: name of the file.
+            kind: dataclass of a row.
+        """
+        self._directory, self._name = directory, name
+        self._columns = tuple(kind.__dataclass_fields__)
+        directory.drop_torn_row(name)
+        file, self._known = directory.path / name, {}
         if file.exists():
             with file.open(encoding="utf-8", newline="") as lines:
                 rows = [{key: value or None for key, value in row.items()} for row in csv.DictReader(lines)]
-            stored = msgspec.convert(rows, list[StoredPoint], strict=False)
+            stored: list[RowT] = msgspec.convert(rows, list[kind], strict=False)  # type: ignore[valid-type]
             self._known = {row.digest: row for row in stored}
 
-    def get(self, digest: str) -> StoredPoint | None:
-        """Returns the point of a digest; None if it was not simulated.
+    def get(self, digest: str) -> RowT | None:
+        """Returns the row of a digest; None if it was not simulated.
 
         Args:
             digest: the digest.
         """
         return self._known.get(digest)
 
-    def add(self, point: StoredPoint) -> None:
-        """Adds a point, on the disk as well.
+    def add(self, row: RowT) -> None:
+        """Adds a row, on the disk as well.
 
         Args:
-            point: the point.
+            row: the row.
         """
-        self._known[point.digest] = point
-        row = {name: "" if value is None else value for name, value in asdict(point).items()}
-        self._directory.append_row(POINTS, _COLUMNS, row)
+        self._known[row.digest] = row
+        values = {name: getattr(row, name) for name in self._columns}
+        written = {name: "" if value is None else value for name, value in values.items()}
+        self._directory.append_row(self._name, self._columns, written)
+
+
+class PointStore(RowStore[StoredPoint]):
+    """The table of points of a folder."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        """Reads the table, if there is one."""
+        super().__init__(directory, POINTS, StoredPoint)
 
 
 def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
@@ -91,15 +118,9 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
         curve: the curve.
         traffic: the traffic at one load, with its seed.
     """
-    routed = curve.routed
     parts = (
-        logic_digest(_PACKAGES, _JUDGING),
-        _graph_digest(routed.network),
-        routed.hosts,
-        routed.routing,
-        sorted(vars(routed.routers).items()),
-        # Only where there are any: points of routings' own decisions, without failures, keep their digests.
-        *([routed.decision] if routed.decision is not None else []),
+        *_fabric_parts(curve.routed),
+        # Only where there are any: points without failures keep their digests.
         *([[fault.line for fault in traffic.faults], traffic.replan_cycles] if traffic.faults else []),
         traffic.pattern,
         traffic.load,
@@ -107,7 +128,34 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
         traffic.seed,
         sorted(vars(traffic.times).items()),
     )
+    return _digest(parts)
+
+
+def digest_of_application(routed: RoutedNetwork, traffic: SimulatedApplication) -> str:
+    """Returns a digest of everything on which the time of an application depends, 16 hexadecimal digits.
+
+    Args:
+        routed: the network and its routing.
+        traffic: the application.
+    """
+    return _digest((*_fabric_parts(routed), sorted(vars(traffic).items())))
+
+
+def _digest(parts: tuple[object, ...]) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _fabric_parts(routed: RoutedNetwork) -> tuple[object, ...]:
+    """Returns the parts of a digest that follow from the code, the network and its routing."""
+    return (
+        logic_digest(_PACKAGES, _JUDGING),
+        _graph_digest(routed.network),
+        routed.hosts,
+        routed.routing,
+        sorted(vars(routed.routers).items()),
+        # Only where there is one: points of routings' own decisions keep their digests.
+        *([routed.decision] if routed.decision is not None else []),
+    )
 
 
 @cache

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.papers.model import Item, Plot
-from experiments.papers.performance.model import SimulatedItem, latency_plot
+from experiments.papers.performance.model import AnyItem, PlacedItem, SimulatedItem, latency_plot
 from experiments.papers.polarstar.bisections import bisections_by_supernode
 from experiments.papers.polarstar.links import bisections, link_failures
+from experiments.papers.polarstar.motifs import motif_times
 from experiments.papers.polarstar.performance import (
     adversarial,
     adversarial_curves,
@@ -16,7 +17,7 @@ from experiments.papers.polarstar.performance import (
 )
 from experiments.papers.polarstar.sizes import best_supernodes, configurations, factors, scales
 
-ITEMS: Mapping[str, Item | SimulatedItem] = {
+ITEMS: Mapping[str, AnyItem] = {
     "fig1": Item(
         "Share of the Moore bound of the largest networks of diameter 3",
         scales,
@@ -44,6 +45,11 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         adversarial_curves,
         adversarial,
         latency_plot(),
+    ),
+    "fig11": PlacedItem(
+        "Speed of an allreduce and of Sweep3D over that of the dragonfly",
+        motif_times,
+        Plot("curve", "speed", "network and routing", "speed / dragonfly", bars=True, panels="motif"),
     ),
     "fig12": Item(
         "Share of links in a bisection, networks of Table 3",

@@ -84,8 +84,12 @@ def _adaptive(one: Network, hosts: int) -> RoutedNetwork:
     return RoutedNetwork(one, hosts, routings.adaptive, f"{one.label}-UGAL", routers)
 
 
-def _routed(effort: Effort) -> tuple[list[RoutedNetwork], list[RoutedNetwork], list[RoutedNetwork]]:
-    """Returns the networks of Table 3 under minimal routings, those under UGAL, and the fat tree."""
+def routed_networks(effort: Effort) -> tuple[list[RoutedNetwork], list[RoutedNetwork], list[RoutedNetwork]]:
+    """Returns the networks of Table 3 under minimal routings, those under UGAL, and the fat tree.
+
+    Args:
+        effort: the effort; a quick look has five small networks.
+    """
     networks = _SMALL if effort.quick else TABLE_3
     direct = [(one, hosts) for one, hosts in networks if one.label != _TREE]
     tree = [_minimal(one, hosts) for one, hosts in networks if one.label == _TREE]
@@ -98,7 +102,7 @@ def compared_curves(effort: Effort) -> list[Curve]:
     Args:
         effort: the effort; a quick look has five small networks and coarse loads.
     """
-    minimal, adaptive, tree = _routed(effort)
+    minimal, adaptive, tree = routed_networks(effort)
     return [
         *curves_of([*minimal, *adaptive, *tree], (UNIFORM,), wide_loads(effort)),
         *curves_of(minimal, _PERMUTATIONS, _QUICK_FEW_LINKS if effort.quick else _FEW_LINKS),
@@ -129,7 +133,7 @@ def adversarial_curves(effort: Effort) -> list[Curve]:
     Args:
         effort: the effort; a quick look has five small networks and coarse loads.
     """
-    minimal, adaptive, tree = _routed(effort)
+    minimal, adaptive, tree = routed_networks(effort)
     return [
         *curves_of(minimal, (ADVERSARIAL,), _QUICK_FEW_LINKS if effort.quick else _ONE_LINK),
         *curves_of([*adaptive, *tree], (ADVERSARIAL,), wide_loads(effort)),

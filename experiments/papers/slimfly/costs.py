@@ -13,12 +13,15 @@ distance and 2 m between them. It leaves open:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
+from functools import cache
 from math import ceil
 
 from experiments.papers.model import Effort, Found, Row
 from experiments.papers.networks import network
 from experiments.papers.prices import paper_prices
-from experiments.papers.slimfly.networks import FAMILIES, Balanced, nearest
+from experiments.papers.slimfly.cost_readings import Reading, agreeing, all_readings
+from experiments.papers.slimfly.networks import FAMILIES, Balanced, nearest, shortcuts_like
 from topology.costs.cost import Cost, network_cost, router_ports
 from topology.costs.prices import Prices
 
@@ -39,22 +42,51 @@ def costs(effort: Effort) -> Found:
         _row("more endpoints", _grown(), prices),
         *(_row("same size", one, prices) for one in same_size.values()),
         *(_row("same ports", one, prices) for one in same_ports.values()),
-        _row("same routers", _shortcuts(), prices),
+        _row("same routers", shortcuts_like(SLIM_FLY), prices),
     ]
-    of_size = {name: _cost(one, prices).per_endpoint for name, one in same_size.items()}
-    of_ports = {name: _cost(one, prices).per_endpoint for name, one in same_ports.items()}
     sizes = {name: [one for one in FAMILIES[name] if one.endpoints <= _LIMIT] for name in ("SF", "DF")}
     values = {
         "SF power": slim_fly.power_per_endpoint,
-        "SF cost": slim_fly.per_endpoint,
         "more endpoints": grown.per_endpoint / slim_fly.per_endpoint - 1,
-        **{f"under {name}": 1 - slim_fly.per_endpoint / cost for name, cost in of_size.items()},
         **{f"{name} sizes": len(own) for name, own in sizes.items()},
+        **_compared_costs(Reading(), prices),
     }
-    for name, family in (("DF", "DF"), ("FT", "FT-3")):
-        values[f"{name} cost least"] = min(of_size[family], of_ports[family])
-        values[f"{name} cost most"] = max(of_size[family], of_ports[family])
     return Found(values, rows)
+
+
+def costs_by_reading(effort: Effort) -> Found:
+    """Returns the costs of Table IV by every reading of what its text leaves open."""
+    prices = effort.prices or paper_prices()
+    rows: list[Row] = []
+    for reading in all_readings():
+        values = _compared_costs(reading, prices)
+        agree = agreeing(values)
+        rows.append(
+            {
+                **asdict(reading),
+                **{key: round(value, 3) for key, value in values.items()},
+                "agree": len(agree),
+                "of": len(values),
+                "claims": ", ".join(claim.key for claim in agree),
+            }
+        )
+    return Found({}, rows)
+
+
+def _compared_costs(reading: Reading, prices: Prices) -> dict[str, float]:
+    """Returns the costs of an endpoint that Table IV compares, by the keys of their claims."""
+    slim_fly = reading.per_endpoint("SF", _cost(SLIM_FLY, prices), prices)
+    of_size = {name: nearest(name, SLIM_FLY.endpoints) for name in _COMPARED}
+    of_ports = {name: _of_ports(name, _ports(SLIM_FLY)) for name in _COMPARED}
+    both = [
+        {name: reading.per_endpoint(name, _cost(one, prices), prices) for name, one in chosen.items()}
+        for chosen in (of_size, of_ports)
+    ]
+    values = {"SF cost": slim_fly}
+    for name, family in (("DF", "DF"), ("FT", "FT-3")):
+        values[f"{name} cost least"] = min(one[family] for one in both)
+        values[f"{name} cost most"] = max(one[family] for one in both)
+    return values | {f"under {name}": 1 - slim_fly / cost for name, cost in both[0].items()}
 
 
 def costs_by_size(effort: Effort) -> Found:
@@ -67,6 +99,11 @@ def costs_by_size(effort: Effort) -> Found:
     return Found({}, rows)
 
 
+def _ports(one: Balanced) -> int:
+    return router_ports(one.network.graph(), one.hosts)
+
+
+@cache
 def _cost(one: Balanced, prices: Prices) -> Cost:
     return network_cost(one.network.graph(), one.hosts, prices)
 
@@ -76,14 +113,6 @@ def _grown() -> Balanced:
     routers = SLIM_FLY.network.graph().routers
     hosts = SLIM_FLY.hosts + ceil(_MORE / routers)
     return Balanced(SLIM_FLY.network, hosts, routers * hosts)
-
-
-def _shortcuts() -> Balanced:
-    """Returns a DLN of as many routers, links and endpoints as Slim Fly has."""
-    graph = SLIM_FLY.network.graph()
-    shortcuts = graph.network_radix - 2
-    ring = network("DLN", "dln", routers=graph.routers, shortcuts=shortcuts)
-    return Balanced(ring, SLIM_FLY.hosts, SLIM_FLY.endpoints)
 
 
 def _of_ports(family: str, ports: int) -> Balanced:
@@ -96,7 +125,7 @@ def _of_ports(family: str, ports: int) -> Balanced:
 
     def fitting() -> Iterator[Balanced]:
         for one in FAMILIES[family]:
-            if router_ports(one.network.graph(), one.hosts) <= ports:
+            if _ports(one) <= ports:
                 yield one
 
     return max(fitting(), key=lambda one: one.endpoints)

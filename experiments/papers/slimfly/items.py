@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from experiments.papers.model import Item, Plot
 from experiments.papers.performance.model import SimulatedItem, latency_plot
-from experiments.papers.slimfly.costs import costs, costs_by_size
+from experiments.papers.slimfly.channels import channels
+from experiments.papers.slimfly.costs import costs, costs_by_reading, costs_by_size
 from experiments.papers.slimfly.links import bisections, disconnections, distances
 from experiments.papers.slimfly.performance import accepted, accepted_curves, compared, compared_curves
 from experiments.papers.slimfly.sizes import (
@@ -57,7 +58,13 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         distances,
         Plot("failed", "average_path_length", "share of failed links", "average path length", by="network"),
     ),
+    "sec4d": Item(
+        "Virtual channels of shortest paths by DFSSSP",
+        channels,
+        Plot("endpoints", "channels", "endpoints", "virtual channels", by="network"),
+    ),
     "table4": Item("Cost and power of Slim Fly and other networks", costs, priced=True),
+    "cost-readings": Item("Costs of Table IV by readings of its model", costs_by_reading, priced=True),
     "fig11": Item(
         "Cost of balanced networks",
         costs_by_size,

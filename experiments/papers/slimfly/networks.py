@@ -72,6 +72,17 @@ def hypercubes() -> Iterator[Balanced]:
         yield Balanced(network("HC", "hypercube", dimension=dimension), 1, 1 << dimension)
 
 
+def shortcuts_like(one: Balanced) -> Balanced:
+    """Returns a DLN of as many routers, links and endpoints as a network without parallel links has.
+
+    Args:
+        one: the network, all routers of which have the same number of links and hosts.
+    """
+    graph = one.network.graph()
+    ring = network("DLN", "dln", routers=graph.routers, shortcuts=graph.network_radix - 2)
+    return Balanced(ring, one.hosts, one.endpoints)
+
+
 FAMILIES: Mapping[str, tuple[Balanced, ...]] = {
     "SF": tuple(slim_flies()),
     "DF": tuple(dragonflies()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,9 @@ from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
 from experiments.papers.model import Effort, Item
 from experiments.papers.options import ALL, SEEDS
-from experiments.papers.performance.model import Place, SimulatedItem
+from experiments.papers.performance.model import AnyItem, Place
 from experiments.papers.prices import prices_digest, read_prices
-from experiments.papers.registry import ITEMS, check_paper, item_of
+from experiments.papers.registry import ITEMS, check_paper, item_of, items_of_all
 from experiments.papers.reproduction import CheckedClaim, ReproducedItem, reproduce_item
 from experiments.results.run_directory import kept_directory
 from polarlab.api.arguments import check_places
@@ -119,7 +120,8 @@ def reproduce(
 
     Args:
         paper: name of the paper, as `polarfly`.
-        item: figure, table or section, as `fig12`; `all` for all that can be computed.
+        item: figure, table or section, as `fig12`; `all` for all that can be computed, without those of real
+            packets unless this process runs as root.
         quick: whether fewer sizes and runs are enough, and smaller networks in simulations.
         seeds: number of random orders of failures, of searches for a bisection, or of simulations of a point,
             1 to 10000; None for that of the item.
@@ -134,7 +136,8 @@ def reproduce(
         UsageError: the paper or the item is unknown, the item is not computed yet, or it has no prices.
         ParameterError: `seeds` is outside its domain, the prices are wrong, or the folder has the item with
             other options.
-        MachineError: a network does not fit into the memory, or the scheduler does not answer.
+        MachineError: a network does not fit into the memory, the scheduler does not answer, or real packets
+            are asked for and this process does not run as root.
         KeyboardInterrupt: Ctrl-C; the folder has what was simulated until then.
 
     Examples:
@@ -152,7 +155,7 @@ def reproduce(
     check_places(places.get("workers"), places.get("scheduler"))
     effort = Effort(quick, seeds, _prices(paper, item, prices))
     folder = _default_folder(paper, effort) if out is None else Path(out)
-    names = list(ITEMS[paper]) if item == ALL else [item]
+    names = items_of_all(paper, real=os.geteuid() == 0) if item == ALL else [item]
     with kept_directory(folder, go_on=True) as directory:
         place = Place(directory, notify=paced(progress), **places)
         items = tuple(reproduce_item(paper, name, effort, place) for name in names)
@@ -177,7 +180,7 @@ def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
     return read_prices(Path(path))
 
 
-def _is_priced(item: Item | SimulatedItem) -> bool:
+def _is_priced(item: AnyItem) -> bool:
     """Returns whether the numbers of an item follow from prices."""
     return isinstance(item, Item) and item.priced
 

@@ -11,8 +11,19 @@ import polarlab
 from experiments.papers import registry
 from experiments.papers.beyond import deadlock_free, failures, fair, loop
 from experiments.papers.beyond.deadlock_free import contests
+from experiments.papers.beyond.fair import practice_of
 from experiments.papers.beyond.measures import AT_FULL, AT_HALF, HALF, accepted_at, delivered_at, latency_at
-from experiments.papers.beyond.members import COMPARISONS, FAMILIES, compared_members, cost_of_endpoint
+from experiments.papers.beyond.members import (
+    COMPARISONS,
+    COST,
+    ENDPOINTS,
+    FAMILIES,
+    PRICE,
+    RADIX,
+    compared_members,
+    cost_of_endpoint,
+)
+from experiments.papers.beyond.real import real_networks
 from experiments.papers.figure import draw_item
 from experiments.papers.model import Effort, Found, Sheet
 from experiments.papers.networks import network
@@ -22,15 +33,18 @@ from experiments.papers.performance.model import (
     LoadSteps,
     MeasuredCurve,
     RoutedNetwork,
+    SimulatedItem,
 )
 from experiments.papers.performance.search import next_loads
-from experiments.papers.registry import ITEMS
+from experiments.papers.prices import paper_prices
+from experiments.papers.registry import ITEMS, items_of_all
 from experiments.simulation.fabric import check_channels
 from polarlab.cli.main import main
 from routing.deadlock.proof import prove_deadlock_freedom
-from routing.registry import make_plan
+from routing.registry import make_plan, routing
+from topology.costs.cost import network_cost
 
-OWN = ITEMS["beyond"]
+OWN = {name: item for name, item in ITEMS["beyond"].items() if isinstance(item, SimulatedItem)}
 QUICK = Effort(quick=True)
 EFFORTS = [pytest.param(QUICK, id="quick"), pytest.param(Effort(), id="full")]
 
@@ -102,10 +116,11 @@ def test_measures_at_a_load_are_those_of_its_point():
 def test_members_are_about_equal_to_the_polarfly(q, comparison):
     base, *others = members = compared_members(q, comparison)
     assert [one.network.family for one in members] == list(FAMILIES)
-    value = {"ports": "ports", "endpoints": "endpoints", "cost": "cost"}[comparison.split()[1]]
+    value = {RADIX: "ports", ENDPOINTS: "endpoints", COST: "cost", PRICE: "price"}[comparison]
     for one in others:
-        # Trees of three levels are few, and cost more ports for an endpoint.
-        most = 1.35 if one.network.family == "fat-tree" else 1.3
+        # Trees of three levels are few, and cost more for an endpoint.
+        tree = 1.7 if comparison == PRICE else 1.35
+        most = tree if one.network.family == "fat-tree" else 1.3
         assert 1 / most <= getattr(one, value) / getattr(base, value) <= most, one
 
 
@@ -114,6 +129,14 @@ def test_the_cost_of_an_endpoint_counts_both_ends_of_links_and_its_own():
     assert cost_of_endpoint(graph, 3) == pytest.approx((2 * 90 + 93) / 93)
     base = compared_members(5, COMPARISONS[0])[0]
     assert (base.ports, base.endpoints) == (9, 93)
+
+
+def test_the_price_of_an_endpoint_is_that_of_the_model_of_costs():
+    for one in compared_members(5, PRICE):
+        cost = network_cost(one.network.graph(), one.hosts, paper_prices())
+        assert one.price == pytest.approx(cost.per_endpoint)
+    ported, priced = (compared_members(5, one) for one in (COST, PRICE))
+    assert ported != priced
 
 
 def test_a_member_of_several_comparisons_is_simulated_once():
@@ -189,7 +212,7 @@ def test_an_item_without_claims_has_files_and_a_result(tmp_path, capfd, monkeypa
 
 def test_the_list_has_the_items_without_claims():
     listed = [one for one in polarlab.papers() if one.paper == "beyond"]
-    assert [one.item for one in listed] == list(OWN)
+    assert [one.item for one in listed] == [*OWN, "real"]
     assert all(one.computed and one.claims == 0 for one in listed)
 
 
@@ -215,3 +238,26 @@ def test_a_quick_item_is_complete(tmp_path, name):
     assert len(rows) > 7
     assert not any(row.get("deadlock") == "True" for row in rows)
     assert (tmp_path / f"{name}.png").exists()
+
+
+# ---- real packets ----
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_real_networks_have_the_routings_of_the_fair_comparison_and_fit_one_machine(effort):
+    networks = list(real_networks(effort))
+    assert [one.member.network.family for one in networks] == list(FAMILIES)
+    for one in networks:
+        assert one.member.network.graph().routers <= 60
+        swept = one.sweep().sweep
+        assert swept.routings[-1] == routing(practice_of(one.member.network.family).routing).name
+        assert len(swept.routings) == (1 if one.member.network.family == "fat-tree" else 2)
+
+
+def test_real_packets_are_refused_without_root_and_left_out_of_all(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert main(["paper", "beyond", "real", "--quick", "--out", str(tmp_path / "real")]) == 3
+    assert "root" in capsys.readouterr().err
+    assert "real" not in items_of_all("beyond", real=False)
+    assert "real" in items_of_all("beyond", real=True)
+    assert set(items_of_all("beyond", real=False)) == set(OWN)

@@ -25,11 +25,6 @@ SLOW = {
     *(("polarstar", item) for item in ("fig12", "fig13", "fig14")),
     *(("slimfly", item) for item in ("fig1", "fig5c", "table3", "sec3d")),
 }
-# Costs, by a model of which the paper's text leaves parts open.
-OPEN_COSTS = {
-    ("slimfly", "table4", key)
-    for key in ("SF cost", "DF cost most", "FT cost least", "FT cost most", "under DF", "under FBF-3")
-}
 COMPUTED = [
     pytest.param(paper, item, marks=pytest.mark.slow if (paper, item) in SLOW else (), id=f"{paper} {item}")
     for paper in PAPERS
@@ -47,8 +42,7 @@ def test_every_computed_claim_agrees_or_has_a_finding(paper, item):
         if claim.key in found.values:
             value = found.values[claim.key]
             one = checked(claim, value if isinstance(value, Value) else Value(value))
-            known = (paper, item, claim.key) in OPEN_COSTS
-            assert not one.unexplained or known, one
+            assert not one.unexplained, one
         else:
             assert checked(claim, None).note.startswith("not computed")
     columns = set(found.rows[0])

@@ -141,7 +141,7 @@ def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypa
         (["polarfli"], "paper must be one of polarfly"),
         (["polarfly"], "paper polarfly must be given an item, one of fig1, fig2"),
         (["polarfly", "fig99"], "item of polarfly must be one of fig1, fig2"),
-        (["slimfly", "sec4d"], "sec4d is not computed yet"),
+        (["dragonfly", "table1"], "table1 is not computed yet"),
         (["polarfly", "fig1", "--seeds", "0"], "seeds must be 1 to 10000, got 0"),
         (["polarfly", "fig1", "--seeds", "few"], "seeds must be 1 to 10000, got 'few'"),
     ],
@@ -209,8 +209,8 @@ def test_costs_follow_from_the_prices_of_a_file(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["slimfly", "fig5a"], "--prices must be given with one of slimfly table4, slimfly fig11"),
-        (["polarfly", "all"], "--prices must be given with one of slimfly table4, slimfly fig11"),
+        (["slimfly", "fig5a"], "--prices must be given with one of slimfly table4, slimfly cost-readings"),
+        (["polarfly", "all"], "--prices must be given with one of slimfly table4, slimfly cost-readings"),
         (["slimfly", "table4"], "prices.toml cannot be read"),
     ],
 )

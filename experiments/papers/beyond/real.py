@@ -1,0 +1,169 @@
+"""Small networks as fabrics of real packets, beside the simulator and the fluid model.
+
+The networks are those of `fair` with an equal price, of 27 to 48 routers. Each is a sweep of its own
+folder, which goes on where it was interrupted, and whose packets are sent again over simulated switches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from experiments.papers.beyond.fair import practice_of
+from experiments.papers.beyond.members import PRICE, Attached, compared_members
+from experiments.papers.model import Effort, Found, Row, Sheet
+from experiments.papers.performance.model import Place
+from experiments.papers.performance.series import UNIFORM
+from experiments.papers.polarfly.performance import TORNADO
+from experiments.results.parts.crosscheck import Compared, kept_crosscheck
+from experiments.spec.experiment import Experiment
+from experiments.spec.options import SWEEP, TOPOLOGY
+from experiments.spec.resolve import Sweep, specification
+from experiments.spec.values import plain_name
+
+_Q, _QUICK_Q = 5, 3
+_RATE = "1Mbit"
+_WARMUP_S = 5
+_FOLDER = "real"
+# Routings without a choice, which the fluid model knows; the fat tree's own is one.
+_MINIMAL = {"dragonfly": "hierarchical", "fat-tree": "nca"}
+PLOT = Sheet(
+    ("network", "routing", "validity"),
+    {
+        "accepted": "real packets",
+        "accepted_simulated": "the same packets, simulated",
+        "accepted_credit": "lossless routers, simulated",
+        "accepted_predicted": "fluid model",
+    },
+    group="traffic",
+)
+
+
+@dataclass(frozen=True)
+class RealNetwork:
+    """A network with its routings, under its traffic.
+
+    Attributes:
+        member: the network with its endpoints.
+        patterns: names of patterns.
+        loads: offered loads.
+        seconds: duration of a measurement, in s.
+        repeat: replications of a point.
+    """
+
+    member: Attached
+    patterns: tuple[str, ...]
+    loads: tuple[float, ...]
+    seconds: int
+    repeat: int = 1
+
+    @property
+    def routings(self) -> tuple[str, ...]:
+        """A minimal routing, and that of `fair`."""
+        family = self.member.network.family
+        return tuple(dict.fromkeys((_MINIMAL.get(family, "min"), practice_of(family).routing)))
+
+    def sweep(self) -> Sweep:
+        """Returns the specification of its sweep.
+
+        Raises:
+            UsageError: the fabric cannot carry the traffic.
+        """
+        network = self.member.network
+        values = {
+            TOPOLOGY: network.family,
+            **dict(network.params),
+            "hosts": self.member.hosts,
+            "routings": self.routings,
+            "patterns": self.patterns,
+            "loads": self.loads,
+            "link-rate": _RATE,
+            "warmup": _WARMUP_S,
+            "duration": self.seconds,
+            "repeat": self.repeat,
+        }
+        return cast(Sweep, specification(Experiment(SWEEP, values)))
+
+
+def real_networks(effort: Effort) -> Iterator[RealNetwork]:
+    """Yields the networks that are emulated.
+
+    Args:
+        effort: the effort; a quick look has smaller networks, and tornado at one load.
+    """
+    for member in compared_members(_QUICK_Q if effort.quick else _Q, PRICE):
+        repeat = effort.seeds or 1
+        if effort.quick:
+            yield RealNetwork(member, (TORNADO,), (0.4,), 5, repeat)
+        else:
+            worst = practice_of(member.network.family).adversarial
+            patterns = tuple(dict.fromkeys((UNIFORM, TORNADO, worst)))
+            yield RealNetwork(member, patterns, (0.2, 0.4, 0.6), 20, repeat)
+
+
+def real_packets(effort: Effort, place: Place) -> Found:
+    """Returns the accepted load of real packets, of simulations and of the fluid model.
+
+    Args:
+        effort: the effort; its seeds are replications of a point.
+        place: the folder, in which each network has one of its own.
+
+    Raises:
+        MachineError: this process does not run as root, or the machine lacks something else.
+        NegativeResult: a proof failed, or packets took other paths than planned.
+        KeyboardInterrupt: Ctrl-C; the folders have the points that were measured until then.
+    """
+    from emulation.requirements import require_emulation  # only this item needs Mininet
+
+    require_emulation()
+    rows: list[Row] = []
+    for one in real_networks(effort):
+        rows += [_row(one, point) for point in _compared(one, place)]
+    rows.sort(key=lambda row: row["traffic"])
+    return Found({}, rows)
+
+
+def _compared(one: RealNetwork, place: Place) -> list[Compared]:
+    """Returns the points of a network, measured unless its folder has them."""
+    from experiments.simulation.crosscheck import crosscheck  # has the simulator compiled
+    from experiments.sweep import run_sweep
+
+    network = one.member.network
+    folder = Path(place.directory.path, _FOLDER, plain_name(*network.label.split(), one.member.hosts))
+    sweep = one.sweep()
+    try:
+        run_sweep(sweep.points, sweep.sweep, folder, place.notify)
+    finally:
+        if folder.exists():  # measured points, of an interrupted sweep, too
+            place.directory.keep()
+    kept = kept_crosscheck(folder)
+    if one.repeat == 1 and kept.keys() == set(sweep.sweep.points()):
+        return list(kept.values())
+    return list(crosscheck(folder, place.notify).points)
+
+
+def _row(one: RealNetwork, point: Compared) -> Row:
+    """Returns the row of a point."""
+    member = one.member
+    traffic = point.pattern if point.pattern in (UNIFORM, TORNADO) else "adversarial"
+    return {
+        "traffic": f"{traffic} at {point.load:g}",
+        "network": member.network.label,
+        "routers": member.network.graph().routers,
+        "endpoints": member.endpoints,
+        "routing": point.routing,
+        "pattern": point.pattern,
+        "load": point.load,
+        "seed": point.seed,
+        "validity": "valid" if point.valid else "not valid",
+        "accepted": point.accepted,
+        "accepted_simulated": round(point.accepted_simulated, 6),
+        "accepted_credit": round(point.accepted_credit, 6),
+        "accepted_predicted": point.accepted_predicted,
+        "hops": point.hops_mean,
+        "hops_simulated": round(point.hops_mean_simulated, 6),
+        "queueing": point.queueing_frame_times,
+        "queueing_simulated": round(point.queueing_frame_times_simulated, 6),
+    }

@@ -1,0 +1,150 @@
+"""Completion times of motifs on PolarStar and on other networks of Table 3 (Fig 11), by simulation.
+
+The numbers of messages, buffers and iterations are lost in the copies of the paper. Those here are of SST's
+own tests of its motifs: messages of 4 KiB, flits of 8 bytes, ranks on hosts in their order, and no time for
+computations. The algorithm of the allreduce is not known either: it is recursive doubling, which sends the
+whole message in every step, as a tree does. Routers are those of Figs 9 and 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from experiments.events.base import ignore
+from experiments.papers.model import Effort, Found, Value
+from experiments.papers.performance.model import Place, RoutedNetwork
+from experiments.papers.performance.store import RowStore, digest_of_application
+from experiments.papers.polarstar.performance import routed_networks
+from experiments.results.simulation.record import SimulatedFabricRecord
+from experiments.simulation.fabric import prepare_fabric
+from experiments.spec.simulation.applications import SimulatedApplication
+
+TIMES = "motifs.csv"
+_MOTIFS = {"allreduce": "allreduce:recursive-doubling", "Sweep3D": "sweep3d"}
+_NETWORKS = ("PS-IQ", "HX", "DF", "FT")
+_RANKS, _QUICK_RANKS = 4096, 64
+_BYTES, _FLIT_BYTES = 4096, 8
+
+
+@dataclass(frozen=True)
+class StoredTime:
+    """A row of the table: the time of a motif on a network.
+
+    Attributes:
+        digest: digest of what decides about the time.
+        curve: name of the network with its routing.
+        pattern: name of the motif.
+        cycles: cycles until the last rank has its result.
+        ideal_cycles: the least that they can be.
+        seconds: time of the simulation.
+    """
+
+    digest: str
+    curve: str
+    pattern: str
+    cycles: int
+    ideal_cycles: int
+    seconds: float
+
+
+def motif_networks(effort: Effort) -> list[RoutedNetwork]:
+    """Returns the networks that are compared, under minimal routings and under UGAL.
+
+    Args:
+        effort: the effort; a quick look has small networks.
+    """
+    minimal, adaptive, tree = routed_networks(effort)
+    return [one for one in (*minimal, *adaptive, *tree) if one.network.label in _NETWORKS]
+
+
+def motif_times(effort: Effort, place: Place) -> Found:
+    """Returns the times of both motifs on each network, and their speeds over those of the dragonfly.
+
+    Args:
+        effort: the effort.
+        place: the folder; times go to a table in it, and come from there.
+
+    Raises:
+        MachineError: a network does not fit into the memory.
+        KeyboardInterrupt: Ctrl-C; the table has the times until then.
+    """
+    times: dict[str, dict[str, StoredTime]] = {name: {} for name in _MOTIFS}
+    for one in motif_networks(effort):
+        for name, found in _times(one, effort, place):
+            times[name][one.label] = found
+    rows = [
+        {
+            "motif": name,
+            "curve": curve,
+            "cycles": one.cycles,
+            "ideal_cycles": one.ideal_cycles,
+            "slowdown": round(one.cycles / one.ideal_cycles, 4),
+            "speed": round(_dragonfly(of_motif, curve).cycles / one.cycles, 4),
+        }
+        for name, of_motif in times.items()
+        for curve, one in of_motif.items()
+    ]
+    return Found({} if effort.quick else speed_ratios(times), rows)
+
+
+def _dragonfly(times: Mapping[str, StoredTime], curve: str) -> StoredTime:
+    """Returns the time of the dragonfly under the like routing; beside the tree, under UGAL."""
+    return times["DF-MIN" if curve.endswith("-MIN") else "DF-UGAL"]
+
+
+def speed_ratios(times: Mapping[str, Mapping[str, StoredTime]]) -> dict[str, Value | float]:
+    """Returns the values of the claims of Fig 11: ratios of speeds.
+
+    Args:
+        times: name of a motif -> name of a network with its routing -> its time.
+    """
+    allreduce, sweep = times["allreduce"], times["Sweep3D"]
+
+    def over(of_motif: Mapping[str, StoredTime], above: str, below: str) -> float:
+        return of_motif[below].cycles / of_motif[above].cycles
+
+    fastest = min((name for name in allreduce if name != "FT-NCA"), key=lambda name: allreduce[name].cycles)
+    return {
+        "allreduce fat tree": over(allreduce, "FT-NCA", fastest),
+        "allreduce PS": over(allreduce, "PS-IQ-UGAL", "FT-NCA"),
+        "allreduce hyperx": over(allreduce, "PS-IQ-UGAL", "HX-UGAL"),
+        "sweep3d MIN": over(sweep, "PS-IQ-MIN", "DF-MIN"),
+        "sweep3d hyperx": over(sweep, "PS-IQ-UGAL", "HX-UGAL"),
+        "sweep3d fat tree": over(sweep, "PS-IQ-UGAL", "FT-NCA"),
+    }
+
+
+def _times(one: RoutedNetwork, effort: Effort, place: Place) -> Iterator[tuple[str, StoredTime]]:
+    """Yields the motifs with their times on a network, simulated unless the table has them."""
+    store = RowStore(place.directory, TIMES, StoredTime)
+    ranks = _QUICK_RANKS if effort.quick else _RANKS
+    fabric: SimulatedFabricRecord | None = None
+    for name, pattern in _MOTIFS.items():
+        traffic = SimulatedApplication(pattern, ranks, "linear", (_BYTES,), 1, 1, 0, _FLIT_BYTES, 1)
+        known = store.get(digest_of_application(one, traffic))
+        if known is None:
+            fabric = fabric or prepare_fabric(one.fabric(), ignore)
+            known = _simulated(one, fabric, traffic, place)
+            store.add(known)
+        yield name, known
+
+
+def _simulated(
+    one: RoutedNetwork, fabric: SimulatedFabricRecord, traffic: SimulatedApplication, place: Place
+) -> StoredTime:
+    """Returns the time of a motif on a network; raises KeyboardInterrupt if the simulation is interrupted."""
+    from experiments.simulation.applications import simulate_messages  # has the simulator compiled
+
+    record = simulate_messages(fabric, traffic, place.notify)
+    application = record.application
+    if record.result.interrupted or application is None:
+        raise KeyboardInterrupt
+    return StoredTime(
+        digest=digest_of_application(one, traffic),
+        curve=one.label,
+        pattern=traffic.pattern,
+        cycles=int(application.iterations[0].cycles),
+        ideal_cycles=int(application.ideals[0].cycles),
+        seconds=round(record.result.seconds, 3),
+    )

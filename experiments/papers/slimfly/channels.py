@@ -1,0 +1,54 @@
+"""Virtual channels that DFSSSP needs for Slim Fly and for rings with random shortcuts (section IV-D).
+
+The sizes of the paper's networks are not known. Here they are all Slim Flies from q = 5 on with balanced
+hosts, and DLNs of as many routers, links and hosts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.papers.model import Effort, Found, Row
+from experiments.papers.slimfly.networks import Balanced, shortcuts_like, slim_flies
+from routing.deadlock.balanced_paths import balanced_paths
+from routing.deadlock.layers import divide_into_layers
+
+_FIRST_ENDPOINTS = 200  # q = 5; smaller Slim Flies are below the paper's smallest network
+_LAST_ENDPOINTS, _QUICK_LAST_ENDPOINTS = 10_830, 2500
+
+
+def channels(effort: Effort) -> Found:
+    """Returns the layers of paths of Slim Flies and DLNs."""
+    rows = [_row(one) for one in _networks(effort)]
+    layers = {name: [row["channels"] for row in rows if row["network"] == name] for name in ("SF", "DLN")}
+    values = {
+        "SF channels": max(layers["SF"]),
+        "DLN channels least": min(layers["DLN"]),
+        "DLN channels most": max(layers["DLN"]),
+    }
+    return Found(values, rows)
+
+
+def _networks(effort: Effort) -> Iterator[Balanced]:
+    """Yields Slim Flies, each followed by the DLN of its size."""
+    last = _QUICK_LAST_ENDPOINTS if effort.quick else _LAST_ENDPOINTS
+    for one in slim_flies():
+        if _FIRST_ENDPOINTS <= one.endpoints <= last:
+            yield one
+            yield shortcuts_like(one)
+
+
+def _row(one: Balanced) -> Row:
+    """Returns the row of a network: its layers, and the paths beyond each of them."""
+    graph = one.network.graph()
+    sizes = divide_into_layers(balanced_paths(graph, one.hosts), 2 * graph.links)
+    return {
+        "network": one.network.label,
+        "routers": graph.routers,
+        "radix": graph.network_radix,
+        "endpoints": one.endpoints,
+        "diameter": graph.diameter,
+        "paths": sum(sizes),
+        "channels": len(sizes),
+        "paths_of_layers": " ".join(map(str, sizes)),
+    }
