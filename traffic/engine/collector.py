@@ -57,7 +57,10 @@ class Collector:
         """
         last_ns = 0
         self._reporter.silences = partial(self._counts.silences, clock)
-        while (now_ns := time.monotonic_ns()) < self._quiet_at(clock, last_ns) and not stopped():
+        # The last look begins after the end: packets may wait for a process that stood still.
+        now_ns = time.monotonic_ns()
+        while now_ns < self._quiet_at(clock, last_ns) and not stopped():
+            now_ns = time.monotonic_ns()
             count = self._receivers.receive()
             if count:
                 last_ns = now_ns
