@@ -319,13 +319,16 @@ def test_sent_survives_the_disk(tmp_path):
 class StandingStill:
     """Stands in for the clock and for the sockets of a collector whose process stands still for a while.
 
-    Packets reach the sockets while it sleeps for the first time, and its job is over when it wakes up.
+    Packets reach the sockets while it sleeps for the first time, for a second, and its job is over when it
+    wakes up. Further ones stood still with it, and arrive half a second later.
     """
 
-    def __init__(self, packets: list[Packet]) -> None:
+    def __init__(self, packets: list[Packet], further: list[Packet]) -> None:
         self.now_ns = CLOCK.monotonic_ns
         self._waiting: list[Packet] = []
-        self._packets, self.buffer, self.owners = packets, None, None
+        self._packets, self._further = packets, further
+        self._further_at_ns = 1 << 62
+        self.buffer, self.owners = None, None
 
     def monotonic_ns(self) -> int:
         return self.now_ns
@@ -337,7 +340,10 @@ class StandingStill:
         self.now_ns += round(seconds * 1e9)
         if self._packets:
             self._waiting, self._packets = self._packets, []
-            self.now_ns += 3600 * 1000 * MS
+            self.now_ns += 1000 * MS
+            self._further_at_ns = self.now_ns + 500 * MS
+        elif self.now_ns >= self._further_at_ns:
+            self._waiting, self._further, self._further_at_ns = self._further, [], 1 << 62
 
     def receive(self) -> int:
         received, self._waiting = self._waiting, []
@@ -351,9 +357,12 @@ class StandingStill:
         pass
 
 
-def test_packets_that_wait_when_a_collector_comes_late_to_its_end_are_counted(monkeypatch):
-    machine = StandingStill([Packet(sequence=number) for number in range(3)])
+@pytest.mark.parametrize("further", [0, 4])
+def test_packets_that_wait_when_a_collector_comes_late_to_its_end_are_counted(monkeypatch, further):
+    packets = [Packet(sequence=number) for number in range(3 + further)]
+    machine = StandingStill(packets[:3], packets[3:])
     monkeypatch.setattr(collector, "time", machine)
     monkeypatch.setattr(collector, "Receivers", lambda *_places: machine)
     late = collector.Collector(JOB, Window(JOB.window_ns), CountReporter(lambda _line: None))
-    assert late.run(CLOCK, lambda: False).frames.sum() == 3
+    assert late.run(CLOCK, lambda: False).frames.sum() == len(packets)
+    assert machine.now_ns < CLOCK.monotonic_ns + 3000 * MS
