@@ -132,7 +132,7 @@ class LinkLog:
         return sum(self.lost.values())
 
     def losses(self, links: Sequence[DirectedLink]) -> list[LinkLoss]:
-        """Returns what each of some links lost and passed."""
+        """Returns the lost and passed packets of some links."""
         places = [(link.name, (link.source + 1, link.port)) for link in links]
         return [LinkLoss(name, self.lost.get(at, 0), self.passed.get(at, 0)) for name, at in places]
 

@@ -1,4 +1,4 @@
-"""Losses that links were asked for: what netem lost on each, and whether chance explains it."""
+"""Loss of links by the counters of their netem, and whether chance explains how far off it is."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def link_loss_doubt(asked: float, links: Sequence[LinkLoss]) -> str | None:
 
     Args:
         asked: share that every link should lose, over 0 and below 1.
-        links: what each of them lost.
+        links: their lost and passed frames.
 
     Returns:
         The reason; None where chance explains the differences, or no difference is over a twentieth of
