@@ -29,7 +29,7 @@ _ERROR = struct.Struct("=i")
 _INTERFACE = struct.Struct("=i")
 _INTERFACE_AT = 20  # behind nlmsghdr, the family and its padding
 _ATTRIBUTE = struct.Struct("=HH")
-_BASIC = struct.Struct("=Q")  # bytes
+_BASIC = struct.Struct("=QI")  # bytes and packets
 _QUEUE = struct.Struct("=III")  # packets that wait, their bytes, packets dropped
 _ATTRIBUTES_AT = 36  # behind nlmsghdr and tcmsg
 _FIFO, _NETEM = b"pfifo\0", b"netem\0"
@@ -44,6 +44,7 @@ class QueueState(NamedTuple):
         sent_bytes: bytes sent since the queue was made.
         dropped_packets: packets dropped by the queue since it was made.
         lost_packets: packets that the emulated loss of the link (netem) took before they reached the queue.
+        sent_packets: packets sent since the queue was made.
     """
 
     packets: int
@@ -51,6 +52,7 @@ class QueueState(NamedTuple):
     sent_bytes: int
     dropped_packets: int
     lost_packets: int = 0
+    sent_packets: int = 0
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def _with_losses(queues: dict[int, QueueState], netem_drops: dict[int, int]) -> 
 
 def _queue_state(data: bytes, position: int, end: int) -> QueueState:
     """Returns the queue that the statistics among a discipline's attributes describe."""
-    sent = packets = waiting = dropped = 0
+    sent = sent_packets = packets = waiting = dropped = 0
     nested = False  # inside the statistics; outside, the same type numbers mean other attributes
     while position < end:
         size, kind = _ATTRIBUTE.unpack_from(data, position)
@@ -144,8 +146,8 @@ def _queue_state(data: bytes, position: int, end: int) -> QueueState:
             nested, end, position = True, position + size, content
             continue
         if nested and kind == _TCA_STATS_BASIC:
-            (sent,) = _BASIC.unpack_from(data, content)
+            sent, sent_packets = _BASIC.unpack_from(data, content)
         elif nested and kind == _TCA_STATS_QUEUE:
             packets, waiting, dropped = _QUEUE.unpack_from(data, content)
         position += (size + 3) & ~3
-    return QueueState(packets, waiting, sent, dropped)
+    return QueueState(packets, waiting, sent, dropped, sent_packets=sent_packets)

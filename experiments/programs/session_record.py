@@ -9,7 +9,7 @@ from dataclasses import replace
 from threading import Lock
 
 from experiments.events.base import Notify
-from experiments.events.outcomes import ResultsWritten
+from experiments.events.outcomes import ResultInvalid, ResultsWritten
 from experiments.fault_injector import replan_record
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import Maintenance
@@ -142,9 +142,12 @@ class SessionRecorder:
         happened = tuple(f"{fault.time_s:g} {fault.fault}" for fault in self._faults)
         traffic = replace(self._manifest.traffic, faults=happened)
         self._directory.write_record(MANIFEST, replace(self._manifest, traffic=traffic))
-        self._directory.write_record(SUMMARY, summarise(record))
+        summary = summarise(record)
+        self._directory.write_record(SUMMARY, summary)
         write_series(self._directory, record)
         self._notify(ResultsWritten(self._directory.path, interrupted=interrupted))
+        for reason in summary.fidelity.reasons:
+            self._notify(ResultInvalid(reason))
 
     def _fault_record(self) -> FaultRecord | None:
         """Returns failures, restorations and the controller's plans; None without any."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from controller.occupancy.queues import QueueState
 from experiments.results.tables import read_csv
+from experiments.validity.link_loss import LinkLoss
 from topology.addressing import switch_name
 from topology.base import Topology
 from topology.errors import ParameterError
@@ -97,7 +98,8 @@ class LinkLog:
         busy_s: link -> the time for which it was certainly saturated, in s.
         busy_bytes: link -> bytes that it sent in that time.
         dropped_packets: packets that all switches' queues dropped.
-        lost_packets: packets that links lost at random, as asked for.
+        lost: link -> packets that its netem lost at random, as asked for.
+        passed: link -> packets that it did not lose: sent, or dropped by the queue.
         observable: whether queues drain slowly enough to be seen full twice.
         history: readings of all queues.
         host_queues: host -> bytes that it sent and packets that its own full queue dropped.
@@ -106,19 +108,33 @@ class LinkLog:
     busy_s: dict[Link, float] = field(default_factory=dict)
     busy_bytes: dict[Link, int] = field(default_factory=dict)
     dropped_packets: int = 0
-    lost_packets: int = 0
+    lost: dict[Link, int] = field(default_factory=dict)
+    passed: dict[Link, int] = field(default_factory=dict)
     observable: bool = True
     history: LinkHistory = field(default_factory=LinkHistory)
     host_queues: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
         """Takes two readings of a link's queue, `seconds` apart."""
-        self.dropped_packets += after.dropped_packets - before.dropped_packets
-        self.lost_packets += after.lost_packets - before.lost_packets
+        dropped = after.dropped_packets - before.dropped_packets
+        self.dropped_packets += dropped
+        lost, passed = after.lost_packets - before.lost_packets, after.sent_packets - before.sent_packets
+        self.lost[link] = self.lost.get(link, 0) + lost
+        self.passed[link] = self.passed.get(link, 0) + passed + dropped
         if before.waiting_bytes * 8 >= rate_bps * seconds:
             self.busy_s[link] = self.busy_s.get(link, 0.0) + seconds
             sent = after.sent_bytes - before.sent_bytes
             self.busy_bytes[link] = self.busy_bytes.get(link, 0) + sent
+
+    @property
+    def lost_packets(self) -> int:
+        """Packets that all links lost at random, as asked for."""
+        return sum(self.lost.values())
+
+    def losses(self, links: Sequence[DirectedLink]) -> list[LinkLoss]:
+        """Returns the lost and passed packets of some links."""
+        places = [(link.name, (link.source + 1, link.port)) for link in links]
+        return [LinkLoss(name, self.lost.get(at, 0), self.passed.get(at, 0)) for name, at in places]
 
     def rate_errors(self, rate_bps: int, frame_bytes: int) -> dict[Link, float]:
         """Returns link -> its real rate over the asked one, less one, of links saturated long enough."""

@@ -23,7 +23,8 @@ from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
-from experiments.validity.judgement import Evidence, judge, loss_error
+from experiments.validity.judgement import Evidence, judge
+from experiments.validity.link_loss import link_loss_doubt
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from routing.registry import routing
 from traffic.metrics.histogram import LogHistogram
@@ -223,22 +224,17 @@ def _evidence(record: RunRecord) -> Evidence:
         sent=sent,
         # Queues count the drops of programs' packets, too.
         lost_elsewhere=None if record.ended_early or record.programs else lost_elsewhere,
-        link_loss_error=_link_loss_error(record),
+        link_loss_doubt=_link_loss_doubt(record),
         scheduled=record.generated and record.result.outcome is None,
     )
 
 
-def _link_loss_error(record: RunRecord) -> float | None:
-    """Returns the error of the share of frames that links lost, as `loss_error`."""
-    asked, links = record.fabric.options.links.loss, record.links
-    if not asked or links is None:
+def _link_loss_doubt(record: RunRecord) -> str | None:
+    """Returns the reason to doubt the loss that links were asked for, if there is one."""
+    asked, log = record.fabric.options.links.loss, record.links
+    if not asked or log is None:
         return None
-    carried = sum(
-        links.history.totals(link.source, link.port)[0]
-        for link in directed_links(record.fabric.options.topology)
-    )
-    passed = carried // record.traffic.frame_bytes + links.dropped_packets
-    return loss_error(asked, links.lost_packets, passed)
+    return link_loss_doubt(asked, log.losses(directed_links(record.fabric.options.topology)))
 
 
 def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]:

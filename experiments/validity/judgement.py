@@ -37,8 +37,7 @@ class Evidence:
             drain too fast to be observed.
         sent: frames that hosts sent.
         lost_elsewhere: frames that neither arrived nor were dropped by a queue; None if not known.
-        link_loss_error: share of frames that links lost, less the share that was asked for; None if no loss
-            was asked for, or chance explains the difference.
+        link_loss_doubt: reason to doubt the loss that links were asked for; None if there is none.
         scheduled: whether packets had times at which to be sent.
     """
 
@@ -53,7 +52,7 @@ class Evidence:
     rate_errors: Sequence[float] | None = None
     sent: int = 0
     lost_elsewhere: int | None = None
-    link_loss_error: float | None = None
+    link_loss_doubt: str | None = None
     scheduled: bool = True
 
     @property
@@ -90,9 +89,8 @@ def judge(evidence: Evidence) -> Fidelity:
         reasons.append("how long switches held frames was not observed")
     if evidence.lag_ms_p99 is None and evidence.scheduled:
         reasons.append("nothing was sent in the measured window")
-    if evidence.link_loss_error is not None:
-        share, more = abs(evidence.link_loss_error), "more" if evidence.link_loss_error > 0 else "less"
-        reasons.append(f"links lost {share:.1%} {more} of the packets than --link-loss asks for")
+    if evidence.link_loss_doubt is not None:
+        reasons.append(evidence.link_loss_doubt)
     return Fidelity(
         valid=not reasons,
         reasons=tuple(reasons),
@@ -161,26 +159,6 @@ def _measures(evidence: Evidence) -> Iterator[_Measure]:
     if lost is not None:
         elsewhere = f"{lost:.1%} of the packets were lost elsewhere than in the links' queues"
         yield _Measure(lost, MOST_LOST_ELSEWHERE, elsewhere)
-
-
-def loss_error(asked: float, lost: int, passed: int) -> float | None:
-    """Returns the difference between the share of lost frames and the share that links should lose.
-
-    Args:
-        asked: share that links should lose, over 0 and below 1.
-        lost: frames that they lost.
-        passed: frames that they did not lose.
-
-    Returns:
-        The share that was lost less the one asked for; None where chance explains it: within four standard
-        deviations of a binomial distribution, or a twentieth of what was asked for.
-    """
-    frames = lost + passed
-    if not frames:
-        return None
-    error = lost / frames - asked
-    deviation = (asked * (1 - asked) / frames) ** 0.5
-    return error if abs(error) > max(4 * deviation, asked / 20) else None
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

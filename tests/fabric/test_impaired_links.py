@@ -7,6 +7,7 @@ import pytest
 from conftest import one_line, polarlab
 
 from emulation.requirements import qdisc_available
+from topology.registry import make_topology
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -53,6 +54,11 @@ def test_links_lose_their_share_and_the_result_says_whose_loss_it_was(tmp_path):
     done = polarlab(*RUN, *words)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
+    # Whose loss it was, before how much: no queue lost packets, nor the machine, and netem lost its share.
+    assert result["links"]["lost_packets"] > 0
+    assert result["links"]["dropped_packets"] == 0
+    assert result["fidelity"]["lost_outside_queues"] == pytest.approx(0, abs=0.002)
+    assert not [reason for reason in result["fidelity"]["reasons"] if "--link-loss" in reason]
     lost = {}
     for distance, rows in pairs_by_distance(out).items():
         sent, received = (sum(int(row[name]) for row in rows) for name in ("sent_frames", "received_frames"))
@@ -63,9 +69,26 @@ def test_links_lose_their_share_and_the_result_says_whose_loss_it_was(tmp_path):
             distance,
             sent,
         )
-    assert result["links"]["lost_packets"] > 0
-    assert result["links"]["dropped_packets"] == 0
-    assert result["fidelity"]["lost_outside_queues"] == pytest.approx(0, abs=0.002)
+
+
+@needs_netem
+def test_a_link_that_loses_more_than_was_asked_for_is_named(tmp_path):
+    """Somebody changes a link's netem while the fabric is up; the read-back of its launch cannot see that."""
+    lines = (
+        "s1 tc qdisc change dev s1-eth1 root handle 2: netem limit 1000 loss 40%",
+        "traffic start uniform 0.3",
+        "h1_1 ping -c 20 -i 0.5 h2_1",
+    )
+    words = [word for line in lines for word in ("--exec", line)]
+    out = tmp_path / "session"
+    links = ("--link-rate", "1Mbit", "--link-loss", "0.1")
+    done = polarlab("up", "polarfly", "--q", "2", *links, *words, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    reasons = json.loads((out / "summary.json").read_text())["fidelity"]["reasons"]
+    [reason] = [reason for reason in reasons if "--link-loss" in reason]
+    first = make_topology("polarfly", {"q": 2}).neighbours(0)[0]
+    assert f"link s1-s{first + 1} lost " in reason
+    assert f"result not valid: {reason}" in done.stderr
 
 
 @needs_netem

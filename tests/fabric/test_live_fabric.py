@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,6 +20,7 @@ from controller.installer import COOKIE_MASK
 from controller.reports import Ready
 from experiments.controller_process import ControllerProcess
 from experiments.events.base import ignore
+from experiments.live_fabric import open_queue_readers
 from experiments.pair_check import check_all_pairs
 from experiments.traffic_jobs import make_job
 from routing.plan.model import COOKIE_MARK, Table
@@ -26,6 +28,8 @@ from routing.registry import make_plan
 from topology.addressing import format_ip, format_mac, interface_name
 from traffic.engine import sockets
 from traffic.engine.engine import run_traffic
+from traffic.engine.processes import TrafficProcess
+from traffic.metrics.steady_state import SteadyState
 from traffic.wire.layout import HEADER_BYTES, signature
 from traffic.wire.probe_frame import build_probe
 from traffic.workload.patterns import Pattern
@@ -167,6 +171,39 @@ def test_traffic_beyond_a_ports_rate_is_dropped_there_and_not_reordered(er3):
     seen = result.received.frames > 0
     assert (result.received.hops_max[seen] == er3.host_distances()[seen]).all()
     assert np.trace(result.received.frames) == 0
+
+
+def test_a_collector_that_learns_late_of_the_measured_window_counts_all_of_its_packets(er3, monkeypatch):
+    """Packets that it had received by then used to count as lost, and no queue knew of them."""
+    send = TrafficProcess.send
+
+    def send_late(process, content):
+        if process._role == "collect" and "window_ns" in content:
+            threading.Timer(1.5, send, (process, content)).start()
+        else:
+            send(process, content)
+
+    monkeypatch.setattr(TrafficProcess, "send", send_late)
+    second_ns = 1_000_000_000
+    schedule = PatternSchedule(Pattern("uniform", len(er3.hosts)), 50.0, 6 * second_ns, 4, seed=3)
+    job = make_job(er3, schedule, 200, run=12, flows=4, window_ns=None)
+    result = run_traffic(job, {}, er3.network.run_dir, steady=SteadyState(0.5, 1.0, 3 * second_ns))
+    assert result.sent.frames.sum() > 3 * 0.9 * 50 * len(er3.hosts)
+    assert (result.received.frames == result.sent.frames).all()
+
+
+def test_queues_count_the_packets_that_tc_counts(er3):
+    with ExitStack() as opened:
+        readers = open_queue_readers(er3.network)
+        for reader in readers.values():
+            opened.callback(reader.close)
+        for switch in er3.network.switches:
+            shown = json.loads(switch.cmd("tc -s -json qdisc show"))
+            packets = {entry["dev"]: entry["packets"] for entry in shown if entry["kind"] == "pfifo"}
+            queues = readers[switch.settings().dpid].read()
+            read = {f"{switch.name}-eth{port}": queue.sent_packets for port, queue in queues.items()}
+            assert read == packets
+            assert sum(read.values()) > 0
 
 
 def dropped_in_queues(fabric):

@@ -68,7 +68,7 @@ def test_the_wheel_has_all_files_of_the_packages_and_no_others(wheel):
 def test_the_archive_of_the_sources_is_complete(wheel):
     """It has what `make test` and `make docs` need."""
     project = wheel.parent / "project"
-    made = ("__pycache__", ".egg-info")
+    made = ("__pycache__", ".egg-info", ".vagrant")  # the last by `make vm-test`
     files = {
         path.relative_to(project).as_posix()
         for path in project.rglob("*")

@@ -29,6 +29,7 @@ from traffic.workload.schedule import schedule_from_dict
 _SLOTS = 4096
 _LOOK_EVERY_S = 0.002
 _LATE_INTERVALS = 9  # of the series, after the schedule's end; still later arrivals go into the last
+_MOST_STANDSTILL_NS = 10_000_000_000
 # Time from the last packet sent to the end of a collection, even if packets still arrive.
 MAX_DRAIN_NS = 60_000_000_000
 
@@ -57,7 +58,12 @@ class Collector:
         """
         last_ns = 0
         self._reporter.silences = partial(self._counts.silences, clock)
-        while (now_ns := time.monotonic_ns()) < self._quiet_at(clock, last_ns) and not stopped():
+        # The last look begins after the end: packets may wait for a process that stood still. And those under
+        # way may stand still for as long as it did.
+        now_ns, standstill_ns = time.monotonic_ns(), 0
+        while now_ns < self._quiet_at(clock, last_ns) + standstill_ns and not stopped():
+            looked_ns, now_ns = now_ns, time.monotonic_ns()
+            standstill_ns = min(max(standstill_ns, now_ns - looked_ns), _MOST_STANDSTILL_NS)
             count = self._receivers.receive()
             if count:
                 last_ns = now_ns

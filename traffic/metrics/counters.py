@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import ARRIVAL, Received, Sent
 from traffic.metrics.reordering import FlowOrder
-from traffic.metrics.window import Window
+from traffic.metrics.window import HeldBatches, Window
 
 Numbers = npt.NDArray[np.int64]
 
@@ -34,6 +35,14 @@ class CounterSettings:
     most_intervals: int = 1 << 20
 
 
+class _SentBatch(NamedTuple):
+    """Packets that were sent: their pairs of hosts, times of departure, and delays behind the schedule."""
+
+    pairs: Numbers
+    sent_ns: Numbers
+    lag_ns: Numbers | None
+
+
 class SentCounter:
     """Running counts of the packets that hosts send.
 
@@ -51,6 +60,7 @@ class SentCounter:
         self._frames = np.zeros(settings.hosts**2, np.int64)
         self._bytes = _ByteSeries(settings)
         self._lag = LogHistogram()
+        self._held: HeldBatches[_SentBatch] = HeldBatches(settings.window)
         self.refused = 0
 
     def add(
@@ -71,12 +81,19 @@ class SentCounter:
                 schedule.
             frame_bytes: length of the frames in bytes; one for all, or of shape (packets,).
         """
-        inside = self._settings.window.contains(sent_ns)
         pairs = source * self._settings.hosts + destination
-        np.add.at(self._frames, pairs[inside], 1)
         self._bytes.add(sent_ns, source, frame_bytes)
-        if due_ns is not None:
-            self._lag.add((sent_ns - due_ns)[inside])
+        lag_ns = None if due_ns is None else sent_ns - due_ns
+        self._held.add(_SentBatch(pairs, sent_ns, lag_ns), sent_ns)
+        self._count_measured()
+
+    def _count_measured(self) -> None:
+        """Counts the packets sent in the window, as far as it is known."""
+        for batch in self._held.released():
+            inside = self._settings.window.contains(batch.sent_ns)
+            np.add.at(self._frames, batch.pairs[inside], 1)
+            if batch.lag_ns is not None:
+                self._lag.add(batch.lag_ns[inside])
 
     def result(self, seconds: float) -> Sent:
         """Returns everything counted so far.
@@ -87,6 +104,7 @@ class SentCounter:
         Returns:
             The counts; arrays are not copied.
         """
+        self._count_measured()
         frames = self._frames.reshape(self._settings.hosts, -1)
         return Sent(frames, self._bytes.table, self.refused, self._lag, seconds)
 
@@ -112,6 +130,13 @@ class ReceivedPackets:
     frame_bytes: Numbers
     sent_ns: Numbers
     arrived_ns: Numbers
+
+
+class _ReceivedBatch(NamedTuple):
+    """Packets that were received, and which of them arrived after a later one of their flow."""
+
+    packets: ReceivedPackets
+    reordered: npt.NDArray[np.bool_]
 
 
 class ReceivedCounter:
@@ -143,6 +168,7 @@ class ReceivedCounter:
         self._latency = LogHistogram()
         self._log: list[npt.NDArray[np.void]] | None = [] if keep_log else None
         self._order = FlowOrder(hosts * hosts * settings.flows)
+        self._held: HeldBatches[_ReceivedBatch] = HeldBatches(settings.window)
         self.misdelivered = 0
         self.damaged = 0
         self.reordered = 0
@@ -155,8 +181,6 @@ class ReceivedCounter:
         """
         pairs = packets.source * self._settings.hosts + packets.destination
         self._bytes.add(packets.arrived_ns, packets.destination, packets.frame_bytes)
-        arrived = self._settings.window.contains(packets.arrived_ns)
-        np.add.at(self._window_bytes, packets.destination[arrived], packets.frame_bytes[arrived])
         hops = packets.hops.astype(np.uint8)
         np.minimum.at(self._hops_min, pairs, hops)
         np.maximum.at(self._hops_max, pairs, hops)
@@ -164,17 +188,26 @@ class ReceivedCounter:
             self._log.append(_records(packets))
         reordered = self._order.reordered(pairs * self._settings.flows + packets.flow, packets.number)
         self.reordered += int(reordered.sum())
-        inside = self._settings.window.contains(packets.sent_ns)
-        pairs = pairs[inside]
-        latency_ns = (packets.arrived_ns - packets.sent_ns)[inside]
-        np.add.at(self._frames, pairs, 1)
-        np.add.at(self._latency_sum_ns, pairs, latency_ns)
-        np.add.at(self._out_of_order, pairs, reordered[inside])
-        self._hops += np.bincount(packets.hops[inside], minlength=256)
-        self._latency.add(latency_ns)
+        self._held.add(_ReceivedBatch(packets, reordered), packets.arrived_ns)
+        self._count_measured()
+
+    def _count_measured(self) -> None:
+        """Counts the packets sent in the window, and those that arrived in it, as far as it is known."""
+        for packets, reordered in self._held.released():
+            arrived = self._settings.window.contains(packets.arrived_ns)
+            np.add.at(self._window_bytes, packets.destination[arrived], packets.frame_bytes[arrived])
+            inside = self._settings.window.contains(packets.sent_ns)
+            pairs = (packets.source * self._settings.hosts + packets.destination)[inside]
+            latency_ns = (packets.arrived_ns - packets.sent_ns)[inside]
+            np.add.at(self._frames, pairs, 1)
+            np.add.at(self._latency_sum_ns, pairs, latency_ns)
+            np.add.at(self._out_of_order, pairs, reordered[inside])
+            self._hops += np.bincount(packets.hops[inside], minlength=256)
+            self._latency.add(latency_ns)
 
     def result(self) -> Received:
         """Returns everything counted so far."""
+        self._count_measured()
         shape = (self._settings.hosts, self._settings.hosts)
         return Received(
             frames=self._frames.reshape(shape),

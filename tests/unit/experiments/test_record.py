@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from controller.occupancy.queues import QueueState
 from controller.openflow.frameworks import choose
 from experiments.figures.plot import plot_results
-from experiments.results.link_loads import LinkLog
+from experiments.results.link_loads import LinkLog, directed_links
 from experiments.results.manifest import run_manifest
 from experiments.results.model import Adaptation, PairCheck, RuleCounts
 from experiments.results.open import Failover, Run, Sweep, open_results
@@ -202,3 +203,38 @@ def test_a_folder_is_opened_as_what_it_holds(tmp_path):
     for name in ("empty", "nowhere", "r/summary.json"):
         with pytest.raises(ParameterError, match=name):
             open_results(tmp_path / name)
+
+
+NOTHING = QueueState(0, 0, 0, 0)
+
+
+def counted(log, link, lost, sent, dropped=0):
+    """Has a log note that a link lost, sent and dropped packets of 60 bytes."""
+    after = QueueState(0, 0, 60 * sent, dropped, lost, sent)
+    log.note((link.source + 1, link.port), NOTHING, after, 1.0, 10**6)
+
+
+def reasons_of_loss(record, log):
+    """Returns the reasons to doubt the loss of links that should lose a tenth."""
+    options = replace(record.fabric.options, links=LinkSpec(1_000_000, 32, loss=0.1))
+    lossy = replace(record, links=log, fabric=replace(record.fabric, options=options))
+    return [reason for reason in summarise(lossy).fidelity.reasons if "--link-loss" in reason]
+
+
+def test_the_losses_of_all_links_and_of_no_hosts_link_are_judged(record):
+    log = LinkLog()
+    for number, link in enumerate(directed_links(record.fabric.options.topology)):
+        counted(log, link, lost=100 * (number + 1), sent=890 * (number + 1), dropped=10 * (number + 1))
+    hosts_port = record.fabric.options.topology.host_port(0, 0)
+    log.note((1, hosts_port), NOTHING, QueueState(0, 0, 10**6, 0, 0, 50_000), 1.0, 10**6)
+    assert reasons_of_loss(record, log) == []
+    assert log.lost_packets == 100 * sum(range(1, 19))
+
+
+def test_a_result_names_the_link_that_lost_too_much(record):
+    log = LinkLog()
+    links = directed_links(record.fabric.options.topology)
+    for link in links:
+        counted(log, link, lost=330 if link is links[-1] else 229, sent=2287 - 229)
+    (reason,) = reasons_of_loss(record, log)
+    assert f"link {links[-1].name} lost " in reason

@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 
 from topology.addressing import Host
+from traffic.engine import collector
 from traffic.engine.collector import ProbeCounts
 from traffic.engine.jobs import HostSocket, TrafficJob, job_from_dict
 from traffic.engine.measurement_files import load_received, load_sent, store
+from traffic.engine.telemetry import CountReporter
+from traffic.metrics import window as window_module
+from traffic.metrics.counters import CounterSettings, SentCounter
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import Clock, Sent
-from traffic.metrics.window import Window
+from traffic.metrics.window import LateWindowError, Window
 from traffic.wire.probe_codec import FrameBuffer
 from traffic.wire.probe_frame import build_probe
 from traffic.workload.patterns import Pattern
@@ -161,6 +165,61 @@ def test_arrivals_outside_the_series_go_into_its_ends():
     assert (result.bytes[0, 1], result.bytes[-1, 1], result.bytes.sum()) == (120, 120, 240)
 
 
+def counts_with_a_late_window(packets: list[Packet]):
+    """Counts whose window becomes known only after these packets."""
+    window = Window(None)
+    counts = ProbeCounts(replace(JOB, window_ns=None), window, 400 * MS)
+    receivers = np.array([packet.destination for packet in packets])
+    counts.add(MemoryBuffer(packets), receivers, CLOCK)
+    window.set(*WINDOW)
+    return counts
+
+
+ACROSS = [Packet(sequence=n, sent_ns=(60 + 20 * n) * MS, hops=1 + n % 2) for n in range(5)]  # 60 to 140 ms
+
+
+def test_packets_count_that_arrived_before_their_collector_knew_of_the_window():
+    late, in_time = counts_with_a_late_window(ACROSS).result(), received(ACROSS)
+    assert late.frames.sum() == in_time.frames.sum() == 3
+    assert late.hops.tolist() == in_time.hops.tolist()
+    assert late.window_bytes.tolist() == in_time.window_bytes.tolist() == [0, 360, 0]
+    assert late.latency.count == 3
+    assert late.bytes.tolist() == in_time.bytes.tolist()
+
+
+def test_packets_from_before_and_after_a_late_window_became_known_add_up():
+    counts = counts_with_a_late_window(ACROSS)
+    further = [Packet(sequence=4 + n, sent_ns=(160 + n) * MS) for n in (0, 1, -2)]  # the last is late
+    counts.add(MemoryBuffer(further), np.array([1, 1, 1]), CLOCK)
+    for result in (counts.result(), counts.result()):  # a checkpoint does not count them again
+        assert result.frames.sum() == 6
+        assert result.out_of_order.sum() == 1
+
+
+def test_packets_count_that_were_sent_before_their_sender_knew_of_the_window():
+    window = Window(None)
+    counter = SentCounter(CounterSettings(3, 4, window, 50 * MS))
+    zeros, sent_ns = np.zeros(5, np.int64), np.array([packet.sent_ns for packet in ACROSS])
+    counter.add(zeros, zeros + 1, sent_ns, sent_ns - MS, 120)
+    window.set(*WINDOW)
+    result = counter.result(1.0)
+    assert result.frames.sum() == result.lag.count == 3
+    assert result.bytes.sum() == 600
+
+
+def test_a_window_whose_packets_are_no_longer_held_is_an_error_and_no_loss(monkeypatch):
+    monkeypatch.setattr(window_module, "MOST_HELD_PACKETS", 4)
+    counts = counts_with_a_late_window(ACROSS)
+    assert counts.result().frames.sum() == 3
+    window = Window(None)
+    counts = ProbeCounts(replace(JOB, window_ns=None), window, 400 * MS)
+    for packet in [*ACROSS, *ACROSS]:
+        counts.add(MemoryBuffer([packet]), np.array([1]), CLOCK)
+    window.set(139 * MS, 200 * MS)  # only the last packets of both rounds are in it
+    with pytest.raises(LateWindowError, match="measured window"):
+        counts.result()
+
+
 # ---- reordering ----
 
 
@@ -252,3 +311,58 @@ def test_sent_survives_the_disk(tmp_path):
     assert (again.refused, again.seconds, again.lag.mean_ms()) == (7, 1.25, 0.0015)
     assert again.frames.tolist() == [[1, 0], [0, 1]]
     assert again.bytes.shape == (3, 2)
+
+
+# ---- the end of a collection ----
+
+
+class StandingStill:
+    """Stands in for the clock and for the sockets of a collector whose process stands still for a while.
+
+    Packets reach the sockets while it sleeps for the first time, for a second, and its job is over when it
+    wakes up. Further ones stood still with it, and arrive half a second later.
+    """
+
+    def __init__(self, packets: list[Packet], further: list[Packet]) -> None:
+        self.now_ns = CLOCK.monotonic_ns
+        self._waiting: list[Packet] = []
+        self._packets, self._further = packets, further
+        self._further_at_ns = 1 << 62
+        self.buffer, self.owners = None, None
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def time_ns(self) -> int:
+        return self.now_ns - CLOCK.monotonic_ns + CLOCK.epoch_ns
+
+    def sleep(self, seconds: float) -> None:
+        self.now_ns += round(seconds * 1e9)
+        if self._packets:
+            self._waiting, self._packets = self._packets, []
+            self.now_ns += 1000 * MS
+            self._further_at_ns = self.now_ns + 500 * MS
+        elif self.now_ns >= self._further_at_ns:
+            self._waiting, self._further, self._further_at_ns = self._further, [], 1 << 62
+
+    def receive(self) -> int:
+        received, self._waiting = self._waiting, []
+        if received:
+            self.buffer = MemoryBuffer(received)
+            self.buffer.reset = lambda _count: None
+            self.owners = np.array([packet.destination for packet in received])
+        return len(received)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("further", [0, 4])
+def test_packets_that_wait_when_a_collector_comes_late_to_its_end_are_counted(monkeypatch, further):
+    packets = [Packet(sequence=number) for number in range(3 + further)]
+    machine = StandingStill(packets[:3], packets[3:])
+    monkeypatch.setattr(collector, "time", machine)
+    monkeypatch.setattr(collector, "Receivers", lambda *_places: machine)
+    late = collector.Collector(JOB, Window(JOB.window_ns), CountReporter(lambda _line: None))
+    assert late.run(CLOCK, lambda: False).frames.sum() == len(packets)
+    assert machine.now_ns < CLOCK.monotonic_ns + 3000 * MS
