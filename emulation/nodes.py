@@ -21,6 +21,9 @@ from emulation.subprocesses import answer, in_namespaces_of
 from emulation.switches.database import SwitchSettings
 from topology.links import LinkSpec
 
+# A veth that is made with a queue for each processor uses one all the same, and for each end the kernel waits
+# until all processors know.
+_ONE_QUEUE = "numtxqueues 1 numrxqueues 1"
 _QUERY_TIMEOUT_S = 10  # of a command that asks a switch; one that hangs does not answer
 
 
@@ -60,7 +63,7 @@ class FabricLink(Link):  # type: ignore[misc]
     def creation_command(self) -> str:
         """Returns the line for `ip -batch` that creates the veth pair, each end in its node's namespace."""
         ends = [
-            f"name {interface.name} index {index} netns {interface.node.pid} {_mac(interface)}"
+            f"name {interface.name} index {index} netns {interface.node.pid} {_ONE_QUEUE} {_mac(interface)}"
             for interface, index in ((self.intf1, self.index1), (self.intf2, self.index2))
         ]
         return f"link add {ends[0]} type veth peer {ends[1]}"

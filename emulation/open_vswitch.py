@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from emulation.socket_buffers import enlarge_buffers
-from emulation.subprocesses import CommandError, in_namespaces_of, marked_environment, run, start
+from emulation.subprocesses import CommandError, marked_environment, run, start, start_in_namespaces
 from emulation.switches.database import SwitchSettings, configured_database
 from emulation.switches.first_frame import begin_first_frame, finish_first_frame
 from topology.errors import MachineError
@@ -84,7 +84,7 @@ class VSwitch:
         daemon.wait()
         self._file("mgmt").unlink(missing_ok=True)
         if self._datapath == "kernel":
-            run(in_namespaces_of(self.settings.namespace_pid, ["ovs-dpctl", "del-dp", "ovs-system"]))
+            run(["ovs-dpctl", "del-dp", "ovs-system"], node=self.settings.namespace_pid)
 
     @property
     def daemon_killed(self) -> bool:
@@ -159,8 +159,9 @@ class VSwitch:
         control = f"--unixctl={self._file(f'{argv[0]}.ctl')}"
         command = [*argv, *_QUIET, "--no-chdir", control, f"--log-file={self._log_file}"]
         with open(self._log_file, "ab") as log:
-            return subprocess.Popen(
-                in_namespaces_of(self.settings.namespace_pid, command),
+            return start_in_namespaces(
+                self.settings.namespace_pid,
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
