@@ -17,22 +17,11 @@ from emulation.cleanup import MERGING_NOTE, exclusive_run_dir, signals_deferred
 from emulation.mininet_library import Mininet, lg
 from emulation.mininet_topo import FabricTopo
 from emulation.name_resolution import write_name_files
-from emulation.node_configuration import (
-    configure,
-    interfaces,
-    interfaces_to_routers,
-    run_in_nodes,
-    set_queues,
-)
+from emulation.node_configuration import check_queues, configure, set_queues
 from emulation.node_shell import LastingNode, shells_side_by_side
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
-from emulation.shaping import (
-    check_impairment,
-    check_shaping,
-    renewal_commands,
-    reshaping_commands,
-)
+from emulation.shaping import renew, reshape
 from emulation.subprocesses import (
     MARK_VARIABLE,
     finish,
@@ -139,7 +128,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self._progress(f"starting {len(self.switches)} Open vSwitches")
         with self._merging.of_programs() if self._merging else contextlib.nullcontext():
             FabricSwitch.batchStartup(self.switches)
-        self._check_shaping()
+        check_queues(self._nodes, self.settings.link_spec)  # switches may have removed them
         self.started = True
 
     def finish_merging(self) -> None:
@@ -215,10 +204,10 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
                 started, as the buffers of a userspace datapath were made for that.
         """
         same_structure = spec.impaired == self.settings.link_spec.impaired
-        commands = reshaping_commands if same_structure else renewal_commands
+        setting = reshape if same_structure else renew
         self.settings = replace(self.settings, link_spec=spec)
-        set_queues(self._nodes, spec, commands)
-        self._check_shaping()
+        set_queues(self._nodes, spec, setting)
+        check_queues(self._nodes, spec)
 
     def stop(self) -> None:
         """Takes down everything that was built; can be called again."""
@@ -264,12 +253,6 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def _configure_nodes(self) -> None:
         names = write_name_files(self.run_dir, self.settings.topology, self.settings.concentration)
         configure(self._nodes, self.settings.link_spec, names)
-
-    def _check_shaping(self) -> None:
-        """Reads back the shaping of all ports, as some programs that touch a port drop its queue."""
-        for node, listing in run_in_nodes(self._nodes, ["tc", "-json", "qdisc", "show"]):
-            check_shaping(interfaces(node), self.settings.link_spec, listing)
-            check_impairment(interfaces_to_routers(node), self.settings.link_spec, listing)
 
 
 def _lines(dump: str) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
@@ -122,23 +121,15 @@ def start(argv: Sequence[str], *, node: int | None = None) -> subprocess.Popen[s
         raise MachineError(f"{argv[0]} is not installed; `make setup` installs it") from None
 
 
-def feed(process: subprocess.Popen[str], text: str) -> None:
-    """Writes all input of a started program, which then runs while others are started; `finish` ends it."""
-    assert process.stdin
-    with contextlib.suppress(BrokenPipeError), process.stdin as stdin:  # `finish` tells why it has ended
-        stdin.write(text)
-    process.stdin = None
-
-
 def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
-    """Feeds a started program unless `feed` did, waits for its end and returns its standard output.
+    """Feeds a started program, waits for its end and returns its standard output.
 
     Raises:
         CommandError: it exits with another status than 0, or runs for more than `timeout_s` seconds.
     """
     command = " ".join(process.args) if isinstance(process.args, list) else str(process.args)
     try:
-        output, errors = process.communicate(stdin if process.stdin else None, timeout=timeout_s)
+        output, errors = process.communicate(stdin, timeout=timeout_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
