@@ -27,8 +27,9 @@ from emulation.subprocesses import (
     finish,
     process_mark,
     run,
+    start,
 )
-from emulation.switches.page_merging import PageMerging, merging_available
+from emulation.switches.page_merging import PageMerging, merging_available, offered
 from routing.plan.model import Table
 from topology.addressing import hosts_of, switch_name
 from topology.base import Topology
@@ -118,7 +119,13 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         with shells_side_by_side():
             super().build()
         self._progress(f"creating {len(self.links)} links")
-        self._create_links()
+        # One program creates all links, on one processor; beside it, databases start, which need no links.
+        commands = self.run_dir / "links"
+        commands.write_text("\n".join(link.creation_command() for link in self.links))
+        creation = start(["ip", "-batch", str(commands)])
+        with offered() if self._merging else contextlib.nullcontext():
+            FabricSwitch.start_databases(self.switches)
+        finish(creation)
         self._configure_nodes()
 
     def start(self) -> None:
@@ -246,9 +253,6 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def namespace_pids(self) -> dict[str, int]:
         """Returns the id of a process in each host's network namespace, by host name."""
         return {host.name: host.pid for host in self.hosts}
-
-    def _create_links(self) -> None:
-        run(["ip", "-batch", "-"], stdin="\n".join(link.creation_command() for link in self.links))
 
     def _configure_nodes(self) -> None:
         names = write_name_files(self.run_dir, self.settings.topology, self.settings.concentration)

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from emulation.disciplines import Shaping, read_shaping
-from emulation.interface_settings import IFF_PROMISC, IFF_UP, InterfaceSettings
-from emulation.namespaces import bind_file, in_namespaces
+from emulation.kernel.disciplines import Shaping, read_shaping
+from emulation.kernel.interface_settings import IFF_PROMISC, IFF_UP, InterfaceSettings
+from emulation.kernel.namespaces import bind_file, in_namespaces
+from emulation.kernel.rtnetlink import RouteSocket, add_address
 from emulation.nodes import FabricHost, FabricSwitch
-from emulation.rtnetlink import RouteSocket, add_address
 from emulation.shaping import check_impairment, check_shaping, shape
 from emulation.subprocesses import CommandError
 from topology.links import LinkSpec

@@ -28,8 +28,8 @@ from typing import Any
 
 import psutil
 
+from emulation.kernel.namespaces import in_namespaces_of_files, in_new_namespaces
 from emulation.mininet_library import Node
-from emulation.namespaces import in_namespaces_of_files, in_new_namespaces
 from emulation.prompt.process_state import Waiting, children, is_stopped, switch_count, waiting_place
 from topology.errors import PolarLabError
 

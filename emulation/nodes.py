@@ -16,7 +16,7 @@ from typing import Any
 
 from emulation.mininet_library import Host, Intf, Link, Switch
 from emulation.node_shell import LastingNode
-from emulation.open_vswitch import VSwitch, start_all
+from emulation.open_vswitch import VSwitch, start_daemons, start_databases
 from emulation.subprocesses import answer, in_namespaces_of
 from emulation.switches.database import SwitchSettings
 from topology.links import LinkSpec
@@ -128,20 +128,29 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
         if self.vswitch:
             self.vswitch.settings = replace(self.vswitch.settings, namespace_pid=self.pid)
 
-    @classmethod
-    def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
-        """Starts all switches side by side and returns them when their bridges exist.
+    @staticmethod
+    def start_databases(switches: Sequence[FabricSwitch]) -> None:
+        """Starts the databases of all switches, whose ports are known; their interfaces need not exist yet.
 
         Raises:
-            CommandError: a switch does not come up.
+            CommandError: a node has ended.
             MachineError: Open vSwitch is not installed as expected.
         """
         for switch in switches:
             switch.vswitch = VSwitch(switch.settings(), switch.context.run_dir, switch.context.datapath)
-        vswitches = [switch.vswitch for switch in switches if switch.vswitch]
         if switches:
             context = switches[0].context
-            start_all(vswitches, context.run_dir, context.controller, context.make_room)
+            start_databases(_vswitches(switches), context.run_dir, context.controller)
+
+    @classmethod
+    def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
+        """Starts all switches, which have databases, and returns them when their bridges exist.
+
+        Raises:
+            CommandError: a switch does not come up.
+        """
+        if switches:
+            start_daemons(_vswitches(switches), switches[0].context.make_room)
         return switches
 
     def settings(self) -> SwitchSettings:
@@ -174,3 +183,7 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
         socket = self.context.run_dir / f"{self.name}.sock"
         words = ["ovs-vsctl", f"--timeout={_QUERY_TIMEOUT_S}", f"--db=unix:{socket}", "list", "controller"]
         return bool(re.search(r"is_connected *: *true", answer(words)))
+
+
+def _vswitches(switches: Sequence[FabricSwitch]) -> list[VSwitch]:
+    return [switch.vswitch for switch in switches if switch.vswitch]

@@ -107,7 +107,7 @@ class VSwitch:
             return
         self.start_daemon()
         _wait([self], lambda switch: switch.bridge_ready, "bridge")
-        _prepare_to_send([self])
+        _prepare_to_send(self)
 
     def start_command(self, command: str, *arguments: str) -> subprocess.Popen[str]:
         """Starts an `ovs-ofctl` command on the switch; the caller calls `finish` on it."""
@@ -197,22 +197,16 @@ def accepts_connections(path: Path) -> bool:
     return False
 
 
-def start_all(
-    switches: Sequence[VSwitch],
-    run_dir: Path,
-    controller: str,
-    make_room: Callable[[], None] = lambda: None,
-) -> None:
-    """Starts switches side by side and returns when all their bridges exist.
+def start_databases(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> None:
+    """Starts the databases of a fabric's switches side by side, without waiting for them.
 
     Args:
-        switches: the switches of a fabric.
+        switches: the switches.
         run_dir: folder of their files.
         controller: the OpenFlow target to which they connect.
-        make_room: called now and then, to wait until memory is free.
 
     Raises:
-        CommandError: a switch does not come up.
+        CommandError: a node has ended.
         MachineError: Open vSwitch is not installed as expected.
     """
     if not SCHEMA.exists():
@@ -222,21 +216,34 @@ def start_all(
     empty = template.read_bytes()
     for switch in switches:
         switch.start_database(empty, controller, len(switches))
+
+
+def start_daemons(switches: Sequence[VSwitch], make_room: Callable[[], None] = lambda: None) -> None:
+    """Starts switches, whose databases were started, side by side; returns when all their bridges exist.
+
+    Args:
+        switches: the switches of a fabric.
+        make_room: called now and then, to wait until memory is free.
+
+    Raises:
+        CommandError: a switch does not come up.
+    """
     _wait(switches, lambda switch: switch.database_ready, "database")
     for number, switch in enumerate(switches):
         if number % _BETWEEN_LOOKS_AT_MEMORY == 0:
             make_room()
         switch.start_daemon()
-    _wait(switches, lambda switch: switch.bridge_ready, "bridge")
-    _prepare_to_send(switches)
+    for switch in switches:
+        _wait([switch], lambda switch: switch.bridge_ready, "bridge")
+        _prepare_to_send(switch)
 
 
-def _prepare_to_send(switches: Sequence[VSwitch]) -> None:
-    """Has userspace datapaths open the sockets by which they send, and enlarges their buffers."""
-    for switch, connection in [(switch, switch.begin_first_frame()) for switch in switches]:
-        if connection:
-            finish_first_frame(connection)
-            switch.enlarge_buffers()
+def _prepare_to_send(switch: VSwitch) -> None:
+    """Has a userspace datapath open the sockets by which it sends, and enlarges their buffers."""
+    connection = switch.begin_first_frame()
+    if connection:
+        finish_first_frame(connection)
+        switch.enlarge_buffers()
 
 
 def kill_all(switches: Iterable[VSwitch]) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from emulation.disciplines import (
+from emulation.kernel.disciplines import (
     ROOT,
     Discipline,
     Shaping,
@@ -22,7 +22,7 @@ from emulation.disciplines import (
     remove_root,
     token_bucket,
 )
-from emulation.rtnetlink import RouteSocket
+from emulation.kernel.rtnetlink import RouteSocket
 from emulation.subprocesses import CommandError
 from topology.links import LinkSpec
 
@@ -58,13 +58,13 @@ def shape(kernel: RouteSocket, interface: int, spec: LinkSpec) -> None:
 
 
 def reshape(kernel: RouteSocket, interface: int, spec: LinkSpec) -> None:
-    """Changes the shaping of an interface; arguments and errors as of `shape`."""
+    """Changes the shaping of an interface, which has the same disciplines; OSError if the kernel refuses."""
     for discipline in disciplines(spec):
         discipline.set(kernel, interface, new=False)
 
 
 def renew(kernel: RouteSocket, interface: int, spec: LinkSpec) -> None:
-    """Replaces the shaping of an interface by one of another structure; arguments and errors as of `shape`.
+    """Replaces the shaping of an interface by one with other disciplines; OSError if the kernel refuses.
 
     Packets that wait at the interface are lost, and its counters begin at 0.
     """

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from emulation.namespaces import in_namespaces
+from emulation.kernel.namespaces import in_namespaces
 from topology.errors import MachineError, PolarLabError
 
 DEFAULT_TIMEOUT_S = 60.0

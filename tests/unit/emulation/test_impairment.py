@@ -3,7 +3,7 @@
 import pytest
 
 from controller.occupancy.queues import QueueState, _with_losses
-from emulation.disciplines import Shaping
+from emulation.kernel.disciplines import Shaping
 from emulation.shaping import check_impairment
 from emulation.subprocesses import CommandError
 from experiments.pair_check import _attempts

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from emulation.interface_settings import IFF_PROMISC, IFF_UP, InterfaceSettings
-from emulation.namespaces import bind_file, in_namespaces, in_namespaces_of_files, in_new_namespaces
-from emulation.rtnetlink import RouteSocket, add_address
+from emulation.kernel.interface_settings import IFF_PROMISC, IFF_UP, InterfaceSettings
+from emulation.kernel.namespaces import bind_file, in_namespaces, in_namespaces_of_files, in_new_namespaces
+from emulation.kernel.rtnetlink import RouteSocket, add_address
 from emulation.subprocesses import CommandError, run
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes namespaces")

@@ -7,10 +7,10 @@ import subprocess
 
 import pytest
 
-from emulation.disciplines import ROOT, Shaping, read_shaping
-from emulation.namespaces import in_new_namespaces
+from emulation.kernel.disciplines import ROOT, Shaping, read_shaping
+from emulation.kernel.namespaces import in_new_namespaces
+from emulation.kernel.rtnetlink import RouteSocket
 from emulation.requirements import qdisc_available
-from emulation.rtnetlink import RouteSocket
 from emulation.shaping import burst_bytes, check_impairment, check_shaping, disciplines, renew, reshape, shape
 from emulation.subprocesses import CommandError
 from topology.links import LinkSpec

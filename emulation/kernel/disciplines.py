@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from emulation.rtnetlink import (
+from emulation.kernel.rtnetlink import (
     DELETE_DISCIPLINE,
     GET_DISCIPLINE,
     NEW_DISCIPLINE,
