@@ -13,23 +13,23 @@ _HOSTS_FILE, _RESOLVER_FILE = Path("/etc/hosts"), Path("/etc/resolv.conf")
 _RESOLVER = "# nodes of a fabric have no name server\n"
 
 
-def write_name_files(folder: Path, topology: Topology, concentration: int) -> str:
-    """Writes the files into a folder, and returns the shell commands that put them in place in a node.
+def write_name_files(folder: Path, topology: Topology, concentration: int) -> dict[Path, Path]:
+    """Writes the files into a folder, and returns their places in the nodes.
 
     Args:
         folder: the folder, which lasts as long as the nodes.
         topology: the graph of routers.
         concentration: p, the number of hosts at each router that has any.
+
+    Returns:
+        Place -> file, for the places that the machine has.
     """
     contents = {_HOSTS_FILE: hosts_text(topology, concentration, _machine_names()), _RESOLVER_FILE: _RESOLVER}
-    commands = []
-    for place, content in contents.items():
-        file = folder / place.name
-        file.write_text(content)
+    files = {place: folder / place.name for place in contents}
+    for place, file in files.items():
+        file.write_text(contents[place])
         file.chmod(0o644)
-        # The mount namespaces of nodes are their own: the machine keeps its files.
-        commands.append(f"if [ -e {place} ]; then mount --bind '{file}' {place}; fi\n")
-    return "".join(commands)
+    return {place: file for place, file in files.items() if place.exists()}
 
 
 def hosts_text(topology: Topology, concentration: int, machine: str) -> str:

@@ -6,47 +6,36 @@ import contextlib
 import logging
 import os
 import re
-import subprocess
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from emulation import requirements
 from emulation.cleanup import MERGING_NOTE, exclusive_run_dir, signals_deferred
 from emulation.mininet_library import Mininet, lg
 from emulation.mininet_topo import FabricTopo
 from emulation.name_resolution import write_name_files
+from emulation.node_configuration import check_queues, configure, set_queues
 from emulation.node_shell import LastingNode, shells_side_by_side
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all
-from emulation.shaping import (
-    check_impairment,
-    check_shaping,
-    renewal_commands,
-    reshaping_commands,
-    shaping_commands,
-)
+from emulation.shaping import renew, reshape
 from emulation.subprocesses import (
     MARK_VARIABLE,
-    feed,
     finish,
-    in_namespaces_of,
     process_mark,
     run,
     start,
 )
-from emulation.switches.page_merging import PageMerging, merging_available
+from emulation.switches.page_merging import PageMerging, merging_available, offered
 from routing.plan.model import Table
 from topology.addressing import hosts_of, switch_name
 from topology.base import Topology
 from topology.links import LinkSpec
 
 CONTROLLER_SOCKET = "controller"
-# Nodes that are configured at a time: enough to keep all cores busy, few enough to be ended soon.
-_SIDE_BY_SIDE = 64
 
 # A rule that drops a host port's packets which no other rule matches, as `ovs-ofctl` prints it.
 _DROPPING = "|".join(str(int(table)) for table in (Table.INGRESS, Table.SOURCE, Table.MINIMAL))
@@ -130,7 +119,13 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         with shells_side_by_side():
             super().build()
         self._progress(f"creating {len(self.links)} links")
-        self._create_links()
+        # One program creates all links, on one processor; beside it, databases start, which need no links.
+        commands = self.run_dir / "links"
+        commands.write_text("\n".join(link.creation_command() for link in self.links))
+        creation = start(["ip", "-batch", str(commands)])
+        with offered() if self._merging else contextlib.nullcontext():
+            FabricSwitch.start_databases(self.switches)
+        finish(creation)
         self._configure_nodes()
 
     def start(self) -> None:
@@ -140,7 +135,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self._progress(f"starting {len(self.switches)} Open vSwitches")
         with self._merging.of_programs() if self._merging else contextlib.nullcontext():
             FabricSwitch.batchStartup(self.switches)
-        self._check_shaping()
+        check_queues(self._nodes, self.settings.link_spec)  # switches may have removed them
         self.started = True
 
     def finish_merging(self) -> None:
@@ -158,7 +153,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def set_interfaces(self, router: int, names: Iterable[str], state: str) -> None:
         """Sets interfaces of a router's switch `up` or `down`."""
         batch = "\n".join(f"link set {name} {state}" for name in names)
-        run(in_namespaces_of(self[switch_name(router)].pid, ["ip", "-batch", "-"]), stdin=batch)
+        run(["ip", "-batch", "-"], stdin=batch, node=self[switch_name(router)].pid)
 
     def remove_controller_socket(self) -> None:
         """Removes the socket of an ended controller, so that another can listen on it."""
@@ -216,17 +211,17 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
                 started, as the buffers of a userspace datapath were made for that.
         """
         same_structure = spec.impaired == self.settings.link_spec.impaired
-        commands = reshaping_commands if same_structure else renewal_commands
+        setting = reshape if same_structure else renew
         self.settings = replace(self.settings, link_spec=spec)
-        self._run_in_all_nodes(lambda node: _tc_batch(commands, node, spec))
-        self._check_shaping()
+        set_queues(self._nodes, spec, setting)
+        check_queues(self._nodes, spec)
 
     def stop(self) -> None:
         """Takes down everything that was built; can be called again."""
         if self._merging:
             self._merging.end()
         kill_all(self._vswitches())
-        nodes: list[Any] = [*self.switches, *self.hosts]
+        nodes = self._nodes
         for shell in [node.shell for node in nodes if node.shell]:
             shell.kill()
         for node in nodes:
@@ -249,91 +244,25 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def nodes_without_shell(self) -> list[LastingNode]:
         """Returns the nodes whose shells have ended."""
-        nodes: list[LastingNode] = [*self.switches, *self.hosts]
-        return [node for node in nodes if node.shell_ended]
+        return [node for node in self._nodes if node.shell_ended]
+
+    @property
+    def _nodes(self) -> list[LastingNode]:
+        return [*self.switches, *self.hosts]
 
     def namespace_pids(self) -> dict[str, int]:
         """Returns the id of a process in each host's network namespace, by host name."""
         return {host.name: host.pid for host in self.hosts}
 
-    def _create_links(self) -> None:
-        run(["ip", "-batch", "-"], stdin="\n".join(link.creation_command() for link in self.links))
-
     def _configure_nodes(self) -> None:
-        spec = self.settings.link_spec
         names = write_name_files(self.run_dir, self.settings.topology, self.settings.concentration)
-        self._run_in_all_nodes(lambda node: names + _configuration_script(node, spec))
-
-    def _check_shaping(self) -> None:
-        """Reads back the shaping of all ports, as some programs that touch a port drop its queue."""
-        for node, listing in self._run_in_all_nodes(lambda _node: "tc -json qdisc show\n"):
-            check_shaping(_interfaces(node), self.settings.link_spec, listing)
-            check_impairment(_interfaces_to_routers(node), self.settings.link_spec, listing)
-
-    def _run_in_all_nodes(self, script: Callable[[Any], str]) -> list[tuple[Any, str]]:
-        """Runs a shell script in every node, side by side, and returns each node with its output."""
-        outputs: list[tuple[Any, str]] = []
-        running: deque[tuple[Any, subprocess.Popen[str]]] = deque()
-        for node in [*self.switches, *self.hosts]:
-            process = start(in_namespaces_of(node.pid, ["sh", "-e"]))
-            feed(process, script(node))
-            running.append((node, process))
-            if len(running) == _SIDE_BY_SIDE:
-                first, process = running.popleft()
-                outputs.append((first, finish(process)))
-        return outputs + [(node, finish(process)) for node, process in running]
+        configure(self._nodes, self.settings.link_spec, names)
 
 
 def _lines(dump: str) -> tuple[str, ...]:
     """Returns the lines of a switch's answer, without its heading."""
     lines = (line.strip() for line in dump.splitlines())
     return tuple(line for line in lines if line and "_REPLY" not in line and not line.startswith("OFPST_"))
-
-
-def _interfaces(node: Any) -> list[str]:
-    return [interface.name for interface in node.intfList() if interface.name != "lo"]
-
-
-def _interfaces_to_routers(node: Any) -> list[str]:
-    """Returns the interfaces of a switch that lead to other switches."""
-    return [
-        interface.name
-        for interface in node.intfList()
-        if interface.link
-        and all(isinstance(end.node, FabricSwitch) for end in (interface.link.intf1, interface.link.intf2))
-    ]
-
-
-def _configuration_script(node: Any, spec: LinkSpec) -> str:
-    """Returns the shell script that sets up one node's interfaces.
-
-    IPv6 is off, as its router solicitations would be foreign packets on the fabric. Hosts compute checksums
-    in software, as a veth does not and the userspace datapath passes frames on unchanged. Ports of switches
-    are promiscuous from the beginning: a switch that makes them so itself has all its neighbours' programs
-    read of it, port by port.
-    """
-    interfaces = _interfaces(node)
-    flags = "promisc on up" if isinstance(node, FabricSwitch) else "up"
-    up = ["link set lo up", *(f"link set {name} mtu {spec.mtu} {flags}" for name in interfaces)]
-    lines = ["for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"]
-    if not Path("/proc/sys/net/ipv6").exists():
-        lines.clear()
-    if isinstance(node, FabricHost):
-        up.insert(0, f"addr add {node.params['ip']} dev {interfaces[0]}")
-        lines.append(f"ethtool -K {interfaces[0]} tx off >/dev/null")
-    lines.append(_tc_batch(shaping_commands, node, spec))
-    lines += ["ip -batch - <<END", *up, "END"]
-    return "\n".join(lines) + "\n"
-
-
-def _tc_batch(commands: Callable[[str, LinkSpec], list[str]], node: Any, spec: LinkSpec) -> str:
-    toward_routers = set(_interfaces_to_routers(node))
-    lines = [
-        line
-        for name in _interfaces(node)
-        for line in commands(name, spec if name in toward_routers else spec.unimpaired())
-    ]
-    return "\n".join(["tc -batch - <<END", *lines, "END\n"])
 
 
 @contextlib.contextmanager

@@ -22,11 +22,13 @@ import shlex
 import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import psutil
 
+from emulation.kernel.namespaces import in_namespaces_of_files, in_new_namespaces
 from emulation.mininet_library import Node
 from emulation.prompt.process_state import Waiting, children, is_stopped, switch_count, waiting_place
 from topology.errors import PolarLabError
@@ -86,7 +88,6 @@ class LastingNode(Node):  # type: ignore[misc]
     name: str
     shell: Any
     readbuf: str
-    inNamespace: bool  # noqa: N815  # Mininet's
     _namespaces: Mapping[str, int] = MappingProxyType({})  # kind -> open file
     _renewing = False
     _unanswered = False  # the shell is being started, and its prompt not waited for
@@ -172,12 +173,11 @@ class LastingNode(Node):  # type: ignore[misc]
         if not self.shell_ended:
             return
         self._close_shell()
-        self._renewing, own = True, self.inNamespace
-        self.inNamespace = False  # the namespaces are entered, not made
+        self._renewing = True  # the namespaces are entered, not made
         try:
             self.startShell()
         finally:
-            self._renewing, self.inNamespace = False, own
+            self._renewing = False
 
     def end_shell(self) -> None:
         """Kills the shell and the programs that it started; its node stays."""
@@ -318,13 +318,22 @@ class LastingNode(Node):  # type: ignore[misc]
         self._namespaces = {}
 
     def _popen(self, cmd: Sequence[str], **params: Any) -> Any:
-        """Starts a process of the node; a shell that is started again enters the node's namespaces."""
+        """Starts a process of the node; its shell begins in new namespaces, or in those that the node has.
+
+        Mininet would start it through `mnexec`, which makes the namespaces, and `env`: two programs more.
+        """
+        if not self._unanswered:
+            return super()._popen(cmd, **params)
+        variable, *shell = cmd[cmd.index("env") + 1 :]
+        params |= {
+            "env": {**os.environ, **dict([variable.split("=", 1)])},
+            "close_fds": True,
+            "start_new_session": True,
+        }
+        start = partial(super()._popen, shell, **params)
         if self._renewing:
-            files = {kind: f"/proc/{os.getpid()}/fd/{self._namespaces[kind]}" for kind in _NAMESPACES}
-            entering = ["nsenter", f"--net={files['net']}", f"--mount={files['mnt']}"]
-            place = cmd.index("env") + 1
-            cmd = [*entering, *cmd[:place], "-C", os.getcwd(), *cmd[place:]]
-        return super()._popen(cmd, **params)
+            return in_namespaces_of_files(self._namespaces.values(), start)
+        return in_new_namespaces(start)
 
     def _rests(self) -> bool:
         """Returns whether the shell waits for a line, and has run since it was last written to."""

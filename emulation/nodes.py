@@ -16,11 +16,14 @@ from typing import Any
 
 from emulation.mininet_library import Host, Intf, Link, Switch
 from emulation.node_shell import LastingNode
-from emulation.open_vswitch import VSwitch, start_all
+from emulation.open_vswitch import VSwitch, start_daemons, start_databases
 from emulation.subprocesses import answer, in_namespaces_of
 from emulation.switches.database import SwitchSettings
 from topology.links import LinkSpec
 
+# A veth that is made with a queue for each processor uses one all the same, and for each end the kernel waits
+# until all processors know.
+_ONE_QUEUE = "numtxqueues 1 numrxqueues 1"
 _QUERY_TIMEOUT_S = 10  # of a command that asks a switch; one that hangs does not answer
 
 
@@ -60,7 +63,7 @@ class FabricLink(Link):  # type: ignore[misc]
     def creation_command(self) -> str:
         """Returns the line for `ip -batch` that creates the veth pair, each end in its node's namespace."""
         ends = [
-            f"name {interface.name} index {index} netns {interface.node.pid} {_mac(interface)}"
+            f"name {interface.name} index {index} netns {interface.node.pid} {_ONE_QUEUE} {_mac(interface)}"
             for interface, index in ((self.intf1, self.index1), (self.intf2, self.index2))
         ]
         return f"link add {ends[0]} type veth peer {ends[1]}"
@@ -125,20 +128,29 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
         if self.vswitch:
             self.vswitch.settings = replace(self.vswitch.settings, namespace_pid=self.pid)
 
-    @classmethod
-    def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
-        """Starts all switches side by side and returns them when their bridges exist.
+    @staticmethod
+    def start_databases(switches: Sequence[FabricSwitch]) -> None:
+        """Starts the databases of all switches, whose ports are known; their interfaces need not exist yet.
 
         Raises:
-            CommandError: a switch does not come up.
+            CommandError: a node has ended.
             MachineError: Open vSwitch is not installed as expected.
         """
         for switch in switches:
             switch.vswitch = VSwitch(switch.settings(), switch.context.run_dir, switch.context.datapath)
-        vswitches = [switch.vswitch for switch in switches if switch.vswitch]
         if switches:
             context = switches[0].context
-            start_all(vswitches, context.run_dir, context.controller, context.make_room)
+            start_databases(_vswitches(switches), context.run_dir, context.controller)
+
+    @classmethod
+    def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
+        """Starts all switches, which have databases, and returns them when their bridges exist.
+
+        Raises:
+            CommandError: a switch does not come up.
+        """
+        if switches:
+            start_daemons(_vswitches(switches), switches[0].context.make_room)
         return switches
 
     def settings(self) -> SwitchSettings:
@@ -171,3 +183,7 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
         socket = self.context.run_dir / f"{self.name}.sock"
         words = ["ovs-vsctl", f"--timeout={_QUERY_TIMEOUT_S}", f"--db=unix:{socket}", "list", "controller"]
         return bool(re.search(r"is_connected *: *true", answer(words)))
+
+
+def _vswitches(switches: Sequence[FabricSwitch]) -> list[VSwitch]:
+    return [switch.vswitch for switch in switches if switch.vswitch]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from emulation.socket_buffers import enlarge_buffers
-from emulation.subprocesses import CommandError, in_namespaces_of, marked_environment, run, start
+from emulation.subprocesses import CommandError, marked_environment, run, start, start_in_namespaces
 from emulation.switches.database import SwitchSettings, configured_database
 from emulation.switches.first_frame import begin_first_frame, finish_first_frame
 from topology.errors import MachineError
@@ -84,7 +84,7 @@ class VSwitch:
         daemon.wait()
         self._file("mgmt").unlink(missing_ok=True)
         if self._datapath == "kernel":
-            run(in_namespaces_of(self.settings.namespace_pid, ["ovs-dpctl", "del-dp", "ovs-system"]))
+            run(["ovs-dpctl", "del-dp", "ovs-system"], node=self.settings.namespace_pid)
 
     @property
     def daemon_killed(self) -> bool:
@@ -107,7 +107,7 @@ class VSwitch:
             return
         self.start_daemon()
         _wait([self], lambda switch: switch.bridge_ready, "bridge")
-        _prepare_to_send([self])
+        _prepare_to_send(self)
 
     def start_command(self, command: str, *arguments: str) -> subprocess.Popen[str]:
         """Starts an `ovs-ofctl` command on the switch; the caller calls `finish` on it."""
@@ -159,8 +159,9 @@ class VSwitch:
         control = f"--unixctl={self._file(f'{argv[0]}.ctl')}"
         command = [*argv, *_QUIET, "--no-chdir", control, f"--log-file={self._log_file}"]
         with open(self._log_file, "ab") as log:
-            return subprocess.Popen(
-                in_namespaces_of(self.settings.namespace_pid, command),
+            return start_in_namespaces(
+                self.settings.namespace_pid,
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -196,22 +197,16 @@ def accepts_connections(path: Path) -> bool:
     return False
 
 
-def start_all(
-    switches: Sequence[VSwitch],
-    run_dir: Path,
-    controller: str,
-    make_room: Callable[[], None] = lambda: None,
-) -> None:
-    """Starts switches side by side and returns when all their bridges exist.
+def start_databases(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> None:
+    """Starts the databases of a fabric's switches side by side, without waiting for them.
 
     Args:
-        switches: the switches of a fabric.
+        switches: the switches.
         run_dir: folder of their files.
         controller: the OpenFlow target to which they connect.
-        make_room: called now and then, to wait until memory is free.
 
     Raises:
-        CommandError: a switch does not come up.
+        CommandError: a node has ended.
         MachineError: Open vSwitch is not installed as expected.
     """
     if not SCHEMA.exists():
@@ -221,21 +216,34 @@ def start_all(
     empty = template.read_bytes()
     for switch in switches:
         switch.start_database(empty, controller, len(switches))
+
+
+def start_daemons(switches: Sequence[VSwitch], make_room: Callable[[], None] = lambda: None) -> None:
+    """Starts switches, whose databases were started, side by side; returns when all their bridges exist.
+
+    Args:
+        switches: the switches of a fabric.
+        make_room: called now and then, to wait until memory is free.
+
+    Raises:
+        CommandError: a switch does not come up.
+    """
     _wait(switches, lambda switch: switch.database_ready, "database")
     for number, switch in enumerate(switches):
         if number % _BETWEEN_LOOKS_AT_MEMORY == 0:
             make_room()
         switch.start_daemon()
-    _wait(switches, lambda switch: switch.bridge_ready, "bridge")
-    _prepare_to_send(switches)
+    for switch in switches:
+        _wait([switch], lambda switch: switch.bridge_ready, "bridge")
+        _prepare_to_send(switch)
 
 
-def _prepare_to_send(switches: Sequence[VSwitch]) -> None:
-    """Has userspace datapaths open the sockets by which they send, and enlarges their buffers."""
-    for switch, connection in [(switch, switch.begin_first_frame()) for switch in switches]:
-        if connection:
-            finish_first_frame(connection)
-            switch.enlarge_buffers()
+def _prepare_to_send(switch: VSwitch) -> None:
+    """Has a userspace datapath open the sockets by which it sends, and enlarges their buffers."""
+    connection = switch.begin_first_frame()
+    if connection:
+        finish_first_frame(connection)
+        switch.enlarge_buffers()
 
 
 def kill_all(switches: Iterable[VSwitch]) -> None:

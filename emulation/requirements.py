@@ -26,7 +26,6 @@ PROGRAMS = {
     "mnexec": "mininet",
     "ip": "iproute2",
     "tc": "iproute2",
-    "ethtool": "ethtool",
 }
 
 CAPABILITIES = "a container needs the capabilities SYS_ADMIN, NET_ADMIN and NET_RAW (docker run --privileged)"

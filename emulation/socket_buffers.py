@@ -29,6 +29,7 @@ _MOST_BYTES = (1 << 30) - 1  # the kernel doubles the value and counts in 32 bit
 _RECEIVE_BYTES = 512 << 10  # doubled: 1,300 of the smallest frames, 450 of 1,000 bytes
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33  # Linux, <asm-generic/socket.h>; Python has no names for them
 _PIDFD_GETFD = 438  # the same on all architectures
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enlarge_buffers(pid: int, frames: int, frame_bytes: int) -> None:
@@ -80,8 +81,7 @@ def _enlarge(process: int, descriptor: int, send_bytes: int) -> bool:
 
 
 def _copy_of(process: int, descriptor: int) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
-    copy = libc.syscall(_PIDFD_GETFD, process, descriptor, 0)
+    copy = _libc.syscall(_PIDFD_GETFD, process, descriptor, 0)
     if copy < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from emulation.kernel.namespaces import in_namespaces
 from topology.errors import MachineError, PolarLabError
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -54,25 +56,59 @@ def in_namespaces_of(pid: int, argv: Sequence[str]) -> list[str]:
     return ["mnexec", "-a", str(pid), *argv]
 
 
-def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
+def start_in_namespaces(pid: int, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    """Starts a program in the namespaces of a Mininet node's shell, without another program before it.
+
+    Args:
+        pid: the shell's process.
+        argv: the program and its arguments.
+        options: those of `subprocess.Popen`.
+
+    Raises:
+        CommandError: the shell has ended.
+        FileNotFoundError: the program is not installed.
+    """
+    try:
+        return in_namespaces(pid, lambda: subprocess.Popen(argv, **options))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise CommandError(f"`{' '.join(argv)}` cannot be started in a node: {error.strerror}") from error
+
+
+def run(
+    argv: Sequence[str], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S, node: int | None = None
+) -> str:
     """Runs a program to its end and returns its standard output.
+
+    Args:
+        argv: the program and its arguments.
+        stdin: its standard input.
+        timeout_s: its time limit.
+        node: process of the Mininet node in whose namespaces it runs; None for our own.
 
     Raises:
         CommandError: it exits with another status than 0, or runs for more than `timeout_s` seconds.
         MachineError: the program is not installed.
     """
-    process = start(argv)
+    process = start(argv, node=node)
     return finish(process, stdin=stdin, timeout_s=timeout_s)
 
 
-def start(argv: Sequence[str]) -> subprocess.Popen[str]:
+def start(argv: Sequence[str], *, node: int | None = None) -> subprocess.Popen[str]:
     """Starts a program whose input and output are pipes, for `finish` to feed and to read.
 
+    Args:
+        argv: the program and its arguments.
+        node: process of the Mininet node in whose namespaces it runs; None for our own.
+
     Raises:
+        CommandError: the node's process has ended.
         MachineError: the program is not installed.
     """
+    begin = subprocess.Popen if node is None else partial(start_in_namespaces, node)
     try:
-        return subprocess.Popen(
+        return begin(
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -85,23 +121,15 @@ def start(argv: Sequence[str]) -> subprocess.Popen[str]:
         raise MachineError(f"{argv[0]} is not installed; `make setup` installs it") from None
 
 
-def feed(process: subprocess.Popen[str], text: str) -> None:
-    """Writes all input of a started program, which then runs while others are started; `finish` ends it."""
-    assert process.stdin
-    with contextlib.suppress(BrokenPipeError), process.stdin as stdin:  # `finish` tells why it has ended
-        stdin.write(text)
-    process.stdin = None
-
-
 def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
-    """Feeds a started program unless `feed` did, waits for its end and returns its standard output.
+    """Feeds a started program, waits for its end and returns its standard output.
 
     Raises:
         CommandError: it exits with another status than 0, or runs for more than `timeout_s` seconds.
     """
     command = " ".join(process.args) if isinstance(process.args, list) else str(process.args)
     try:
-        output, errors = process.communicate(stdin if process.stdin else None, timeout=timeout_s)
+        output, errors = process.communicate(stdin, timeout=timeout_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

@@ -1,17 +1,10 @@
-"""Links with delay and loss: netem's options, the kernel's report, and the attempts of probes."""
-
-import json
+"""Links with delay and loss: the kernel's report, and the attempts of probes."""
 
 import pytest
 
 from controller.occupancy.queues import QueueState, _with_losses
-from emulation.shaping import (
-    check_impairment,
-    netem_options,
-    renewal_commands,
-    reshaping_commands,
-    shaping_commands,
-)
+from emulation.kernel.disciplines import Shaping
+from emulation.shaping import check_impairment
 from emulation.subprocesses import CommandError
 from experiments.pair_check import _attempts
 from experiments.results.link_loads import LinkLog
@@ -20,42 +13,19 @@ from topology.links import LinkSpec
 BOTH = LinkSpec(2_000_000, 32, delay_ms=5.5, loss=0.01)
 
 
-def test_packets_are_delayed_and_lost_before_the_queue():
-    netem, rate, queue = shaping_commands("s1-eth2", BOTH)
-    assert netem.startswith("qdisc add dev s1-eth2 root handle 2: netem limit ")
-    assert netem.endswith(" delay 5500us loss 1.000000%")
-    assert rate.startswith("qdisc add dev s1-eth2 parent 2:1 handle 1: tbf rate 2000000bit ")
-    assert queue == "qdisc add dev s1-eth2 parent 1:1 handle 10: pfifo limit 32"
-    assert all(line.startswith("qdisc change ") for line in reshaping_commands("s1-eth2", BOTH))
-
-
-def test_a_port_that_gets_or_loses_its_delay_gets_new_queues():
-    for spec in (BOTH, BOTH.unimpaired()):
-        removal, *lines = renewal_commands("s1-eth2", spec)
-        assert removal == "qdisc del dev s1-eth2 root"
-        assert lines == shaping_commands("s1-eth2", spec)
-
-
-def test_netem_holds_all_packets_in_flight():
-    words = netem_options(LinkSpec(2_000_000, 32, delay_ms=10_000)).split()
-    # Ten seconds of frames of 60 bytes from ten ports of 100 Mbit/s each.
-    assert int(words[words.index("limit") + 1]) >= 10 * 10 * 100_000_000 / 8 / 60 / 21
-
-
-def listing(delay_s=0.0055, loss=0.01, interface="s1-eth1"):
-    options = {"limit": 1000, "delay": {"delay": delay_s, "jitter": 0}, "loss-random": {"loss": loss}}
-    return json.dumps([{"kind": "netem", "dev": interface, "options": options}])
+def report(delay_s=0.0055, loss=0.01, interface="s1-eth1"):
+    return {interface: Shaping(delay_s=delay_s, loss=loss)}
 
 
 def test_the_delay_and_the_loss_that_were_set_pass_the_check():
-    check_impairment(["s1-eth1"], BOTH, listing())
-    check_impairment(["s1-eth1"], BOTH.unimpaired(), "[]")
+    check_impairment(["s1-eth1"], BOTH, report())
+    check_impairment(["s1-eth1"], BOTH.unimpaired(), {})
 
 
-@pytest.mark.parametrize("report", [listing(0.005), listing(loss=0.02), listing(interface="s1-eth2"), "[]"])
-def test_anything_else_fails_the_check(report):
+@pytest.mark.parametrize("reported", [report(0.005), report(loss=0.02), report(interface="s1-eth2"), {}])
+def test_anything_else_fails_the_check(reported):
     with pytest.raises(CommandError, match=r"s1-eth1 .* delay of 5.5 ms and a loss of 0.01.* kernel"):
-        check_impairment(["s1-eth1"], BOTH, report)
+        check_impairment(["s1-eth1"], BOTH, reported)
 
 
 def test_losses_of_netem_are_told_from_drops_of_the_queue_behind_it():

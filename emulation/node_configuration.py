@@ -1,0 +1,138 @@
+"""Configuration of nodes by system calls in their namespaces: files, queues and addresses of interfaces.
+
+Programs that do the same (`mount`, `tc`, `ip`, `ethtool`) cost more at their start than all that they do.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from emulation.kernel.disciplines import Shaping, read_shaping
+from emulation.kernel.interface_settings import IFF_PROMISC, IFF_UP, InterfaceSettings
+from emulation.kernel.namespaces import bind_file, in_namespaces
+from emulation.kernel.rtnetlink import RouteSocket, add_address
+from emulation.nodes import FabricHost, FabricSwitch
+from emulation.shaping import check_impairment, check_shaping, shape
+from emulation.subprocesses import CommandError
+from topology.links import LinkSpec
+
+_IPV6_SETTINGS = [Path(f"/proc/sys/net/ipv6/conf/{kind}/disable_ipv6") for kind in ("all", "default")]
+_Result = TypeVar("_Result")
+
+
+def configure(nodes: Sequence[Any], spec: LinkSpec, names: Mapping[Path, Path]) -> None:
+    """Sets up the interfaces of nodes, whose links exist.
+
+    Args:
+        nodes: switches and hosts.
+        spec: properties of the links.
+        names: place in the nodes -> file that appears there.
+
+    Raises:
+        CommandError: a node cannot be configured.
+    """
+    for node in nodes:
+        _inside(node, lambda: _mount_names_and_turn_ipv6_off(names))
+        # Before the interfaces are up: then, the kernel waits for all processors at each change of a queue.
+        set_queues([node], spec, shape)
+        _inside(node, partial(_set_up, node, spec))
+
+
+def set_queues(
+    nodes: Sequence[Any], spec: LinkSpec, setting: Callable[[RouteSocket, int, LinkSpec], None]
+) -> None:
+    """Sets the shaping of all interfaces of nodes; only links between routers have a delay or a loss.
+
+    Args:
+        nodes: switches and hosts.
+        spec: properties of the links.
+        setting: sets the shaping of an interface, as `shaping.shape`.
+
+    Raises:
+        CommandError: the kernel refuses.
+    """
+    for node in nodes:
+        _inside(node, partial(_set_queues, node, spec, setting))
+
+
+def check_queues(nodes: Sequence[Any], spec: LinkSpec) -> None:
+    """Compares the shaping of all interfaces of nodes with that which was set.
+
+    Args:
+        nodes: switches and hosts.
+        spec: properties of the links.
+
+    Raises:
+        CommandError: an interface has another shaping, or the kernel refuses.
+    """
+    for node in nodes:
+        reported = _inside(node, _read_queues)
+        check_shaping(_interfaces(node), spec, reported)
+        check_impairment(_interfaces_to_routers(node), spec, reported)
+
+
+def _inside(node: Any, action: Callable[[], _Result]) -> _Result:
+    """Returns the result of an action in a node's namespaces; CommandError if it fails."""
+    try:
+        return in_namespaces(node.pid, action)
+    except OSError as error:
+        raise CommandError(f"{node.name} cannot be configured: {error.strerror}") from error
+
+
+def _interfaces(node: Any) -> list[str]:
+    return [interface.name for interface in node.intfList() if interface.name != "lo"]
+
+
+def _interfaces_to_routers(node: Any) -> list[str]:
+    """Returns the interfaces of a switch that lead to other switches."""
+    return [
+        interface.name
+        for interface in node.intfList()
+        if interface.link
+        and all(isinstance(end.node, FabricSwitch) for end in (interface.link.intf1, interface.link.intf2))
+    ]
+
+
+def _mount_names_and_turn_ipv6_off(names: Mapping[Path, Path]) -> None:
+    """Mounts files; IPv6 is off, as its router solicitations would be foreign packets on the fabric."""
+    for place, file in names.items():
+        bind_file(str(file), str(place))
+    for setting in _IPV6_SETTINGS:
+        if setting.exists():
+            setting.write_text("1")
+
+
+def _set_queues(node: Any, spec: LinkSpec, setting: Callable[[RouteSocket, int, LinkSpec], None]) -> None:
+    toward_routers, hosts_spec = set(_interfaces_to_routers(node)), spec.unimpaired()
+    with RouteSocket() as kernel:
+        for name in _interfaces(node):
+            setting(kernel, socket.if_nametoindex(name), spec if name in toward_routers else hosts_spec)
+
+
+def _read_queues() -> dict[str, Shaping]:
+    with RouteSocket() as kernel:
+        reported = read_shaping(kernel)
+    return {name: reported[number] for number, name in socket.if_nameindex() if number in reported}
+
+
+def _set_up(node: Any, spec: LinkSpec) -> None:
+    """Sets a node's interfaces up.
+
+    Hosts compute checksums in software, as a veth does not and the userspace datapath passes frames on
+    unchanged. Ports of switches are promiscuous from the beginning: a switch that makes them so itself has
+    all its neighbours' programs read of it, port by port.
+    """
+    names = _interfaces(node)
+    flags = IFF_UP | IFF_PROMISC if isinstance(node, FabricSwitch) else IFF_UP
+    with InterfaceSettings() as settings, RouteSocket() as kernel:
+        if isinstance(node, FabricHost):
+            add_address(kernel, socket.if_nametoindex(names[0]), node.params["ip"])
+            settings.compute_checksums(names[0])
+        settings.add_flags("lo", IFF_UP)
+        for name in names:
+            settings.set_mtu(name, spec.mtu)
+            settings.add_flags(name, flags)
