@@ -11,8 +11,10 @@ from operator import attrgetter
 
 import numpy as np
 
+from routing.plan.columns import group_parts
 from routing.plan.model import PORT_INGRESS, FieldMatch, SwitchPlan, Table
 from routing.verification.action_facts import ActionFacts
+from routing.verification.group_index import GroupIndex
 from routing.verification.rule_book import Effect, Numbers, RuleBook
 
 
@@ -35,7 +37,7 @@ def ingress_port_classes(switch: SwitchPlan, ports: int, book: RuleBook, numbers
     effects: list[set[object]] = [set() for _ in range(ports + 1)]
     first_rules: list[list[Effect]] = [[] for _ in range(ports + 1)]
     for number in numbers[seen].tolist():
-        rule = book.rules[number]
+        rule = book.rule(number)
         rest = tuple([part for part in rule.match if part.field != "in_port"])
         [ingress] = [part for part in rule.match if part.field == "in_port"]
         for port in _matching(ingress, ports):
@@ -70,7 +72,7 @@ class _ReturnPorts:
 
     def __init__(self, switch: SwitchPlan, book: RuleBook, effects: Mapping[Table, Numbers]) -> None:
         """Takes a switch's plan, and the numbers of its rules' effects in each table."""
-        self._groups = {group.number: group for group in switch.groups}
+        self._groups = GroupIndex(group_parts(switch))
         self._book = book
         self._effects = effects
         self._by_table: dict[Table, frozenset[int]] = {}

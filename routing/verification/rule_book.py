@@ -17,7 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.interner import Interner
-from routing.plan.model import ETH_TYPE_IPV4, Actions, Bucket, Match, Rule, Table
+from routing.plan.columns import SwitchColumns
+from routing.plan.model import ETH_TYPE_IPV4, Actions, Bucket, Match, Rule, SwitchPlan, Table
+from routing.plan.rule_store import RuleStore
 from routing.verification.action_facts import ActionFacts
 from routing.verification.errors import PlanError
 from topology.addressing import switch_name
@@ -68,6 +70,20 @@ class _MatchFacts(NamedTuple):
     covered: Numbers | None
 
 
+class _StoredRules(NamedTuple):
+    """The rules of a store.
+
+    Attributes:
+        store: the store.
+        numbers: their numbers in the book, in their order.
+        refused: bool array: whether the rule is one that no switch may hold.
+    """
+
+    store: RuleStore
+    numbers: range
+    refused: npt.NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class Facts:
     """Facts about all rules of a book, by their numbers.
@@ -110,7 +126,6 @@ class RuleBook:
     """The rules of a fabric's switches and the destinations of its packets.
 
     Attributes:
-        rules: the rules by their numbers.
         effects: the effects by their numbers.
         destinations: the number of destinations.
     """
@@ -122,16 +137,19 @@ class RuleBook:
             values: for each field in which destinations differ, the value of every destination; none where
                 all packets have one destination.
         """
-        self.rules: list[Rule] = []
         self.effects: list[Effect] = []
+        self._count = 0
+        self._rules: dict[int, Rule] = {}  # those that were read as objects, by number
+        self._stored: dict[int, _StoredRules] = {}  # by the identity of the store, which is kept
         self._values = values or {}
         # Nor may the ingress port be copied: then it would matter beyond the rules that look at it.
         self._guarded = {*self._values, "in_port"} if values else set[str]()
         self.destinations = len(next(iter(self._values.values()))) if values else 1
         self._destinations_by_value: dict[tuple[str, int | None], dict[int, Numbers]] = {}
         self._number_of: dict[int, int] = {}  # by the rule's identity; the book keeps all rules
-        # For each rule: table, priority, effect and match.
-        self._columns: list[tuple[int, int, int, int]] = []
+        # For each rule: table, priority, effect and match; those read as objects are rows behind the arrays.
+        self._columns: list[Numbers] = []
+        self._rows: list[tuple[int, int, int, int]] = []
         self._matches: list[_MatchFacts] = []  # by number
         self._match_facts: Interner[Match, _MatchFacts] = Interner(self._new_match, _in_any_order)
         self._conditions: dict[tuple[_Shape, tuple[int, ...]], int] = {}
@@ -147,6 +165,41 @@ class RuleBook:
         self._plain: set[int] = set()  # identities of actions
         self._buckets: Interner[Bucket, int] = Interner(lambda _: next(bucket_numbers))
         self._facts: Facts | None = None
+
+    def __len__(self) -> int:
+        """Returns the number of rules read so far."""
+        return self._count
+
+    def rule(self, number: int) -> Rule:
+        """Returns a rule.
+
+        Args:
+            number: its number.
+        """
+        found = self._rules.get(number)
+        if found is None:
+            stored = next(one for one in self._stored.values() if number in one.numbers)
+            found = stored.store.rule(number - stored.numbers.start)
+        return found
+
+    def switch_numbers(self, switch: SwitchPlan) -> Numbers:
+        """Returns the numbers of a switch's rules; those that are new to the book are read.
+
+        Args:
+            switch: the plan of the switch; its rules may be columns.
+
+        Raises:
+            PlanError: as of `numbers`.
+        """
+        columns = switch.columns
+        if not isinstance(columns, SwitchColumns):
+            return self.numbers(switch.rules, switch.router)
+        stored = self._stored.get(id(columns.store))
+        if stored is None or len(stored.numbers) < len(columns.store):
+            stored = self._stored[id(columns.store)] = self._read_store(columns.store)
+        for index in np.flatnonzero(stored.refused[columns.rules]).tolist():
+            self._add(columns.store.rule(int(columns.rules[index])), switch.router)
+        return columns.rules + stored.numbers.start
 
     def numbers(self, rules: Iterable[Rule], router: int) -> Numbers:
         """Returns the numbers of a switch's rules; those that are new to the book are read.
@@ -219,8 +272,9 @@ class RuleBook:
     def facts(self) -> Facts:
         """Returns the facts about the rules read so far."""
         if self._facts is None:
-            columns = np.array(self._columns, np.intp).reshape(-1, 4).T
-            table, priority, effect, match = columns
+            self._flush()
+            self._columns = [np.concatenate([*self._columns, np.empty((0, 4), np.intp)])]
+            table, priority, effect, match = np.ascontiguousarray(self._columns[0].T)
             matches = self._matches
             covers_all = np.array([one.covered is None for one in matches], bool)
             covered = [_NONE if one.covered is None else one.covered for one in matches]
@@ -296,7 +350,7 @@ class RuleBook:
         return best
 
     def _add(self, rule: Rule, router: int) -> int:
-        known = self._number_of.get(id(rule))
+        known = self._known(rule)
         if known is not None:
             return known
         table, goto = rule.table, rule.goto
@@ -304,19 +358,63 @@ class RuleBook:
             raise PlanError(f"a rule's goto must be a later table than its own, got {goto}: {rule}")
         match = self._match_facts.one(rule.match)
         actions = self.checked(rule.actions, router) if match.takes_ipv4 else self._actions.one(rule.actions)
-        key = (actions.number, goto)
-        effect = self._effect_numbers.setdefault(key, len(self.effects))
+        self._note_condition(table, match)
+        self._rows.append((table, rule.priority, self._effect(actions, goto), match.number))
+        self._facts = None
+        number, self._count = self._count, self._count + 1
+        self._rules[number] = rule
+        self._number_of[id(rule)] = number
+        return number
+
+    def _known(self, rule: Rule) -> int | None:
+        """Returns the number of a rule that was read before."""
+        known = self._number_of.get(id(rule))
+        if known is None:
+            for stored in self._stored.values():
+                number = stored.store.number_of(rule)
+                if number is not None and not stored.refused[number]:
+                    known = self._number_of[id(rule)] = stored.numbers[number]
+                    break
+        return known
+
+    def _read_store(self, store: RuleStore) -> _StoredRules:
+        """Reads all rules of a store at once, as `_add` does one by one."""
+        columns = store.columns()
+        matches = self._match_facts.intern(store.matches)
+        actions = self._actions.intern(store.actions)
+        places, effects = _different_pairs(columns.actions, columns.goto + 1)
+        gotos = [None, *Table]
+        effect = np.array([self._effect(actions[a], gotos[goto]) for a, goto in effects], np.intp)[places]
+        for match, table in _different_pairs(columns.match, columns.table)[1]:
+            self._note_condition(table, matches[match])
+        numbers = np.array([one.number for one in matches], np.intp)[columns.match]
+        ipv4 = np.array([one.takes_ipv4 for one in matches], bool)[columns.match]
+        forbidden = np.array([one.forbidden is not None for one in actions], bool)[columns.actions]
+        backwards = (columns.goto >= 0) & (columns.goto <= columns.table)
+        self._flush()
+        self._columns.append(np.stack([columns.table, columns.priority, effect, numbers], axis=1))
+        self._facts = None
+        first, self._count = self._count, self._count + len(store)
+        return _StoredRules(store, range(first, self._count), backwards | (forbidden & ipv4))
+
+    def _effect(self, actions: ActionFacts, goto: Table | None) -> int:
+        """Returns the number of the effect of a rule."""
+        effect = self._effect_numbers.setdefault((actions.number, goto), len(self.effects))
         if effect == len(self.effects):
             self.effects.append(Effect(actions, goto, self._rewritings.one(actions.rewrites)))
+        return effect
+
+    def _note_condition(self, table: int, match: _MatchFacts) -> None:
         if (table, match.condition) not in self._conditions_by_table:
             self._conditions_by_table.add((table, match.condition))
             by_values = self._by_shape.setdefault(table, {}).setdefault(match.shape, {})
             by_values[match.values] = match.condition
-        self._columns.append((table, rule.priority, effect, match.number))
-        self._facts = None
-        self.rules.append(rule)
-        number = self._number_of[id(rule)] = len(self.rules) - 1
-        return number
+
+    def _flush(self) -> None:
+        """Moves the rows behind the arrays into one."""
+        if self._rows:
+            self._columns.append(np.array(self._rows, np.intp))
+            self._rows = []
 
     def _new_match(self, match: Match) -> _MatchFacts:
         parts = sorted(
@@ -360,6 +458,13 @@ class RuleBook:
 
 
 _NONE = np.empty(0, np.intp)
+
+
+def _different_pairs(first: Numbers, second: Numbers) -> tuple[Numbers, list[tuple[int, int]]]:
+    """Returns the different pairs of numbers from 0, and for each pair its index among them."""
+    width = int(second.max(initial=0)) + 1
+    different, places = np.unique(first * width + second, return_inverse=True)
+    return places, [divmod(pair, width) for pair in different.tolist()]
 
 
 def _handed_to(effect: Effect) -> int:
