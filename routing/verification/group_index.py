@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from routing.plan.group_columns import GroupColumns
 from routing.plan.model import Group
@@ -31,11 +32,25 @@ class GroupIndex(Mapping[int, Group]):
                 self._known.update((group.number, group) for group in part)
 
     @cached_property
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """The numbers of all groups, ascending."""
+        columns = [part.numbers for part in self.parts if isinstance(part, GroupColumns)]
+        objects = [g.number for part in self.parts if not isinstance(part, GroupColumns) for g in part]
+        return np.sort(np.concatenate([np.array(objects, np.int64), *columns]))
+
+    @property
     def ambiguous(self) -> bool:
         """Whether two groups have the same number."""
-        columns = [part.numbers for part in self.parts if isinstance(part, GroupColumns)]
-        numbers = np.concatenate([np.fromiter(self._known, np.int64, len(self._known)), *columns])
-        return len(np.unique(numbers)) < sum(map(len, self.parts))
+        return bool((self.numbers[1:] == self.numbers[:-1]).any())
+
+    def has(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Returns for each of some numbers whether there is such a group.
+
+        Args:
+            numbers: any numbers.
+        """
+        places = np.searchsorted(self.numbers, numbers)
+        return np.asarray(np.append(self.numbers, -1)[places] == numbers)
 
     def __contains__(self, number: object) -> bool:
         """Returns whether there is a group of a number."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, repeat
+from itertools import chain, compress, count, repeat
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from routing.interner import Interner
 from routing.plan.columns import SwitchColumns
-from routing.plan.model import ETH_TYPE_IPV4, Actions, Bucket, Match, Rule, SwitchPlan, Table
+from routing.plan.model import ETH_TYPE_IPV4, Actions, Bucket, FieldMatch, Match, Rule, SwitchPlan, Table
 from routing.plan.rule_store import RuleStore
 from routing.verification.action_facts import ActionFacts
 from routing.verification.errors import PlanError
@@ -70,6 +70,20 @@ class _MatchFacts(NamedTuple):
     covered: Numbers | None
 
 
+class IngressRule(NamedTuple):
+    """A rule that looks at the ingress port, without that port.
+
+    Attributes:
+        table: the table.
+        priority: the priority.
+        match: the other fields of its match.
+    """
+
+    table: Table
+    priority: int
+    match: Match
+
+
 class _StoredRules(NamedTuple):
     """The rules of a store.
 
@@ -91,6 +105,7 @@ class Facts:
     Attributes:
         table: the number of the rule's table.
         priority: its priority.
+        rank: a number that ascends with the table and then with the priority.
         identity: one number for rules of the same table, priority and match.
         effect: the number of its effect, in `RuleBook.effects`.
         condition: the number of its match without the destination.
@@ -104,10 +119,13 @@ class Facts:
         handed_to: for each effect, the number of the group that packets are handed over to in the end, if
             nothing else happens to them but rewrites; -1 for other effects.
         rewriting: for each effect, its `Effect.rewriting`.
+        named: the groups that effects name, effect by effect.
+        naming: for each of these, the number of the effect.
     """
 
     table: npt.NDArray[np.int8]
     priority: Numbers
+    rank: npt.NDArray[np.int16 | np.int32]
     identity: Numbers
     effect: Numbers
     condition: Numbers
@@ -120,6 +138,8 @@ class Facts:
     covered: Numbers
     handed_to: Numbers
     rewriting: Numbers
+    named: Numbers
+    naming: Numbers
 
 
 class RuleBook:
@@ -146,6 +166,7 @@ class RuleBook:
         self._guarded = {*self._values, "in_port"} if values else set[str]()
         self.destinations = len(next(iter(self._values.values()))) if values else 1
         self._destinations_by_value: dict[tuple[str, int | None], dict[int, Numbers]] = {}
+        self._ingress_parts: dict[int, tuple[FieldMatch, IngressRule]] = {}
         self._number_of: dict[int, int] = {}  # by the rule's identity; the book keeps all rules
         # For each rule: table, priority, effect and match; those read as objects are rows behind the arrays.
         self._columns: list[Numbers] = []
@@ -163,6 +184,8 @@ class RuleBook:
         )
         self._rewritings: Interner[Actions, int] = Interner(lambda _: next(rewriting_numbers))
         self._plain: set[int] = set()  # identities of actions
+        # By the identity of a list, which is kept with it.
+        self._plain_buckets: dict[int, tuple[list[Bucket], npt.NDArray[np.bool_]]] = {}
         self._buckets: Interner[Bucket, int] = Interner(lambda _: next(bucket_numbers))
         self._facts: Facts | None = None
 
@@ -181,6 +204,20 @@ class RuleBook:
             stored = next(one for one in self._stored.values() if number in one.numbers)
             found = stored.store.rule(number - stored.numbers.start)
         return found
+
+    def ingress_part(self, number: int) -> tuple[FieldMatch, IngressRule]:
+        """Returns the match of the ingress port of a rule, and what the rule is for packets of these ports.
+
+        Args:
+            number: the number of a rule that looks at the ingress port.
+        """
+        known = self._ingress_parts.get(number)
+        if known is None:
+            rule = self.rule(number)
+            rest = tuple([part for part in rule.match if part.field != "in_port"])
+            [ingress] = [part for part in rule.match if part.field == "in_port"]
+            known = self._ingress_parts[number] = ingress, IngressRule(rule.table, rule.priority, rest)
+        return known
 
     def switch_numbers(self, switch: SwitchPlan) -> Numbers:
         """Returns the numbers of a switch's rules; those that are new to the book are read.
@@ -261,6 +298,21 @@ class RuleBook:
         """
         self._plain.update(map(id, actions))
 
+    def plain_of(self, buckets: list[Bucket]) -> npt.NDArray[np.bool_]:
+        """Returns for each bucket of a fabric whether its actions name no group and do nothing forbidden.
+
+        Args:
+            buckets: the buckets that the groups of all switches share; they are read once.
+        """
+        known = self._plain_buckets.get(id(buckets))
+        if known is None or len(known[1]) < len(buckets):
+            actions = [bucket.actions for bucket in buckets]
+            facts = self.action_facts(actions)
+            plain = [not one.groups and one.forbidden is None for one in facts]
+            self.note_plain(compress(actions, plain))
+            known = self._plain_buckets[id(buckets)] = buckets, np.array(plain, bool)
+        return known[1]
+
     def bucket_numbers(self, buckets: Iterable[Bucket]) -> list[int]:
         """Returns a number for each bucket, which equal buckets of all switches share.
 
@@ -280,9 +332,12 @@ class RuleBook:
             covered = [_NONE if one.covered is None else one.covered for one in matches]
             counts = np.fromiter(map(len, covered), np.intp, len(covered))
             ranks = priority - priority.min(initial=0)
+            rank = np.unique(table * (ranks.max(initial=0) + 1) + ranks, return_inverse=True)[1]
+            named = [effect.facts.groups for effect in self.effects]
             self._facts = Facts(
                 table.astype(np.int8),
                 priority,
+                rank.astype(np.int16 if rank.max(initial=0) < 1 << 15 else np.int32),
                 (match * (ranks.max(initial=0) + 1) + ranks) * len(Table) + table,
                 effect,
                 np.array([one.condition for one in matches], np.intp)[match],
@@ -295,6 +350,8 @@ class RuleBook:
                 np.concatenate([*covered, _NONE]),
                 np.array(list(map(_handed_to, self.effects)), np.intp),
                 np.array([effect.rewriting for effect in self.effects], np.intp),
+                np.array([*chain.from_iterable(named)], np.intp),
+                np.repeat(np.arange(len(named)), list(map(len, named))),
             )
         return self._facts
 

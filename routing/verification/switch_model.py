@@ -7,7 +7,6 @@ any switch. Like Open vSwitch, a model drops output to the port that a packet ca
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -99,14 +98,11 @@ class SwitchModel:
     def _unchecked(self, groups: GroupColumns) -> Numbers:
         """Returns the places of groups of which not all buckets are known to be plain."""
         used = groups.used()
-        buckets = [groups.buckets[number] for number in used.tolist()]
-        facts = self._book.action_facts(bucket.actions for bucket in buckets)
-        plain = [not one.groups and one.forbidden is None for one in facts]
-        self._book.note_plain(one.actions for one in itertools.compress(buckets, plain))
-        if all(plain):
+        plain = self._book.plain_of(groups.buckets)[used]
+        if plain.all():
             return _NO_NUMBERS
         others = np.zeros(len(groups.buckets), bool)
-        others[used[~np.array(plain)]] = True
+        others[used[~plain]] = True
         owner = np.repeat(np.arange(len(groups)), groups.counts)
         return np.unique(owner[others[groups.members]])
 
@@ -138,25 +134,24 @@ class SwitchModel:
     def _check_rules(self) -> None:
         facts, book = self._book.facts(), self._book
         identities = facts.identity[self._numbers]
-        if len(np.unique(identities)) < len(identities):
+        ascending = np.sort(identities)
+        if (ascending[1:] == ascending[:-1]).any():
             again = np.delete(self._numbers, np.unique(identities, return_index=True)[1])[0]
             raise PlanError(f"two rules of a table have the same match and priority: {book.rule(int(again))}")
         effects = facts.effect[self._numbers]
-        for effect in np.flatnonzero(np.bincount(effects)).tolist():
-            for group in book.effects[effect].facts.groups:
-                if group not in self._groups:
-                    rule = book.rule(int(self._numbers[effects == effect][0]))
-                    raise PlanError(f"a rule names group {group}, which does not exist: {rule}")
+        used = np.bincount(effects, minlength=len(book.effects)) > 0
+        missing = used[facts.naming] & ~self._groups.has(facts.named)
+        if missing.any():
+            first = int(np.argmax(missing))
+            rule = book.rule(int(self._numbers[effects == facts.naming[first]][0]))
+            raise PlanError(f"a rule names group {facts.named[first]}, which does not exist: {rule}")
 
     def _rules_by_table(self) -> list[Numbers]:
         """Returns the rules of each table by ascending priority."""
         facts = self._book.facts()
-        tables = facts.table[self._numbers]
-        found = []
-        for table in Table:
-            numbers = self._numbers[tables == table]
-            found.append(numbers[np.argsort(facts.priority[numbers], kind="stable")])
-        return found
+        numbers = self._numbers[np.argsort(facts.rank[self._numbers], kind="stable")]
+        bounds = np.searchsorted(facts.table[numbers], np.arange(1, len(Table)))
+        return np.split(numbers, bounds)
 
     def rule_for(self, table: Table, packet: Mapping[str, int]) -> Rule | None:
         """Returns the rule of a table that takes a packet.
