@@ -181,7 +181,7 @@ class RuleStore:
             self._loose = []
 
     def _made(self, numbers: list[int]) -> list[Rule]:
-        """Returns rules that are no objects yet."""
+        """Makes rules objects and returns them."""
         columns, index = self.columns(), np.array(numbers, np.intp)
         fields = (columns.table, columns.priority, columns.match, columns.actions, columns.goto)
         rows = zip(numbers, *(field[index].tolist() for field in fields), strict=True)

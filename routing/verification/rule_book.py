@@ -8,8 +8,7 @@ the packet's other fields choose rules, and each destination gets the best of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, compress, count, repeat
+from itertools import compress, count, repeat
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -22,66 +21,18 @@ from routing.plan.model import ETH_TYPE_IPV4, Actions, Bucket, FieldMatch, Match
 from routing.plan.rule_store import RuleStore
 from routing.verification.action_facts import ActionFacts
 from routing.verification.errors import PlanError
+from routing.verification.rule_facts import (
+    Effect,
+    Facts,
+    IngressRule,
+    MatchFacts,
+    Numbers,
+    Shape,
+    facts_of_rules,
+)
 from topology.addressing import switch_name
 
-Numbers = npt.NDArray[np.intp]
-
 SOURCE_FIELDS = frozenset({"eth_src", "ipv4_src"})
-
-# The (field, mask) pairs that a match looks at.
-_Shape = tuple[tuple[str, int | None], ...]
-
-
-class Effect(NamedTuple):
-    """The treatment of a packet that a rule takes; rules with other matches may have the same.
-
-    Attributes:
-        facts: about the rule's actions.
-        goto: as of `Rule`.
-        rewriting: a number that effects with equal rewrites before the first output or group share.
-    """
-
-    facts: ActionFacts
-    goto: Table | None
-    rewriting: int
-
-
-class _MatchFacts(NamedTuple):
-    """Facts about a match; equal matches, with their fields in any order, have the same.
-
-    Attributes:
-        number: the match's number.
-        condition: the number of the match without the destination.
-        shape: the fields of that condition with their masks.
-        values: what it asks of them.
-        takes_ipv4: whether it may take IPv4 packets.
-        sees_ingress: whether it looks at the ingress port.
-        sees_source: whether it looks at who sent the packet.
-        covered: the destinations that it covers; None if it makes no difference between them.
-    """
-
-    number: int
-    condition: int
-    shape: _Shape
-    values: tuple[int, ...]
-    takes_ipv4: bool
-    sees_ingress: bool
-    sees_source: bool
-    covered: Numbers | None
-
-
-class IngressRule(NamedTuple):
-    """A rule that looks at the ingress port, without that port.
-
-    Attributes:
-        table: the table.
-        priority: the priority.
-        match: the other fields of its match.
-    """
-
-    table: Table
-    priority: int
-    match: Match
 
 
 class _StoredRules(NamedTuple):
@@ -96,50 +47,6 @@ class _StoredRules(NamedTuple):
     store: RuleStore
     numbers: range
     refused: npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Facts about all rules of a book, by their numbers.
-
-    Attributes:
-        table: the number of the rule's table.
-        priority: its priority.
-        rank: a number that ascends with the table and then with the priority.
-        identity: one number for rules of the same table, priority and match.
-        effect: the number of its effect, in `RuleBook.effects`.
-        condition: the number of its match without the destination.
-        takes_ipv4: whether it may take IPv4 packets.
-        sees_ingress: whether its match looks at the ingress port.
-        sees_source: whether its match looks at who sent the packet.
-        covers_all: whether the rule makes no difference between destinations.
-        counts: the number of destinations that it covers; 0 if it makes no difference.
-        starts: the index in `covered` of the first of them.
-        covered: the destinations that the rules cover, rule by rule.
-        handed_to: for each effect, the number of the group that packets are handed over to in the end, if
-            nothing else happens to them but rewrites; -1 for other effects.
-        rewriting: for each effect, its `Effect.rewriting`.
-        named: the groups that effects name, effect by effect.
-        naming: for each of these, the number of the effect.
-    """
-
-    table: npt.NDArray[np.int8]
-    priority: Numbers
-    rank: npt.NDArray[np.int16 | np.int32]
-    identity: Numbers
-    effect: Numbers
-    condition: Numbers
-    takes_ipv4: npt.NDArray[np.bool_]
-    sees_ingress: npt.NDArray[np.bool_]
-    sees_source: npt.NDArray[np.bool_]
-    covers_all: npt.NDArray[np.bool_]
-    counts: Numbers
-    starts: Numbers
-    covered: Numbers
-    handed_to: Numbers
-    rewriting: Numbers
-    named: Numbers
-    naming: Numbers
 
 
 class RuleBook:
@@ -171,11 +78,11 @@ class RuleBook:
         # For each rule: table, priority, effect and match; those read as objects are rows behind the arrays.
         self._columns: list[Numbers] = []
         self._rows: list[tuple[int, int, int, int]] = []
-        self._matches: list[_MatchFacts] = []  # by number
-        self._match_facts: Interner[Match, _MatchFacts] = Interner(self._new_match, _in_any_order)
-        self._conditions: dict[tuple[_Shape, tuple[int, ...]], int] = {}
+        self._matches: list[MatchFacts] = []  # by number
+        self._match_facts: Interner[Match, MatchFacts] = Interner(self._new_match, _in_any_order)
+        self._conditions: dict[tuple[Shape, tuple[int, ...]], int] = {}
         # By table and by the shape of conditions, the numbers of conditions by the values that they ask for.
-        self._by_shape: dict[int, dict[_Shape, dict[tuple[int, ...], int]]] = {}
+        self._by_shape: dict[int, dict[Shape, dict[tuple[int, ...], int]]] = {}
         self._conditions_by_table: set[tuple[int, int]] = set()  # those in `_by_shape`
         self._effect_numbers: dict[tuple[int, Table | None], int] = {}
         action_numbers, rewriting_numbers, bucket_numbers = count(), count(), count()
@@ -206,7 +113,7 @@ class RuleBook:
         return found
 
     def ingress_part(self, number: int) -> tuple[FieldMatch, IngressRule]:
-        """Returns the match of the ingress port of a rule, and what the rule is for packets of these ports.
+        """Returns the match of the ingress port of a rule, and the rest of the rule.
 
         Args:
             number: the number of a rule that looks at the ingress port.
@@ -326,33 +233,7 @@ class RuleBook:
         if self._facts is None:
             self._flush()
             self._columns = [np.concatenate([*self._columns, np.empty((0, 4), np.intp)])]
-            table, priority, effect, match = np.ascontiguousarray(self._columns[0].T)
-            matches = self._matches
-            covers_all = np.array([one.covered is None for one in matches], bool)
-            covered = [_NONE if one.covered is None else one.covered for one in matches]
-            counts = np.fromiter(map(len, covered), np.intp, len(covered))
-            ranks = priority - priority.min(initial=0)
-            rank = np.unique(table * (ranks.max(initial=0) + 1) + ranks, return_inverse=True)[1]
-            named = [effect.facts.groups for effect in self.effects]
-            self._facts = Facts(
-                table.astype(np.int8),
-                priority,
-                rank.astype(np.int16 if rank.max(initial=0) < 1 << 15 else np.int32),
-                (match * (ranks.max(initial=0) + 1) + ranks) * len(Table) + table,
-                effect,
-                np.array([one.condition for one in matches], np.intp)[match],
-                np.array([one.takes_ipv4 for one in matches], bool)[match],
-                np.array([one.sees_ingress for one in matches], bool)[match],
-                np.array([one.sees_source for one in matches], bool)[match],
-                covers_all[match],
-                counts[match],
-                (np.cumsum(counts) - counts)[match],
-                np.concatenate([*covered, _NONE]),
-                np.array(list(map(_handed_to, self.effects)), np.intp),
-                np.array([effect.rewriting for effect in self.effects], np.intp),
-                np.array([*chain.from_iterable(named)], np.intp),
-                np.repeat(np.arange(len(named)), list(map(len, named))),
-            )
+            self._facts = facts_of_rules(self._columns[0], self._matches, self.effects)
         return self._facts
 
     def conditions_met(self, table: Table, packet: Mapping[str, int]) -> tuple[int, ...]:
@@ -461,7 +342,7 @@ class RuleBook:
             self.effects.append(Effect(actions, goto, self._rewritings.one(actions.rewrites)))
         return effect
 
-    def _note_condition(self, table: int, match: _MatchFacts) -> None:
+    def _note_condition(self, table: int, match: MatchFacts) -> None:
         if (table, match.condition) not in self._conditions_by_table:
             self._conditions_by_table.add((table, match.condition))
             by_values = self._by_shape.setdefault(table, {}).setdefault(match.shape, {})
@@ -473,13 +354,13 @@ class RuleBook:
             self._columns.append(np.array(self._rows, np.intp))
             self._rows = []
 
-    def _new_match(self, match: Match) -> _MatchFacts:
+    def _new_match(self, match: Match) -> MatchFacts:
         parts = sorted(
             (part for part in match if part.field not in self._values), key=lambda part: part.field
         )
         shape = tuple([(part.field, part.mask) for part in parts])
         values = tuple([part.value for part in parts])
-        facts = _MatchFacts(
+        facts = MatchFacts(
             len(self._matches),
             self._conditions.setdefault((shape, values), len(self._conditions)),
             shape,
@@ -522,12 +403,6 @@ def _different_pairs(first: Numbers, second: Numbers) -> tuple[Numbers, list[tup
     width = int(second.max(initial=0)) + 1
     different, places = np.unique(first * width + second, return_inverse=True)
     return places, [divmod(pair, width) for pair in different.tolist()]
-
-
-def _handed_to(effect: Effect) -> int:
-    """Returns the entry of an effect in `Facts.handed_to`."""
-    group = effect.facts.last_group
-    return -1 if effect.goto is not None or group is None else group
 
 
 def _in_any_order(match: Match) -> tuple[tuple[str, int, int | None], ...]:

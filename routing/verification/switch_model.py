@@ -29,7 +29,8 @@ from routing.verification.packet_actions import (
     rewritten,
     send,
 )
-from routing.verification.rule_book import Numbers, RuleBook
+from routing.verification.rule_book import RuleBook
+from routing.verification.rule_facts import Numbers
 from routing.verification.treatments import (
     Arrival,
     Branches,
