@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.families import reroute_maker
+from routing.plan.columns import SwitchColumns
 from routing.plan.forwarding import ForwardingRules
 from routing.plan.groups import GroupRole, RouterView, group_number, push_tag, pushed_tags
 from routing.plan.model import (
@@ -131,7 +132,7 @@ def compile_plan(
     check_ttl(topology, hop_bound)
     matches = tuple(to_router(topology, router) for router in range(topology.routers))
     make_reroute = make_reroute or reroute_maker(topology)
-    views = (RouterView(topology, r, tuple(topology.minimal_ports(r)), matches) for r in range(len(hosts)))
+    views = (RouterView(topology, router, matches) for router in range(topology.routers))
     designs = list(_design_routers(views, hosts, source_table, after_tag, make_reroute))
     tags = _TagUse.of(designs)
     marks = any(design.reroute.untagged.groups for design in designs)
@@ -246,8 +247,8 @@ class _TagUse:
         """Returns the tags that the groups of all routers push."""
         if any(set(pushed_tags(design.source.groups)) for design in designs):
             return cls(range(len(designs)), from_sources=True)
-        groups = (group for design in designs for group in design.reroute.untagged.groups)
-        return cls(sorted(set(pushed_tags(groups))), from_sources=False)
+        tags = set(pushed_tags(*(design.reroute.untagged.groups for design in designs)))
+        return cls(sorted(tags), from_sources=False)
 
     def groups_toward(self, design: _RouterDesign) -> tuple[int, ...]:
         """Returns a router's `SwitchPlan.tagged_groups`."""
@@ -257,8 +258,8 @@ class _TagUse:
             return design.reroute.tagged.group_toward
         view = design.view
         tagged = np.array(self.routers)
-        numbers = np.zeros(len(view.first_ports), np.int64)
-        numbers[tagged] = np.array(view.first_ports)[tagged] + group_number(GroupRole.PORT)
+        numbers = np.zeros(view.topology.routers, np.int64)
+        numbers[tagged] = view.port_sets.first_ports()[tagged] + group_number(GroupRole.PORT)
         numbers[view.router] = 0
         return tuple(numbers.tolist())
 
@@ -292,52 +293,52 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
     router = view.router
     tagged_groups = tags.groups_toward(design)
     tag, after_tag = router in tags.routers, design.after_tag
-    return SwitchPlan(
-        router,
-        (
-            *shared_rules(
-                view.topology, router, design.hosts, tag=tag, after_tag=bool(after_tag.choices), marks=marks
-            ),
-            *design.source.rules,
-            *rules.toward(Table.SOURCE, design.source.choices),
-            *_minimal_rules(design, rules, marks=marks),
-            *rules.toward(Table.TRANSIT, tagged_groups),
-            *rules.toward(Table.AFTER_TAG, after_tag.choices),
-        ),
-        (
-            *_port_groups(view),
-            *reroute.untagged.groups,
-            *(reroute.tagged.groups if tags.from_sources else ()),
-            *design.source.groups,
-            *after_tag.groups,
-        ),
-        reroute.untagged.group_toward,
-        tagged_groups,
+    shared = shared_rules(
+        view.topology, router, design.hosts, tag=tag, after_tag=bool(after_tag.choices), marks=marks
     )
+    numbers = (
+        np.array(rules.store.add([*shared, *design.source.rules]), np.intp),
+        rules.toward(Table.SOURCE, design.source.choices),
+        *_minimal_rules(design, rules, marks=marks),
+        rules.toward(Table.TRANSIT, tagged_groups),
+        rules.toward(Table.AFTER_TAG, after_tag.choices),
+    )
+    groups = (
+        _port_groups(int(view.topology.degrees[router])),
+        reroute.untagged.groups,
+        reroute.tagged.groups if tags.from_sources else (),
+        design.source.groups,
+        after_tag.groups,
+    )
+    columns = SwitchColumns(rules.store, np.concatenate(numbers), groups)
+    return SwitchPlan.of_columns(router, columns, reroute.untagged.group_toward, tagged_groups)
 
 
-def _minimal_rules(design: _RouterDesign, rules: ForwardingRules, *, marks: bool) -> list[Rule]:
-    """Returns the rules of tables MINIMAL and, where packets may be marked, MARKED."""
+def _minimal_rules(
+    design: _RouterDesign, rules: ForwardingRules, *, marks: bool
+) -> list[npt.NDArray[np.intp]]:
+    """Returns the numbers of the rules of tables MINIMAL and, where packets may be marked, MARKED."""
     view = design.view
     groups = design.reroute.untagged.group_toward
     # A marked packet takes the minimal port, dead or alive.
-    ports = np.array(view.first_ports)
+    ports = view.port_sets.first_ports()
     marked = np.where(ports, ports + group_number(GroupRole.PORT), 0)
     if view.topology.next_hop_rules == view.topology.routers - 1:
-        of_marked = rules.toward(Table.MARKED, marked) if marks else []
-        return rules.toward(Table.MINIMAL, groups) + of_marked
+        of_marked = [rules.toward(Table.MARKED, marked)] if marks else []
+        return [rules.toward(Table.MINIMAL, groups), *of_marked]
     found = []
     for block in view.topology.destination_blocks(view.router):
         first = block.routers[0]
         found.append(rules.toward_block(Table.MINIMAL, block, groups[first]))
         if marks:
             found.append(rules.toward_block(Table.MARKED, block, int(marked[first])))
-    return found
+    return [np.array(found, np.intp)]
 
 
-def _port_groups(view: RouterView) -> Iterator[Group]:
-    """Yields one group per fabric port: output to it, dead or alive."""
-    yield from map(_port_group, range(1, int(view.topology.degrees[view.router]) + 1))
+@cache
+def _port_groups(ports: int) -> tuple[Group, ...]:
+    """Returns one group per fabric port: output to it, dead or alive."""
+    return tuple(map(_port_group, range(1, ports + 1)))
 
 
 @cache

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.plan.model import Actions, Match, Rule, SetField, Table, ToGroup, match
+from routing.plan.rule_store import RuleStore
 from routing.plan.tables import PRIORITY_BLOCK, PRIORITY_ROUTER, tag_of, to_router
 from topology.base import DestinationBlock, Topology
 
@@ -53,7 +54,11 @@ def _to_group(number: int) -> Actions:
 
 
 class ForwardingRules:
-    """The forwarding rules of a fabric's switches; most are equal on many switches, and are one object."""
+    """The forwarding rules of a fabric's switches by their numbers; most are equal on many switches.
+
+    Attributes:
+        store: the rules.
+    """
 
     def __init__(self, topology: Topology, matches: Sequence[Match]) -> None:
         """Prepares to make rules.
@@ -62,21 +67,16 @@ class ForwardingRules:
             topology: the fabric's graph.
             matches: for each router, in router order, the match of packets to its hosts.
         """
+        self.store = RuleStore()
         self._topology = topology
         self._matches = matches
-        makers: dict[Table, Callable[[int, int], Rule]] = {
-            Table.SOURCE: self._source_rule,
-            Table.TRANSIT: tag_rule,
-            Table.AFTER_TAG: partial(self._router_rule, Table.AFTER_TAG),
-            Table.MINIMAL: partial(self._router_rule, Table.MINIMAL),
-            Table.MARKED: partial(self._router_rule, Table.MARKED),
-        }
-        self._grids = {table: _RuleGrid(topology.routers, make) for table, make in makers.items()}
+        tables = (Table.SOURCE, Table.TRANSIT, Table.AFTER_TAG, Table.MINIMAL, Table.MARKED)
+        self._grids = {table: _RuleGrid(self.store, table, self._matches_of(table)) for table in tables}
         # By table, the first router and the number of routers of the destinations, and the group.
-        self._block_rules: dict[tuple[Table, int, int, int], Rule] = {}
+        self._block_rules: dict[tuple[Table, int, int, int], int] = {}
 
-    def toward(self, table: Table, groups: npt.ArrayLike) -> list[Rule]:
-        """Returns the rules of a table toward single routers, by router.
+    def toward(self, table: Table, groups: npt.ArrayLike) -> npt.NDArray[np.intp]:
+        """Returns the numbers of the rules of a table toward single routers, by router.
 
         Args:
             table: SOURCE, AFTER_TAG, MINIMAL or MARKED, whose rules match the router's hosts, or TRANSIT,
@@ -84,10 +84,10 @@ class ForwardingRules:
             groups: for each router, in router order, the number of the group that serves its packets; 0 for
                 no rule.
         """
-        return self._grids[table].rules(np.asarray(groups))
+        return self._grids[table].rules(np.asarray(groups, np.int64))
 
-    def toward_block(self, table: Table, block: DestinationBlock, group: int) -> Rule:
-        """Returns the rule of table MINIMAL or MARKED for a block of destinations.
+    def toward_block(self, table: Table, block: DestinationBlock, group: int) -> int:
+        """Returns the number of the rule of table MINIMAL or MARKED for a block of destinations.
 
         Args:
             table: the table.
@@ -100,41 +100,71 @@ class ForwardingRules:
             destination, priority = self._matches[first], PRIORITY_ROUTER
             if routers > 1:
                 destination, priority = to_router(self._topology, first, block.low_bits), PRIORITY_BLOCK
-            self._block_rules[key] = forwarding_rule(table, destination, group, priority)
+            [number] = self.store.add([forwarding_rule(table, destination, group, priority)])
+            self._block_rules[key] = number
         return self._block_rules[key]
 
-    def _source_rule(self, router: int, group: int) -> Rule:
-        return Rule(Table.SOURCE, PRIORITY_ROUTER, self._matches[router], _to_choice(group))
-
-    def _router_rule(self, table: Table, router: int, group: int) -> Rule:
-        return forwarding_rule(table, self._matches[router], group)
+    def _matches_of(self, table: Table) -> Callable[[], Iterable[Match]]:
+        """Returns a function that gives, for each router, the match of the rule of a table toward it."""
+        if table is Table.TRANSIT:
+            return lambda: (match(vlan_vid=tag_of(router)) for router in range(self._topology.routers))
+        return lambda: self._matches
 
 
 class _RuleGrid:
-    """Rules by router and group, each made when it is first asked for."""
+    """The numbers of the rules of one table by group and router, each added when it is first asked for."""
 
-    def __init__(self, routers: int, make: Callable[[int, int], Rule]) -> None:
-        self._make = make
-        self._row_of: dict[int, int] = {}  # by group
-        self._rules = np.empty((1, routers), object)
-        self._made = np.zeros((1, routers), bool)
+    def __init__(self, store: RuleStore, table: Table, matches: Callable[[], Iterable[Match]]) -> None:
+        self._store = store
+        self._table = table
+        self._make_matches = matches
+        self._actions = _to_choice if table is Table.SOURCE else _to_group
+        self._groups = np.empty(0, np.int64)  # ascending; for each of them, the index of its row
+        self._row_of = np.empty(0, np.intp)
+        self._actions_of = np.empty(0, np.intp)  # by row, the index of the actions in the store
 
-    def rules(self, groups: npt.NDArray[np.int64]) -> list[Rule]:
-        """Returns a rule for each router whose group is not 0."""
+    def rules(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+        """Returns the number of a rule for each router whose group is not 0."""
         routers = np.flatnonzero(groups)
-        wanted = groups[routers]
-        different, places = np.unique(wanted, return_inverse=True)
-        rows = np.array([self._row(group) for group in different.tolist()], np.intp)[places]
-        for index in np.flatnonzero(~self._made[rows, routers]).tolist():
-            router = int(routers[index])
-            self._rules[rows[index], router] = self._make(router, int(wanted[index]))
-        self._made[rows, routers] = True
-        found: list[Rule] = self._rules[rows, routers].tolist()
+        if not len(routers):
+            return routers
+        rows = self._rows(groups[routers])
+        found = self._numbers[rows, routers]
+        new = found < 0
+        if new.any():
+            actions = self._actions_of[rows[new]]
+            first = self._store.add_columns(
+                self._table, PRIORITY_ROUTER, self._matches[routers[new]], actions
+            )
+            found[new] = np.arange(first, first + len(actions))
+            self._numbers[rows[new], routers[new]] = found[new]
         return found
 
-    def _row(self, group: int) -> int:
-        row = self._row_of.setdefault(group, len(self._row_of))
-        if row == len(self._rules):
-            self._rules = np.concatenate([self._rules, np.empty_like(self._rules)])
-            self._made = np.concatenate([self._made, np.zeros_like(self._made)])
-        return row
+    @cached_property
+    def _matches(self) -> npt.NDArray[np.intp]:
+        """For each router, the index of its match in the store."""
+        return np.array(list(map(self._store.match_index, self._make_matches())), np.intp)
+
+    @cached_property
+    def _numbers(self) -> npt.NDArray[np.intp]:
+        return np.full((1, len(self._matches)), -1, np.intp)
+
+    def _rows(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+        """Returns the row of each of some groups, after adding rows for groups that have none."""
+        last = max(len(self._groups) - 1, 0)
+        places = np.minimum(np.searchsorted(self._groups, groups), last)
+        unknown = self._groups[places] != groups if len(self._groups) else np.ones(len(groups), bool)
+        if unknown.any():
+            self._add_rows(np.unique(groups[unknown]))
+            places = np.searchsorted(self._groups, groups)
+        return self._row_of[places]
+
+    def _add_rows(self, groups: npt.NDArray[np.int64]) -> None:
+        actions = [self._store.actions_index(self._actions(group)) for group in groups.tolist()]
+        rows = np.arange(len(self._actions_of), len(self._actions_of) + len(groups))
+        self._actions_of = np.append(self._actions_of, actions)
+        places = np.searchsorted(self._groups, groups)
+        self._groups = np.insert(self._groups, places, groups)
+        self._row_of = np.insert(self._row_of, places, rows)
+        while len(self._numbers) < len(self._actions_of):
+            self._numbers = np.concatenate([self._numbers, np.full_like(self._numbers, -1)])

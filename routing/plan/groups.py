@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import enum
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from routing.plan.model import Actions, Bucket, Group, Match, PushVlan, SetField
+from routing.plan.group_columns import different_buckets
+from routing.plan.model import Actions, Group, Match, PushVlan, SetField
+from routing.plan.port_sets import PortSets, port_sets
 from routing.plan.tables import router_of_tag, tag_of
 from topology.base import Topology
 
@@ -69,20 +71,27 @@ class RouterView:
     Attributes:
         topology: the fabric's graph.
         router: the router, 0 .. N - 1.
-        minimal_ports: for each router of the fabric, in router order, the ports by which minimal paths to it
-            begin; empty for the router itself.
         matches: for each router of the fabric, in router order, the match of packets to its hosts.
     """
 
     topology: Topology
     router: int
-    minimal_ports: tuple[tuple[int, ...], ...]
     matches: tuple[Match, ...]
+
+    @cached_property
+    def port_sets(self) -> PortSets:
+        """The ports by which minimal paths to each router of the fabric begin."""
+        return port_sets(self.topology.minimal_port_mask(self.router))
+
+    @cached_property
+    def minimal_ports(self) -> tuple[tuple[int, ...], ...]:
+        """The ports of `port_sets` for each router, in router order; empty for the router itself."""
+        return tuple(map(self.port_sets.sets().__getitem__, self.port_sets.codes.tolist()))
 
     @cached_property
     def first_ports(self) -> tuple[int, ...]:
         """The first of the minimal ports toward each router, in router order; 0 for the router itself."""
-        return tuple([ports[0] if ports else 0 for ports in self.minimal_ports])
+        return tuple(self.port_sets.first_ports().tolist())
 
     def others(self) -> list[int]:
         """Returns all routers but this one, ascending."""
@@ -103,21 +112,17 @@ def push_tag(intermediate: int) -> Actions:
     return (PushVlan(), SetField("vlan_vid", tag_of(intermediate)))
 
 
-def pushed_tags(groups: Iterable[Group]) -> Iterator[int]:
+def pushed_tags(*groups: Sequence[Group]) -> Iterator[int]:
     """Yields the intermediate router of every tag that a bucket or a candidate of the groups pushes.
 
     Args:
-        groups: groups of one or several switches.
+        *groups: groups of one or several switches.
 
     Yields:
         Router indices, repeated where several buckets push the same tag.
     """
-    found: dict[int, Bucket] = {}  # by their identities; the groups keep them
-    for group in groups:
-        for buckets in (group.buckets, group.candidates):
-            if buckets:
-                found.update(zip(map(id, buckets), buckets, strict=True))
-    for actions in {id(bucket.actions): bucket.actions for bucket in found.values()}.values():
+    found = different_buckets(groups)
+    for actions in {id(bucket.actions): bucket.actions for bucket in found}.values():
         yield from tags_pushed_by(actions)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -209,9 +209,32 @@ class Group:
         return {id(b.actions): b.actions for b in (*self.buckets, *self.candidates)}.values()
 
 
+class Columns(Protocol):
+    """The rules and groups of one switch in a form from which the objects are made when they are read."""
+
+    def made_rules(self) -> tuple[Rule, ...]:
+        """Returns the rules."""
+
+    def made_groups(self) -> tuple[Group, ...]:
+        """Returns the groups."""
+
+    def counts(self) -> tuple[int, int, int]:
+        """Returns the numbers of rules, of groups and of their buckets."""
+
+
+class _InColumns:
+    """A slot for the columns of a switch."""
+
+    __slots__ = ("columns",)
+    columns: Columns | None
+
+
 @dataclass(frozen=True, slots=True)
-class SwitchPlan:
+class SwitchPlan(_InColumns):
     """The rules and groups of one router's switch.
+
+    A switch that was made of columns has its rules and its groups as soon as they are read. Copies with other
+    rules or groups have no columns.
 
     Attributes:
         router: the router, 0 .. N - 1.
@@ -228,6 +251,47 @@ class SwitchPlan:
     groups: tuple[Group, ...]
     untagged_groups: tuple[int, ...] = ()
     tagged_groups: tuple[int, ...] = ()
+
+    @classmethod
+    def of_columns(
+        cls, router: int, columns: Columns, untagged_groups: tuple[int, ...], tagged_groups: tuple[int, ...]
+    ) -> SwitchPlan:
+        """Returns the plan of a switch whose rules and groups are columns.
+
+        Args:
+            router: the router, 0 .. N - 1.
+            columns: its rules and groups.
+            untagged_groups: as of the class.
+            tagged_groups: as of the class.
+        """
+        switch = cls.__new__(cls)
+        values = {
+            "router": router,
+            "columns": columns,
+            "untagged_groups": untagged_groups,
+            "tagged_groups": tagged_groups,
+        }
+        for name, value in values.items():
+            object.__setattr__(switch, name, value)
+        return switch
+
+    if not TYPE_CHECKING:  # other names stay errors for the type checker
+
+        def __getattr__(self, name: str) -> Any:
+            """Returns a value that was not given: rules or groups of columns, or that there are none."""
+            if name == "columns":
+                return None
+            if name not in {"rules", "groups"} or self.columns is None:
+                raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+            made = self.columns.made_rules() if name == "rules" else self.columns.made_groups()
+            object.__setattr__(self, name, made)
+            return made
+
+    def counts(self) -> tuple[int, int, int]:
+        """Returns the numbers of rules, of groups and of their buckets."""
+        if self.columns is not None:
+            return self.columns.counts()
+        return len(self.rules), len(self.groups), sum(len(group.buckets) for group in self.groups)
 
 
 @dataclass(frozen=True, repr=False)
@@ -264,12 +328,12 @@ class RoutePlan:
 
     def size(self) -> PlanSize:
         """Returns the numbers of rules, groups and buckets, in total and of the largest switch."""
-        buckets = [sum(len(g.buckets) for g in s.groups) for s in self.switches]
+        flows, groups, buckets = zip(*(switch.counts() for switch in self.switches), strict=True)
         return PlanSize(
-            flows=sum(len(s.rules) for s in self.switches),
-            groups=sum(len(s.groups) for s in self.switches),
-            flows_per_switch_max=max(len(s.rules) for s in self.switches),
-            groups_per_switch_max=max(len(s.groups) for s in self.switches),
+            flows=sum(flows),
+            groups=sum(groups),
+            flows_per_switch_max=max(flows),
+            groups_per_switch_max=max(groups),
             buckets_per_switch_max=max(buckets),
         )
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from routing.plan.group_columns import BucketStore, GroupColumns, runs
 from routing.plan.groups import GroupRole, group_number
-from routing.plan.model import Bucket, Group, GroupKind, ToGroup
+from routing.plan.model import Bucket, GroupKind, ToGroup
+from routing.plan.port_sets import PortSets
 from routing.reroute.base import alternate_bucket
+
+Numbers = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
 
 
 class Alternate(NamedTuple):
@@ -30,33 +38,67 @@ Alternates = tuple[Alternate, ...]
 _BucketKey = int | tuple[int, bool, int | None]
 
 
+# The buckets that the groups of all routers share.
+Buckets = BucketStore[_BucketKey]
+
+
 class AlternateGroups:
     """The groups of one router, numbered in the order in which they are first asked for."""
 
-    def __init__(self, port_to: Mapping[int, int]) -> None:
+    def __init__(self, port_to: Mapping[int, int], port_sets: PortSets, buckets: Buckets) -> None:
         """Starts without any group.
 
         Args:
             port_to: neighbour -> port of the (first) link to it.
+            port_sets: the minimal ports of the router.
+            buckets: shared by all routers of a fabric.
         """
         self._port_to = port_to
+        self._port_sets = port_sets
+        self._buckets = buckets
         self._protected: dict[tuple[tuple[int, ...], Alternates, bool], int] = {}
-        self._shared: dict[tuple[int, ...], int] = {}
+        self._shared = np.zeros(len(port_sets.counts), np.int64)  # by set of ports; 0 where there is none
         self._numbers: dict[tuple[bool, tuple[_BucketKey, ...]], int] = {}
-        self.groups: list[Group] = []
+        self._count = 0
+        # Groups in columns, whether they select, the numbers of their buckets and these; and those behind.
+        self._chunks: list[tuple[Flags, Numbers, Numbers]] = []
+        self._selects: list[bool] = []
+        self._counts: list[int] = []
+        self._members: list[int] = []
 
-    def shared(self, ports: tuple[int, ...]) -> int:
-        """Returns the number of the group that divides packets evenly among ports to several neighbours.
+    def __len__(self) -> int:
+        """Returns the number of groups so far."""
+        return self._count
+
+    def groups(self, first: int) -> GroupColumns:
+        """Returns the groups from the first-th on.
+
+        Args:
+            first: an index among all groups.
+        """
+        self._flush()
+        selects, counts, members = map(np.concatenate, zip(_NO_GROUPS, *self._chunks, strict=True))
+        numbers = group_number(GroupRole.PROTECTED) + np.arange(first, self._count)
+        own = members[int(counts[:first].sum()) :]
+        return GroupColumns(self._buckets.buckets, numbers, selects[first:], counts[first:], own)
+
+    def shared(self, sets: Numbers) -> npt.NDArray[np.int64]:
+        """Returns the numbers of the groups that divide packets evenly among ports to several neighbours.
 
         While one of the ports is dead, the other ones take its share: no alternate is needed.
 
         Args:
-            ports: the minimal ports.
+            sets: the numbers of sets of minimal ports, each once.
         """
-        number = self._shared.get(ports)
-        if number is None:
-            number = self._shared[ports] = self._add(GroupKind.SELECT, tuple(map(_port_bucket, ports)))
-        return number
+        new = sets[self._shared[sets] == 0]
+        if len(new):
+            self._flush()
+            counts = self._port_sets.counts[new]
+            ports = self._port_sets.ports[runs(self._port_sets.starts[new], counts)]
+            self._chunks.append((np.ones(len(new), bool), counts, self._port_buckets[ports]))
+            self._shared[new] = group_number(GroupRole.PROTECTED) + self._count + np.arange(len(new))
+            self._count += len(new)
+        return self._shared[sets]
 
     def protected(self, ports: tuple[int, ...], alternates: Alternates, *, mark: bool) -> int:
         """Returns the number of the group that outputs to ports or, while all are dead, takes alternates.
@@ -79,16 +121,33 @@ class AlternateGroups:
         ]
         return numbers[0] if len(numbers) == 1 else self._number(GroupKind.SELECT, tuple(numbers))
 
+    @cached_property
+    def _port_buckets(self) -> Numbers:
+        """By port, the number of the bucket that outputs to it; that of port 0 is not used."""
+        last = int(self._port_sets.ports.max(initial=0))
+        numbers = [self._buckets.number((port, False, None)) for port in range(1, last + 1)]
+        return np.array([0, *numbers], np.intp)
+
     def _number(self, kind: GroupKind, keys: tuple[_BucketKey, ...]) -> int:
         key = (kind is GroupKind.SELECT, keys)
-        if key not in self._numbers:
-            self._numbers[key] = self._add(kind, tuple(map(_bucket, keys)))
-        return self._numbers[key]
-
-    def _add(self, kind: GroupKind, buckets: tuple[Bucket, ...]) -> int:
-        number = group_number(GroupRole.PROTECTED, len(self.groups))
-        self.groups.append(Group(number, kind, buckets))
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = group_number(GroupRole.PROTECTED) + self._count
+            self._count += 1
+            self._selects.append(key[0])
+            self._counts.append(len(keys))
+            self._members += map(self._buckets.number, keys)
         return number
+
+    def _flush(self) -> None:
+        """Moves groups behind the chunks into one."""
+        if self._selects:
+            counts, members = np.array(self._counts, np.intp), np.array(self._members, np.intp)
+            self._chunks.append((np.array(self._selects, bool), counts, members))
+            self._selects, self._counts, self._members = [], [], []
+
+
+_NO_GROUPS = np.empty(0, bool), np.empty(0, np.intp), np.empty(0, np.intp)
 
 
 def _minimal(ports: tuple[int, ...]) -> tuple[_BucketKey, ...]:
@@ -96,15 +155,10 @@ def _minimal(ports: tuple[int, ...]) -> tuple[_BucketKey, ...]:
 
 
 @cache
-def _port_bucket(port: int) -> Bucket:
-    return alternate_bucket(port, False, None)
-
-
-@cache
 def _group_bucket(number: int) -> Bucket:
     return Bucket((ToGroup(number),))
 
 
-def _bucket(key: _BucketKey) -> Bucket:
+def bucket_of(key: _BucketKey) -> Bucket:
     """Returns the bucket of a key, which all routers share."""
     return _group_bucket(key) if isinstance(key, int) else alternate_bucket(*key)

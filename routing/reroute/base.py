@@ -9,7 +9,7 @@ routing's tag exchange the tag instead of a mark. Families with known alternates
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
@@ -38,12 +38,12 @@ class ProtectedGroups:
     """The groups by which a router forwards packets minimally, each with its alternates.
 
     Attributes:
-        groups: the groups.
+        groups: the groups, which may be columns.
         group_toward: number of the group toward each router, in router order; 0 for the router itself.
         max_extra_hops: the most hops that an alternate adds to a packet's path.
     """
 
-    groups: tuple[Group, ...]
+    groups: Sequence[Group]
     group_toward: tuple[int, ...]
     max_extra_hops: int
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.plan.groups import RouterView
+from routing.plan.port_sets import PortSets
 
 Ports = tuple[int, ...]
 Numbers = npt.NDArray[np.intp]
@@ -36,20 +38,19 @@ class Blocks:
         starts: for each block, the place of its first router in `members`.
     """
 
-    def __init__(self, members: Numbers, sizes: Numbers, ports: Sequence[Ports]) -> None:
+    def __init__(self, members: Numbers, sizes: Numbers, port_sets: PortSets) -> None:
         """Arranges blocks.
 
         Args:
             members: the routers of all blocks, block by block.
             sizes: the number of routers of each block.
-            ports: for each block, the ports by which minimal paths to it begin.
+            port_sets: the ports by which minimal paths to routers begin, the same for all of a block.
         """
         self.members = members
         self._sizes = sizes
         self.starts = np.cumsum(sizes) - sizes
-        self._different_ports = list(dict.fromkeys(ports))
-        code_of = {ports: code for code, ports in enumerate(self._different_ports)}
-        self._port_codes = np.fromiter(map(code_of.__getitem__, ports), np.intp, len(ports))
+        self._port_sets = port_sets
+        self._port_codes = port_sets.codes[members[self.starts]]
 
     def __len__(self) -> int:
         """Returns the number of blocks."""
@@ -70,7 +71,7 @@ class Blocks:
         Args:
             block: its number.
         """
-        return self._different_ports[int(self._port_codes[block])]
+        return self._port_sets.set_of(int(self._port_codes[block]))
 
     def by_next_hop(self, row_by_port: Sequence[int]) -> list[NextHopBlocks]:
         """Returns all blocks by their only next hop, in the order of the first blocks.
@@ -81,21 +82,20 @@ class Blocks:
         Returns:
             One entry for each next hop, and one for all blocks that have several.
         """
-        parallel = len(set(row_by_port)) < len(row_by_port)
-        row_by_code = np.fromiter(
-            (
-                row_by_port[ports[0] - 1]
-                if len(ports) == 1 or (parallel and len({row_by_port[port - 1] for port in ports}) == 1)
-                else -1
-                for ports in self._different_ports
-            ),
-            np.intp,
-            len(self._different_ports),
-        )
+        sets = self._port_sets
+        # The rows of each set that has any: one where the highest is the lowest.
+        some = np.flatnonzero(sets.counts)
+        row_by_code = np.full(len(sets.counts), -1, np.intp)
+        if len(some):
+            rows_of_ports = np.asarray(row_by_port, np.intp)[sets.ports - 1]
+            lowest = np.minimum.reduceat(rows_of_ports, sets.starts[some])
+            highest = np.maximum.reduceat(rows_of_ports, sets.starts[some])
+            row_by_code[some] = np.where(lowest == highest, lowest, -1)
         rows = row_by_code[self._port_codes]
-        return [
-            NextHopBlocks(row, np.flatnonzero(rows == row)) for row in dict.fromkeys(row_by_code.tolist())
-        ]
+        order = np.argsort(rows, kind="stable")
+        bounds = np.flatnonzero(np.diff(rows[order], prepend=-2)).tolist()
+        parts = [order[a:b] for a, b in zip(bounds, [*bounds[1:], len(order)], strict=True)]
+        return [NextHopBlocks(int(rows[part[0]]), part) for part in sorted(parts, key=itemgetter(0))]
 
     def by_ports(self, blocks: Numbers) -> Iterator[tuple[Ports, Numbers]]:
         """Yields some of the blocks by their ports.
@@ -104,21 +104,28 @@ class Blocks:
             blocks: the numbers of the blocks.
         """
         codes = self._port_codes[blocks]
+        if len(codes) and (codes == codes[0]).all():
+            yield self._port_sets.set_of(int(codes[0])), blocks
+            return
         for code in dict.fromkeys(codes.tolist()):
-            yield self._different_ports[code], blocks[codes == code]
+            yield self._port_sets.set_of(code), blocks[codes == code]
 
-    def value_of_ports(self, blocks: Numbers, value: Callable[[Ports], int]) -> npt.NDArray[np.int64]:
+    def value_of_ports(
+        self, blocks: Numbers, values: Callable[[Numbers], npt.NDArray[np.int64]]
+    ) -> npt.NDArray[np.int64]:
         """Returns a value for each of some blocks that depends on its ports alone.
 
         Args:
             blocks: the numbers of the blocks.
-            value: ports -> value; asked once for all blocks that have them.
+            values: numbers of sets of ports -> the value of each; asked once for every set, in the order of
+                the first blocks.
         """
         codes = self._port_codes[blocks]
-        values = np.zeros(len(self._different_ports), np.int64)
-        for code in dict.fromkeys(codes.tolist()):
-            values[code] = value(self._different_ports[code])
-        return values[codes]
+        different, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
+        order = np.argsort(firsts)
+        found = np.empty(len(different), np.int64)
+        found[order] = values(different[order])
+        return found[places]
 
     def by_member(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Returns the value of the block of each of `members`.
@@ -160,7 +167,7 @@ def destination_blocks(view: RouterView) -> Blocks:
     blocks = [block.routers for block in topology.destination_blocks(view.router)]
     sizes = np.fromiter(map(len, blocks), np.intp, len(blocks))
     members = np.fromiter(chain.from_iterable(blocks), np.intp, int(sizes.sum()))
-    return Blocks(members, sizes, [view.minimal_ports[block[0]] for block in blocks])
+    return Blocks(members, sizes, view.port_sets)
 
 
 def single_routers(view: RouterView) -> Blocks:
@@ -170,5 +177,4 @@ def single_routers(view: RouterView) -> Blocks:
         view: the router's ports and matches.
     """
     members = np.delete(np.arange(view.topology.routers), view.router)
-    ports = [*view.minimal_ports[: view.router], *view.minimal_ports[view.router + 1 :]]
-    return Blocks(members, np.ones(len(members), np.intp), ports)
+    return Blocks(members, np.ones(len(members), np.intp), view.port_sets)

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from routing.plan.groups import RouterView
 from routing.reroute.alternate_choice import UNSAFE, Choice, choose_alternates
-from routing.reroute.alternate_groups import Alternate, AlternateGroups, Alternates
+from routing.reroute.alternate_groups import Alternate, AlternateGroups, Alternates, Buckets, bucket_of
 from routing.reroute.base import FastReroute, ProtectedGroups
 from routing.reroute.destination_blocks import (
     Blocks,
@@ -57,6 +57,7 @@ class AlternateSearch(MinimalPaths):
         remote: whether tags lead packets around where no neighbour serves.
         used_tags: bool array, N: whether a tag names the router.
         has_hosts: bool array, N: whether the router has hosts.
+        buckets: the buckets of all routers' groups.
     """
 
     remote = True
@@ -70,6 +71,7 @@ class AlternateSearch(MinimalPaths):
         super().__init__(topology)
         self.used_tags = np.zeros(topology.routers, bool)
         self.has_hosts = topology.host_counts(1) > 0
+        self.buckets = Buckets(bucket_of)
 
     def fast_reroute(self, view: RouterView) -> FastReroute:
         """Returns the protected groups of one router.
@@ -114,7 +116,8 @@ class _RouterSearch:
         self._neighbours = np.array(list(dict.fromkeys(behind)), np.intp)
         row_of = {neighbour: row for row, neighbour in enumerate(self._neighbours.tolist())}
         self._row_by_port = [row_of[neighbour] for neighbour in behind]
-        self._groups = AlternateGroups({n: port for port, n in reversed([*enumerate(behind, start=1)])})
+        port_to = {n: port for port, n in reversed([*enumerate(behind, start=1)])}
+        self._groups = AlternateGroups(port_to, view.port_sets, search.buckets)
         # neighbours x routers: the distance from each neighbour, and the hops that a path through it adds to
         # the minimal one.
         self._distances = search.distances[self._neighbours]
@@ -164,7 +167,7 @@ class _RouterSearch:
                 blocks with their alternates.
             mark: whether the alternates mark packets.
         """
-        first = len(self._groups.groups)
+        first = len(self._groups)
         numbers = np.zeros(len(blocks), np.int64)
         self._max_extra_hops = 0
         behind = blocks.by_next_hop(self._row_by_port)
@@ -181,8 +184,7 @@ class _RouterSearch:
                     numbers[of_ports] = self._groups.protected(ports, alternates, mark=mark)
         group_toward = np.zeros(self._search.topology.routers, np.int64)
         group_toward[blocks.members] = blocks.by_member(numbers)
-        groups = tuple(self._groups.groups[first:])
-        return ProtectedGroups(groups, tuple(group_toward.tolist()), self._max_extra_hops)
+        return ProtectedGroups(self._groups.groups(first), tuple(group_toward.tolist()), self._max_extra_hops)
 
     def _loop_free(
         self,

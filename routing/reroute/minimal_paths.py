@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +12,8 @@ from topology.base import Topology
 Mask = npt.NDArray[np.bool_]
 Hops = npt.NDArray[np.int16]
 Numbers = npt.NDArray[np.intp]
+
+_MOST_BYTES = 1 << 28
 
 
 class MinimalPaths:
@@ -47,8 +51,10 @@ class MinimalPaths:
             Arrays that broadcast to origins x routers: the first routers of the paths, the last ones, and
             those that the paths have reached after each hop between.
         """
-        at = self.next_hops[origins]
         paths = [origins.astype(np.int16)[:, None], self.everyone[None, :]]
+        if self._tables_fit:
+            return [*paths, *(table[origins] for table in self._after_hops)]
+        at = self.next_hops[origins]
         for hop in range(1, self.diameter):
             at = at if hop == 1 else self.next_hops[at, self.everyone]
             paths.append(at)
@@ -63,12 +69,38 @@ class MinimalPaths:
         Returns:
             Arrays that broadcast to targets x routers, as of `paths_from`.
         """
-        at = self.next_hops_toward[targets]
         paths = [self.everyone[None, :], targets.astype(np.int16)[:, None]]
+        if self._tables_fit:
+            return [*paths, *(table[targets] for table in self._after_hops_toward)]
+        at = self.next_hops_toward[targets]
         for hop in range(1, self.diameter):
             at = at if hop == 1 else self.next_hops_toward[targets[:, None], at]
             paths.append(at)
         return paths
+
+    @property
+    def _tables_fit(self) -> bool:
+        """Whether there is memory for the routers on all paths; else those of a few are followed anew."""
+        return self.next_hops.nbytes * self.diameter <= _MOST_BYTES
+
+    @cached_property
+    def _after_hops(self) -> list[npt.NDArray[np.int16]]:
+        """The routers that paths have reached after each hop between, source by destination.
+
+        A router is the neighbour of many others, which all ask for its paths.
+        """
+        tables = [self.next_hops][: self.diameter - 1]
+        while len(tables) < self.diameter - 1:
+            tables.append(np.take_along_axis(self.next_hops, tables[-1].astype(np.intp), axis=0))
+        return tables
+
+    @cached_property
+    def _after_hops_toward(self) -> list[npt.NDArray[np.int16]]:
+        """The same, destination by source."""
+        tables = [self.next_hops_toward][: self.diameter - 1]
+        while len(tables) < self.diameter - 1:
+            tables.append(np.take_along_axis(self.next_hops_toward, tables[-1].astype(np.intp), axis=1))
+        return tables
 
 
 def avoid(paths: list[npt.NDArray[np.int16]], unwanted: int | npt.NDArray[np.int16]) -> Mask:

@@ -17,7 +17,8 @@ import numpy as np
 from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, RoutePlan, SwitchPlan, Table
 from routing.verification.ingress_ports import ingress_port_classes
 from routing.verification.packet_actions import Emission, Outcome, Packet, Shared
-from routing.verification.rule_book import SOURCE_FIELDS, Numbers, RuleBook
+from routing.verification.rule_book import SOURCE_FIELDS, RuleBook
+from routing.verification.rule_facts import Numbers
 from routing.verification.switch_model import SwitchModel
 from routing.verification.treatments import Arrival, Branches, Handover, KnownOutcomes, Treatment
 from topology.addressing import INITIAL_TTL, Host, hosts_of, interface_name, switch_name
@@ -139,8 +140,8 @@ class StateSpace:
         self._plan = plan
         values = {"eth_dst": [h.mac for h in self.hosts], "ipv4_dst": [h.ip for h in self.hosts]}
         self._book = RuleBook(values)
-        rules = [self._book.numbers(switch.rules, switch.router) for switch in plan.switches]
-        self._first_rules = len(self._book.rules)
+        rules = list(map(self._book.switch_numbers, plan.switches))
+        self._first_rules = len(self._book)
         self._known_outcomes: KnownOutcomes = {}
         self._models = list(map(self._model, plan.switches, rules))
         self._port_counts = (plan.topology.degrees + plan.topology.host_counts(plan.concentration)).tolist()
@@ -168,8 +169,8 @@ class StateSpace:
         if plan.topology is not self.topology or plan.concentration != self._plan.concentration:
             return False
         changed = [new for old, new in zip(self._plan.switches, plan.switches, strict=True) if new is not old]
-        rules = {switch.router: self._book.numbers(switch.rules, switch.router) for switch in changed}
-        if len(self._book.rules) > 2 * self._first_rules:
+        rules = {switch.router: self._book.switch_numbers(switch) for switch in changed}
+        if len(self._book) > 2 * self._first_rules:
             return False
         models = {s.router: self._model(s, rules[s.router]) for s in changed}
         if any(self._ingress_classes(s, rules[s.router]) != self._ports[s.router] for s in changed):
@@ -381,7 +382,7 @@ def _source_matters(book: RuleBook, numbers: Iterable[Numbers], degrees: Iterabl
     facts = book.facts()
     looking = facts.sees_source & facts.takes_ipv4
     for own, degree in zip(numbers, degrees, strict=True):
-        for rule in map(book.rules.__getitem__, own[looking[own]].tolist()):
+        for rule in map(book.rule, own[looking[own]].tolist()):
             ports = [part.value for part in rule.match if part.field == "in_port" and part.mask is None]
             if rule.table is not Table.INGRESS or not ports or ports[0] <= degree:
                 return True

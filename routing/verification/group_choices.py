@@ -7,15 +7,17 @@ proof runs each bucket once, and finds the outcomes of all groups by the numbers
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from routing.plan.group_columns import GroupColumns, runs
 from routing.plan.model import Bucket, Group, GroupKind
-from routing.verification.rule_book import Numbers, RuleBook
+from routing.verification.rule_book import RuleBook
+from routing.verification.rule_facts import Numbers
 
 
 class Choices(NamedTuple):
@@ -97,33 +99,54 @@ class GroupBuckets:
         buckets: the different buckets, by number; equal ones that are two objects have two numbers.
     """
 
-    def __init__(self, groups: Iterable[Group]) -> None:
+    def __init__(self, parts: Iterable[Sequence[Group]]) -> None:
         """Numbers the buckets of groups.
 
         Left out are groups that a controller adapts, groups without a bucket, and those with a bucket of
         weight 0, which no packet takes.
 
         Args:
-            groups: all groups of a switch.
+            parts: all groups of a switch, in parts of which some may be columns.
         """
+        self.buckets: list[Bucket] = []
+        columns = [self._of_columns(p) if isinstance(p, GroupColumns) else self._of_objects(p) for p in parts]
+        numbers, selects, counts, members = map(np.concatenate, zip(_NO_GROUPS, *columns, strict=True))
+        self._numbers = members
+        self._starts = np.cumsum(counts) - counts
+        weighs = np.array([bucket.weight > 0 for bucket in self.buckets], bool)
+        if not weighs.all():
+            all_weigh = np.logical_and.reduceat(np.append(weighs[members], True), self._starts)
+            counts = np.where(selects & ~all_weigh, 0, counts)
+        self._counts = counts
+        self._order = np.argsort(numbers)
+        self._groups = numbers[self._order]
+
+    def _of_objects(self, groups: Iterable[Group]) -> _Columns:
+        """Returns the columns of groups, after numbering their buckets."""
         plain = [group for group in groups if group.buckets and not group.candidates]
         # Other groups than select ones apply the first bucket that lives.
         taken = [g.buckets if g.kind is GroupKind.SELECT else g.buckets[:1] for g in plain]
         counts = np.fromiter(map(len, taken), np.intp, len(taken))
         identities = np.fromiter(map(id, chain.from_iterable(taken)), np.int64, int(counts.sum()))
-        _, firsts, numbers = np.unique(identities, return_index=True, return_inverse=True)
+        _, firsts, members = np.unique(identities, return_index=True, return_inverse=True)
+        members = members + len(self.buckets)
         objects = list(chain.from_iterable(taken))
-        self.buckets: list[Bucket] = [objects[first] for first in firsts.tolist()]
-        self._numbers = numbers.astype(np.int32)
-        self._starts = np.cumsum(counts) - counts
-        weighs = np.array([bucket.weight > 0 for bucket in self.buckets], bool)
-        if not weighs.all():
-            selects = np.array([group.kind is GroupKind.SELECT for group in plain], bool)
-            counts[selects & ~np.logical_and.reduceat(weighs[self._numbers], self._starts)] = 0
-        self._counts = counts
-        groups_of = np.fromiter((group.number for group in plain), np.int64, len(plain))
-        self._order = np.argsort(groups_of)
-        self._groups = groups_of[self._order]
+        self.buckets += [objects[first] for first in firsts.tolist()]
+        numbers = np.fromiter((group.number for group in plain), np.int64, len(plain))
+        selects = np.array([group.kind is GroupKind.SELECT for group in plain], bool)
+        return numbers, selects, counts, members.astype(np.int32)
+
+    def _of_columns(self, groups: GroupColumns) -> _Columns:
+        """Returns the columns of groups, after numbering their buckets."""
+        some = groups.counts > 0
+        selects = groups.selects[some]
+        counts = np.where(selects, groups.counts[some], 1)
+        members = groups.members[runs(groups.starts[some], counts)]
+        used = np.flatnonzero(np.bincount(members))
+        number_of = np.zeros(int(used.max(initial=0)) + 1, np.int32)
+        number_of[used] = np.arange(len(self.buckets), len(self.buckets) + len(used))
+        self.buckets += [groups.buckets[number] for number in used.tolist()]
+        return groups.numbers[some], selects, counts, number_of[members]
 
     def of(self, groups: npt.NDArray[np.int64]) -> tuple[Numbers, npt.NDArray[np.int32]]:
         """Returns the numbers of the buckets that each of some groups may apply.
@@ -144,12 +167,6 @@ class GroupBuckets:
         return counts, self._numbers[runs(self._starts[rows], counts)]
 
 
-def runs(starts: Numbers, counts: Numbers) -> Numbers:
-    """Returns the numbers of several runs, one run after the other.
-
-    Args:
-        starts: the first number of each run.
-        counts: the length of each run.
-    """
-    firsts = np.cumsum(counts) - counts
-    return np.repeat(starts - firsts, counts) + np.arange(int(counts.sum()))
+# The numbers of groups, whether they select, the numbers of their buckets and these.
+_Columns = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], Numbers, npt.NDArray[np.int32]]
+_NO_GROUPS: _Columns = np.empty(0, np.int64), np.empty(0, bool), np.empty(0, np.intp), np.empty(0, np.int32)

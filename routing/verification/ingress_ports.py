@@ -6,14 +6,17 @@ to that very port, which is dropped. All fabric ports of a switch of ER_31 are a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
 import numpy as np
 
+from routing.plan.columns import group_parts
 from routing.plan.model import PORT_INGRESS, FieldMatch, SwitchPlan, Table
 from routing.verification.action_facts import ActionFacts
-from routing.verification.rule_book import Effect, Numbers, RuleBook
+from routing.verification.group_index import GroupIndex
+from routing.verification.rule_book import RuleBook
+from routing.verification.rule_facts import Numbers
 
 
 def ingress_port_classes(switch: SwitchPlan, ports: int, book: RuleBook, numbers: Numbers) -> list[int]:
@@ -33,24 +36,21 @@ def ingress_port_classes(switch: SwitchPlan, ports: int, book: RuleBook, numbers
     numbers = numbers[facts.takes_ipv4[numbers]]
     seen = facts.sees_ingress[numbers]
     effects: list[set[object]] = [set() for _ in range(ports + 1)]
-    first_rules: list[list[Effect]] = [[] for _ in range(ports + 1)]
-    for number in numbers[seen].tolist():
-        rule = book.rules[number]
-        rest = tuple([part for part in rule.match if part.field != "in_port"])
-        [ingress] = [part for part in rule.match if part.field == "in_port"]
+    first_effects: list[set[int]] = [set() for _ in range(ports + 1)]
+    looking = numbers[seen]
+    for number, effect in zip(looking.tolist(), facts.effect[looking].tolist(), strict=True):
+        ingress, treatment = book.ingress_part(number)
         for port in _matching(ingress, ports):
-            effects[port].add((rule.priority, rest, int(facts.effect[number]), rule.table))
-            if rule.table is Table.INGRESS:
-                first_rules[port].append(book.effects[facts.effect[number]])
+            effects[port].add((treatment, effect))
+            if treatment.table is Table.INGRESS:
+                first_effects[port].add(effect)
     tables = facts.table[numbers]
     returns = _ReturnPorts(switch, book, {t: facts.effect[numbers[tables == t]] for t in Table})
     for_all = facts.effect[numbers[(tables == Table.INGRESS) & ~seen]]
-    everywhere = returns.of(
-        [book.effects[effect] for effect in np.flatnonzero(np.bincount(for_all)).tolist()]
-    )
+    everywhere = returns.of(frozenset(np.flatnonzero(np.bincount(for_all)).tolist()))
     classes = []
     for port in range(ports + 1):
-        returning = everywhere | returns.of(first_rules[port])
+        returning = everywhere | returns.of(frozenset(first_effects[port]))
         # Output to a packet's own ingress port is dropped, so such a port is in a class of its own.
         alone = port in returning or PORT_INGRESS in returning
         classes.append((frozenset(effects[port]), port if alone else -1))
@@ -70,24 +70,29 @@ class _ReturnPorts:
 
     def __init__(self, switch: SwitchPlan, book: RuleBook, effects: Mapping[Table, Numbers]) -> None:
         """Takes a switch's plan, and the numbers of its rules' effects in each table."""
-        self._groups = {group.number: group for group in switch.groups}
+        self._groups = GroupIndex(group_parts(switch))
         self._book = book
         self._effects = effects
         self._by_table: dict[Table, frozenset[int]] = {}
         self._by_group: dict[int, frozenset[int]] = {}
+        self._by_effects: dict[frozenset[int], frozenset[int]] = {}
 
-    def of(self, effects: Collection[Effect]) -> frozenset[int]:
-        """Returns the ports of some effects and of all rules that packets may meet after them."""
-        found = self._of_actions([effect.facts for effect in effects])
-        for table in {effect.goto for effect in effects}:
-            if table is not None:
-                found |= self._of_table(table)
-        return frozenset(found)
+    def of(self, numbers: frozenset[int]) -> frozenset[int]:
+        """Returns the ports of some effects, by number, and of all rules that packets may meet after them."""
+        known = self._by_effects.get(numbers)
+        if known is None:
+            effects = [self._book.effects[number] for number in numbers]
+            found = self._of_actions([effect.facts for effect in effects])
+            for table in {effect.goto for effect in effects}:
+                if table is not None:
+                    found |= self._of_table(table)
+            known = self._by_effects[numbers] = frozenset(found)
+        return known
 
     def _of_table(self, table: Table) -> frozenset[int]:
         if table not in self._by_table:
             numbers = np.flatnonzero(np.bincount(self._effects[table])).tolist()
-            self._by_table[table] = self.of([self._book.effects[number] for number in numbers])
+            self._by_table[table] = self.of(frozenset(numbers))
         return self._by_table[table]
 
     def _of_actions(self, all_facts: Iterable[ActionFacts]) -> set[int]:

@@ -8,8 +8,7 @@ the packet's other fields choose rules, and each destination gets the best of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import count, repeat
+from itertools import compress, count, repeat
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -17,100 +16,43 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.interner import Interner
-from routing.plan.model import ETH_TYPE_IPV4, Actions, Bucket, Match, Rule, Table
+from routing.plan.columns import SwitchColumns
+from routing.plan.model import ETH_TYPE_IPV4, Actions, Bucket, FieldMatch, Match, Rule, SwitchPlan, Table
+from routing.plan.rule_store import RuleStore
 from routing.verification.action_facts import ActionFacts
 from routing.verification.errors import PlanError
+from routing.verification.rule_facts import (
+    Effect,
+    Facts,
+    IngressRule,
+    MatchFacts,
+    Numbers,
+    Shape,
+    facts_of_rules,
+)
 from topology.addressing import switch_name
-
-Numbers = npt.NDArray[np.intp]
 
 SOURCE_FIELDS = frozenset({"eth_src", "ipv4_src"})
 
-# The (field, mask) pairs that a match looks at.
-_Shape = tuple[tuple[str, int | None], ...]
 
-
-class Effect(NamedTuple):
-    """The treatment of a packet that a rule takes; rules with other matches may have the same.
+class _StoredRules(NamedTuple):
+    """The rules of a store.
 
     Attributes:
-        facts: about the rule's actions.
-        goto: as of `Rule`.
-        rewriting: a number that effects with equal rewrites before the first output or group share.
+        store: the store.
+        numbers: their numbers in the book, in their order.
+        refused: bool array: whether the rule is one that no switch may hold.
     """
 
-    facts: ActionFacts
-    goto: Table | None
-    rewriting: int
-
-
-class _MatchFacts(NamedTuple):
-    """Facts about a match; equal matches, with their fields in any order, have the same.
-
-    Attributes:
-        number: the match's number.
-        condition: the number of the match without the destination.
-        shape: the fields of that condition with their masks.
-        values: what it asks of them.
-        takes_ipv4: whether it may take IPv4 packets.
-        sees_ingress: whether it looks at the ingress port.
-        sees_source: whether it looks at who sent the packet.
-        covered: the destinations that it covers; None if it makes no difference between them.
-    """
-
-    number: int
-    condition: int
-    shape: _Shape
-    values: tuple[int, ...]
-    takes_ipv4: bool
-    sees_ingress: bool
-    sees_source: bool
-    covered: Numbers | None
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Facts about all rules of a book, by their numbers.
-
-    Attributes:
-        table: the number of the rule's table.
-        priority: its priority.
-        identity: one number for rules of the same table, priority and match.
-        effect: the number of its effect, in `RuleBook.effects`.
-        condition: the number of its match without the destination.
-        takes_ipv4: whether it may take IPv4 packets.
-        sees_ingress: whether its match looks at the ingress port.
-        sees_source: whether its match looks at who sent the packet.
-        covers_all: whether the rule makes no difference between destinations.
-        counts: the number of destinations that it covers; 0 if it makes no difference.
-        starts: the index in `covered` of the first of them.
-        covered: the destinations that the rules cover, rule by rule.
-        handed_to: for each effect, the number of the group that packets are handed over to in the end, if
-            nothing else happens to them but rewrites; -1 for other effects.
-        rewriting: for each effect, its `Effect.rewriting`.
-    """
-
-    table: npt.NDArray[np.int8]
-    priority: Numbers
-    identity: Numbers
-    effect: Numbers
-    condition: Numbers
-    takes_ipv4: npt.NDArray[np.bool_]
-    sees_ingress: npt.NDArray[np.bool_]
-    sees_source: npt.NDArray[np.bool_]
-    covers_all: npt.NDArray[np.bool_]
-    counts: Numbers
-    starts: Numbers
-    covered: Numbers
-    handed_to: Numbers
-    rewriting: Numbers
+    store: RuleStore
+    numbers: range
+    refused: npt.NDArray[np.bool_]
 
 
 class RuleBook:
     """The rules of a fabric's switches and the destinations of its packets.
 
     Attributes:
-        rules: the rules by their numbers.
         effects: the effects by their numbers.
         destinations: the number of destinations.
     """
@@ -122,21 +64,25 @@ class RuleBook:
             values: for each field in which destinations differ, the value of every destination; none where
                 all packets have one destination.
         """
-        self.rules: list[Rule] = []
         self.effects: list[Effect] = []
+        self._count = 0
+        self._rules: dict[int, Rule] = {}  # those that were read as objects, by number
+        self._stored: dict[int, _StoredRules] = {}  # by the identity of the store, which is kept
         self._values = values or {}
         # Nor may the ingress port be copied: then it would matter beyond the rules that look at it.
         self._guarded = {*self._values, "in_port"} if values else set[str]()
         self.destinations = len(next(iter(self._values.values()))) if values else 1
         self._destinations_by_value: dict[tuple[str, int | None], dict[int, Numbers]] = {}
+        self._ingress_parts: dict[int, tuple[FieldMatch, IngressRule]] = {}
         self._number_of: dict[int, int] = {}  # by the rule's identity; the book keeps all rules
-        # For each rule: table, priority, effect and match.
-        self._columns: list[tuple[int, int, int, int]] = []
-        self._matches: list[_MatchFacts] = []  # by number
-        self._match_facts: Interner[Match, _MatchFacts] = Interner(self._new_match, _in_any_order)
-        self._conditions: dict[tuple[_Shape, tuple[int, ...]], int] = {}
+        # For each rule: table, priority, effect and match; those read as objects are rows behind the arrays.
+        self._columns: list[Numbers] = []
+        self._rows: list[tuple[int, int, int, int]] = []
+        self._matches: list[MatchFacts] = []  # by number
+        self._match_facts: Interner[Match, MatchFacts] = Interner(self._new_match, _in_any_order)
+        self._conditions: dict[tuple[Shape, tuple[int, ...]], int] = {}
         # By table and by the shape of conditions, the numbers of conditions by the values that they ask for.
-        self._by_shape: dict[int, dict[_Shape, dict[tuple[int, ...], int]]] = {}
+        self._by_shape: dict[int, dict[Shape, dict[tuple[int, ...], int]]] = {}
         self._conditions_by_table: set[tuple[int, int]] = set()  # those in `_by_shape`
         self._effect_numbers: dict[tuple[int, Table | None], int] = {}
         action_numbers, rewriting_numbers, bucket_numbers = count(), count(), count()
@@ -145,8 +91,59 @@ class RuleBook:
         )
         self._rewritings: Interner[Actions, int] = Interner(lambda _: next(rewriting_numbers))
         self._plain: set[int] = set()  # identities of actions
+        # By the identity of a list, which is kept with it.
+        self._plain_buckets: dict[int, tuple[list[Bucket], npt.NDArray[np.bool_]]] = {}
         self._buckets: Interner[Bucket, int] = Interner(lambda _: next(bucket_numbers))
         self._facts: Facts | None = None
+
+    def __len__(self) -> int:
+        """Returns the number of rules read so far."""
+        return self._count
+
+    def rule(self, number: int) -> Rule:
+        """Returns a rule.
+
+        Args:
+            number: its number.
+        """
+        found = self._rules.get(number)
+        if found is None:
+            stored = next(one for one in self._stored.values() if number in one.numbers)
+            found = stored.store.rule(number - stored.numbers.start)
+        return found
+
+    def ingress_part(self, number: int) -> tuple[FieldMatch, IngressRule]:
+        """Returns the match of the ingress port of a rule, and the rest of the rule.
+
+        Args:
+            number: the number of a rule that looks at the ingress port.
+        """
+        known = self._ingress_parts.get(number)
+        if known is None:
+            rule = self.rule(number)
+            rest = tuple([part for part in rule.match if part.field != "in_port"])
+            [ingress] = [part for part in rule.match if part.field == "in_port"]
+            known = self._ingress_parts[number] = ingress, IngressRule(rule.table, rule.priority, rest)
+        return known
+
+    def switch_numbers(self, switch: SwitchPlan) -> Numbers:
+        """Returns the numbers of a switch's rules; those that are new to the book are read.
+
+        Args:
+            switch: the plan of the switch; its rules may be columns.
+
+        Raises:
+            PlanError: as of `numbers`.
+        """
+        columns = switch.columns
+        if not isinstance(columns, SwitchColumns):
+            return self.numbers(switch.rules, switch.router)
+        stored = self._stored.get(id(columns.store))
+        if stored is None or len(stored.numbers) < len(columns.store):
+            stored = self._stored[id(columns.store)] = self._read_store(columns.store)
+        for index in np.flatnonzero(stored.refused[columns.rules]).tolist():
+            self._add(columns.store.rule(int(columns.rules[index])), switch.router)
+        return columns.rules + stored.numbers.start
 
     def numbers(self, rules: Iterable[Rule], router: int) -> Numbers:
         """Returns the numbers of a switch's rules; those that are new to the book are read.
@@ -208,6 +205,21 @@ class RuleBook:
         """
         self._plain.update(map(id, actions))
 
+    def plain_of(self, buckets: list[Bucket]) -> npt.NDArray[np.bool_]:
+        """Returns for each bucket of a fabric whether its actions name no group and do nothing forbidden.
+
+        Args:
+            buckets: the buckets that the groups of all switches share; they are read once.
+        """
+        known = self._plain_buckets.get(id(buckets))
+        if known is None or len(known[1]) < len(buckets):
+            actions = [bucket.actions for bucket in buckets]
+            facts = self.action_facts(actions)
+            plain = [not one.groups and one.forbidden is None for one in facts]
+            self.note_plain(compress(actions, plain))
+            known = self._plain_buckets[id(buckets)] = buckets, np.array(plain, bool)
+        return known[1]
+
     def bucket_numbers(self, buckets: Iterable[Bucket]) -> list[int]:
         """Returns a number for each bucket, which equal buckets of all switches share.
 
@@ -219,29 +231,9 @@ class RuleBook:
     def facts(self) -> Facts:
         """Returns the facts about the rules read so far."""
         if self._facts is None:
-            columns = np.array(self._columns, np.intp).reshape(-1, 4).T
-            table, priority, effect, match = columns
-            matches = self._matches
-            covers_all = np.array([one.covered is None for one in matches], bool)
-            covered = [_NONE if one.covered is None else one.covered for one in matches]
-            counts = np.fromiter(map(len, covered), np.intp, len(covered))
-            ranks = priority - priority.min(initial=0)
-            self._facts = Facts(
-                table.astype(np.int8),
-                priority,
-                (match * (ranks.max(initial=0) + 1) + ranks) * len(Table) + table,
-                effect,
-                np.array([one.condition for one in matches], np.intp)[match],
-                np.array([one.takes_ipv4 for one in matches], bool)[match],
-                np.array([one.sees_ingress for one in matches], bool)[match],
-                np.array([one.sees_source for one in matches], bool)[match],
-                covers_all[match],
-                counts[match],
-                (np.cumsum(counts) - counts)[match],
-                np.concatenate([*covered, _NONE]),
-                np.array(list(map(_handed_to, self.effects)), np.intp),
-                np.array([effect.rewriting for effect in self.effects], np.intp),
-            )
+            self._flush()
+            self._columns = [np.concatenate([*self._columns, np.empty((0, 4), np.intp)])]
+            self._facts = facts_of_rules(self._columns[0], self._matches, self.effects)
         return self._facts
 
     def conditions_met(self, table: Table, packet: Mapping[str, int]) -> tuple[int, ...]:
@@ -296,7 +288,7 @@ class RuleBook:
         return best
 
     def _add(self, rule: Rule, router: int) -> int:
-        known = self._number_of.get(id(rule))
+        known = self._known(rule)
         if known is not None:
             return known
         table, goto = rule.table, rule.goto
@@ -304,27 +296,71 @@ class RuleBook:
             raise PlanError(f"a rule's goto must be a later table than its own, got {goto}: {rule}")
         match = self._match_facts.one(rule.match)
         actions = self.checked(rule.actions, router) if match.takes_ipv4 else self._actions.one(rule.actions)
-        key = (actions.number, goto)
-        effect = self._effect_numbers.setdefault(key, len(self.effects))
+        self._note_condition(table, match)
+        self._rows.append((table, rule.priority, self._effect(actions, goto), match.number))
+        self._facts = None
+        number, self._count = self._count, self._count + 1
+        self._rules[number] = rule
+        self._number_of[id(rule)] = number
+        return number
+
+    def _known(self, rule: Rule) -> int | None:
+        """Returns the number of a rule that was read before."""
+        known = self._number_of.get(id(rule))
+        if known is None:
+            for stored in self._stored.values():
+                number = stored.store.number_of(rule)
+                if number is not None and not stored.refused[number]:
+                    known = self._number_of[id(rule)] = stored.numbers[number]
+                    break
+        return known
+
+    def _read_store(self, store: RuleStore) -> _StoredRules:
+        """Reads all rules of a store at once, as `_add` does one by one."""
+        columns = store.columns()
+        matches = self._match_facts.intern(store.matches)
+        actions = self._actions.intern(store.actions)
+        places, effects = _different_pairs(columns.actions, columns.goto + 1)
+        gotos = [None, *Table]
+        effect = np.array([self._effect(actions[a], gotos[goto]) for a, goto in effects], np.intp)[places]
+        for match, table in _different_pairs(columns.match, columns.table)[1]:
+            self._note_condition(table, matches[match])
+        numbers = np.array([one.number for one in matches], np.intp)[columns.match]
+        ipv4 = np.array([one.takes_ipv4 for one in matches], bool)[columns.match]
+        forbidden = np.array([one.forbidden is not None for one in actions], bool)[columns.actions]
+        backwards = (columns.goto >= 0) & (columns.goto <= columns.table)
+        self._flush()
+        self._columns.append(np.stack([columns.table, columns.priority, effect, numbers], axis=1))
+        self._facts = None
+        first, self._count = self._count, self._count + len(store)
+        return _StoredRules(store, range(first, self._count), backwards | (forbidden & ipv4))
+
+    def _effect(self, actions: ActionFacts, goto: Table | None) -> int:
+        """Returns the number of the effect of a rule."""
+        effect = self._effect_numbers.setdefault((actions.number, goto), len(self.effects))
         if effect == len(self.effects):
             self.effects.append(Effect(actions, goto, self._rewritings.one(actions.rewrites)))
+        return effect
+
+    def _note_condition(self, table: int, match: MatchFacts) -> None:
         if (table, match.condition) not in self._conditions_by_table:
             self._conditions_by_table.add((table, match.condition))
             by_values = self._by_shape.setdefault(table, {}).setdefault(match.shape, {})
             by_values[match.values] = match.condition
-        self._columns.append((table, rule.priority, effect, match.number))
-        self._facts = None
-        self.rules.append(rule)
-        number = self._number_of[id(rule)] = len(self.rules) - 1
-        return number
 
-    def _new_match(self, match: Match) -> _MatchFacts:
+    def _flush(self) -> None:
+        """Moves the rows behind the arrays into one."""
+        if self._rows:
+            self._columns.append(np.array(self._rows, np.intp))
+            self._rows = []
+
+    def _new_match(self, match: Match) -> MatchFacts:
         parts = sorted(
             (part for part in match if part.field not in self._values), key=lambda part: part.field
         )
         shape = tuple([(part.field, part.mask) for part in parts])
         values = tuple([part.value for part in parts])
-        facts = _MatchFacts(
+        facts = MatchFacts(
             len(self._matches),
             self._conditions.setdefault((shape, values), len(self._conditions)),
             shape,
@@ -362,10 +398,11 @@ class RuleBook:
 _NONE = np.empty(0, np.intp)
 
 
-def _handed_to(effect: Effect) -> int:
-    """Returns the entry of an effect in `Facts.handed_to`."""
-    group = effect.facts.last_group
-    return -1 if effect.goto is not None or group is None else group
+def _different_pairs(first: Numbers, second: Numbers) -> tuple[Numbers, list[tuple[int, int]]]:
+    """Returns the different pairs of numbers from 0, and for each pair its index among them."""
+    width = int(second.max(initial=0)) + 1
+    different, places = np.unique(first * width + second, return_inverse=True)
+    return places, [divmod(pair, width) for pair in different.tolist()]
 
 
 def _in_any_order(match: Match) -> tuple[tuple[str, int, int | None], ...]:

@@ -13,9 +13,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from routing.plan.columns import group_parts
+from routing.plan.group_columns import GroupColumns
 from routing.plan.model import Actions, Bucket, Group, GroupKind, Output, Rule, SwitchPlan, Table, ToGroup
 from routing.verification.errors import PlanError
 from routing.verification.group_choices import Choices, GroupBuckets, different_choices
+from routing.verification.group_index import GroupIndex
 from routing.verification.packet_actions import (
     NOTHING,
     Outcome,
@@ -26,7 +29,8 @@ from routing.verification.packet_actions import (
     rewritten,
     send,
 )
-from routing.verification.rule_book import Numbers, RuleBook
+from routing.verification.rule_book import RuleBook
+from routing.verification.rule_facts import Numbers
 from routing.verification.treatments import (
     Arrival,
     Branches,
@@ -65,11 +69,11 @@ class SwitchModel:
         self._book = RuleBook() if book is None else book
         self._known = {} if known is None else known
         self._router = plan.router
-        self._groups = {group.number: group for group in plan.groups}
-        if len(self._groups) < len(plan.groups):
+        self._groups = GroupIndex(group_parts(plan))
+        if self._groups.ambiguous:
             raise PlanError(f"two groups of {switch_name(plan.router)} have the same number")
-        self._check_groups(plan.groups)
-        self._numbers = self._book.numbers(plan.rules, plan.router) if numbers is None else numbers
+        self._check_groups()
+        self._numbers = self._book.switch_numbers(plan) if numbers is None else numbers
         self._check_rules()
         self._tables = self._rules_by_table()
         self._choices: dict[int, Choices] = {}  # by the group's number
@@ -79,13 +83,29 @@ class SwitchModel:
     @cached_property
     def group_buckets(self) -> GroupBuckets:
         """The buckets of the switch's groups."""
-        return GroupBuckets(self._groups.values())
+        return GroupBuckets(self._groups.parts)
 
-    def _check_groups(self, groups: Iterable[Group]) -> None:
+    def _check_groups(self) -> None:
         sound: set[int] = set()  # numbers of groups that were followed to their outputs
         checked: set[int] = set()  # identities of actions
-        for group in groups:
-            self._check_chain(group, (), sound, checked)
+        for part in self._groups.parts:
+            if isinstance(part, GroupColumns):
+                for place in self._unchecked(part).tolist():
+                    self._check_chain(part.group(place), (), sound, checked)
+            else:
+                for group in part:
+                    self._check_chain(group, (), sound, checked)
+
+    def _unchecked(self, groups: GroupColumns) -> Numbers:
+        """Returns the places of groups of which not all buckets are known to be plain."""
+        used = groups.used()
+        plain = self._book.plain_of(groups.buckets)[used]
+        if plain.all():
+            return _NO_NUMBERS
+        others = np.zeros(len(groups.buckets), bool)
+        others[used[~plain]] = True
+        owner = np.repeat(np.arange(len(groups)), groups.counts)
+        return np.unique(owner[others[groups.members]])
 
     def _check_chain(self, group: Group, before: tuple[int, ...], sound: set[int], checked: set[int]) -> None:
         if group.number in sound:
@@ -115,25 +135,24 @@ class SwitchModel:
     def _check_rules(self) -> None:
         facts, book = self._book.facts(), self._book
         identities = facts.identity[self._numbers]
-        if len(np.unique(identities)) < len(identities):
+        ascending = np.sort(identities)
+        if (ascending[1:] == ascending[:-1]).any():
             again = np.delete(self._numbers, np.unique(identities, return_index=True)[1])[0]
-            raise PlanError(f"two rules of a table have the same match and priority: {book.rules[again]}")
+            raise PlanError(f"two rules of a table have the same match and priority: {book.rule(int(again))}")
         effects = facts.effect[self._numbers]
-        for effect in np.flatnonzero(np.bincount(effects)).tolist():
-            for group in book.effects[effect].facts.groups:
-                if group not in self._groups:
-                    rule = book.rules[self._numbers[effects == effect][0]]
-                    raise PlanError(f"a rule names group {group}, which does not exist: {rule}")
+        used = np.bincount(effects, minlength=len(book.effects)) > 0
+        missing = used[facts.naming] & ~self._groups.has(facts.named)
+        if missing.any():
+            first = int(np.argmax(missing))
+            rule = book.rule(int(self._numbers[effects == facts.naming[first]][0]))
+            raise PlanError(f"a rule names group {facts.named[first]}, which does not exist: {rule}")
 
     def _rules_by_table(self) -> list[Numbers]:
         """Returns the rules of each table by ascending priority."""
         facts = self._book.facts()
-        tables = facts.table[self._numbers]
-        found = []
-        for table in Table:
-            numbers = self._numbers[tables == table]
-            found.append(numbers[np.argsort(facts.priority[numbers], kind="stable")])
-        return found
+        numbers = self._numbers[np.argsort(facts.rank[self._numbers], kind="stable")]
+        bounds = np.searchsorted(facts.table[numbers], np.arange(1, len(Table)))
+        return np.split(numbers, bounds)
 
     def rule_for(self, table: Table, packet: Mapping[str, int]) -> Rule | None:
         """Returns the rule of a table that takes a packet.
@@ -146,7 +165,7 @@ class SwitchModel:
             The matching rule with the highest priority, or None for a table miss.
         """
         [number] = self._best_rules(table, packet).tolist()
-        return None if number < 0 else self._book.rules[number]
+        return None if number < 0 else self._book.rule(number)
 
     def process(self, packet: Mapping[str, int], failed_ports: frozenset[int]) -> list[Outcome]:
         """Returns every possible outcome of a packet's arrival, where the book has no destinations.
@@ -365,6 +384,7 @@ class SwitchModel:
 
 
 _NO_PORTS: frozenset[int] = frozenset()
+_NO_NUMBERS = np.empty(0, np.intp)
 _MISS = -1  # in place of an effect
 
 

@@ -1,0 +1,62 @@
+"""Sets of minimal ports of one router, of which many destinations share each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class PortSets:
+    """The ports by which minimal paths from one router to each destination begin.
+
+    Attributes:
+        codes: for each destination, the number of its set.
+        counts: the number of ports of each set.
+        starts: the index in `ports` of each set's first port.
+        ports: the ports from 1, set by set, ascending in each.
+    """
+
+    codes: Numbers
+    counts: Numbers
+    starts: Numbers
+    ports: npt.NDArray[np.int64]
+
+    def first_ports(self) -> npt.NDArray[np.int64]:
+        """Returns the first port toward each destination; 0 where there is none."""
+        return np.where(self.counts > 0, np.append(self.ports, 0)[self.starts], 0)[self.codes]
+
+    def set_of(self, code: int) -> tuple[int, ...]:
+        """Returns the ports of a set.
+
+        Args:
+            code: the number of the set.
+        """
+        start = int(self.starts[code])
+        return tuple(self.ports[start : start + int(self.counts[code])].tolist())
+
+    def sets(self) -> list[tuple[int, ...]]:
+        """Returns the ports of all sets."""
+        ports = self.ports.tolist()
+        ends = (self.starts + self.counts).tolist()
+        return [tuple(ports[a:b]) for a, b in zip(self.starts.tolist(), ends, strict=True)]
+
+
+def port_sets(mask: npt.NDArray[np.bool_]) -> PortSets:
+    """Returns the different sets of ports of a mask.
+
+    Args:
+        mask: bool array, ports x destinations, as of `Topology.minimal_port_mask`.
+    """
+    packed = np.ascontiguousarray(np.packbits(mask, axis=0).T)
+    padded = np.zeros((len(packed), max(-(-packed.shape[1] // 8), 1)), np.uint64)
+    padded.view(np.uint8)[:, : packed.shape[1]] = packed
+    keys = padded[:, 0] if padded.shape[1] == 1 else padded.view(f"V{8 * padded.shape[1]}")[:, 0]
+    _, firsts, codes = np.unique(keys, return_index=True, return_inverse=True)
+    sets, ports = mask.T[firsts].nonzero()
+    counts = np.bincount(sets, minlength=len(firsts))
+    return PortSets(codes.astype(np.intp), counts, np.cumsum(counts) - counts, ports + 1)
