@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from emulation.socket_buffers import enlarge_buffers
+from emulation.kernel.socket_buffers import enlarge_buffers
 from emulation.subprocesses import CommandError, marked_environment, run, start, start_in_namespaces
 from emulation.switches.database import SwitchSettings, configured_database
 from emulation.switches.first_frame import begin_first_frame, finish_first_frame

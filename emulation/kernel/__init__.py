@@ -1,1 +1,1 @@
-"""Requests of this process to the kernel: namespaces, and interfaces, addresses and queues in them."""
+"""Requests of this process to the kernel: namespaces; interfaces, addresses, queues and sockets in them."""

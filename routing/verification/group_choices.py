@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from routing.plan.group_columns import GroupColumns, runs
 from routing.plan.model import Bucket, Group, GroupKind
-from routing.verification.rule_book import RuleBook
-from routing.verification.rule_facts import Numbers
+from routing.verification.rules.rule_book import RuleBook
+from routing.verification.rules.rule_facts import Numbers
 
 
 class Choices(NamedTuple):

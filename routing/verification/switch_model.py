@@ -18,7 +18,6 @@ from routing.plan.group_columns import GroupColumns
 from routing.plan.model import Actions, Bucket, Group, GroupKind, Output, Rule, SwitchPlan, Table, ToGroup
 from routing.verification.errors import PlanError
 from routing.verification.group_choices import Choices, GroupBuckets, different_choices
-from routing.verification.group_index import GroupIndex
 from routing.verification.packet_actions import (
     NOTHING,
     Outcome,
@@ -29,8 +28,9 @@ from routing.verification.packet_actions import (
     rewritten,
     send,
 )
-from routing.verification.rule_book import RuleBook
-from routing.verification.rule_facts import Numbers
+from routing.verification.rules.group_index import GroupIndex
+from routing.verification.rules.rule_book import RuleBook
+from routing.verification.rules.rule_facts import Numbers
 from routing.verification.treatments import (
     Arrival,
     Branches,

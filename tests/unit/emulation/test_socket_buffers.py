@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from emulation.socket_buffers import enlarge_buffers
+from emulation.kernel.socket_buffers import enlarge_buffers
 from topology.errors import MachineError
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="packet sockets are root's")

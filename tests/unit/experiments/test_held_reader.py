@@ -22,7 +22,9 @@ def test_a_reader_that_stood_still_goes_on_and_tells_for_how_long():
     os.kill(reader.pid, signal.SIGCONT)
     output, _ = reader.communicate()  # which closes its input
     assert reader.returncode == 0
-    begin_s, end_s, still_s, seen = json.loads(output.splitlines()[0])
+    begin_s, end_s, still_s, still_square, seen = json.loads(output.splitlines()[0])
     assert 0 < begin_s < end_s
     assert still_s > 0.01
+    # The mean square of one stop of 0.4 s and more, as it may be, is that of 0.2 s at least.
+    assert still_square > 0.2**3 / 3 / (end_s - begin_s)
     assert set(seen) == {"s1"}

@@ -22,7 +22,10 @@ def test_every_key_and_column_has_a_description():
 
 
 def test_every_table_that_is_written_is_on_the_page():
-    source = "".join(path.read_text() for path in (ROOT / "experiments").rglob("*.py"))
+    # Tables of the papers' items are on the pages about these.
+    papers = ROOT / "experiments" / "papers"
+    modules = (ROOT / "experiments").rglob("*.py")
+    source = "".join(path.read_text() for path in modules if not path.is_relative_to(papers))
     written = set(re.findall(r'^[A-Z_]+ = "(\w+\.csv)"', source, re.M))
     assert written == set(table_columns())
 

@@ -21,7 +21,7 @@ from routing.plan.model import (
 from routing.registry import make_plan
 from routing.verification.errors import PlanError
 from routing.verification.ingress_ports import ingress_port_classes
-from routing.verification.rule_book import RuleBook
+from routing.verification.rules.rule_book import RuleBook
 from routing.verification.verifier import prove
 from topology.families.low_diameter.polarfly import PolarFly
 

@@ -23,7 +23,7 @@ from routing.plan.model import (
 )
 from routing.verification.errors import PlanError
 from routing.verification.packet_actions import Emission
-from routing.verification.rule_book import RuleBook
+from routing.verification.rules.rule_book import RuleBook
 from routing.verification.switch_model import SwitchModel
 
 ALL_UP = frozenset()

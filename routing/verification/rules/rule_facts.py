@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -158,3 +159,24 @@ def _handed_to(effect: Effect) -> int:
     """Returns the entry of an effect in `Facts.handed_to`."""
     group = effect.facts.last_group
     return -1 if effect.goto is not None or group is None else group
+
+
+def different_pairs(first: Numbers, second: Numbers) -> tuple[Numbers, list[tuple[int, int]]]:
+    """Returns the different pairs of numbers from 0, and for each pair its index among them.
+
+    Args:
+        first: the first numbers of the pairs.
+        second: the second ones.
+    """
+    width = int(second.max(initial=0)) + 1
+    different, places = np.unique(first * width + second, return_inverse=True)
+    return places, [divmod(pair, width) for pair in different.tolist()]
+
+
+def in_any_order(match: Match) -> tuple[tuple[str, int, int | None], ...]:
+    """Returns the fields of a match in an order that does not depend on theirs.
+
+    Args:
+        match: the match.
+    """
+    return tuple(sorted([(part.field, part.value, part.mask) for part in match], key=itemgetter(0)))

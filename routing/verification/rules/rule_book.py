@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress, count, repeat
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -21,14 +21,16 @@ from routing.plan.model import ETH_TYPE_IPV4, Actions, Bucket, FieldMatch, Match
 from routing.plan.rule_store import RuleStore
 from routing.verification.action_facts import ActionFacts
 from routing.verification.errors import PlanError
-from routing.verification.rule_facts import (
+from routing.verification.rules.rule_facts import (
     Effect,
     Facts,
     IngressRule,
     MatchFacts,
     Numbers,
     Shape,
+    different_pairs,
     facts_of_rules,
+    in_any_order,
 )
 from topology.addressing import switch_name
 
@@ -79,7 +81,7 @@ class RuleBook:
         self._columns: list[Numbers] = []
         self._rows: list[tuple[int, int, int, int]] = []
         self._matches: list[MatchFacts] = []  # by number
-        self._match_facts: Interner[Match, MatchFacts] = Interner(self._new_match, _in_any_order)
+        self._match_facts: Interner[Match, MatchFacts] = Interner(self._new_match, in_any_order)
         self._conditions: dict[tuple[Shape, tuple[int, ...]], int] = {}
         # By table and by the shape of conditions, the numbers of conditions by the values that they ask for.
         self._by_shape: dict[int, dict[Shape, dict[tuple[int, ...], int]]] = {}
@@ -320,10 +322,10 @@ class RuleBook:
         columns = store.columns()
         matches = self._match_facts.intern(store.matches)
         actions = self._actions.intern(store.actions)
-        places, effects = _different_pairs(columns.actions, columns.goto + 1)
+        places, effects = different_pairs(columns.actions, columns.goto + 1)
         gotos = [None, *Table]
         effect = np.array([self._effect(actions[a], gotos[goto]) for a, goto in effects], np.intp)[places]
-        for match, table in _different_pairs(columns.match, columns.table)[1]:
+        for match, table in different_pairs(columns.match, columns.table)[1]:
             self._note_condition(table, matches[match])
         numbers = np.array([one.number for one in matches], np.intp)[columns.match]
         ipv4 = np.array([one.takes_ipv4 for one in matches], bool)[columns.match]
@@ -396,15 +398,3 @@ class RuleBook:
 
 
 _NONE = np.empty(0, np.intp)
-
-
-def _different_pairs(first: Numbers, second: Numbers) -> tuple[Numbers, list[tuple[int, int]]]:
-    """Returns the different pairs of numbers from 0, and for each pair its index among them."""
-    width = int(second.max(initial=0)) + 1
-    different, places = np.unique(first * width + second, return_inverse=True)
-    return places, [divmod(pair, width) for pair in different.tolist()]
-
-
-def _in_any_order(match: Match) -> tuple[tuple[str, int, int | None], ...]:
-    """Returns the fields of a match in an order that does not depend on theirs."""
-    return tuple(sorted([(part.field, part.value, part.mask) for part in match], key=itemgetter(0)))
