@@ -10,7 +10,7 @@ from sample_fabrics import FABRICS, single_failures
 from routing.plan.columns import SwitchColumns, group_parts
 from routing.plan.digest import plan_digest
 from routing.plan.group_columns import GroupColumns
-from routing.plan.model import SwitchPlan, Table
+from routing.plan.model import GroupKind, SwitchPlan, Table
 from routing.registry import make_plan
 from routing.verification.errors import PlanError
 from routing.verification.verifier import prove
@@ -149,3 +149,17 @@ def test_a_backward_jump_in_the_columns_is_refused_with_its_rule():
     broken = with_columns(plan, lambda c: (np.append(c.rules[:-1], c.store.add([backward])), c.groups))
     with pytest.raises(PlanError, match="later table"):
         prove(broken)
+
+
+def test_a_bucket_of_the_columns_that_names_a_missing_group_is_refused():
+    plan = make_plan(FABRICS["a ring with every link twice"](), 1, "min")
+
+    def without_the_first(groups):
+        assert groups.group(0).kind is GroupKind.FAST_FAILOVER  # one of those among which another selects
+        members = groups.members[groups.counts[0] :]
+        return GroupColumns(
+            groups.buckets, groups.numbers[1:], groups.selects[1:], groups.counts[1:], members
+        )
+
+    with pytest.raises(PlanError, match="a bucket names group"):
+        prove(with_columns(plan, lambda c: other_groups(c, without_the_first)))
