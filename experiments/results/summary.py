@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -209,13 +210,12 @@ def _evidence(record: RunRecord) -> Evidence:
             rate_errors = list(record.links.rate_errors(rate_bps, frame_bytes).values())
     packet_s = record.fabric.options.links.packet_s(frame_bytes)
     seconds = record.held.between(begin_s, end_s) if record.held else []
+    worst = partial(worst_held, seconds, packet_s, record.start_s, _spans_of_failure(record))
     return Evidence(
         packet_ms=packet_s * 1e3,
-        held=worst_held(seconds, packet_s, record.start_s, _spans_of_failure(record)),
+        held=worst(),
         held_mean=mean_held(seconds, packet_s),
-        held_rms=worst_held(
-            seconds, packet_s, record.start_s, _spans_of_failure(record), HeldSecond.held_rms_s
-        ),
+        held_rms=worst(measure=HeldSecond.held_rms_s),
         holds_observed=record.held is not None,
         idle=record.cpu.idle_between(begin_s, end_s),
         stolen=record.cpu.stolen_between(begin_s, end_s),

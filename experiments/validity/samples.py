@@ -45,7 +45,7 @@ class CpuSamples:
 
 
 class SwitchSample(NamedTuple):
-    """How long a switch held frames in one second.
+    """Frames that a switch held in one second.
 
     Attributes:
         frames: frames that reached the switch.
@@ -115,7 +115,7 @@ class Held(NamedTuple):
 
 @dataclass
 class HeldSamples:
-    """How long switches held frames, second by second."""
+    """Frames that switches held, second by second."""
 
     seconds: list[HeldSecond] = field(default_factory=list)
 

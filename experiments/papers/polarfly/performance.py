@@ -164,7 +164,7 @@ def grown_curves(effort: Effort) -> list[Curve]:
 
 @of_whole_size
 def grown(curves: MeasuredCurves) -> Values:
-    """Returns what Fig 11 shows: throughput beside that without copies, and beside the peak of 1.
+    """Returns the values of the claims of Fig 11: throughput over that without copies, and by itself.
 
     The throughput of a network is the saturation of the better of its two routings.
     """

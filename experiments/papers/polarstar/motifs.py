@@ -69,9 +69,10 @@ def motif_times(effort: Effort, place: Place) -> Found:
         MachineError: a network does not fit into the memory.
         KeyboardInterrupt: Ctrl-C; the table has the times until then.
     """
+    store = RowStore(place.directory, TIMES, StoredTime)
     times: dict[str, dict[str, StoredTime]] = {name: {} for name in _MOTIFS}
     for one in motif_networks(effort):
-        for name, found in _times(one, effort, place):
+        for name, found in _times(one, effort, place, store):
             times[name][one.label] = found
     rows = [
         {
@@ -115,9 +116,10 @@ def speed_ratios(times: Mapping[str, Mapping[str, StoredTime]]) -> dict[str, Val
     }
 
 
-def _times(one: RoutedNetwork, effort: Effort, place: Place) -> Iterator[tuple[str, StoredTime]]:
+def _times(
+    one: RoutedNetwork, effort: Effort, place: Place, store: RowStore[StoredTime]
+) -> Iterator[tuple[str, StoredTime]]:
     """Yields the motifs with their times on a network, simulated unless the table has them."""
-    store = RowStore(place.directory, TIMES, StoredTime)
     ranks = _QUICK_RANKS if effort.quick else _RANKS
     fabric: SimulatedFabricRecord | None = None
     for name, pattern in _MOTIFS.items():

@@ -112,7 +112,7 @@ def compared_curves(effort: Effort) -> list[Curve]:
 
 @of_whole_size
 def compared(curves: MeasuredCurves) -> Values:
-    """Returns what Fig 9 shows: ratios of loads at saturation.
+    """Returns the values of the claims of Fig 9: ratios of loads at saturation.
 
     Args:
         curves: the curves with their points.
@@ -142,7 +142,7 @@ def adversarial_curves(effort: Effort) -> list[Curve]:
 
 @of_whole_size
 def adversarial(curves: MeasuredCurves) -> Values:
-    """Returns what Fig 10 shows: ratios of loads at saturation under UGAL.
+    """Returns the values of the claims of Fig 10: ratios of loads at saturation under UGAL.
 
     Args:
         curves: the curves with their points.

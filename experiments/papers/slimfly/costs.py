@@ -55,7 +55,7 @@ def costs(effort: Effort) -> Found:
 
 
 def costs_by_reading(effort: Effort) -> Found:
-    """Returns the costs of Table IV by every reading of what its text leaves open."""
+    """Returns the costs of Table IV by every reading of the choices that its text leaves open."""
     prices = effort.prices or paper_prices()
     rows: list[Row] = []
     for reading in all_readings():

@@ -114,7 +114,7 @@ def compared_curves(effort: Effort) -> list[Curve]:
 
 @of_whole_size
 def compared(curves: MeasuredCurves) -> Values:
-    """Returns what Fig 6 shows: saturations of Slim Fly.
+    """Returns the values of the claims of Fig 6: saturations of Slim Fly.
 
     Args:
         curves: the curves with their points.
@@ -154,7 +154,7 @@ def accepted_curves(effort: Effort) -> list[Curve]:
 
 @of_whole_size
 def accepted(curves: MeasuredCurves) -> Values:
-    """Returns what Fig 8 shows: the greatest accepted load by the endpoints of a router.
+    """Returns the values of the claims of Fig 8: the greatest accepted load by the endpoints of a router.
 
     It is the greatest at any load and under any routing, full load included (`MeasuredCurve.throughput`), and
     not that at saturation: the paper tells what a network accepts, and not up to which load it accepts all.
