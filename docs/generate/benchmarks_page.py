@@ -1,14 +1,14 @@
 """Page of benchmarks, docs/benchmarks.md, made of the results that `make bench` leaves.
 
 `python docs/generate/benchmarks_page.py` makes the page anew from docs/benchmarks.json; with a file of
-results it copies that to docs/benchmarks.json first.
+results it first puts these into docs/benchmarks.json. What was measured on other machines, or before the
+file was made, stays there.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -39,6 +39,23 @@ def benchmarks_page(results: Path = RESULTS) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def add_results(results: Path, kept: Path = RESULTS) -> None:
+    """Puts the measurements of one file into another; of two of a name the newer one stays.
+
+    Args:
+        results: the file that `make bench` wrote.
+        kept: the file of all measurements, which is changed.
+    """
+    content = json.loads(kept.read_text())
+    newest = {measurement["name"]: measurement for measurement in content["measurements"]}
+    for measurement in json.loads(results.read_text())["measurements"]:
+        name = measurement["name"]
+        if name not in newest or newest[name]["date"] <= measurement["date"]:
+            newest[name] = measurement
+    content["measurements"] = list(newest.values())
+    kept.write_text(json.dumps(content, indent=2) + "\n")
+
+
 def _key(measurement: Mapping[str, Any]) -> tuple[str, str]:
     return measurement["date"], measurement["commit"]
 
@@ -64,5 +81,5 @@ def _rows(measurement: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        shutil.copy(sys.argv[1], RESULTS)
+        add_results(Path(sys.argv[1]))
     PAGE.write_text(benchmarks_page())

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.events.base import Event, Ongoing
-from experiments.validity.samples import Held
+from experiments.validity.judgement import MOST_HELD_RMS
+from experiments.validity.samples import HeldLately
 
 _LEAST_DONE = 0.02  # of a work, before its end is foretold
 
@@ -16,18 +17,18 @@ class Progress(Ongoing):
     """Report on traffic that flows.
 
     Attributes:
-        held: the switch that held frames longest in the last second, if that was observed.
+        held: what switches held in the last second, if that was observed.
     """
 
-    held: Held | None = None
+    held: HeldLately | None = None
 
     @property
     def _holding(self) -> str:
-        return (
-            ""
-            if self.held is None
-            else f"; {self.held.switch} held frames for {self.held.frame_times:.2f} frame times"
-        )
+        if self.held is None:
+            return ""
+        mean, rms = self.held
+        many = "" if rms.frame_times <= MOST_HELD_RMS else f", {rms.switch} many at a time"
+        return f"; {mean.switch} held frames for {mean.frame_times:.2f} frame times{many}"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from experiments.events.traffic import (
 )
 from experiments.observation.model import CollectiveStatus
 from experiments.session.status import TrafficStatus
-from experiments.validity.samples import Held
+from experiments.validity.samples import HeldLately
 
 _OLD_S = 3.0  # after which traffic that tells nothing has ended
 
@@ -37,8 +37,8 @@ class ExperimentProgress:
             self._told = None
 
     @property
-    def held(self) -> Held | None:
-        """The switch that held frames longest in the last second; None if that is not observed."""
+    def held(self) -> HeldLately | None:
+        """What switches held in the last second; None if that is not observed."""
         event = self._latest()
         return event.held if event else None
 

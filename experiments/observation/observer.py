@@ -28,8 +28,8 @@ from experiments.session.fabric_session import FabricSession
 from experiments.session.status import TrafficStatus
 from experiments.spec.options import default_frame_bytes
 from experiments.validity.held_monitor import HeldMonitor
-from experiments.validity.judgement import MOST_HELD
-from experiments.validity.samples import Held
+from experiments.validity.judgement import MOST_HELD, MOST_HELD_RMS
+from experiments.validity.samples import HeldLately
 from topology.addressing import switch_name
 from topology.errors import PolarLabError
 from topology.faults import Element
@@ -325,18 +325,24 @@ def _text_of(event: Event) -> str:
     return str(event)
 
 
-def judged_now(held: Held | None, seconds: float) -> Validity:
+def judged_now(held: HeldLately | None, seconds: float) -> Validity:
     """Returns the judgement of the last second.
 
     Args:
-        held: the switch that held frames longest in the last second; None if nothing was seen.
+        held: what switches held in the last second; None if nothing was seen.
         seconds: time since the traffic began.
     """
     if held is None or seconds < _JUDGED_AFTER_S:
         return Validity(None, "not yet judged")
-    text = f"{held.switch} held frames for {held.frame_times:.2f} frame times in the last second"
-    valid = held.frame_times <= MOST_HELD
-    return Validity(valid, f"{text}; at most {MOST_HELD:g} is right", round(held.frame_times, 3))
+    mean, rms = held
+    text = (
+        f"{mean.switch} held frames for {mean.frame_times:.2f} frame times in the last second; at most "
+        f"{MOST_HELD:g} is right"
+    )
+    if rms.frame_times > MOST_HELD_RMS:
+        text += f"; {rms.switch} held many at a time, {rms.frame_times:.2f} in the root mean square"
+    valid = mean.frame_times <= MOST_HELD and rms.frame_times <= MOST_HELD_RMS
+    return Validity(valid, text, round(mean.frame_times, 3))
 
 
 def proof_of(fabric: LiveFabric) -> Proof | None:

@@ -8,7 +8,7 @@ import threading
 
 from emulation.network import FabricNetwork
 from emulation.subprocesses import marked_environment
-from experiments.validity.samples import Held, HeldSamples, HeldSecond, SwitchSample, worst_held
+from experiments.validity.samples import HeldLately, HeldSamples, HeldSecond, SwitchSample
 from traffic.engine.child_process import start_python
 
 _READER = ("-S", "-m", "experiments.validity.held_reader")
@@ -57,11 +57,9 @@ class HeldMonitor:
                 self._process.stdout.close()
 
     @property
-    def latest(self) -> Held | None:
-        """The switch that held frames longest in the last second; None if nothing was seen yet."""
-        if self.samples is None or not self.samples.seconds:
-            return None
-        return worst_held(self.samples.seconds[-1:], self._packet_s)
+    def latest(self) -> HeldLately | None:
+        """What switches held in the last second; None if nothing was seen yet."""
+        return self.samples.lately(self._packet_s) if self.samples else None
 
     def _collect(self, samples: HeldSamples) -> None:
         assert self._process

@@ -10,7 +10,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.validity.cpu_monitor import CpuMonitor
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.link_monitor import LinkMonitor
-from experiments.validity.samples import Held
+from experiments.validity.samples import HeldLately
 
 
 class Monitors:
@@ -38,8 +38,8 @@ class Monitors:
         self._opened.__exit__(*error)
 
     @property
-    def held_lately(self) -> Held | None:
-        """The switch that held frames longest in the last second; None if nothing was seen yet."""
+    def held_lately(self) -> HeldLately | None:
+        """What switches held in the last second; None if nothing was seen yet."""
         return self._held.latest
 
     def observed(self) -> dict[str, Any]:

@@ -113,11 +113,34 @@ class Held(NamedTuple):
     switch: str
 
 
+class HeldLately(NamedTuple):
+    """What switches held in the last second, while a run goes on.
+
+    Attributes:
+        mean: the switch whose mean time was longest.
+        rms: the switch whose root mean square of that time was largest.
+    """
+
+    mean: Held
+    rms: Held
+
+
 @dataclass
 class HeldSamples:
     """Frames that switches held, second by second."""
 
     seconds: list[HeldSecond] = field(default_factory=list)
+
+    def lately(self, packet_s: float) -> HeldLately | None:
+        """Returns what switches held in the last second; None if nothing was seen yet.
+
+        Args:
+            packet_s: time of a frame on a link, in s.
+        """
+        last = self.seconds[-1:]
+        mean = worst_held(last, packet_s)
+        rms = worst_held(last, packet_s, measure=HeldSecond.held_rms_s)
+        return HeldLately(mean, rms) if mean and rms else None
 
     def between(self, begin_s: float, end_s: float) -> list[HeldSecond]:
         """Returns the seconds that a span of time touches."""

@@ -1,5 +1,6 @@
 """Results of the benchmark: single rows are added to a file, and the page is made of it."""
 
+import json
 import sys
 
 import pytest
@@ -7,7 +8,7 @@ from documents import ROOT
 
 sys.path.append(str(ROOT / "tests" / "bench"))
 import results_file
-from benchmarks_page import PAGE, benchmarks_page
+from benchmarks_page import PAGE, add_results, benchmarks_page
 from rows import Row
 
 ORDER = ["first", "second"]
@@ -39,6 +40,19 @@ def test_rows_that_are_measured_again_replace_their_own_only(results):
     assert "| size | - | 3 | 2 (**not reached**) |" in page
     assert "commit abc" in page
     assert f"{origin['machine']['cores']} cores" in page
+
+
+def test_results_of_another_machine_replace_older_ones_only(tmp_path):
+    def measured(path, **dates):
+        entries = [{"name": name, "date": date, "file": path.name} for name, date in dates.items()]
+        path.write_text(json.dumps({"format": 1, "measurements": entries}))
+
+    kept, new = tmp_path / "kept.json", tmp_path / "new.json"
+    measured(kept, scale="2026-11-22 13:59 UTC", drain="2026-11-23 00:40 UTC")
+    measured(new, drain="2026-11-24 10:00 UTC", scale="2026-11-21 10:00 UTC", proof="2026-11-24 10:00 UTC")
+    add_results(new, kept)
+    files = {entry["name"]: entry["file"] for entry in json.loads(kept.read_text())["measurements"]}
+    assert files == {"scale": "kept.json", "drain": "new.json", "proof": "new.json"}
 
 
 def test_a_file_of_another_format_is_written_anew(results):

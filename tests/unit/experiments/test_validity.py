@@ -3,6 +3,8 @@
 import pytest
 
 from controller.occupancy.queues import QueueState
+from experiments.events.traffic import TrafficProgress
+from experiments.observation.observer import judged_now
 from experiments.results.link_loads import LinkLog
 from experiments.validity.held_reader import Pace
 from experiments.validity.judgement import Evidence, judge, strain
@@ -162,6 +164,21 @@ def test_the_worst_second_and_switch_are_found_and_the_mean_is_that_of_all_frame
     assert worst_held(seconds, 0.01, start_s=4.0) == (pytest.approx(0.5), 2.0, "s1")
     assert mean_held(seconds, 0.01) == pytest.approx(0.8 / 600 / 0.01)
     assert worst_held([], 0.01) is mean_held([], 0.01) is None
+
+
+def test_a_switch_that_sends_many_frames_at_a_time_is_not_right_while_the_run_goes_on_either():
+    # A stop of 80 ms once a second, 100 frames/s from each of three neighbours: 0.32 of a frame's time on
+    # average, yet 24 frames go on together.
+    samples = HeldSamples([second(0.0, s1=(300, 0.96, 14.4), s2=(300, 0.1))])
+    judged = judged_now(samples.lately(0.01), seconds=5.0)
+    assert not judged.valid
+    assert judged.held_frame_times == pytest.approx(0.32)
+    assert "s1 held many at a time, 1.26 in the root mean square" in judged.reason
+    line = str(TrafficProgress(5.0, 10.0, 0.5, 0.5, None, None, held=samples.lately(0.01)))
+    assert line.endswith("; s1 held frames for 0.32 frame times, s1 many at a time")
+    right = HeldSamples([second(0.0, s1=(300, 0.96, 1.0))]).lately(0.01)
+    assert judged_now(right, seconds=5.0).valid
+    assert judged_now(HeldSamples().lately(0.01), seconds=5.0).valid is None
 
 
 def test_a_switch_that_was_made_to_fail_is_not_judged_meanwhile():
