@@ -77,7 +77,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
     the fabric's state, and the adaptive loop.
     """
 
-    OFP_VERSIONS = (codec.OPENFLOW_VERSION,)
+    OFP_VERSIONS = codec.OPENFLOW_VERSIONS
 
     def __init__(
         self,
@@ -320,7 +320,11 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         held = codec.described_groups(message)
         self._send(datapath, self._installer.groups_described(datapath.id, held, codec.more_follows(message)))
 
-    @runtime.set_ev_cls(runtime.ofp_event.EventOFPFlowStatsReply, runtime.MAIN_DISPATCHER)
+    # The version 1.5 has another name for it.
+    @runtime.set_ev_cls(
+        [runtime.ofp_event.EventOFPFlowStatsReply, runtime.ofp_event.EventOFPFlowDescStatsReply],
+        runtime.MAIN_DISPATCHER,
+    )
     @_fatal_on_error
     def rules_described(self, event: Any) -> None:
         """Handles a switch's description of its rules."""
@@ -391,4 +395,5 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
 
     def _send(self, datapath: Any, messages: list[Message]) -> None:
         if messages:
-            datapath.send(codec.encode(messages, datapath.ports))
+            version = datapath.ofproto.OFP_VERSION
+            datapath.send(codec.encode(messages, datapath.ports, version, datapath.id))

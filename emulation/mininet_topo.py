@@ -1,6 +1,6 @@
 r"""The Mininet topology of a fabric, for PolarLab's networks and for `mn --custom`.
 
-    mn --custom emulation/mininet_topo.py --topo polarfly,3 --switch ovs,protocols=OpenFlow13 \
+    mn --custom emulation/mininet_topo.py --topo polarfly,3 --switch ovs,protocols=OpenFlow15 \
        --controller remote,port=6653
 
 with `python -m controller.service polarfly q=3` running gives the same fabric on Mininet's own switches.

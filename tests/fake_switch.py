@@ -1,4 +1,4 @@
-"""An OpenFlow 1.3 switch without packets: it keeps the rules and groups that a controller sends."""
+"""A switch without packets: it keeps the rules and groups that a controller sends."""
 
 import contextlib
 import socket
@@ -6,7 +6,7 @@ import struct
 import threading
 
 HEADER = struct.Struct("!BBHI")  # version, type, length, transaction id
-VERSION = 4
+OPENFLOW_13, OPENFLOW_15 = 4, 6
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FEATURES_REQUEST, FEATURES_REPLY = 0, 1, 2, 3, 5, 6
 PORT_STATUS, FLOW_MOD, GROUP_MOD, PORT_MOD = 12, 14, 15, 16
 MULTIPART_REQUEST, MULTIPART_REPLY, BARRIER_REQUEST, BARRIER_REPLY = 18, 19, 20, 21
@@ -21,6 +21,7 @@ class FakeSwitch:
     """A switch that connects to a controller's Unix socket.
 
     Attributes:
+        version: the OpenFlow version that it speaks.
         rules: (table, priority, match) -> cookie.
         groups: number -> (type, encoded buckets).
         ports_down: ports that are administratively down.
@@ -28,10 +29,11 @@ class FakeSwitch:
         refuses_rules: whether it answers every rule with an error.
     """
 
-    def __init__(self, path, datapath_id, ports):
+    def __init__(self, path, datapath_id, ports, version=OPENFLOW_13):
         self.path = str(path)
         self.datapath_id = datapath_id
         self.ports = ports
+        self.version = version
         self.rules = {}
         self.groups = {}
         self.ports_down = set()
@@ -72,7 +74,7 @@ class FakeSwitch:
                 self._answer(kind, xid, body)
 
     def _send(self, kind, xid, body=b""):
-        self._socket.sendall(HEADER.pack(VERSION, kind, HEADER.size + len(body), xid) + body)
+        self._socket.sendall(HEADER.pack(self.version, kind, HEADER.size + len(body), xid) + body)
 
     def _answer(self, kind, xid, body):
         if kind == FEATURES_REQUEST:
@@ -104,8 +106,12 @@ class FakeSwitch:
             self.rules = {key: other for key, other in self.rules.items() if other != cookie}
 
     def _take_group(self, body):
-        _, kind, number = struct.unpack_from("!HBxI", body)
-        self.groups[number] = (kind, body[8:])
+        if self.version == OPENFLOW_13:
+            _, kind, number = struct.unpack_from("!HBxI", body)
+            self.groups[number] = (kind, body[8:])
+        else:
+            _, kind, number, array, _ = struct.unpack_from("!HBxIH2xI", body)
+            self.groups[number] = (kind, body[16 : 16 + array])
 
     def _set_port(self, xid, body):
         (port,) = struct.unpack_from("!I", body)
@@ -120,16 +126,23 @@ class FakeSwitch:
             return b"".join(self._rule(cookie) for cookie in self.rules.values())
         if request == GROUP_DESCRIPTION:
             return b"".join(
-                struct.pack("!HBxI", 8 + len(buckets), kind, number) + buckets
-                for number, (kind, buckets) in self.groups.items()
+                self._group(number, kind, buckets) for number, (kind, buckets) in self.groups.items()
             )
         return b""
 
     def _port(self, port):
         config = PORT_DOWN if port in self.ports_down else 0
         address = bytes([2, 0, 0, 0, self.datapath_id, port])
+        if self.version == OPENFLOW_15:
+            return struct.pack("!IH2x6s2x16sII", port, 40, address, b"port", config, 0)
         return struct.pack("!I4x6s2x16s8I", port, address, b"port", config, 0, 0, 0, 0, 0, 0, 0)
 
-    @staticmethod
-    def _rule(cookie):
+    def _group(self, number, kind, buckets):
+        if self.version == OPENFLOW_15:
+            return struct.pack("!HBxIH6x", 16 + len(buckets), kind, number, len(buckets)) + buckets
+        return struct.pack("!HBxI", 8 + len(buckets), kind, number) + buckets
+
+    def _rule(self, cookie):
+        if self.version == OPENFLOW_15:  # no match, no statistics
+            return struct.pack("!H2xBxHHHHHQHH4xHH4x", 40, 0, 0, 0, 0, 0, 0, cookie, 1, 4, 0, 4)
         return struct.pack("!HBxIIHHHH4xQQQHH4x", 56, 0, 0, 0, 0, 0, 0, 0, cookie, 0, 0, 1, 4)

@@ -92,7 +92,8 @@ def _rows(settings: SwitchSettings, controller: str, datapath: str, switches: in
         "Bridge",
         name=name,
         ports=["set", ports],
-        protocols="OpenFlow13",
+        # The controller takes the later one; the tools for switches speak the earlier.
+        protocols=["set", ["OpenFlow13", "OpenFlow15"]],
         datapath_type=_DATAPATH_TYPES[datapath],
         fail_mode="secure",
         controller=row(

@@ -62,7 +62,7 @@ def test_on_tcp_it_listens_on_loopback_only(service):
     ours = [line.split()[3] for line in listening.splitlines() if f"pid={service.pid}," in line]
     assert ours == ["127.0.0.1:16654"]
     with socket.create_connection(("127.0.0.1", 16654), timeout=5) as switch:
-        assert switch.recv(8)[:2] == b"\x04\x00"  # an OpenFlow 1.3 hello
+        assert switch.recv(8)[:2] == b"\x06\x00"  # an OpenFlow 1.5 hello
 
 
 @pytest.mark.parametrize("service", ["tcp:127.0.0.1:16654"], indirect=True)

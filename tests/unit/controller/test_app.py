@@ -5,7 +5,7 @@ import time
 import warnings
 
 import pytest
-from fake_switch import FakeSwitch
+from fake_switch import OPENFLOW_13, OPENFLOW_15, FakeSwitch
 
 from controller.openflow.frameworks import FRAMEWORKS
 from controller.reports import Foreign, Installed, TakingOver
@@ -33,12 +33,14 @@ WAIT_S = 60  # of a busy machine; nothing waits so long otherwise
 class Fabric:
     """Fake switches and the controllers that serve them, one after another."""
 
-    def __init__(self, folder, framework):
+    def __init__(self, folder, framework, version):
         self.folder = folder
         self.framework = framework
         self.path = folder / "socket"
         degrees = GRAPH.degrees.tolist()
-        self.switches = {r + 1: FakeSwitch(self.path, r + 1, degrees[r] + 1) for r in range(GRAPH.routers)}
+        self.switches = {
+            r + 1: FakeSwitch(self.path, r + 1, degrees[r] + 1, version) for r in range(GRAPH.routers)
+        }
         self.controller = None
 
     def start(self):
@@ -74,11 +76,14 @@ def holds_plan(switch):
     return (set(switch.rules.values()), switch.groups.keys()) == (COOKIES[number], GROUPS[number])
 
 
-@pytest.fixture(scope="module", params=FRAMEWORKS)
+SPOKEN = [("ryu", OPENFLOW_15), ("os-ken", OPENFLOW_15), ("os-ken", OPENFLOW_13)]
+
+
+@pytest.fixture(scope="module", params=SPOKEN, ids=str)
 def framework(request):
-    """Each framework that is installed."""
-    if not FRAMEWORKS[request.param].installed:
-        pytest.skip(f"{request.param} is not installed")
+    """Each framework that is installed, with switches of both versions of OpenFlow."""
+    if not FRAMEWORKS[request.param[0]].installed:
+        pytest.skip(f"{request.param[0]} is not installed")
     return request.param
 
 
@@ -87,7 +92,7 @@ def make_fabric(tmp_path_factory, framework):
     made = []
 
     def make():
-        made.append(Fabric(tmp_path_factory.mktemp("fabric"), framework))
+        made.append(Fabric(tmp_path_factory.mktemp("fabric"), *framework))
         made[-1].start().wait_until_installed(GRAPH.routers, lambda *_counts: None)
         return made[-1]
 

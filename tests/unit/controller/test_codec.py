@@ -1,5 +1,6 @@
 """The OpenFlow codec, read back with the framework's own parser."""
 
+import struct
 import subprocess
 import sys
 import warnings
@@ -19,6 +20,7 @@ from controller.openflow.commands import (
     SetPortState,
 )
 from controller.openflow.frameworks import load
+from routing.plan.model import GroupKind
 from routing.registry import make_plan
 from topology.families.low_diameter.polarfly import PolarFly
 
@@ -29,24 +31,24 @@ with warnings.catch_warnings():
     ProtocolDesc = load("ofproto.ofproto_protocol").ProtocolDesc
 
     from controller.openflow.codec import (
-        OPENFLOW_VERSION,
         described_groups,
         encode,
         fingerprint,
         port_is_set_down,
         port_is_up,
     )
+    from controller.openflow.dialects import OPENFLOW_13, OPENFLOW_15
 
 PLAN = make_plan(PolarFly(3), 1, "ugal-pf")
 PORTS = {5: SimpleNamespace(hw_addr="02:00:00:00:00:05")}
 
 
-def headers(encoded):
-    """Returns (type, transaction id) of each message in a piece of bytes."""
+def headers(encoded, spoken):
+    """Returns (type, transaction id) of each message in a piece of bytes, all of one version."""
     found, position = [], 0
     while position < len(encoded):
         version, kind, length, xid = header(encoded[position:])
-        assert version == OPENFLOW_VERSION
+        assert version == spoken
         found.append((kind, xid))
         position += length
     assert position == len(encoded)
@@ -67,15 +69,17 @@ def headers(encoded):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_command_becomes_one_message_with_its_transaction_id(command, kind):
-    assert headers(encode([Message(77, command)], PORTS)) == [(kind, 77)]
+@pytest.mark.parametrize("dialect", [OPENFLOW_13, OPENFLOW_15], ids=lambda dialect: dialect.version)
+def test_a_command_becomes_one_message_with_its_transaction_id(command, kind, dialect):
+    encoded = encode([Message(77, command)], PORTS, dialect.version, 1)
+    assert headers(encoded, dialect.version) == [(kind, 77)]
 
 
 def test_a_port_is_set_down_under_its_own_address_and_up_again():
     configs = []
     for down in (True, False):
         encoded = encode([Message(1, SetPortState(5, down))], PORTS)
-        sent = parser.OFPPortMod(ProtocolDesc(OPENFLOW_VERSION), 5, "02:00:00:00:00:05", 0, 0, 0)
+        sent = parser.OFPPortMod(ProtocolDesc(OPENFLOW_13.version), 5, "02:00:00:00:00:05", 0, 0, 0)
         sent.config, sent.mask = protocol.OFPPC_PORT_DOWN if down else 0, protocol.OFPPC_PORT_DOWN
         sent.set_xid(1)
         sent.serialize()
@@ -99,6 +103,43 @@ def test_a_group_has_the_same_fingerprint_when_a_switch_describes_it():
     groups = PLAN.switches[0].groups
     described = described_groups(SimpleNamespace(body=[group_as_described(group) for group in groups]))
     assert described == {group.number: fingerprint(group) for group in groups}
+
+
+def group_message(group, datapath_id):
+    return encode([Message(1, PutGroup(group, exists=False))], {}, OPENFLOW_15.version, datapath_id)
+
+
+def test_a_group_has_that_fingerprint_in_the_later_version_too():
+    body = []
+    for group in PLAN.switches[0].groups:
+        sent = group_message(group, 9)
+        array = int.from_bytes(sent[16:18])
+        # As a switch describes it: without the bucket that a command is about, and with properties behind.
+        described = struct.pack("!HBxIH6x", 16 + len(sent) - 24, sent[10], group.number, array) + sent[24:]
+        body.append(OPENFLOW_15.parser.OFPGroupDescStats.parser(bytes(7) + described, 7))
+        assert body[-1].length == len(described)
+    expected = {group.number: fingerprint(group) for group in PLAN.switches[0].groups}
+    assert described_groups(SimpleNamespace(body=body)) == expected
+
+
+def test_each_switch_hashes_packets_with_a_number_of_its_own():
+    select = next(group for group in PLAN.switches[0].groups if group.kind is GroupKind.SELECT)
+    failover = next(group for group in PLAN.switches[0].groups if group.kind is GroupKind.FAST_FAILOVER)
+    seeds = {group_message(select, number)[-4:] for number in range(1, 1000)}
+    assert len(seeds) == 999
+    assert b"dp_hash" in group_message(select, 1)
+    assert group_message(failover, 1) == group_message(failover, 2)
+    changed = encode([Message(1, PutGroup(select, exists=True))], {}, OPENFLOW_15.version, 5)
+    assert changed[-4:] == group_message(select, 5)[-4:]  # a changed group keeps its number
+
+
+@pytest.mark.parametrize("routing", ["ugal-pf", "ugal", "valiant"])
+def test_the_actions_of_buckets_have_the_same_bytes_in_both_versions(routing):
+    for switch in make_plan(PolarFly(3), 1, routing).switches:
+        for group in switch.groups:
+            for bucket in group.buckets:
+                earlier, later = (d.bucket(group.kind, bucket) for d in (OPENFLOW_13, OPENFLOW_15))
+                assert earlier.encoded() == later.encoded()
 
 
 def test_the_rules_and_the_groups_of_a_switch_differ_in_their_fingerprints():

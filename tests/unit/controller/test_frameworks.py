@@ -118,7 +118,8 @@ for routing, one in ROUTINGS.items():
         commands += [PutRule(rule, codec.fingerprint(rule)) for rule in switch.rules]
         digest.update(repr([codec.fingerprint(group) for group in switch.groups]).encode())
 messages = [Message(number, command) for number, command in enumerate(commands)]
-digest.update(codec.encode(messages, {5: Port}))
+for version in codec.OPENFLOW_VERSIONS:
+    digest.update(codec.encode(messages, {5: Port}, version, 3))
 print(len(commands), digest.hexdigest())
 """
 

@@ -18,7 +18,7 @@ COMMAND = """
     -- set Open_vSwitch . other_config:n-handler-threads=1 other_config:n-revalidator-threads=1
     other_config:max-idle=60000 other_config:max-revalidator=500
     other_config:stats-update-interval=5000
-    -- add-br s1 -- set bridge s1 protocols=OpenFlow13 datapath_type=netdev fail_mode=secure
+    -- add-br s1 -- set bridge s1 protocols=OpenFlow13,OpenFlow15 datapath_type=netdev fail_mode=secure
     other_config:datapath-id=000000000000001f other_config:disable-in-band=true
     -- set-controller s1 unix:/run/c -- set controller s1 max_backoff=1000 inactivity_probe=5000
     -- --id=@noop create QoS type=linux-noop

@@ -1,0 +1,339 @@
+"""The versions of OpenFlow that the controller speaks: 1.3, and 1.5 with switches that have it.
+
+Open vSwitch hashes the packets of a select group the same way on all switches, unless a controller that
+speaks 1.5 gives each its own number to hash with. With one hash, those packets that a switch sends to one
+neighbour are those that the neighbour sends out of one port: two choices in a row are one. All else is the
+same in both versions; 1.5 has actions of its own for what 1.3 needs Nicira's extensions for.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from controller.openflow.commands import (
+    AskGroups,
+    AskPortStatistics,
+    AskRules,
+    Barrier,
+    Command,
+    DropRules,
+    SetPortState,
+)
+from controller.openflow.frameworks import load
+from routing.plan import model as plan
+from topology.addressing import format_ip, format_mac
+
+_NICIRA = load("ofproto.nicira_ext")
+_DESCRIPTION = load("ofproto.ofproto_protocol").ProtocolDesc
+
+_BUCKET_13 = struct.Struct("!HHII4x")  # length, weight, watched port and group
+_BUCKET_15 = struct.Struct("!HHI")  # length, length of the actions, number
+_WEIGHT_15 = struct.Struct("!HHH2x")  # type and length of the property, weight
+_WATCH_15 = struct.Struct("!HHI")  # type and length of the property, port or group
+# Netronome's property of a select group: type, length, experimenter, its type, method, parameter.
+_SELECTION_15 = struct.Struct("!HHII4x16sQ")
+_NETRONOME, _SELECTION_METHOD = 0x154D, 1
+# The datapath's own hash, of addresses and ports as Open vSwitch takes it without this property.
+_METHOD, _SYMMETRIC_L4 = b"dp_hash", 1
+_SPREAD = 0x9E3779B1  # an odd number: switches have different products modulo 2^32
+
+
+class Bucket(NamedTuple):
+    """A bucket of a group, in the fields that both versions have.
+
+    Attributes:
+        weight: its weight; 0 but in select groups.
+        port, group: the watched port and group; the versions' number for any, if none is.
+        actions: its actions, encoded: of those that buckets have, both versions' bytes are the same.
+    """
+
+    weight: int
+    port: int
+    group: int
+    actions: bytes
+
+    def encoded(self) -> bytes:
+        """Returns the bucket as OpenFlow 1.3 has it."""
+        length = _BUCKET_13.size + len(self.actions)
+        return _BUCKET_13.pack(length, self.weight, self.port, self.group) + self.actions
+
+
+class Dialect:
+    """A version of OpenFlow: its messages, made by the framework but for groups.
+
+    Attributes:
+        version: its number in messages.
+        protocol, parser: the framework's modules.
+        description: what the framework's messages ask a datapath for.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Loads the framework's modules of a version, such as `v1_3`."""
+        self.protocol = load(f"ofproto.ofproto_{name}")
+        self.parser = load(f"ofproto.ofproto_{name}_parser")
+        self.version: int = self.protocol.OFP_VERSION
+        self.description = _DESCRIPTION(self.version)
+        self.group_types = {
+            plan.GroupKind.INDIRECT: self.protocol.OFPGT_INDIRECT,
+            plan.GroupKind.SELECT: self.protocol.OFPGT_SELECT,
+            plan.GroupKind.FAST_FAILOVER: self.protocol.OFPGT_FF,
+        }
+        # Most switches of a fabric have many rules and groups in common: what they are made of is kept.
+        self.match = cache(self._match)
+        self.actions = cache(self._actions)
+        self.bucket = cache(self._bucket)
+
+    def request(self, command: Command, ports: Mapping[int, Any]) -> Any:
+        """Returns the framework's message of a command that puts neither a rule nor a group."""
+        parser, protocol = self.parser, self.protocol
+        match command:
+            case AskGroups():
+                return parser.OFPGroupDescStatsRequest(self.description)
+            case AskRules():
+                return self._rules_request()
+            case AskPortStatistics():
+                return parser.OFPPortStatsRequest(self.description, 0, protocol.OFPP_ANY)
+            case Barrier():
+                return parser.OFPBarrierRequest(self.description)
+            case DropRules(cookie):
+                return parser.OFPFlowMod(
+                    self.description,
+                    cookie=cookie,
+                    cookie_mask=(1 << 64) - 1,
+                    table_id=protocol.OFPTT_ALL,
+                    command=protocol.OFPFC_DELETE,
+                    out_port=protocol.OFPP_ANY,
+                    out_group=protocol.OFPG_ANY,
+                )
+            case SetPortState(port, down):
+                return parser.OFPPortMod(
+                    self.description,
+                    port_no=port,
+                    hw_addr=ports[port].hw_addr,
+                    config=protocol.OFPPC_PORT_DOWN if down else 0,
+                    mask=protocol.OFPPC_PORT_DOWN,
+                )
+
+    def rule(self, rule: plan.Rule) -> bytes:
+        """Returns the message that adds a rule, with transaction id 0 and cookie 0."""
+        instructions = []
+        if rule.actions:
+            apply = self.protocol.OFPIT_APPLY_ACTIONS
+            instructions.append(self.parser.OFPInstructionActions(apply, self.actions(rule.actions)))
+        if rule.goto is not None:
+            instructions.append(self.parser.OFPInstructionGotoTable(rule.goto))
+        message = self.parser.OFPFlowMod(
+            self.description,
+            table_id=rule.table,
+            priority=rule.priority,
+            match=self.match(rule.match),
+            instructions=instructions,
+        )
+        message.set_xid(0)
+        message.serialize()
+        return bytes(message.buf)
+
+    def group_body(self, group: plan.Group, command: int, datapath_id: int) -> bytes:
+        """Returns the message that adds or changes a group, without its header."""
+        raise NotImplementedError
+
+    def _rules_request(self) -> Any:
+        raise NotImplementedError
+
+    def _own_action(self, action: plan.Action) -> Any:
+        """Returns an action that the versions say differently."""
+        raise NotImplementedError
+
+    def _bucket(self, kind: plan.GroupKind, bucket: plan.Bucket) -> Bucket:
+        encoded = bytearray()
+        for action in self.actions(bucket.actions):
+            action.serialize(encoded, len(encoded))
+        weight = bucket.weight if kind is plan.GroupKind.SELECT else 0
+        port = self.protocol.OFPP_ANY if bucket.watch_port is None else bucket.watch_port
+        return Bucket(weight, port, self.protocol.OFPG_ANY, bytes(encoded))
+
+    def _match(self, fields: plan.Match) -> Any:
+        values = {field.field: _field_value(field.field, field.value, field.mask) for field in fields}
+        return self.parser.OFPMatch(**values)
+
+    def _actions(self, actions: plan.Actions) -> list[Any]:
+        return [self._action(action) for action in actions]
+
+    def _action(self, action: plan.Action) -> Any:
+        match action:
+            case plan.Output(port):
+                return self.parser.OFPActionOutput(port)
+            case plan.ToGroup(group):
+                return self.parser.OFPActionGroup(group)
+            case plan.SetField("in_port", _) | plan.CopyBits() | plan.LoadBits():
+                return self._own_action(action)
+            case plan.SetField(field, value):
+                return self.parser.OFPActionSetField(**{field: _field_value(field, value, None)})
+            case plan.PushVlan():
+                return self.parser.OFPActionPushVlan()
+            case plan.PopVlan():
+                return self.parser.OFPActionPopVlan()
+            case plan.DecrementTtl():
+                return self.parser.OFPActionDecNwTtl()
+
+
+class _OpenFlow13(Dialect):
+    def group_body(self, group: plan.Group, command: int, _datapath_id: int) -> bytes:
+        buckets = b"".join(self.bucket(group.kind, bucket).encoded() for bucket in group.buckets)
+        return struct.pack("!HBxI", command, self.group_types[group.kind], group.number) + buckets
+
+    def _rules_request(self) -> Any:
+        return self.parser.OFPFlowStatsRequest(self.description)
+
+    def _own_action(self, action: plan.Action) -> Any:
+        match action:
+            case plan.SetField("in_port", value):
+                # OpenFlow's set-field action excludes the ingress port; Nicira's register load may write it.
+                window = _NICIRA.ofs_nbits(0, 31)
+                return self.parser.NXActionRegLoad(ofs_nbits=window, dst="in_port", value=value)
+            case plan.CopyBits(source, target, bits):
+                return self.parser.NXActionRegMove(src_field=source, dst_field=target, n_bits=bits)
+            case plan.LoadBits(target, offset, bits, value):
+                window = _NICIRA.ofs_nbits(offset, offset + bits - 1)
+                return self.parser.NXActionRegLoad(ofs_nbits=window, dst=target, value=value)
+
+
+class _OpenFlow15(Dialect):
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        # The framework reads properties and field numbers from beyond the ends of what has them.
+        self.parser.OFPGroupDescStats.parser = _described_group
+        self.parser.OFPFlowDesc.parser = _described_rule
+
+    def group_body(self, group: plan.Group, command: int, datapath_id: int) -> bytes:
+        buckets = b"".join(
+            _bucket_15(number, group.kind, self.bucket(group.kind, bucket))
+            for number, bucket in enumerate(group.buckets)
+        )
+        head = struct.pack(
+            "!HBxIH2xI",
+            command,
+            self.group_types[group.kind],
+            group.number,
+            len(buckets),
+            self.protocol.OFPG_BUCKET_ALL,
+        )
+        if group.kind is not plan.GroupKind.SELECT:
+            return head + buckets
+        selection = _SELECTION_15.pack(
+            self.protocol.OFPGPT_EXPERIMENTER,
+            _SELECTION_15.size,
+            _NETRONOME,
+            _SELECTION_METHOD,
+            _METHOD,
+            _SYMMETRIC_L4 << 32 | datapath_id * _SPREAD & 0xFFFFFFFF,
+        )
+        return head + buckets + selection
+
+    def _rules_request(self) -> Any:
+        return self.parser.OFPFlowDescStatsRequest(self.description)
+
+    def _own_action(self, action: plan.Action) -> Any:
+        match action:
+            case plan.SetField("in_port", value):
+                # The ingress port by Nicira's name for it, which the set-field action may write.
+                return self.parser.OFPActionSetField(in_port_nxm=value)
+            case plan.CopyBits(source, target, bits):
+                fields = [self.parser.OFPOxmId(field, hasmask=False) for field in (source, target)]
+                return self.parser.OFPActionCopyField(n_bits=bits, oxm_ids=fields)
+            case plan.LoadBits(target, offset, bits, value):
+                mask = (1 << bits) - 1
+                loaded = _field_value(target, value << offset, mask << offset)
+                return self.parser.OFPActionSetField(**{target: loaded})
+
+
+def _field_value(field: str, value: int, mask: int | None) -> Any:
+    """Returns a field's value for the framework's constructors: addresses as text, with a mask in a pair."""
+    text: Callable[[int], str] | None = None
+    if field in plan.MAC_FIELDS:
+        text = format_mac
+    elif field in plan.IP_FIELDS:
+        text = format_ip
+    if mask is None:
+        return text(value) if text else value
+    return (text(value), text(mask)) if text else (value, mask)
+
+
+def _bucket_15(number: int, kind: plan.GroupKind, bucket: Bucket) -> bytes:
+    protocol = OPENFLOW_15.protocol
+    tail = bucket.actions
+    if kind is plan.GroupKind.SELECT:
+        tail += _WEIGHT_15.pack(protocol.OFPGBPT_WEIGHT, _WEIGHT_15.size, bucket.weight)
+    if bucket.port != protocol.OFPP_ANY:
+        tail += _WATCH_15.pack(protocol.OFPGBPT_WATCH_PORT, _WATCH_15.size, bucket.port)
+    return _BUCKET_15.pack(_BUCKET_15.size + len(tail), len(bucket.actions), number) + tail
+
+
+# ---- descriptions of rules and groups in OpenFlow 1.5 ----
+
+
+class DescribedGroup(NamedTuple):
+    """A group as its switch describes it in OpenFlow 1.5.
+
+    Attributes:
+        length: length of its description.
+        type: the number of its kind.
+        group_id: its number.
+        buckets: its buckets.
+    """
+
+    length: int
+    type: int
+    group_id: int
+    buckets: Sequence[Bucket]
+
+
+class _DescribedRule(NamedTuple):
+    length: int
+    cookie: int
+
+
+def _described_rule(buffer: bytes, offset: int) -> _DescribedRule:
+    protocol = OPENFLOW_15.protocol
+    length, *_, cookie = struct.unpack_from(protocol.OFP_FLOW_DESC_0_PACK_STR, buffer, offset)
+    return _DescribedRule(length, cookie)
+
+
+def _described_group(buffer: bytes, offset: int) -> DescribedGroup:
+    protocol = OPENFLOW_15.protocol
+    form = protocol.OFP_GROUP_DESC_STATS_PACK_STR
+    length, kind, number, array = struct.unpack_from(form, buffer, offset)
+    place = offset + struct.calcsize(form)
+    end = place + array
+    buckets = []
+    while place < end:
+        size, actions, _number = _BUCKET_15.unpack_from(buffer, place)
+        begin = place + _BUCKET_15.size
+        watched = _properties(buffer[begin + actions : place + size])
+        buckets.append(Bucket(*watched, bytes(buffer[begin : begin + actions])))
+        place += size
+    return DescribedGroup(length, kind, number, buckets)
+
+
+def _properties(encoded: bytes) -> tuple[int, int, int]:
+    """Returns the weight, the watched port and the watched group of a bucket's properties."""
+    protocol = OPENFLOW_15.protocol
+    weight, port, group = 0, protocol.OFPP_ANY, protocol.OFPG_ANY
+    place = 0
+    while place + _WATCH_15.size <= len(encoded):
+        kind, length, value = _WATCH_15.unpack_from(encoded, place)
+        if kind == protocol.OFPGBPT_WEIGHT:
+            weight = value >> 16
+        elif kind == protocol.OFPGBPT_WATCH_PORT:
+            port = value
+        elif kind == protocol.OFPGBPT_WATCH_GROUP:
+            group = value
+        place += max(length + 7 & ~7, _WATCH_15.size)
+    return weight, port, group
+
+
+OPENFLOW_13, OPENFLOW_15 = _OpenFlow13("v1_3"), _OpenFlow15("v1_5")
+DIALECTS: Mapping[int, Dialect] = {dialect.version: dialect for dialect in (OPENFLOW_13, OPENFLOW_15)}
