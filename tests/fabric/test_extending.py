@@ -59,7 +59,7 @@ def test_what_the_page_adds_is_as_the_project_wants_it(extended):
 def test_the_projects_own_tests_hold_for_what_the_page_adds(extended):
     """Those that are made for every name in a registry, and those that list the names."""
     folders = [f"tests/unit/{name}" for name in ("routing", "polarlab", "traffic")]
-    chosen = ["-k", "misroute or folded or transpose or broadcast or unknown"]
+    chosen = ["-k", "misroute or folded or exchange or broadcast or unknown"]
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders, *chosen]
     done = completed(words, cwd=extended, env={**os.environ, "PYTHONPATH": str(extended)})
     assert done.returncode == 0, done.stdout
