@@ -32,7 +32,11 @@ RESULTS = PROJECT / "results" / "vm-test"
 # Those that make sure that what is tested in userspace is so in the kernel, too; all others are for TESTS.
 _MODULES = ("kernel_datapath", "kernel_commands", "impaired_links", "live_fabric", "adaptive_groups")
 _EVERY_LINK = "test_local_repair_packets.py::test_every_pair_goes_on_whichever_link_dies[ER_3-min]"
-DEFAULT_TESTS = [*(f"tests/fabric/test_{module}.py" for module in _MODULES), f"tests/fabric/{_EVERY_LINK}"]
+_TWO_CHOICES = "test_families.py::test_two_choices_on_a_way_are_independent"
+DEFAULT_TESTS = [
+    *(f"tests/fabric/test_{module}.py" for module in _MODULES),
+    *(f"tests/fabric/{test}" for test in (_EVERY_LINK, _TWO_CHOICES)),
+]
 TIME_LIMIT_S = 40 * 60  # twice what they take: shared machines were seen to be half as fast for an hour
 _TIMES_LIMIT_FOR_CHOSEN_TESTS = 6
 
