@@ -110,7 +110,7 @@ def test_random_bytes_on_its_socket_do_not_stop_it(service):
         switch.recv(64)
     with socket.socket(socket.AF_UNIX) as switch:
         switch.connect(UNIX)
-        assert switch.recv(8)[:2] == b"\x04\x00"
+        assert switch.recv(8)[:2] == b"\x06\x00"
     assert service.poll() is None
 
 
@@ -182,7 +182,7 @@ def hello_over_tls(certificates, who):
 
 
 def test_over_tls_a_switch_with_a_certificate_of_the_authority_is_served(tls_service, certificates):
-    assert hello_over_tls(certificates, "fabric")[:2] == b"\x04\x00"
+    assert hello_over_tls(certificates, "fabric")[:2] == b"\x06\x00"
 
 
 @pytest.mark.parametrize("who", ["stranger", None])
@@ -192,7 +192,7 @@ def test_over_tls_wrong_certificates_are_refused_with_a_warning(tls_service, cer
     told = json.loads(tls_service.stdout.readline())
     assert told["event"] == "warning"
     assert "was refused" in told["text"]
-    assert hello_over_tls(certificates, "fabric")[:2] == b"\x04\x00"  # and it goes on
+    assert hello_over_tls(certificates, "fabric")[:2] == b"\x06\x00"  # and it goes on
 
 
 def test_over_tls_plain_connections_are_not_answered(tls_service):
