@@ -1,1 +1,1 @@
-"""OpenFlow 1.3: commands as plain data, their codec, and the framework's runtime."""
+"""OpenFlow: commands as plain data, their codec in two versions, and the framework's runtime."""

@@ -10,25 +10,18 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from controller.openflow.commands import Message, PutGroup, PutRule
-from controller.openflow.dialects import (
-    DIALECTS,
-    OPENFLOW_13,
-    OPENFLOW_15,
-    Bucket,
-    DescribedGroup,
-    Dialect,
-)
+from controller.openflow.dialects import DIALECTS, OPENFLOW_13, OPENFLOW_15, Bucket, Dialect
 from routing.plan import model as plan
 
 OPENFLOW_VERSIONS = tuple(DIALECTS)
 
 _HEAD = struct.Struct("!BBHI")  # version, type, length, transaction id
 _FLOW_MOD_HEAD = struct.Struct("!BBHIQ")  # the same, and the cookie
-_BUCKET_HEAD = struct.Struct("!HHII4x")  # length, weight, watched port and group
 # Numbers that are the same in both versions.
 _PROTOCOL = OPENFLOW_13.protocol
 
@@ -97,7 +90,6 @@ class _EncodedRule(NamedTuple):
 # Most switches of a fabric have many rules in common. To hash a rule takes longer than all else about it:
 # rules are first recognised by their identity, which is theirs as long as they are kept here.
 _known_rules: dict[int, dict[int, tuple[plan.Rule, _EncodedRule]]] = {version: {} for version in DIALECTS}
-_known_equal_rules: dict[int, dict[plan.Rule, _EncodedRule]] = {version: {} for version in DIALECTS}
 _MOST_KNOWN = 1 << 20
 
 
@@ -106,16 +98,14 @@ def _encoded_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
     found = known.get(id(rule))
     if found:
         return found[1]
-    equal = _known_equal_rules[dialect.version]
-    encoded = equal.get(rule)
-    if encoded is None:
-        encoded = equal[rule] = _encode_rule(dialect, rule)
+    encoded = _encode_rule(dialect, rule)
     if len(known) >= _MOST_KNOWN:  # of many plans, one after the other
         known.clear()
     known[id(rule)] = rule, encoded
     return encoded
 
 
+@cache
 def _encode_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
     message = dialect.rule(rule)
     digest = blake2b(message, digest_size=plan.FINGERPRINT_BITS // 8).digest()
@@ -135,20 +125,8 @@ def fingerprint(entry: plan.Rule | plan.Group) -> int:
 
 def described_groups(message: Any) -> dict[int, int]:
     """Returns group number -> fingerprint, from a switch's description of its groups."""
-    return {entry.group_id: _group_fingerprint(entry.type, _buckets(entry)) for entry in message.body}
-
-
-def _buckets(entry: Any) -> Iterable[Bucket]:
-    if isinstance(entry, DescribedGroup):
-        return entry.buckets
-    return map(_bucket_13, entry.buckets)
-
-
-def _bucket_13(bucket: Any) -> Bucket:
-    encoded = bytearray()
-    bucket.serialize(encoded, 0)
-    _, weight, port, group = _BUCKET_HEAD.unpack_from(encoded)
-    return Bucket(weight, port, group, bytes(encoded[_BUCKET_HEAD.size :]))
+    buckets = DIALECTS[message.version].described_buckets
+    return {group.group_id: _group_fingerprint(group.type, buckets(group)) for group in message.body}
 
 
 def _group_fingerprint(kind: int, buckets: Iterable[Bucket]) -> int:

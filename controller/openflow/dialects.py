@@ -83,7 +83,7 @@ class Dialect:
         }
         # Most switches of a fabric have many rules and groups in common: what they are made of is kept.
         self.match = cache(self._match)
-        self.actions = cache(self._actions)
+        self.instructions = cache(self._instructions)
         self.bucket = cache(self._bucket)
 
     def request(self, command: Command, ports: Mapping[int, Any]) -> Any:
@@ -119,18 +119,12 @@ class Dialect:
 
     def rule(self, rule: plan.Rule) -> bytes:
         """Returns the message that adds a rule, with transaction id 0 and cookie 0."""
-        instructions = []
-        if rule.actions:
-            apply = self.protocol.OFPIT_APPLY_ACTIONS
-            instructions.append(self.parser.OFPInstructionActions(apply, self.actions(rule.actions)))
-        if rule.goto is not None:
-            instructions.append(self.parser.OFPInstructionGotoTable(rule.goto))
         message = self.parser.OFPFlowMod(
             self.description,
             table_id=rule.table,
             priority=rule.priority,
             match=self.match(rule.match),
-            instructions=instructions,
+            instructions=self.instructions(rule.actions, rule.goto),
         )
         message.set_xid(0)
         message.serialize()
@@ -138,6 +132,10 @@ class Dialect:
 
     def group_body(self, group: plan.Group, command: int, datapath_id: int) -> bytes:
         """Returns the message that adds or changes a group, without its header."""
+        raise NotImplementedError
+
+    def described_buckets(self, group: Any) -> Sequence[Bucket]:
+        """Returns the buckets of a group in a switch's description, as the version's parser gives it."""
         raise NotImplementedError
 
     def _rules_request(self) -> Any:
@@ -149,7 +147,7 @@ class Dialect:
 
     def _bucket(self, kind: plan.GroupKind, bucket: plan.Bucket) -> Bucket:
         encoded = bytearray()
-        for action in self.actions(bucket.actions):
+        for action in self._actions(bucket.actions):
             action.serialize(encoded, len(encoded))
         weight = bucket.weight if kind is plan.GroupKind.SELECT else 0
         port = self.protocol.OFPP_ANY if bucket.watch_port is None else bucket.watch_port
@@ -158,6 +156,15 @@ class Dialect:
     def _match(self, fields: plan.Match) -> Any:
         values = {field.field: _field_value(field.field, field.value, field.mask) for field in fields}
         return self.parser.OFPMatch(**values)
+
+    def _instructions(self, actions: plan.Actions, goto: plan.Table | None) -> list[Any]:
+        instructions = []
+        if actions:
+            apply = self.protocol.OFPIT_APPLY_ACTIONS
+            instructions.append(self.parser.OFPInstructionActions(apply, self._actions(actions)))
+        if goto is not None:
+            instructions.append(self.parser.OFPInstructionGotoTable(goto))
+        return instructions
 
     def _actions(self, actions: plan.Actions) -> list[Any]:
         return [self._action(action) for action in actions]
@@ -184,6 +191,9 @@ class _OpenFlow13(Dialect):
     def group_body(self, group: plan.Group, command: int, _datapath_id: int) -> bytes:
         buckets = b"".join(self.bucket(group.kind, bucket).encoded() for bucket in group.buckets)
         return struct.pack("!HBxI", command, self.group_types[group.kind], group.number) + buckets
+
+    def described_buckets(self, group: Any) -> Sequence[Bucket]:
+        return [_bucket_13(bucket) for bucket in group.buckets]
 
     def _rules_request(self) -> Any:
         return self.parser.OFPFlowStatsRequest(self.description)
@@ -233,6 +243,9 @@ class _OpenFlow15(Dialect):
         )
         return head + buckets + selection
 
+    def described_buckets(self, group: _DescribedGroup) -> Sequence[Bucket]:
+        return group.buckets
+
     def _rules_request(self) -> Any:
         return self.parser.OFPFlowDescStatsRequest(self.description)
 
@@ -262,6 +275,13 @@ def _field_value(field: str, value: int, mask: int | None) -> Any:
     return (text(value), text(mask)) if text else (value, mask)
 
 
+def _bucket_13(bucket: Any) -> Bucket:
+    encoded = bytearray()
+    bucket.serialize(encoded, 0)
+    _, weight, port, group = _BUCKET_13.unpack_from(encoded)
+    return Bucket(weight, port, group, bytes(encoded[_BUCKET_13.size :]))
+
+
 def _bucket_15(number: int, kind: plan.GroupKind, bucket: Bucket) -> bytes:
     protocol = OPENFLOW_15.protocol
     tail = bucket.actions
@@ -275,17 +295,8 @@ def _bucket_15(number: int, kind: plan.GroupKind, bucket: Bucket) -> bytes:
 # ---- descriptions of rules and groups in OpenFlow 1.5 ----
 
 
-class DescribedGroup(NamedTuple):
-    """A group as its switch describes it in OpenFlow 1.5.
-
-    Attributes:
-        length: length of its description.
-        type: the number of its kind.
-        group_id: its number.
-        buckets: its buckets.
-    """
-
-    length: int
+class _DescribedGroup(NamedTuple):
+    length: int  # of the description
     type: int
     group_id: int
     buckets: Sequence[Bucket]
@@ -302,7 +313,7 @@ def _described_rule(buffer: bytes, offset: int) -> _DescribedRule:
     return _DescribedRule(length, cookie)
 
 
-def _described_group(buffer: bytes, offset: int) -> DescribedGroup:
+def _described_group(buffer: bytes, offset: int) -> _DescribedGroup:
     protocol = OPENFLOW_15.protocol
     form = protocol.OFP_GROUP_DESC_STATS_PACK_STR
     length, kind, number, array = struct.unpack_from(form, buffer, offset)
@@ -315,7 +326,7 @@ def _described_group(buffer: bytes, offset: int) -> DescribedGroup:
         watched = _properties(buffer[begin + actions : place + size])
         buckets.append(Bucket(*watched, bytes(buffer[begin : begin + actions])))
         place += size
-    return DescribedGroup(length, kind, number, buckets)
+    return _DescribedGroup(length, kind, number, buckets)
 
 
 def _properties(encoded: bytes) -> tuple[int, int, int]:

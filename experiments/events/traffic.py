@@ -17,7 +17,7 @@ class Progress(Ongoing):
     """Report on traffic that flows.
 
     Attributes:
-        held: what switches held in the last second, if that was observed.
+        held: the longest times for which switches held frames in the last second, if observed.
     """
 
     held: HeldLately | None = None

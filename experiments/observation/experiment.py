@@ -38,7 +38,7 @@ class ExperimentProgress:
 
     @property
     def held(self) -> HeldLately | None:
-        """What switches held in the last second; None if that is not observed."""
+        """The longest times for which switches held frames in the last second; None if not observed."""
         event = self._latest()
         return event.held if event else None
 

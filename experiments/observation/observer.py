@@ -329,7 +329,7 @@ def judged_now(held: HeldLately | None, seconds: float) -> Validity:
     """Returns the judgement of the last second.
 
     Args:
-        held: what switches held in the last second; None if nothing was seen.
+        held: the longest times for which switches held frames in the last second; None if nothing was seen.
         seconds: time since the traffic began.
     """
     if held is None or seconds < _JUDGED_AFTER_S:

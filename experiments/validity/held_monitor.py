@@ -58,7 +58,7 @@ class HeldMonitor:
 
     @property
     def latest(self) -> HeldLately | None:
-        """What switches held in the last second; None if nothing was seen yet."""
+        """The longest times for which switches held frames in the last second; None if nothing was seen."""
         return self.samples.lately(self._packet_s) if self.samples else None
 
     def _collect(self, samples: HeldSamples) -> None:

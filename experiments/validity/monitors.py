@@ -39,9 +39,9 @@ class Monitors:
 
     @property
     def held_lately(self) -> HeldLately | None:
-        """What switches held in the last second; None if nothing was seen yet."""
+        """The longest times for which switches held frames in the last second; None if nothing was seen."""
         return self._held.latest
 
     def observed(self) -> dict[str, Any]:
-        """Returns what was observed, as RunRecord's attributes of these names."""
+        """Returns the observations, as RunRecord's attributes of these names."""
         return {"cpu": self._cpu.samples, "held": self._held.samples, "links": self._links.log}

@@ -114,7 +114,7 @@ class Held(NamedTuple):
 
 
 class HeldLately(NamedTuple):
-    """What switches held in the last second, while a run goes on.
+    """The longest times for which switches held frames in the last second, while a run goes on.
 
     Attributes:
         mean: the switch whose mean time was longest.
@@ -132,7 +132,7 @@ class HeldSamples:
     seconds: list[HeldSecond] = field(default_factory=list)
 
     def lately(self, packet_s: float) -> HeldLately | None:
-        """Returns what switches held in the last second; None if nothing was seen yet.
+        """Returns the longest times for which switches held frames in the last second; None without one.
 
         Args:
             packet_s: time of a frame on a link, in s.

@@ -101,7 +101,8 @@ def group_as_described(switch_group):
 
 def test_a_group_has_the_same_fingerprint_when_a_switch_describes_it():
     groups = PLAN.switches[0].groups
-    described = described_groups(SimpleNamespace(body=[group_as_described(group) for group in groups]))
+    body = [group_as_described(group) for group in groups]
+    described = described_groups(SimpleNamespace(version=OPENFLOW_13.version, body=body))
     assert described == {group.number: fingerprint(group) for group in groups}
 
 
@@ -119,7 +120,7 @@ def test_a_group_has_that_fingerprint_in_the_later_version_too():
         body.append(OPENFLOW_15.parser.OFPGroupDescStats.parser(bytes(7) + described, 7))
         assert body[-1].length == len(described)
     expected = {group.number: fingerprint(group) for group in PLAN.switches[0].groups}
-    assert described_groups(SimpleNamespace(body=body)) == expected
+    assert described_groups(SimpleNamespace(version=OPENFLOW_15.version, body=body)) == expected
 
 
 def test_each_switch_hashes_packets_with_a_number_of_its_own():
