@@ -149,7 +149,7 @@ def test_a_web_process_that_is_killed_is_told_and_started_again_if_asked(client)
         [again] = [process for process in web_processes() if process.pid not in before]
         assert again.pid != own.pid
         ask = type(client)(page.port)
-        assert [entry["text"] for entry in ask.json("/api/timeline")] == ["goes on"] * 100
+        assert [entry["text"] for entry in timeline_of(ask, 100)] == ["goes on"] * 100
         assert ask("GET", "/api/state")[0] == 503  # no fabric is up
     assert [type(event) for event in events] == [PageReady, PageEnded, PageReady]
     assert "goes on without it" in str(events[1])
