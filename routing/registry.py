@@ -61,6 +61,12 @@ class Routing:
         """Whether its choices do not depend on the traffic, so that theory can predict the accepted load."""
         return self.law_maker is None
 
+    @property
+    def module(self) -> str:
+        """The name of the module that makes its plans."""
+        maker = self.plan_maker
+        return (maker.func if isinstance(maker, partial) else maker).__module__
+
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters: of its law, of the plan, and of the control that all adaptive routings share."""

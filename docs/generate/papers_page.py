@@ -70,7 +70,11 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
     record = json.loads((KEPT / f"{paper}-{name}.json").read_text())
     yield f"### {paper} {name}: {title}"
     command = f"polarlab paper {paper} {name}{' --quick' if record['quick'] else ''}"
-    yield f"`{command}`, {_time(record['seconds'])}, {origin['date']}, commit {origin['commit']}"
+    core_seconds = record.get("core_seconds")
+    took = _time(record["seconds"]) if core_seconds is None else f"simulations of {_time(core_seconds)} of a core"
+    yield f"`{command}`, {took}, {origin['date']}, commit {origin['commit']}"
+    if missing := record.get("missing"):
+        yield f"Curves that have not been simulated to their end: {'; '.join(map(plain, missing))}."
     if (KEPT / f"{paper}-{name}.png").exists():
         yield f"![{title}](figures/papers/{paper}-{name}.png)"
     with (KEPT / f"{paper}-{name}-claims.csv").open() as lines:

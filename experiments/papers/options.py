@@ -5,6 +5,7 @@ from __future__ import annotations
 from topology.parameters import Parameter
 
 LIST, ALL = "list", "all"  # in the place of a paper, and of an item
+NONE = "none"  # in the place of labels of curves
 SEEDS = Parameter(
     name="seeds",
     type=int,

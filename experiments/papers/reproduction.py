@@ -2,14 +2,14 @@
 
 The folder has for each item `ITEM.csv` (data), `ITEM.png` and `.svg`, `ITEM.json`, and
 `ITEM-claims.csv`. An item with its record, `ITEM.json`, is complete, and is not computed again by the same
-code.
+code. Its record tells the curves that were still to be simulated; with them it is not complete.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -19,12 +19,14 @@ from experiments.papers.claims import Claim, claims_of_item
 from experiments.papers.figure import draw_item
 from experiments.papers.findings import note_on
 from experiments.papers.model import Effort, Found, Item, Value
-from experiments.papers.performance.model import AnyItem, Place, PlacedItem
+from experiments.papers.options import NONE
+from experiments.papers.performance.model import AnyItem, Place, PlacedItem, SimulatedItem
 from experiments.papers.prices import paper_prices, prices_digest
 from experiments.papers.registry import item_of
 from experiments.results.run_directory import RunDirectory
 from experiments.simulation.code_version import code_digest
-from topology.errors import ParameterError
+from topology.errors import ParameterError, UsageError
+from topology.parameters import hint
 
 # Packages whose code decides about the numbers.
 _PACKAGES = ("topology", "experiments/papers")
@@ -33,7 +35,7 @@ NOT_COMPUTED = "not computed"
 
 @dataclass(frozen=True)
 class ComputedItem:
-    """Record of an item that is complete.
+    """Record of an item that is computed.
 
     Attributes:
         paper: the paper.
@@ -44,6 +46,9 @@ class ComputedItem:
         seconds: duration of the computation.
         values: key of a claim -> the computed number.
         prices: digest of the user's prices; empty of those of the paper.
+        core_seconds: time that the simulations of its points took, each on one core, also when they were
+            done earlier; None of an item without simulations.
+        missing: curves that have not been simulated to their end, as `PF-UGAL, tornado`.
     """
 
     paper: str
@@ -54,6 +59,8 @@ class ComputedItem:
     seconds: float
     values: dict[str, Value]
     prices: str = ""
+    core_seconds: float | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,9 @@ class ReproducedItem:
         seconds: duration of the computation.
         resumed: whether it was complete in the folder, and not computed again.
         claims: its claims, in the order of their file.
+        core_seconds: time that its simulations took, each on one core, also when they were done earlier; None
+            without any.
+        missing: curves that have not been simulated to their end; claims on them are not computed.
     """
 
     item: str
@@ -107,6 +117,8 @@ class ReproducedItem:
     seconds: float
     resumed: bool
     claims: tuple[CheckedClaim, ...]
+    core_seconds: float | None = None
+    missing: tuple[str, ...] = ()
 
 
 def papers_version() -> str:
@@ -132,37 +144,77 @@ def reproduce_item(
         clock: () -> seconds, for the duration.
 
     Raises:
-        UsageError: the paper or the item is unknown, or the item is not computed yet.
+        UsageError: the paper, the item or a curve is unknown, the item is not computed yet, or the folder
+            lacks curves without which nothing can be shown.
         ParameterError: the folder has the item with another effort, or a damaged record.
         MachineError: a network does not fit into the memory, or a cluster does not answer.
         KeyboardInterrupt: Ctrl-C; the folder holds the points that were simulated until then.
     """
     item, directory = item_of(paper, name), place.directory
+    if place.labels is not None:
+        check_labels([(name, item)], effort, place.labels)
     done = _complete(paper, name, effort, directory.path)
     resumed = done is not None
     if done is None:
         begun = clock()
-        found = _found(item, effort, place)
-        seconds, values = round(clock() - begun, 3), _checked_values(found)
-        version, prices = papers_version(), _digest(effort)
-        done = ComputedItem(paper, name, effort.quick, effort.seeds, version, seconds, values, prices)
+        found, core_seconds, missing = _found(item, effort, place)
+        done = ComputedItem(
+            paper,
+            name,
+            effort.quick,
+            effort.seeds,
+            papers_version(),
+            round(clock() - begun, 3),
+            _checked_values(found),
+            _digest(effort),
+            core_seconds,
+            missing,
+        )
         _write(item, done, found, directory)
     claims = tuple(checked(claim, done.values.get(claim.key)) for claim in claims_of_item(paper, name))
     # Again where the item was complete, too: notes may be newer than its numbers.
     columns = [entry.name for entry in fields(CheckedClaim)]
     directory.write_csv(f"{name}-claims.csv", columns, [list(vars(one).values()) for one in claims])
-    return ReproducedItem(name, item.title, done.seconds, resumed, claims)
+    return ReproducedItem(
+        name, item.title, done.seconds, resumed, claims, done.core_seconds, tuple(done.missing)
+    )
 
 
-def _found(item: AnyItem, effort: Effort, place: Place) -> Found:
-    """Computes an item."""
+def check_labels(items: Iterable[tuple[str, AnyItem]], effort: Effort, labels: Iterable[str]) -> None:
+    """Raises UsageError unless items have curves of all of some labels.
+
+    Args:
+        items: names and items.
+        effort: the effort.
+        labels: labels of curves, as `PF-UGAL`.
+    """
+    listed = [*items]
+    simulated = [one for _, one in listed if isinstance(one, SimulatedItem)]
+    known = dict.fromkeys(curve.routed.label for one in simulated for curve in one.curves(effort))
+    names = ", ".join(name for name, _ in listed)
+    if not known:
+        raise UsageError(f"--curves must be given with an item that is simulated, got {names}")
+    for label in labels:
+        if label not in known:
+            raise UsageError(
+                f"curves must be {NONE} or of {', '.join(known)}, got {label!r}{hint(label, known)}"
+            )
+
+
+def _found(item: AnyItem, effort: Effort, place: Place) -> tuple[Found, float | None, tuple[str, ...]]:
+    """Computes an item; returns it with the time of its simulations and its curves that lack points."""
     if isinstance(item, Item):
-        return item.compute(effort)
+        return item.compute(effort), None, ()
     if isinstance(item, PlacedItem):
-        return item.compute(effort, place)
+        return item.compute(effort, place), None, ()
     from experiments.papers.performance.curves import measured  # has the simulator compiled
 
-    return item.find(measured(item.curves(effort), effort, place), effort)
+    curves = measured(item.curves(effort), effort, place)
+    found = item.find(curves, effort)
+    if not found.rows:
+        raise UsageError(f"{place.directory.path} has no points of these curves yet: simulate one of them")
+    missing = tuple(curve.name for curve, one in curves.items() if not one.complete)
+    return found, round(sum(one.seconds for one in curves.values()), 1), missing
 
 
 def checked(claim: Claim, found: Value | None) -> CheckedClaim:
@@ -201,7 +253,7 @@ def _complete(paper: str, name: str, effort: Effort, folder: Path) -> ComputedIt
         _digest(effort),
     ):
         raise ParameterError(f"{folder} has {name} of other options; choose another --out")
-    return record if record.version == papers_version() else None
+    return record if record.version == papers_version() and not record.missing else None
 
 
 def _write(item: AnyItem, done: ComputedItem, found: Found, directory: RunDirectory) -> None:

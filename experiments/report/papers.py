@@ -22,7 +22,7 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], effort: Effort, fold
 
     Args:
         paper: name of the paper.
-        items: its items, which are complete in the folder.
+        items: its items, whose files are in the folder.
         effort: the effort with which they were computed.
         folder: their folder, with the figures and the data.
     """
@@ -66,8 +66,10 @@ def _item(item: ReproducedItem, folder: Path) -> Section:
     """Returns the section of an item; one without a figure has its data."""
     figures = figures_of([file for file in [folder / f"{item.item}.svg"] if file.exists()])
     heading = f"{item.item}: {item.title}"
+    note = f"Not simulated to their end: {'; '.join(item.missing)}." if item.missing else ""
     return Section(
         heading,
+        note,
         table=_claims(item.claims) or (None if figures else _data(folder / f"{item.item}.csv")),
         figures=figures,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.metadata
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -56,6 +57,40 @@ def logic_digest(packages: tuple[str, ...], without: tuple[str, ...] = ()) -> st
                 logic = logic_of(module.read_text(encoding="utf-8"))
                 digest.update(f"{module.relative_to(root)}\n{logic}".encode())
     return digest.hexdigest()[:12]
+
+
+@cache
+def module_digest(module: str, package: str) -> str:
+    """Returns a digest of what a module does, and those modules of a package that it needs.
+
+    Args:
+        module: the module's name, as `routing.algorithms.ugal`.
+        package: the package's name, whose modules count as far as the module imports them, or one of these does.
+
+    Returns:
+        12 hexadecimal digits.
+    """
+    root = Path(__file__).parents[2]
+    logic: dict[str, str] = {}
+    wanted = [module]
+    while wanted:
+        name = wanted.pop()
+        file = root / f"{name.replace('.', '/')}.py"
+        if name not in logic and file.exists():
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            wanted += [one for one in _imported(tree) if one.startswith(f"{package}.")]
+            logic[name] = ast.dump(_WithoutWords().visit(tree))
+    return hashlib.sha256(repr(sorted(logic.items())).encode()).hexdigest()[:12]
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """Yields the names of modules that a tree imports, and of what it imports of them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def logic_of(source: str) -> str:

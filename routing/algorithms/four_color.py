@@ -14,7 +14,7 @@ Networks and Its Implications on Routing" (TACO 2014), section 6; the order of l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -109,9 +109,9 @@ class _Adaptive:
             return []
         return self.detours.intermediates(view.router, self.detours.span(destinations[0]))
 
-    def onward_hops(self, intermediate: int, destinations: list[int]) -> float:
+    def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
         """Returns the mean hops over the gateways of the second half."""
-        return self.detours.onward_hops(intermediate, destinations)
+        return [self.detours.onward_hops(one, destinations) for one in intermediates]
 
 
 def _within_group(detours: ColourDetours, view: RouterView, destination: int) -> bool:

@@ -15,8 +15,8 @@ UGAL; compared with in PolarFly (SC22), section VIII.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Protocol
 
@@ -37,6 +37,7 @@ from routing.compiler import SourceTable, SourceTableMaker, compile_plan, detour
 from routing.path_sets.registry import OVER, with_paths
 from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan, ToGroup
+from routing.plan.tables import MAX_TAGS
 from routing.reroute.base import FastReroute
 from topology.base import Topology
 from topology.parameters import Parameter
@@ -66,7 +67,7 @@ INTERMEDIATES = Parameter(
     type=int,
     help="most intermediate routers of a group's detours, evenly spaced",
     least=1,
-    most=256,
+    most=MAX_TAGS,
     default=64,
 )
 PLAN_PARAMETERS = (INTERMEDIATES, BUCKETS, OVER)
@@ -87,7 +88,7 @@ def ugal_plan(
     Args:
         topology: the fabric's graph, connected.
         concentration: p, the number of hosts at each router that has any, 1 to 254.
-        intermediates: the most intermediates of a group, 1 to 256.
+        intermediates: the most intermediates of a group, at least 1. They are candidates, not buckets.
         buckets: the number of buckets of a group, 2 to 256.
         over: path set of minimal paths and of those to and from the intermediate router; `min` for all
             shortest paths.
@@ -115,7 +116,7 @@ def ugal_group_plan(topology: Topology, concentration: int, *, intermediates: in
     Args:
         topology: a dragonfly.
         concentration: p, the number of hosts at each router, 1 to 254.
-        intermediates: the most entries of other groups among which a group chooses, 1 to 256.
+        intermediates: the most entries of other groups among which a group chooses, at least 1.
         buckets: the number of buckets of a group, 2 to 256.
 
     Raises:
@@ -157,11 +158,11 @@ class Detours(Protocol):
             destinations: routers of one group.
         """
 
-    def onward_hops(self, intermediate: int, destinations: list[int]) -> float:
-        """Returns the mean hops from an intermediate router to destinations.
+    def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
+        """Returns the mean hops from each of some intermediate routers to destinations.
 
         Args:
-            intermediate: the intermediate router.
+            intermediates: the intermediate routers.
             destinations: routers of one group.
         """
 
@@ -184,28 +185,42 @@ class _ByPaths:
 
     def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
         """Returns the intermediate routers behind other ports whose paths do not lead back."""
-        ports = view.minimal_ports[destinations[0]]
         away, onward = self.distances[view.router], self.distances[:, destinations]
         # The source lies on a shortest path from such a router to a destination: the detour could come back.
-        back = (away[:, None] + away[destinations][None, :] == onward).any(axis=1)
-        return [
-            other
-            for other in self.choice(view)
-            if not back[other] and set(ports).isdisjoint(view.minimal_ports[other])
-        ]
+        fit = (away[:, None] + away[destinations][None, :] != onward).all(axis=1)
+        sets, taken = view.port_sets.sets(), set(view.minimal_ports[destinations[0]])
+        fit &= np.array([taken.isdisjoint(ports) for ports in sets])[view.port_sets.codes]
+        choice = np.array(self.choice(view), np.int64)
+        found: list[int] = choice[fit[choice]].tolist()
+        return found
 
-    def onward_hops(self, intermediate: int, destinations: list[int]) -> float:
+    def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
         """Returns the mean hops of the minimal paths."""
-        return float(self.distances[intermediate, destinations].mean())
+        return _means(self.distances[np.ix_(intermediates, destinations)])
+
+
+def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
+    """Returns the means of rows, which do not depend on the number of rows.
+
+    Args:
+        hops: int16 array, intermediates x destinations.
+    """
+    found: list[float] = (hops.sum(axis=1, dtype=np.int64) / hops.shape[1]).tolist()
+    return found
 
 
 @dataclass(frozen=True)
 class _Design:
-    """The detours and the sizes of groups, which all switches share."""
+    """The detours and the sizes of groups, which all switches share, and each number of hops once."""
 
     detours: Detours
     intermediates: int
     buckets: int
+    hops: dict[float, float] = field(default_factory=dict)
+
+    def shared(self, hops: Iterable[float]) -> Iterator[float]:
+        """Yields numbers, equal ones as the same object: of some ten millions few differ."""
+        return (self.hops.setdefault(one, one) for one in hops)
 
 
 def ugal_source_table(detours: Detours, intermediates: int, buckets: int) -> SourceTableMaker:
@@ -213,7 +228,7 @@ def ugal_source_table(detours: Detours, intermediates: int, buckets: int) -> Sou
 
     Args:
         detours: the detours.
-        intermediates: the most intermediate routers of a group, evenly spaced, 1 to 256.
+        intermediates: the most intermediate routers of a group, evenly spaced, at least 1.
         buckets: the number of buckets of a group, 2 to 256.
     """
     return partial(_source_table, _Design(detours, intermediates, buckets))
@@ -252,16 +267,15 @@ def _group(
     intermediates = evenly_spaced(eligible, design.intermediates, view.router)
     if not intermediates:
         return Group(number, GroupKind.INDIRECT, (minimal,))
-    away, onward = design.detours.distances[view.router], design.detours.onward_hops
+    away = design.detours.distances[view.router]
+    onward = design.detours.onward_hops(intermediates, destinations)
+    hops = (float(away[destinations[0]]), *np.add(away[intermediates], onward).tolist())
     return Group(
         number,
         GroupKind.SELECT,
         (minimal,) * design.buckets,
         candidates=(minimal, *map(detour, intermediates)),
-        hops=(
-            float(away[destinations[0]]),
-            *(float(away[r] + onward(r, destinations)) for r in intermediates),
-        ),
+        hops=tuple(design.shared(hops)),
         ports=(ports, *(view.minimal_ports[r] for r in intermediates)),
     )
 

@@ -99,9 +99,9 @@ def compared(curves: MeasuredCurves) -> Values:
         curves: the curves with their points.
     """
     return {
-        "uniform": max(_accepted(curves, UNIFORM).values()),
-        "adversarial": max(_accepted(curves, NEXT_GROUP).values()),
-        "colours": ratio(*(_accepted(curves, UNIFORM)[label] for label in ("4-color", "2-color"))),
+        "uniform": lambda: max(_accepted(curves, UNIFORM).values()),
+        "adversarial": lambda: max(_accepted(curves, NEXT_GROUP).values()),
+        "colours": lambda: ratio(*(_accepted(curves, UNIFORM)[label] for label in ("4-color", "2-color"))),
     }
 
 
@@ -144,8 +144,7 @@ def channels(curves: MeasuredCurves) -> Values:
     """
     named = by_name(curves)
     fewest, most = (named[_label(count), NEXT_GROUP] for count in (1, _MOST_CHANNELS))
-    grown = latency_ratio(fewest, most)
-    return {} if grown is None else {"latency": grown}
+    return {"latency": lambda: latency_ratio(fewest, most)}
 
 
 def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:

@@ -50,6 +50,8 @@ class _Wanted:
 def measured(curves: Sequence[Curve], effort: Effort, place: Place) -> MeasuredCurves:
     """Returns curves with their points, simulated up to the first load that is not carried.
 
+    Curves that the place does not simulate are incomplete unless its folder holds all of their points.
+
     Args:
         curves: the curves.
         effort: the effort.
@@ -61,13 +63,13 @@ def measured(curves: Sequence[Curve], effort: Effort, place: Place) -> MeasuredC
     """
     store = PointStore(place.directory)
     groups: dict[RoutedNetwork, list[Curve]] = {}
-    for curve in curves:
+    for curve in filter(place.simulates, curves):
         # Failures come with the traffic: they share the plan of the whole network.
         groups.setdefault(replace(curve.routed, label="", failures=None), []).append(curve)
     with task_runner(place.workers, place.scheduler, place.notify) as run:
         for own in groups.values():
             _measure(own, effort, place, store, run)
-    return {curve: MeasuredCurve(curve, _points(curve, effort, store)) for curve in curves}
+    return {curve: _kept(curve, effort, store) for curve in curves}
 
 
 def _measure(curves: Sequence[Curve], effort: Effort, place: Place, store: PointStore, run: Runner) -> None:
@@ -115,6 +117,15 @@ def _replications(curve: Curve, load: float, effort: Effort) -> Iterator[Simulat
             faults = failures.faults(graph, seed)
             traffic = replace(traffic, faults=faults, replan_cycles=failures.replan_cycles)
         yield traffic
+
+
+def _kept(curve: Curve, effort: Effort, store: PointStore) -> MeasuredCurve:
+    """Returns a curve with the points that the table holds."""
+    points = _points(curve, effort, store)
+    complete = not next_loads(curve.loads, {point.load: point.stable for point in points})
+    digests = [digest_of(curve, one) for point in points for one in _replications(curve, point.load, effort)]
+    simulated = [one for one in map(store.get, digests) if one is not None]
+    return MeasuredCurve(curve, points, complete, sum(one.seconds for one in simulated))
 
 
 def _points(curve: Curve, effort: Effort, store: PointStore) -> list[CurvePoint]:
@@ -179,6 +190,5 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _tell(notify: Notify, one: _Wanted, point: CurvePoint) -> None:
-    name = f"{one.curve.routed.label}, {one.traffic.pattern}"
     tried = LoadTried(point.load, point.accepted, point.latency_cycles, point.stable)
-    notify(CurvePointSimulated(name, tried))
+    notify(CurvePointSimulated(one.curve.name, tried))

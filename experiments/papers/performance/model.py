@@ -12,6 +12,7 @@ from experiments.papers.performance.failures import LinkFailures
 from experiments.results.run_directory import RunDirectory
 from experiments.spec.simulation.model import SimulatedFabric
 from simulation.settings import ChannelPolicy, RouterSettings
+from topology.errors import UsageError
 
 _PORT_FLITS = 128  # [PolarFly, section VIII-A]
 
@@ -105,6 +106,11 @@ class Curve:
     loads: LoadSteps = LoadSteps()
     warmup: int | None = None
 
+    @property
+    def name(self) -> str:
+        """Its label and its pattern, as `PF-UGAL, tornado`."""
+        return f"{self.routed.label}, {self.pattern}"
+
 
 @dataclass(frozen=True)
 class CurvePoint:
@@ -132,17 +138,36 @@ class CurvePoint:
     deadlock: bool
 
 
+class CurveNotMeasuredError(UsageError):
+    """A number needs a curve that has not been simulated to its end."""
+
+
 @dataclass(frozen=True)
 class MeasuredCurve:
     """A curve with its points.
 
     Attributes:
         curve: the curve.
-        points: its points, by ascending load.
+        points_so_far: its points, by ascending load.
+        complete: whether they are all that the curve needs.
+        seconds: the time that their simulations took, each on one core.
     """
 
     curve: Curve
-    points: Sequence[CurvePoint]
+    points_so_far: Sequence[CurvePoint]
+    complete: bool = True
+    seconds: float = 0.0
+
+    @property
+    def points(self) -> Sequence[CurvePoint]:
+        """Its points, by ascending load.
+
+        Raises:
+            CurveNotMeasuredError: it lacks some.
+        """
+        if not self.complete:
+            raise CurveNotMeasuredError(f"curve {self.curve.name} has not been simulated to its end")
+        return self.points_so_far
 
     @property
     def saturation(self) -> Value:
@@ -184,7 +209,7 @@ class MeasuredCurve:
         return Value(best.accepted, interval)
 
     def rows(self) -> list[Row]:
-        """Returns the points as rows of the item's data."""
+        """Returns the points, of an incomplete curve as well, as rows of the item's data."""
         routed = self.curve.routed
         return [
             {
@@ -194,7 +219,7 @@ class MeasuredCurve:
                 "pattern": self.curve.pattern,
                 **vars(point),
             }
-            for point in self.points
+            for point in self.points_so_far
         ]
 
 
@@ -207,12 +232,23 @@ class Place:
         workers: processes of this machine that simulate; None for one on each of its cores.
         scheduler: address of the scheduler of a cluster that simulates in their place; None without.
         notify: takes the events.
+        labels: labels of the curves that are simulated there, as `PF-UGAL`; of others the points that the
+            folder holds are taken. None for all curves.
     """
 
     directory: RunDirectory
     workers: int | None = None
     scheduler: str | None = None
     notify: Notify = ignore
+    labels: frozenset[str] | None = None
+
+    def simulates(self, curve: Curve) -> bool:
+        """Returns whether the missing points of a curve are simulated.
+
+        Args:
+            curve: the curve.
+        """
+        return self.labels is None or curve.routed.label in self.labels
 
 
 MeasuredCurves = Mapping[Curve, MeasuredCurve]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 
 from experiments.papers.model import Effort, Found, Row, Value
 from experiments.papers.performance.model import (
     Curve,
+    CurveNotMeasuredError,
     LoadSteps,
     MeasuredCurve,
     MeasuredCurves,
@@ -17,13 +19,15 @@ from experiments.papers.performance.model import (
 
 UNIFORM, RANDOM = "uniform", "random-permutation"
 BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"
-# The most intermediate routers that a group may have: among all of them the load of detours is even.
+# Among all routers, as papers have it, the load of detours is even; among 256 of them it is less so.
+UGAL_AMONG_ALL = "ugal:intermediates=4094"
+# Of graphs whose many minimal paths make many groups: with all routers in each their plan takes over 10 GB.
 UGAL = "ugal:intermediates=256"
 UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # on dragonflies
 COARSE = LoadSteps(precision=0.05, steps=2)
 OVERLOAD = LoadSteps(precision=1.0, steps=1)  # full load alone
-# Key of a claim -> its value.
-Values = Mapping[str, Value | float]
+# Key of a claim -> () -> its value, or None where the curves have none.
+Values = Mapping[str, Callable[[], Value | float | None]]
 # Label of a network and its routing, as `PF-UGAL`, and name of a pattern.
 Name = tuple[str, str]
 
@@ -71,13 +75,21 @@ def of_whole_size(
 ) -> Callable[[MeasuredCurves, Effort], Found]:
     """Returns the function that gives an item's result: points, and values of claims on the whole networks.
 
+    Claims on curves that are not complete have no value.
+
     Args:
         values: the curves with their points -> key of a claim -> its value; not asked for a quick look.
     """
 
     @wraps(values)
     def find(curves: MeasuredCurves, effort: Effort) -> Found:
-        return Found({} if effort.quick else values(curves), all_rows(curves))
+        found: dict[str, Value | float] = {}
+        for key, value_of in ({} if effort.quick else values(curves)).items():
+            with suppress(CurveNotMeasuredError):
+                value = value_of()
+                if value is not None:
+                    found[key] = value
+        return Found(found, all_rows(curves))
 
     return find
 

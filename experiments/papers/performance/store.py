@@ -1,7 +1,8 @@
 """Points that were simulated, in a table in the folder of a paper's items; items share them.
 
 A point is known by a digest of everything that decides about its numbers: the network, the routing, the
-routers, the decision and the failed links where there are any, the traffic and the code.
+routers, the decision and the failed links where there are any, the traffic and the code. Of the routings' code
+it is that of the point's own.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import msgspec
 from experiments.papers.networks import Network
 from experiments.papers.performance.model import Curve, CurvePoint, RoutedNetwork
 from experiments.results.run_directory import RunDirectory
-from experiments.simulation.code_version import logic_digest
+from experiments.simulation.code_version import logic_digest, module_digest
 from experiments.spec.simulation.applications import SimulatedApplication
 from experiments.spec.simulation.model import SimulatedTraffic
+from routing.registry import routing as routing_of
 
 POINTS = "points.csv"
 _PACKAGES = ("simulation", "traffic/workload", "routing")
+_ALGORITHMS = "routing/algorithms"
 _JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, on which no plan depends
 
 
@@ -148,7 +151,8 @@ def _digest(parts: tuple[object, ...]) -> str:
 def _fabric_parts(routed: RoutedNetwork) -> tuple[object, ...]:
     """Returns the parts of a digest that follow from the code, the network and its routing."""
     return (
-        logic_digest(_PACKAGES, _JUDGING),
+        logic_digest(_PACKAGES, (*_JUDGING, _ALGORITHMS)),
+        module_digest(routing_of(routed.routing).module, _ALGORITHMS.replace("/", ".")),
         _graph_digest(routed.network),
         routed.hosts,
         routed.routing,

@@ -8,8 +8,9 @@ and four are needed for detours (section IV-D).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
-from experiments.papers.model import Effort
+from experiments.papers.model import Effort, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -120,10 +121,13 @@ def compared(curves: MeasuredCurves) -> Values:
         curves: the curves with their points.
     """
     named = by_name(curves)
+
+    def saturation(name: str, pattern: str) -> Value:
+        return named[f"SF-{name}", pattern].saturation
+
     return {
-        "VAL uniform": named["SF-VAL", UNIFORM].saturation,
-        "UGAL-L uniform": named["SF-UGAL-L", UNIFORM].saturation,
-        **{f"{name} worst": named[f"SF-{name}", WORST].saturation for name in ("MIN", "VAL", "UGAL-L")},
+        **{f"{name} uniform": partial(saturation, name, UNIFORM) for name in ("VAL", "UGAL-L")},
+        **{f"{name} worst": partial(saturation, name, WORST) for name in ("MIN", "VAL", "UGAL-L")},
     }
 
 
@@ -162,11 +166,9 @@ def accepted(curves: MeasuredCurves) -> Values:
     Args:
         curves: the curves with their points.
     """
-    return {
-        f"p={hosts}": max(
-            found.throughput
-            for curve, found in curves.items()
-            if curve.routed.label.startswith(f"p={hosts} ")
-        )
-        for hosts in _HOSTS
-    }
+
+    def most_accepted(hosts: int) -> Value:
+        own = [one for curve, one in curves.items() if curve.routed.label.startswith(f"p={hosts} ")]
+        return max(one.throughput for one in own)
+
+    return {f"p={hosts}": partial(most_accepted, hosts) for hosts in _HOSTS}

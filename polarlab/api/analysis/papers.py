@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -16,7 +16,7 @@ from experiments.papers.options import ALL, SEEDS
 from experiments.papers.performance.model import AnyItem, Place
 from experiments.papers.prices import prices_digest, read_prices
 from experiments.papers.registry import ITEMS, check_paper, item_of, items_of_all
-from experiments.papers.reproduction import CheckedClaim, ReproducedItem, reproduce_item
+from experiments.papers.reproduction import CheckedClaim, ReproducedItem, check_labels, reproduce_item
 from experiments.results.run_directory import kept_directory
 from polarlab.api.arguments import check_places
 from polarlab.api.frames import Rows, Table
@@ -110,6 +110,7 @@ def reproduce(
     seeds: int | None = None,
     out: Folder | None = None,
     prices: Folder | None = None,
+    curves: Iterable[str] | None = None,
     progress: Notify = ignore,
     **places: Unpack[Places],
 ) -> Reproduction:
@@ -127,13 +128,16 @@ def reproduce(
             1 to 10000; None for that of the item.
         out: folder of the files; by default one in results/papers/, by the paper and these options.
         prices: file of the prices of routers and cables (docs/costs.md); None for those of the paper.
+        curves: labels of the curves to simulate, as `PF-UGAL`, of those that the item has. Of the others it
+            takes the points in the folder; claims on curves that lack some are not computed. None for all.
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
         places: `workers`, processes of this machine that simulate, by default one on each of its cores; or
             `scheduler`, address of the scheduler of a dask.distributed cluster that simulates in their place,
             as `tcp://HOST:PORT`.
 
     Raises:
-        UsageError: the paper or the item is unknown, the item is not computed yet, or it has no prices.
+        UsageError: the paper, the item or a curve is unknown, the item is not computed yet, it has no prices
+            or no curves, or the folder lacks curves without which nothing can be shown.
         ParameterError: `seeds` is outside its domain, the prices are wrong, or the folder has the item with
             other options.
         MachineError: a network does not fit into the memory, the scheduler does not answer, or real packets
@@ -156,8 +160,11 @@ def reproduce(
     effort = Effort(quick, seeds, _prices(paper, item, prices))
     folder = _default_folder(paper, effort) if out is None else Path(out)
     names = items_of_all(paper, real=os.geteuid() == 0) if item == ALL else [item]
+    labels = None if curves is None else frozenset(curves)
+    if labels is not None:
+        check_labels([(name, item_of(paper, name)) for name in names], effort, sorted(labels))
     with kept_directory(folder, go_on=True) as directory:
-        place = Place(directory, notify=paced(progress), **places)
+        place = Place(directory, notify=paced(progress), labels=labels, **places)
         items = tuple(reproduce_item(paper, name, effort, place) for name in names)
         report = None
         if item == ALL:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polarlab
-from polarlab.api.command_line.papers import LIST
+from polarlab.api.command_line.papers import LIST, NONE
 from polarlab.cli.console import print_result, print_rows, print_table, print_text
 from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Status
 
 if TYPE_CHECKING:
-    from polarlab.api.analysis.papers import CheckedClaim
+    from polarlab.api.analysis.papers import CheckedClaim, ReproducedItem
 
 SUMMARY = "figures and tables of papers, computed and compared with the papers' claims"
 EXAMPLES = (
@@ -21,6 +21,7 @@ EXAMPLES = (
     "polarlab paper list",
     "polarlab paper polarfly fig14 --seeds 20 --json",
     "polarlab paper polarfly fig8 --quick",
+    "polarlab paper polarfly fig8 --curves PF-MIN,PF-UGAL_PF",
     "polarlab paper polarfly all --quick --out results/polarfly-paper",
 )
 _LISTED = ("item", "title", "claims", "computed")
@@ -51,6 +52,7 @@ def run(arguments: argparse.Namespace) -> Status:
             scheduler=arguments.scheduler,
             progress=EveryEvent(progress),
             prices=arguments.prices,
+            curves=_labels(arguments.curves),
         )
     if arguments.json:
         items = [
@@ -63,6 +65,13 @@ def run(arguments: argparse.Namespace) -> Status:
     else:
         _print(found)
     return Status.DONE if found.agrees else Status.NEGATIVE
+
+
+def _labels(words: str | None) -> list[str] | None:
+    """Returns the labels of curves of an option; None without it."""
+    if words is None:
+        return None
+    return [] if words == NONE else words.split(",")
 
 
 def _missing_item(paper: str) -> str:
@@ -85,12 +94,21 @@ def _print(found: polarlab.Reproduction) -> None:
         if item.claims:
             print_table([_row(claim) for claim in item.claims], _COLUMNS)
         again = ", complete there before, not computed again" if item.resumed else f", {item.seconds:.1f} s"
-        print_text(f"files: {found.folder / item.item}.*{again}")
+        if item.missing:
+            print_text(f"not simulated to their end: {'; '.join(item.missing)}")
+        print_text(f"files: {found.folder / item.item}.*{again}{_simulations(item)}")
         print()
     if found.report is not None:
         print_text(f"all of it on one page: {found.report}")
     if found.claims:
         _print_sum(found)
+
+
+def _simulations(item: ReproducedItem) -> str:
+    """Returns the time of an item's simulations in words; nothing without any."""
+    if item.core_seconds is None:
+        return ""
+    return f", of simulations {item.core_seconds:.1f} s of one core"
 
 
 def _print_sum(found: polarlab.Reproduction) -> None:

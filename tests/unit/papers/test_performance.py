@@ -1,19 +1,23 @@
 """Performance of papers' networks: the search for saturation, simulated points that are kept, and curves."""
 
 import csv
+import json
 import math
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import polarlab
-from experiments.papers import registry
+from experiments.papers import registry, reproduction
 from experiments.papers.model import Effort
 from experiments.papers.networks import network
 from experiments.papers.performance import curves as simulated
 from experiments.papers.performance.curves import measured
 from experiments.papers.performance.model import (
     Curve,
+    CurveNotMeasuredError,
     CurvePoint,
     LoadSteps,
     MeasuredCurve,
@@ -26,9 +30,11 @@ from experiments.papers.performance.store import digest_of
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import reproduce_item
 from experiments.results.run_directory import kept_directory
-from experiments.simulation.code_version import logic_of
+from experiments.simulation import code_version
+from experiments.simulation.code_version import logic_of, module_digest
 from experiments.spec.simulation.model import SimulatedTraffic
 from polarlab.cli.main import main
+from routing.registry import ROUTINGS
 
 ER_3 = network("PF", "polarfly", q=3)
 MINIMAL = RoutedNetwork(ER_3, 2, "min", "PF-MIN")
@@ -178,6 +184,9 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
         (["--workers", "0"], "workers"),
         (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "exclude each other"),
         (["--scheduler", "here"], "scheduler must be tcp://"),
+        (["--curves", "PF-MIN,PF-UGLA"], "got 'PF-UGLA'; did you mean 'PF-UGAL'?"),
+        (["--curves", "PF-MIN,"], "curves must be none or of PF-MIN, PF-UGAL, PF-UGAL_PF, got ''"),
+        (["--curves", "none"], "has no points of these curves yet"),
     ],
 )
 def test_wrong_places_are_one_line_and_leave_nothing(tmp_path, capfd, options, message):
@@ -185,6 +194,46 @@ def test_wrong_places_are_one_line_and_leave_nothing(tmp_path, capfd, options, m
     assert main(["paper", "polarfly", "fig9", "--quick", "--out", str(out), *options]) == 2
     assert message in capfd.readouterr().err
     assert not out.exists()
+
+
+def test_points_are_those_of_the_code_of_their_own_routing(tmp_path, monkeypatch):
+    """A change to one routing voids the points of those that need its code, and no others."""
+    package, root = "routing.algorithms", Path(code_version.__file__).parents[2]
+    shutil.copytree(root / "routing" / "algorithms", tmp_path / "routing" / "algorithms")
+    monkeypatch.setattr(code_version, "__file__", str(tmp_path / "experiments" / "simulation" / "code.py"))
+
+    def digests():
+        module_digest.cache_clear()
+        return {name: module_digest(one.module, package) for name, one in ROUTINGS.items()}
+
+    before = digests()
+    ugal = tmp_path / "routing" / "algorithms" / "ugal.py"
+    ugal.write_text(ugal.read_text().replace("default=64", "default=65"))
+    after = digests()
+    module_digest.cache_clear()
+    voided = {name for name, digest in after.items() if digest != before[name]}
+    assert {"ugal", "ugal-group", "four-color-adaptive"} <= voided
+    assert not voided & {"min", "valiant", "compact-valiant", "ugal-pf", "hierarchical", "nca"}
+    assert len(set(before.values())) > 5
+
+
+@pytest.mark.parametrize("item", ["fig2", "table5"])
+def test_curves_are_of_items_that_are_simulated(tmp_path, capfd, item):
+    assert main(["paper", "polarfly", item, "--curves", "none", "--out", str(tmp_path / "out")]) == 2
+    assert f"--curves must be given with an item that is simulated, got {item}" in capfd.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_part_of_a_figure_is_told_as_such(tmp_path, capfd):
+    words = ["paper", "polarfly", "fig9", "--quick", "--out", str(tmp_path), "--curves"]
+    assert main([*words, "PF-MIN"]) == 0
+    assert "not simulated to their end: PF-UGAL, perm2hop; PF-UGAL, perm1hop;" in capfd.readouterr().out
+    assert main([*words, "none", "--json"]) == 0
+    [item] = json.loads(capfd.readouterr().out)["items"]
+    assert len(item["missing"]) == 4
+    assert item["core_seconds"] > 0
+    rows = list(csv.DictReader((tmp_path / "fig9.csv").read_text().splitlines()))
+    assert {row["curve"] for row in rows} == {"PF-MIN"}
 
 
 @pytest.mark.slow
@@ -204,3 +253,60 @@ def test_a_quick_figure_is_complete(tmp_path, paper, name):
     assert len(rows) > 7
     assert (tmp_path / f"{name}.png").exists()
     assert not any(row["deadlock"] == "True" for row in rows if "deadlock" in row)
+
+
+def test_curves_that_are_not_asked_for_are_taken_as_far_as_the_folder_has_them(tmp_path):
+    detoured = replace(UNIFORM, routed=replace(MINIMAL, routing="valiant", label="PF-VAL"))
+    with kept_directory(tmp_path, go_on=True) as directory:
+        place = Place(directory, workers=1)
+        first = measured([UNIFORM, detoured], QUICK, replace(place, labels=frozenset({"PF-MIN"})))
+        none = measured([UNIFORM, detoured], QUICK, replace(place, labels=frozenset()))
+        whole = measured([UNIFORM, detoured], QUICK, place)
+    assert (first[UNIFORM].complete, first[detoured].complete) == (True, False)
+    assert none == first
+    assert first[UNIFORM].seconds > 0
+    assert first[detoured].rows() == []
+    with pytest.raises(CurveNotMeasuredError, match="PF-VAL, uniform has not been simulated to its end"):
+        _ = first[detoured].saturation
+    assert whole[UNIFORM] == first[UNIFORM]
+    assert whole[detoured].complete
+
+
+def test_a_curve_that_was_interrupted_shows_its_points_and_has_no_saturation():
+    cut = MeasuredCurve(TORNADO, points((0.1, 0.1, True)), complete=False)
+    assert [row["load"] for row in cut.rows()] == [0.1]
+    for measure in ("saturation", "saturation_load", "throughput", "points"):
+        with pytest.raises(CurveNotMeasuredError, match="PF-MIN, tornado"):
+            getattr(cut, measure)
+
+
+@pytest.fixture
+def small_fig9(monkeypatch):
+    """Puts a small PolarFly and coarse loads in place of those of Fig 9, in full."""
+    item = ITEMS["polarfly"]["fig9"]
+    curves = item.curves(QUICK)
+    monkeypatch.setattr(simulated, "_FULL", simulated._QUICK)
+    return replace(item, curves=lambda _effort: curves)
+
+
+def test_claims_on_curves_that_are_complete_have_values(tmp_path, small_fig9, monkeypatch):
+    monkeypatch.setattr(reproduction, "item_of", lambda *_names: small_fig9)
+
+    def reproduced(*labels):
+        with kept_directory(tmp_path, go_on=True) as directory:
+            place = Place(directory, workers=1, labels=frozenset(labels) if labels else None)
+            return reproduce_item("polarfly", "fig9", Effort(), place)
+
+    part = reproduced("PF-MIN")
+    assert [claim.value is None for claim in part.claims] == [False, True]
+    assert part.missing == tuple(
+        f"{label}, {pattern}" for label in ("PF-UGAL", "PF-UGAL_PF") for pattern in ("perm2hop", "perm1hop")
+    )
+    more = reproduced("PF-UGAL_PF")  # an incomplete item is computed again
+    assert not more.resumed
+    assert [claim.value is None for claim in more.claims] == [False, False]
+    assert more.claims[0] == part.claims[0]
+    whole = reproduced()
+    assert not whole.missing
+    assert whole.core_seconds > more.core_seconds > part.core_seconds > 0
+    assert reproduced("PF-MIN").resumed  # the whole is there
