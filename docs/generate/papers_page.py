@@ -71,7 +71,11 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
     yield f"### {paper} {name}: {title}"
     command = f"polarlab paper {paper} {name}{' --quick' if record['quick'] else ''}"
     core_seconds = record.get("core_seconds")
-    took = _time(record["seconds"]) if core_seconds is None else f"simulations of {_time(core_seconds)} of a core"
+    took = (
+        _time(record["seconds"])
+        if core_seconds is None
+        else f"simulations of {_time(core_seconds)} of a core"
+    )
     yield f"`{command}`, {took}, {origin['date']}, commit {origin['commit']}"
     if missing := record.get("missing"):
         yield f"Curves that have not been simulated to their end: {'; '.join(map(plain, missing))}."

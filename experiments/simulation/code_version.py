@@ -65,7 +65,7 @@ def module_digest(module: str, package: str) -> str:
 
     Args:
         module: the module's name, as `routing.algorithms.ugal`.
-        package: the package's name, whose modules count as far as the module imports them, or one of these does.
+        package: the package's name, whose modules count that the module imports, or one of these does.
 
     Returns:
         12 hexadecimal digits.

@@ -1,8 +1,8 @@
 """Points that were simulated, in a table in the folder of a paper's items; items share them.
 
 A point is known by a digest of everything that decides about its numbers: the network, the routing, the
-routers, the decision and the failed links where there are any, the traffic and the code. Of the routings' code
-it is that of the point's own.
+routers, the decision and the failed links where there are any, the traffic and the code, of routings that of
+the point's own.
 """
 
 from __future__ import annotations

@@ -96,10 +96,11 @@ class Reproduction(Table):
 
 
 class Places(TypedDict, total=False):
-    """The place of simulations: processes of this machine, or a cluster."""
+    """The place of simulations: processes of this machine, or a cluster; and the curves to simulate there."""
 
     workers: int | None
     scheduler: str | None
+    curves: Iterable[str] | None
 
 
 def reproduce(
@@ -110,7 +111,6 @@ def reproduce(
     seeds: int | None = None,
     out: Folder | None = None,
     prices: Folder | None = None,
-    curves: Iterable[str] | None = None,
     progress: Notify = ignore,
     **places: Unpack[Places],
 ) -> Reproduction:
@@ -128,12 +128,12 @@ def reproduce(
             1 to 10000; None for that of the item.
         out: folder of the files; by default one in results/papers/, by the paper and these options.
         prices: file of the prices of routers and cables (docs/costs.md); None for those of the paper.
-        curves: labels of the curves to simulate, as `PF-UGAL`, of those that the item has. Of the others it
-            takes the points in the folder; claims on curves that lack some are not computed. None for all.
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
         places: `workers`, processes of this machine that simulate, by default one on each of its cores; or
             `scheduler`, address of the scheduler of a dask.distributed cluster that simulates in their place,
-            as `tcp://HOST:PORT`.
+            as `tcp://HOST:PORT`. And `curves`, labels of the curves to simulate, as `PF-UGAL`, by default
+            all: of the others the points in the folder are taken, and claims on curves that lack some are not
+            computed.
 
     Raises:
         UsageError: the paper, the item or a curve is unknown, the item is not computed yet, it has no prices
@@ -160,11 +160,12 @@ def reproduce(
     effort = Effort(quick, seeds, _prices(paper, item, prices))
     folder = _default_folder(paper, effort) if out is None else Path(out)
     names = items_of_all(paper, real=os.geteuid() == 0) if item == ALL else [item]
+    curves = places.get("curves")
     labels = None if curves is None else frozenset(curves)
     if labels is not None:
         check_labels([(name, item_of(paper, name)) for name in names], effort, sorted(labels))
     with kept_directory(folder, go_on=True) as directory:
-        place = Place(directory, notify=paced(progress), labels=labels, **places)
+        place = Place(directory, places.get("workers"), places.get("scheduler"), paced(progress), labels)
         items = tuple(reproduce_item(paper, name, effort, place) for name in names)
         report = None
         if item == ALL:

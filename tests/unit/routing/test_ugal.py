@@ -24,7 +24,7 @@ def test_candidates_are_not_limited_by_the_buckets_of_a_group(choices):
     """A select group has 256 buckets at most; the routers among which the controller samples may be more."""
     assert {len(group.candidates) for group in choices[256]} == {257}
     assert {len(group.buckets) for group in choices[4094]} == {64}
-    # All but the source, the 17 or 18 routers behind the minimal port and, toward a neighbour, the neighbours.
+    # All but the source, the 17 or 18 routers behind the minimal port and, toward a neighbour, neighbours.
     assert {len(group.candidates) - 1 for group in choices[4094]} <= set(range(306 - 18 - 18, 306 - 16))
 
 
