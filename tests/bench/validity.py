@@ -70,7 +70,7 @@ TRAFFICS = (
     Traffic("min", "uniform", 0.7),
     Traffic("min", "random-permutation", 0.3),
     Traffic("compact-valiant", "perm1hop", 0.25),
-    Traffic("ugal-pf", "uniform", 0.7),
+    Traffic("ugal-pf", "uniform", 0.7, rate_bps=400_000),
 )
 
 
