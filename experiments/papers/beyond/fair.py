@@ -9,7 +9,7 @@ from experiments.papers.beyond.measures import measure_columns, saturating_loads
 from experiments.papers.beyond.members import COMPARISONS, Attached, compared_members
 from experiments.papers.links import QUICK_SEARCHES, SEARCHES
 from experiments.papers.model import Effort, Found, Row, Sheet
-from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
+from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port, tree_port
 from experiments.papers.performance.series import RANDOM, UGAL, UGAL_HIERARCHICAL, UNIFORM
 from experiments.papers.polarfly.performance import TORNADO
 from topology.analysis.bisection import bisect
@@ -37,12 +37,10 @@ class Practice(NamedTuple):
     Attributes:
         routing: name of the routing.
         adversarial: name of the pattern: the worst case that the family's source has, or a permutation.
-        rounds: most hops of a packet, in diameters.
     """
 
     routing: str
     adversarial: str
-    rounds: int = 2
 
 
 _PRACTICES: Mapping[str, Practice] = {
@@ -51,7 +49,7 @@ _PRACTICES: Mapping[str, Practice] = {
     "polarstar": Practice(UGAL, "adversarial"),
     "dragonfly": Practice(UGAL_HIERARCHICAL, "adv"),
     "hyperx": Practice(UGAL, TORNADO),
-    "fat-tree": Practice("nca", TORNADO, rounds=1),
+    "fat-tree": Practice("nca", TORNADO),
     "jellyfish": Practice(UGAL, RANDOM),
 }
 
@@ -74,7 +72,9 @@ def _members(effort: Effort) -> list[tuple[str, Attached]]:
 def _curves(member: Attached, effort: Effort) -> dict[str, Curve]:
     """Returns the curves of a member by the columns of their saturation."""
     of_family = practice_of(member.network.family)
-    routers = divided_port(of_family.rounds * member.network.graph().diameter)
+    # Adaptive routings have a detour of two paths, with a channel for each hop.
+    adaptive = of_family.routing != "nca"
+    routers = divided_port(2 * member.network.graph().diameter) if adaptive else tree_port()
     routed = RoutedNetwork(member.network, member.hosts, of_family.routing, member.network.label, routers)
     patterns = {"uniform": UNIFORM, "tornado": TORNADO, "adversarial": of_family.adversarial}
     loads = saturating_loads(effort)

@@ -15,6 +15,7 @@ from simulation.settings import ChannelPolicy, RouterSettings
 from topology.errors import UsageError
 
 _PORT_FLITS = 128  # [PolarFly, section VIII-A]
+_TREE_CHANNELS = 4
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,19 @@ def divided_port(
         packet_flits=packet_flits,
         channel_policy=policy,
     )
+
+
+def tree_port(packet_flits: int = 4, port_flits: int = _PORT_FLITS) -> RouterSettings:
+    """Returns routers of fat trees, whose packets take any of four virtual channels, as in BookSim.
+
+    Paths up and down are free of circles, and need no channel of their own for each hop. With one, every link
+    has packets of one hop, and so of one channel.
+
+    Args:
+        packet_flits: flits of a packet.
+        port_flits: flits that fit into the buffers of all virtual channels of a port together.
+    """
+    return divided_port(_TREE_CHANNELS, packet_flits, port_flits, policy="any")
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,11 @@ from experiments.papers.performance.model import (
 UNIFORM, RANDOM = "uniform", "random-permutation"
 BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"
 # Among all routers, as papers have it, the load of detours is even; among 256 of them it is less so.
-UGAL_AMONG_ALL = "ugal:intermediates=4094"
-# Of graphs whose many minimal paths make many groups: with all routers in each their plan takes over 10 GB.
-UGAL = "ugal:intermediates=256"
+UGAL = "ugal:intermediates=4094"
 UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # on dragonflies
+# Of graphs whose many minimal paths make many groups: with all routers in each their plan takes over 10 GB.
+# Groups of few destinations have different intermediates, so that the load of all together is even, too.
+UGAL_OF_MANY_GROUPS = "ugal:intermediates=256"
 COARSE = LoadSteps(precision=0.05, steps=2)
 OVERLOAD = LoadSteps(precision=1.0, steps=1)  # full load alone
 # Key of a claim -> () -> its value, or None where the curves have none.

@@ -12,12 +12,13 @@ from experiments.papers.performance.model import (
     MeasuredCurves,
     RoutedNetwork,
     divided_port,
+    tree_port,
 )
 from experiments.papers.performance.series import (
     RANDOM,
     UGAL,
-    UGAL_AMONG_ALL,
     UGAL_HIERARCHICAL,
+    UGAL_OF_MANY_GROUPS,
     UNIFORM,
     Values,
     by_name,
@@ -75,11 +76,11 @@ def _compared(effort: Effort) -> list[RoutedNetwork]:
         (network("DF1", "dragonfly", a=a1, h=h1), h1, "hierarchical", UGAL_HIERARCHICAL, 6),
         (network("DF2", "dragonfly", a=a2, h=h2), 2 if effort.quick else 10, "hierarchical",
          UGAL_HIERARCHICAL, 6),
-        (jellyfish, half, "min", UGAL, 6),
+        (jellyfish, half, "min", UGAL_OF_MANY_GROUPS, 6),
     ]  # fmt: skip
     found = [
         polarfly(q, "min", "PF-MIN"),
-        polarfly(q, UGAL_AMONG_ALL, "PF-UGAL"),
+        polarfly(q, UGAL, "PF-UGAL"),
         polarfly(q, "ugal-pf", "PF-UGAL_PF"),
     ]
     for one, hosts, minimal, adaptive, channels in others:
@@ -88,7 +89,7 @@ def _compared(effort: Effort) -> list[RoutedNetwork]:
             RoutedNetwork(one, hosts, adaptive, f"{one.label}-UGAL", divided_port(channels)),
         ]
     tree = network("FT", "fat-tree", arity=arity, levels=3)
-    return [*found, RoutedNetwork(tree, arity, "nca", "FT-NCA")]
+    return [*found, RoutedNetwork(tree, arity, "nca", "FT-NCA", tree_port())]
 
 
 def compared_curves(effort: Effort) -> list[Curve]:
@@ -162,7 +163,7 @@ def grown_curves(effort: Effort) -> list[Curve]:
     q, copies = (5, _QUICK_COPIES) if effort.quick else (31, _COPIES)
     routed = [
         polarfly(q, routing, f"{grown_by} {name}".strip(), expand)
-        for routing, name in (("min", "MIN"), (UGAL, "UGAL"))
+        for routing, name in (("min", "MIN"), (UGAL_OF_MANY_GROUPS, "UGAL"))
         for grown_by, expand in (
             ("+0", ""),
             *((f"+{number} {kind}", f"{kind}:{number}") for kind in _GROWN for number in copies),

@@ -18,6 +18,7 @@ from experiments.papers.performance.model import (
     MeasuredCurves,
     RoutedNetwork,
     divided_port,
+    tree_port,
 )
 from experiments.papers.performance.series import (
     BIT_REVERSE,
@@ -74,8 +75,9 @@ _OWN = {
 
 def _minimal(one: Network, hosts: int) -> RoutedNetwork:
     routings = _OWN.get(one.family, _Routings())
-    name = "NCA" if one.label == _TREE else "MIN"
-    return RoutedNetwork(one, hosts, routings.minimal, f"{one.label}-{name}", divided_port(routings.hops))
+    if one.label == _TREE:
+        return RoutedNetwork(one, hosts, routings.minimal, f"{one.label}-NCA", tree_port())
+    return RoutedNetwork(one, hosts, routings.minimal, f"{one.label}-MIN", divided_port(routings.hops))
 
 
 def _adaptive(one: Network, hosts: int) -> RoutedNetwork:

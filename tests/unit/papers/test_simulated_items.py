@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from experiments.papers.beyond import fair
 from experiments.papers.claims import BEYOND, claims_of_item
 from experiments.papers.dragonfly import performance as dragonfly
 from experiments.papers.model import Effort, Value
@@ -18,6 +19,7 @@ from experiments.papers.performance.model import (
 )
 from experiments.papers.performance.series import OVERLOAD, by_name, ratio
 from experiments.papers.performance.store import digest_of
+from experiments.papers.polarfly import performance as polarfly
 from experiments.papers.polarstar import performance as polarstar
 from experiments.papers.registry import ITEMS
 from experiments.papers.slimfly import performance as slimfly
@@ -157,15 +159,32 @@ def test_loads_are_compared_where_not_all_hosts_send():
     assert MeasuredCurve(one, [point(1.0, 0.5)]).saturation_load == (1.0, (1.0, 1.0))
 
 
-@pytest.mark.parametrize("name", ["PS-IQ", "PS-Pal", "BF", "HX", "SF", "MF", "FT"])
+@pytest.mark.parametrize("name", ["PS-IQ", "PS-Pal", "BF", "HX", "SF", "MF"])
 def test_networks_of_table_3_have_a_channel_for_each_hop(name):
     """UGAL's bound is twice the diameter of all routers, also of those without hosts; 6 on dragonflies."""
     routed = {curve.routed for curve in polarstar.compared_curves(FULL) if curve.routed.network.label == name}
     graph = next(iter(routed)).network.graph()
     longest = max(host_pairs_by_distance(graph))
-    assert {one.routers.channels for one in routed} == (
-        {longest} if name == "FT" else {longest, 2 * graph.diameter}
-    )
+    assert {one.routers.channels for one in routed} == {longest, 2 * graph.diameter}
+
+
+@pytest.mark.parametrize(
+    ("curves", "flits"),
+    [
+        (polarfly.compared_curves, 128),
+        (slimfly.compared_curves, 64),
+        (polarstar.compared_curves, 128),
+        (polarstar.adversarial_curves, 128),
+        (fair.fair_curves, 128),
+    ],
+)
+def test_packets_of_fat_trees_take_any_channel(curves, flits):
+    """BookSim's do; with a channel for each hop, the packets of a link would all be in the same one."""
+    trees = [one.routed for one in curves(FULL) if one.routed.network.family == "fat-tree"]
+    assert trees
+    for tree in trees:
+        assert (tree.routing, tree.routers.channel_policy) == ("nca", "any")
+        assert tree.routers.channels * tree.routers.buffer_flits == flits
 
 
 def test_polarstar_s_orderings():
