@@ -109,7 +109,7 @@ def _time(seconds: float) -> str:
 
 
 def keep(results: Path) -> None:
-    """Copies the figures and data of a folder of results, and notes the date and the commit of each item.
+    """Copies the figures and data of a folder of results, and notes the date and the commit of each new item.
 
     Simulated points are kept as well, so that a figure can go on from them.
     """
@@ -121,15 +121,22 @@ def keep(results: Path) -> None:
             folder = next((one for one in folders if (one / f"{name}.json").exists()), None)
             if folder is None:
                 continue
+            if not _is_kept(paper, folder / f"{name}.json"):
+                origins[f"{paper}-{name}"] = origin
             for ending in _COPIED:
                 file = folder / f"{name}{ending}"
                 if file.exists():
                     shutil.copy(file, KEPT / f"{paper}-{file.name}")
-            origins[f"{paper}-{name}"] = origin
         points = results / paper / "points.csv"
         if points.exists():
             shutil.copy(points, KEPT / f"{paper}-points.csv")
     _ORIGIN.write_text(json.dumps(dict(sorted(origins.items())), indent=1) + "\n")
+
+
+def _is_kept(paper: str, record: Path) -> bool:
+    """Returns whether the gallery has an item of the very computation that left a record."""
+    kept = KEPT / f"{paper}-{record.name}"
+    return kept.exists() and kept.read_bytes() == record.read_bytes()
 
 
 def _origin() -> dict[str, str]:

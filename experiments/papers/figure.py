@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -14,8 +15,9 @@ from experiments.figures.style import DARK, legend_below, new_figure, plain_log_
 from experiments.papers.model import Plot, Row, Sheet
 
 _LARGE = 1000  # numbers from here on have all of their digits
-_MOST_TICKS = 7  # of a horizontal axis, as panels are narrow
+_MOST_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis, as panels are narrow
 _MARKERS = "osD^vP*X<>"
+_HOLLOW: Mapping[str, Any] = {"markersize": 5, "markerfacecolor": "white", "zorder": 3}
 # Name of a curve -> its marker and its colour.
 Styles = Mapping[str, tuple[str, str]]
 _INCHES, _MOST_INCHES = (7.0, 4.6), 13.0
@@ -42,13 +44,15 @@ def _draw_plot(plot: Plot, rows: Sequence[Row]) -> Figure:
     styles = _styles(dict.fromkeys(row[plot.by] if plot.by else "" for row in drawn))
     width, height = _INCHES
     figure = new_figure((min(width + 3.0 * (len(panels) - 1), _MOST_INCHES), height))
-    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+    shared = plot.top is not None
+    row_of_axes = figure.subplots(1, len(panels), squeeze=False, sharey=shared)[0]
+    for axes, panel in zip(row_of_axes, panels, strict=True):
         own = [row for row in drawn if not plot.panels or row[plot.panels] == panel]
         draw = _draw_bars if plot.bars else _draw_curves
         draw(axes, plot, own, styles)
         axes.set_xlabel(plot.x_label)
         axes.set_title(panel, fontsize="medium")
-        axes.grid(alpha=0.3)
+        axes.grid(alpha=0.3, which="both" if plot.log == "y" else "major")
     figure.axes[0].set_ylabel(plot.y_label)
     if plot.by and not plot.bars:
         handles = {
@@ -129,13 +133,16 @@ def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) ->
             if row[plot.low] not in (None, ""):
                 reach = _reach(row[plot.y], row[plot.low], row[plot.high])
                 axes.errorbar(row[plot.x], row[plot.y], reach, fmt="none", ecolor=colour, capsize=2)
-    if plot.log:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        plain_log_labels(axes.xaxis)
-        plain_log_labels(axes.yaxis)
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS))
+        for row in own if plot.full else []:
+            if not row[plot.full]:
+                axes.plot(row[plot.x], row[plot.y], marker, color=colour, **_HOLLOW)
+    for letter in plot.log:
+        axes.set(**{f"{letter}scale": "log"})
+        plain_log_labels(getattr(axes, f"{letter}axis"))
+    if "x" not in plot.log:
+        axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS, steps=_TICK_STEPS))
+    if plot.top is not None:
+        axes.set_ylim(top=plot.top)
 
 
 def _draw_bars(axes: Axes, plot: Plot, rows: Sequence[Row], _styles: Styles) -> None:

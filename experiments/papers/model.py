@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from topology.costs.prices import Prices
 
@@ -58,10 +58,12 @@ class Plot:
         y_label: label of the vertical axis.
         by: column of the name of a curve; empty for a single one.
         bars: whether a row is a bar, and not a point of a curve.
-        log: whether both axes are logarithmic.
+        log: the axes that are logarithmic: `xy`, `y` or none.
         panels: column of the name of a panel, side by side; empty for a single one.
         error: column of half the width of the interval of the height; empty without.
         low, high: columns of the ends of the interval of the height, in the place of `error`; empty without.
+        full: column that tells whether a point's marker is full, else it is hollow; empty where all are.
+        top: end of the vertical axis, beyond which curves go on; None for the greatest height.
     """
 
     x: str
@@ -70,11 +72,13 @@ class Plot:
     y_label: str
     by: str = ""
     bars: bool = False
-    log: bool = False
+    log: Literal["xy", "y", ""] = ""
     panels: str = ""
     error: str = ""
     low: str = ""
     high: str = ""
+    full: str = ""
+    top: float | None = None
 
 
 @dataclass(frozen=True)

@@ -349,12 +349,18 @@ def plot(results: Results | _Folder) -> Figures:
     """Returns the figures of results; `save()` writes them into their folder.
 
     Args:
-        results: results, or their folder.
+        results: results, or their folder; or a folder of items of a paper, whose figures are drawn from the
+            data there.
 
     Raises:
         ParameterError: the folder holds no results, or damaged ones.
     """
-    return open_results(folder_of(results)).plot()
+    from experiments.papers.kept import keeps_items, kept_figures
+
+    folder = folder_of(results)
+    if keeps_items(folder):
+        return Figures(kept_figures(folder), folder)
+    return open_results(folder).plot()
 
 
 def report(results: Results | _Folder, path: _Folder | None = None) -> Path:

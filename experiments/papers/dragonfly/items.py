@@ -45,6 +45,6 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
     "fig12": Item(
         "Endpoints of the largest networks that carry uniform traffic",
         sizes,
-        Plot("ports", "endpoints", "ports of a router, with endpoints", "endpoints", by="family", log=True),
+        Plot("ports", "endpoints", "ports of a router, with endpoints", "endpoints", by="family", log="xy"),
     ),
 }

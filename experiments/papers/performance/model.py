@@ -10,6 +10,7 @@ from experiments.papers.model import Effort, Found, Item, Plot, Row, Sheet, Valu
 from experiments.papers.networks import Network
 from experiments.papers.performance.failures import LinkFailures
 from experiments.results.run_directory import RunDirectory
+from experiments.results.simulation.summary import MOST_LATENCY_CYCLES
 from experiments.spec.simulation.model import SimulatedFabric
 from simulation.settings import ChannelPolicy, RouterSettings
 from topology.errors import UsageError
@@ -306,7 +307,10 @@ AnyItem = Item | SimulatedItem | PlacedItem
 
 
 def latency_plot() -> Plot:
-    """Returns the drawing of curves: mean latency over the load, a panel for each pattern."""
+    """Returns the drawing of curves: mean latency over the load, a panel for each pattern.
+
+    Latencies of loads that are not carried grow with the length of the simulation; their markers are hollow.
+    """
     return Plot(
         "load",
         "latency_cycles",
@@ -315,6 +319,9 @@ def latency_plot() -> Plot:
         by="curve",
         panels="pattern",
         error="latency_ci95_cycles",
+        log="y",
+        full="stable",
+        top=MOST_LATENCY_CYCLES,
     )
 
 

@@ -31,7 +31,7 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
     "fig1": Item(
         "Feasible degrees of PolarFly and Slim Fly",
         feasible_degrees,
-        Plot("radix", "degrees", "network radix", "feasible degrees up to it", by="family", log=True),
+        Plot("radix", "degrees", "network radix", "feasible degrees up to it", by="family", log="xy"),
     ),
     "fig2": Item(
         "Moore efficiency of families of diameter 2",

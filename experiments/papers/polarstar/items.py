@@ -26,12 +26,12 @@ ITEMS: Mapping[str, AnyItem] = {
     "fig4": Item(
         "Orders of the factors of star products",
         factors,
-        Plot("degree", "routers", "degree", "routers", by="graph", log=True),
+        Plot("degree", "routers", "degree", "routers", by="graph", log="xy"),
     ),
     "fig7": Item(
         "Largest PolarStars by the kind of their supernodes",
         best_supernodes,
-        Plot("radix", "routers", "network radix", "routers", by="supernode", log=True),
+        Plot("radix", "routers", "network radix", "routers", by="supernode", log="xy"),
     ),
     "table3": Item("Sizes of the simulated networks", configurations),
     "fig9": SimulatedItem(

@@ -26,6 +26,7 @@ from experiments.papers.performance.series import (
     RANDOM,
     UGAL,
     UGAL_HIERARCHICAL,
+    UGAL_OF_MANY_GROUPS,
     UNIFORM,
     Name,
     Values,
@@ -67,6 +68,8 @@ class _Routings:
 _OWN = {
     "dragonfly": _Routings("hierarchical", adaptive=UGAL_HIERARCHICAL),
     "megafly": _Routings(detour_hops=10),  # twice the diameter of all routers, also those without endpoints
+    "bundlefly": _Routings(adaptive=UGAL_OF_MANY_GROUPS),
+    "hyperx": _Routings(adaptive=UGAL_OF_MANY_GROUPS),
     # Its many minimal paths take 12 GB with 64 intermediate routers in a group, UGAL's default.
     "spectralfly": _Routings(adaptive="ugal"),
     "fat-tree": _Routings("nca", 4),

@@ -22,7 +22,7 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
     "fig1": Item(
         "Average hops under uniform traffic",
         average_hops,
-        Plot("endpoints", "hops", "endpoints", "average hops", by="family", log=True),
+        Plot("endpoints", "hops", "endpoints", "average hops", by="family", log="xy"),
     ),
     "fig5a": Item(
         "Sizes of families of diameter 2",
@@ -68,7 +68,7 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
     "fig11": Item(
         "Cost of balanced networks",
         costs_by_size,
-        Plot("endpoints", "cost_per_endpoint", "endpoints", "$ for each endpoint", by="family", log=True),
+        Plot("endpoints", "cost_per_endpoint", "endpoints", "$ for each endpoint", by="family", log="xy"),
         priced=True,
     ),
     "sec5": Item("Sizes of the simulated networks", simulated),

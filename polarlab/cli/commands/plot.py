@@ -1,4 +1,4 @@
-"""`polarlab plot`: figures of a run, a sweep or a failover."""
+"""`polarlab plot`: figures of a run, a sweep, a failover or a paper."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from polarlab.cli.console import print_result
 from polarlab.cli.progress import DRAWING, shown_if_long
 from polarlab.process import Status
 
-SUMMARY = "figures of a run, a simulation, a sweep or a failover"
-EXAMPLES = ("polarlab plot results/RUN",)
+SUMMARY = "figures of a run, a simulation, a sweep, a failover or a paper"
+EXAMPLES = ("polarlab plot results/RUN", "polarlab plot results/papers/polarfly")
 
 
 def run(arguments: argparse.Namespace) -> Status:

@@ -1,0 +1,71 @@
+"""Items that a folder keeps, drawn again from their data without computing anything."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from experiments.codec import read_record
+from experiments.papers.figure import draw_item
+from experiments.papers.model import Row
+from experiments.papers.registry import item_of
+from experiments.papers.reproduction import ComputedItem
+from topology.errors import ParameterError
+
+_CLAIMS = "-claims.csv"
+
+
+def keeps_items(folder: Path) -> bool:
+    """Returns whether a folder has items of papers.
+
+    Args:
+        folder: the folder, which need not exist.
+    """
+    return next(folder.glob(f"*{_CLAIMS}"), None) is not None
+
+
+def kept_figures(folder: Path) -> dict[str, Figure]:
+    """Returns the figures of a folder's items by the names of their files, drawn from the data there.
+
+    Tables and sections, which have no figure, are left out.
+
+    Args:
+        folder: folder of `polarlab paper`, or that of the gallery in the docs.
+
+    Raises:
+        UsageError: an item is of a later version of PolarLab.
+        ParameterError: a record or the data are damaged.
+    """
+    figures = {}
+    for file in sorted(folder.glob(f"*{_CLAIMS}")):
+        name = file.name.removesuffix(_CLAIMS)
+        record = read_record(folder / f"{name}.json", ComputedItem)
+        item = item_of(record.paper, record.item)
+        if item.plot is None:
+            continue
+        data = folder / f"{name}.csv"
+        try:
+            figures[name] = draw_item(item.title, item.plot, _rows(data))
+        except (OSError, UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError) as error:
+            raise ParameterError(f"{data} is damaged or not of PolarLab: {error}") from None
+    return figures
+
+
+def _rows(file: Path) -> list[Row]:
+    """Returns the rows of an item's data."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        return [{name: _cell(text) for name, text in row.items()} for row in csv.DictReader(lines)]
+
+
+def _cell(text: str) -> str | float:
+    """Returns what a cell of the data stands for."""
+    if text in ("True", "False"):
+        return text == "True"
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,84 @@
+"""Drawings of items: the axes of latencies, and figures that are drawn again from the data of a folder."""
+
+import shutil
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+import polarlab
+from experiments.papers.figure import draw_item
+from experiments.papers.performance.model import latency_plot
+from experiments.papers.registry import ITEMS
+from polarlab.cli.main import main
+
+GALLERY = Path(__file__).resolve().parents[3] / "docs" / "figures" / "papers"
+
+
+def rows_of_a_curve(pattern, *points):
+    return [
+        {
+            "curve": "PF-MIN",
+            "pattern": pattern,
+            "load": load,
+            "latency_cycles": latency,
+            "latency_ci95_cycles": 1.0,
+            "stable": stable,
+        }
+        for load, latency, stable in points
+    ]
+
+
+def test_latencies_of_loads_that_are_not_carried_are_hollow_and_may_leave_the_panel():
+    uniform = rows_of_a_curve("uniform", (0.2, 15.0, True), (0.8, 60.0, True), (0.9, 300.0, False))
+    tornado = rows_of_a_curve("tornado", (0.2, 20.0, True), (0.4, 1700.0, False))
+    panels = draw_item("title", latency_plot(), uniform + tornado).axes
+    assert [axes.get_yscale() for axes in panels] == ["log", "log"]
+    assert panels[0].get_ylim() == panels[1].get_ylim()
+    assert panels[0].get_ylim()[1] == 500
+    hollow = [
+        [line.get_xydata().tolist() for line in axes.lines if line.get_markerfacecolor() == "white"]
+        for axes in panels
+    ]
+    assert hollow == [[[[0.9, 300.0]]], [[[0.4, 1700.0]]]]
+
+
+def test_the_figures_of_a_paper_are_drawn_again_from_its_data(tmp_path, capsys):
+    for item in ("fig1", "table5"):
+        polarlab.reproduce("polarfly", item, out=tmp_path)
+    before = matplotlib.image.imread(tmp_path / "fig1.png")
+    (tmp_path / "fig1.png").unlink()
+    assert main(["plot", str(tmp_path)]) == 0
+    assert "fig1.png" in capsys.readouterr().out
+    assert np.array_equal(matplotlib.image.imread(tmp_path / "fig1.png"), before)
+    assert not list(tmp_path.glob("table5.*g"))
+
+
+def test_the_gallery_is_drawn_again_from_the_data_of_the_docs():
+    drawn = {name for paper, items in ITEMS.items() for name in _drawn(paper, items)}
+    assert set(polarlab.plot(GALLERY)) == drawn
+
+
+def _drawn(paper, items):
+    return [f"{paper}-{name}" for name, item in items.items() if item.plot is not None]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("polarfly-fig2.csv", lambda text: text.replace("radix", "degree")),
+        ("polarfly-fig2.csv", lambda text: text.replace("PolarFly,3,", "PolarFly,three,")),
+        ("polarfly-fig2.json", lambda _text: "{"),
+    ],
+)
+def test_damaged_data_are_one_line(name, change, tmp_path, capsys):
+    for kept in GALLERY.glob("polarfly-fig2*.*"):
+        shutil.copy(kept, tmp_path)
+    file = tmp_path / name
+    changed = change(file.read_text())
+    assert changed != file.read_text()
+    file.write_text(changed)
+    assert main(["plot", str(tmp_path)]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"{name} is damaged" in line
