@@ -26,8 +26,10 @@ from experiments.results.simulation.summary import (
     summarise,
 )
 from experiments.simulation.fabric import check_channels, credit_flits, prepare_fabric
+from experiments.simulation.memory import simulation_memory_bytes
 from experiments.simulation.simulate import simulate_traffic
 from experiments.spec.experiment import Experiment
+from experiments.spec.simulation.model import SimulatedFabric
 from routing.registry import make_plan
 from simulation.result import Deadlock
 from simulation.settings import RouterSettings
@@ -35,6 +37,7 @@ from topology.errors import MachineError, ParameterError, UsageError
 from topology.exit_status import Terminated
 from topology.families.hierarchical.megafly import Megafly
 from topology.families.low_diameter.polarfly import PolarFly
+from topology.registry import make_topology
 
 # A simulation that takes a moment.
 SHORT = {"q": 3, "hosts": 2, "load": 0.3, "warmup": 500, "cycles": 1500}
@@ -266,6 +269,21 @@ def test_what_does_not_fit_into_the_memory_is_refused_before_it_is_planned(tmp_p
     ):
         polarlab.simulate("polarfly", q=3, hosts=2, out=out, **buffers)
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("topology", "hosts", "routing", "gib"),
+    [
+        (("polarfly", {"q": 31}), 16, "ugal:intermediates=4094", (2.0, 4.2)),  # measured: 2.0
+        (("slimfly", {"q": 23}), 18, "ugal:intermediates=4094", (4.2, 8.4)),  # 6.0
+        (("jellyfish", {"routers": 993, "degree": 32}), 16, "ugal:intermediates=256", (5, 17)),  # 17
+    ],
+)
+def test_the_memory_of_detours_is_estimated_within_a_factor(topology, hosts, routing, gib):
+    """Networks with many minimal paths have ten times as many groups as PolarFly, each with its detours."""
+    name, params = topology
+    fabric = SimulatedFabric(name, params, make_topology(name, params), hosts, routing, RouterSettings())
+    assert gib[0] < simulation_memory_bytes(fabric) / 2**30 < gib[1]
 
 
 def test_the_first_compilation_is_told(tmp_path, monkeypatch):
