@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
 from topology.families import graph_file
-from topology.families.classic import hypercube, hyperx, torus
+from topology.families.classic import hypercube, hyperx, long_hop, torus
 from topology.families.dragonflies import dragonfly, dragonfly3
 from topology.families.family import Family
 from topology.families.hierarchical import fat_tree, megafly, multi_layer_full_mesh, orthogonal_fat_tree
@@ -39,6 +39,7 @@ FAMILIES: Mapping[str, Family] = {
     "hyperx": hyperx.FAMILY,
     "torus": torus.FAMILY,
     "hypercube": hypercube.FAMILY,
+    "long-hop": long_hop.FAMILY,
     "jellyfish": jellyfish.FAMILY,
     "xpander": xpander.FAMILY,
     "dln": dln.FAMILY,

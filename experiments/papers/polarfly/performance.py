@@ -47,20 +47,21 @@ def _curves(routed: Iterable[RoutedNetwork], patterns: Sequence[str], effort: Ef
     return [Curve(one, pattern, _loads(one, pattern, effort)) for one in routed for pattern in patterns]
 
 
-def polarfly(q: int, routing: str, label: str, expand: str = "") -> RoutedNetwork:
-    """Returns a PolarFly with as many endpoints as half of its radix q + 1.
+def polarfly(q: int, routing: str, label: str, expand: str = "", hosts: int = 0) -> RoutedNetwork:
+    """Returns a PolarFly with endpoints, half as many at a router as ER_q has links.
 
     Args:
         q: order of the field.
         routing: name of the routing.
         label: name of its curves.
         expand: copies of clusters, as `quadric:3`; empty without.
+        hosts: endpoints at each router, in the place of half of q + 1; 0 for that.
     """
     params: dict[str, int | str] = {"q": q, "expand": expand} if expand else {"q": q}
     own = network(label, "polarfly", **params)
     # Three hops of a copied cluster, and six of its detours; else two and four.
     routers = divided_port(6 if expand and routing != "min" else 4)
-    return RoutedNetwork(own, carried_hosts(q + 1, 2), routing, label, routers)
+    return RoutedNetwork(own, hosts or carried_hosts(q + 1, 2), routing, label, routers)
 
 
 def _compared(effort: Effort) -> list[RoutedNetwork]:
@@ -159,8 +160,16 @@ def grown_curves(effort: Effort) -> list[Curve]:
     """Returns the curves of Fig 11: ER_31 with copied clusters under uniform traffic.
 
     UGAL stands for UGAL_PF, whose detours rest on the geometry of ER_q, which copies of clusters break.
+    Endpoints at a router are as many as without copies. The paper may have more at routers that copies have
+    given more links, half of the greatest degree: the last two curves are those of its numbers for other
+    clusters by this reading.
     """
     q, copies = (5, _QUICK_COPIES) if effort.quick else (31, _COPIES)
+    more = [
+        polarfly(q, "min", f"+{number} nonquadric p={hosts} MIN", f"nonquadric:{number}", hosts)
+        for number in (copies[0], copies[-1])
+        for hosts in [(q + 2 + number) // 2]  # the first copy adds two links, the others one
+    ]
     routed = [
         polarfly(q, routing, f"{grown_by} {name}".strip(), expand)
         for routing, name in (("min", "MIN"), (UGAL_OF_MANY_GROUPS, "UGAL"))
@@ -169,7 +178,7 @@ def grown_curves(effort: Effort) -> list[Curve]:
             *((f"+{number} {kind}", f"{kind}:{number}") for kind in _GROWN for number in copies),
         )
     ]
-    return _curves(routed, (UNIFORM,), effort)
+    return _curves([*routed, *more], (UNIFORM,), effort)
 
 
 @of_whole_size

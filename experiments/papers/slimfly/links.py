@@ -22,14 +22,18 @@ _COMPARED_SIZE, _HYPERCUBE_SIZE = 10_000, 1024
 _MEDIAN_RUNS, _QUICK_MEDIAN_RUNS = 30, 5  # orders of failures of large networks
 # A dragonfly nearer to 2^13 endpoints (8320) than the canonical one, with links to groups in random order.
 _TRUNKED = network("DF, 2 random links", "dragonfly", a=16, h=8, trunking=2, arrangement="random")
-_GROWING = ("SF", "DF", _TRUNKED.label)  # networks whose distances are looked at in all orders
+_GROWING = ("SF", "DF", "DLN", _TRUNKED.label)  # networks whose distances are looked at in all orders
 # Claims of Table III: family of the paper's name, and number of endpoints.
-_NAMES = {"SF": "SF", "T3D": "T3D", "T5D": "T5D", "HC": "HC", "FT": "FT-3", "DF": "DF", "FBF": "FBF-3"}
+_NAMES = {
+    **{name: name for name in ("SF", "T3D", "T5D", "HC", "DF", "DLN")},
+    **{"LH": "LH-HC", "FT": "FT-3", "FBF": "FBF-3"},
+}
 _CLAIMED = (
     *(("SF", size) for size in (256, 512, 2048, 4096, 8192)),
-    *(("T3D", 1024), ("T5D", 1024), ("HC", 1024), ("FT", 1024), ("FT", 4096)),
+    *(("T3D", 1024), ("T5D", 1024), ("HC", 1024), ("LH", 1024), ("FT", 1024), ("FT", 4096)),
     *(("DF", size) for size in (1024, 2048, 4096, 8192)),
     ("FBF", 1024),
+    *(("DLN", size) for size in (2048, 8192)),
 )
 
 
@@ -38,7 +42,7 @@ def bisections(effort: Effort) -> Found:
     rows: list[Row] = []
     per_endpoint: dict[str, float] = {}
     for family in FAMILIES:
-        one = nearest(family, _HYPERCUBE_SIZE if family == "HC" else _COMPARED_SIZE)
+        one = nearest(family, _HYPERCUBE_SIZE if family in ("HC", "LH-HC") else _COMPARED_SIZE)
         row = bisection_row(family, one.network, effort)
         per_endpoint[family] = row["cut"] / one.endpoints
         rows.append({**row, "endpoints": one.endpoints, "per_endpoint": per_endpoint[family]})
@@ -47,6 +51,7 @@ def bisections(effort: Effort) -> Found:
     rows.append({**row, "endpoints": row["routers"], "per_endpoint": row["cut"] / row["routers"]})
     values = {
         "hypercube": per_endpoint["HC"],
+        "long hop": per_endpoint["LH-HC"],
         "fat tree": per_endpoint["FT-3"],
         "torus": row["cut"] / (2 * row["routers"] / row["radix"]),
         "dragonfly": per_endpoint["DF"],
@@ -84,7 +89,7 @@ def disconnections(effort: Effort) -> Found:
 
 def distances(effort: Effort) -> Found:
     """Returns the failed links up to which distances stay small (sections III-D2 and III-D3)."""
-    networks = [*(nearest(family, _SIZE).network for family in ("SF", "DF", "T3D")), _TRUNKED]
+    networks = [*(nearest(family, _SIZE).network for family in ("SF", "DF", "T3D", "DLN")), _TRUNKED]
     found = failures(networks, Effort(effort.quick, effort.number(_MEDIAN_RUNS, _QUICK_MEDIAN_RUNS)))
 
     def last(label: str, column: str, most: float) -> float:
@@ -101,8 +106,10 @@ def distances(effort: Effort) -> Found:
     values = {
         "SF diameter": last("SF", "diameter", 4),
         "DF diameter": last("DF", "diameter", 4),
+        "DLN diameter": last("DLN", "diameter", 4),
         "torus path": last("T3D", "average_path_length", begin["T3D"] + 1),
         "DF path": last("DF", "average_path_length", begin["DF"] + 1),
+        "DLN path": last("DLN", "average_path_length", begin["DLN"] + 1),
         "SF path": last("SF", "average_path_length", begin["SF"] + 1),
     }
     orders = effort.number(RUNS, QUICK_RUNS)

@@ -72,6 +72,12 @@ def hypercubes() -> Iterator[Balanced]:
         yield Balanced(network("HC", "hypercube", dimension=dimension), 1, 1 << dimension)
 
 
+def long_hops() -> Iterator[Balanced]:
+    """Yields Long Hop networks with an endpoint at each router, of 3 N / 2 links between halves (Fig 5c)."""
+    for dimension in range(6, 15):
+        yield Balanced(network("LH-HC", "long-hop", dimension=dimension, distance=3), 1, 1 << dimension)
+
+
 def shortcuts_like(one: Balanced) -> Balanced:
     """Returns a DLN of as many routers, links and endpoints as a network without parallel links has.
 
@@ -91,6 +97,7 @@ FAMILIES: Mapping[str, tuple[Balanced, ...]] = {
     "T3D": tuple(tori_3d()),
     "T5D": tuple(tori_5d()),
     "HC": tuple(hypercubes()),
+    "LH-HC": tuple(long_hops()),
 }
 
 
@@ -98,9 +105,11 @@ def nearest(family: str, endpoints: int) -> Balanced:
     """Returns the network of a family whose number of endpoints is nearest to a number, by ratio.
 
     Args:
-        family: the paper's abbreviation, one of FAMILIES.
+        family: the paper's abbreviation, one of FAMILIES, or DLN: one like the nearest Slim Fly.
         endpoints: N.
     """
+    if family == "DLN":
+        return shortcuts_like(nearest("SF", endpoints))
 
     def apart(one: Balanced) -> float:
         return max(one.endpoints / endpoints, endpoints / one.endpoints)

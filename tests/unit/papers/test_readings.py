@@ -49,11 +49,11 @@ def test_table_3_is_within_a_step_of_what_nine_of_ten_orders_survive():
     """The finding about Table III: no median, but the last step that most orders survive."""
     rows = disconnections(Effort(seeds=60)).rows
     paper = {claim.value for claim in claims_of_item("slimfly", "table3")}
-    assert len(rows) == 15
+    assert len(rows) == 18
     assert {row["paper"] for row in rows} <= paper
     assert all(abs(row["connected_90"] - row["paper"]) < 0.051 for row in rows)
-    assert sum(abs(row["disconnection"] - row["paper"]) < 0.051 for row in rows) < 6
-    assert all(row["connected_there"] > 0.6 for row in rows)
+    assert sum(abs(row["disconnection"] - row["paper"]) < 0.051 for row in rows) < 9
+    assert all(row["connected_there"] > 0.5 for row in rows)
     # The formula has the same medians without any failures at random.
     assert all(row["disconnection"] == pytest.approx(row["router_without_links"], abs=0.02) for row in rows)
 

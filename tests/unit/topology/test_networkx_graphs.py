@@ -32,6 +32,7 @@ MEMBERS = {
     "hyperx": {"shape": "3x4"},
     "torus": {"shape": "2x3x4"},
     "hypercube": {"dimension": 3},
+    "long-hop": {"dimension": 3},
     "graph": {"from": "examples/torus-3x3.edges"},
 }
 

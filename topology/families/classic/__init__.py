@@ -1,5 +1,5 @@
-"""Classic networks as Cartesian products: HyperX, tori and hypercubes, by formulas.
+"""Classic networks by formulas: HyperX, tori and hypercubes, and Long Hop, a hypercube with more links.
 
-A router is a tuple of coordinates, and a link changes one of them. `product` has all that follows from this,
-for any factor graph; `shapes` reads texts like `4x4x4`.
+But for Long Hop they are Cartesian products: a router is a tuple of coordinates, and a link changes one of
+them. `product` has all that follows from this, for any factor graph; `shapes` reads texts like `4x4x4`.
 """

@@ -44,11 +44,22 @@ class Hypercube(CartesianProduct):
         Returns:
             2^floor(n / 2) clusters of 2^ceil(n / 2) routers; none for n = 1.
         """
-        dimension = len(self.shape)
-        if dimension == 1:
-            return Clusters()
-        size = 2 ** ((dimension + 1) // 2)
-        return consecutive_clusters(2 ** (dimension // 2), size, f"subcubes of {size} routers")
+        return subcubes(len(self.shape))
+
+
+def subcubes(dimension: int) -> Clusters:
+    """Returns the sets of numbers that share the upper half of their bits.
+
+    Args:
+        dimension: n, the number of bits.
+
+    Returns:
+        2^floor(n / 2) clusters of 2^ceil(n / 2) routers; none for n = 1.
+    """
+    if dimension == 1:
+        return Clusters()
+    size = 2 ** ((dimension + 1) // 2)
+    return consecutive_clusters(2 ** (dimension // 2), size, f"subcubes of {size} routers")
 
 
 def _members() -> Iterator[Member]:

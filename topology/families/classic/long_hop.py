@@ -1,0 +1,258 @@
+"""Long Hop networks: hypercubes with the links of an error-correcting code.
+
+Routers are the numbers of n bits. A router is linked to its sums (bit by bit, modulo 2) with the numbers of
+one bit, as in a hypercube, and with r longer ones. All n + r of these are the columns of the generator matrix
+of a linear code. Between halves whose numbers differ in the parity of some bits, there are w N / 2 links, for
+a code word of w ones. No other halves have fewer than those of the lightest word, as the eigenvalues of the
+graph tell; so the bisection is d N / 2 links for a code of least distance d.
+
+Source: Tomic, "Network Throughput Optimization via Error Correcting Codes" (2013). The codes here are found
+greedily, which gives shortened Hamming codes for d = 3; the paper takes the best from tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from topology.base import Adjacency, Routers, Topology
+from topology.clusters import Clusters
+from topology.errors import ParameterError
+from topology.families.checks import check_whole
+from topology.families.classic.hypercube import LARGEST_DIMENSION, subcubes
+from topology.families.classic.product import nested_circles
+from topology.families.family import Family, Member
+from topology.layout import Layout
+from topology.parameters import Parameter
+from topology.shortest_paths import adjacency_from_links
+
+_SMALLEST_DIMENSION = 3
+SMALLEST_DISTANCE, LARGEST_DISTANCE = 3, 8
+
+
+@cache
+def code_rows(dimension: int, distance: int) -> tuple[int, ...]:
+    """Returns the check bits of each bit of a code, as few as a greedy choice allows.
+
+    Args:
+        dimension: n, the number of bits of a number.
+        distance: d, the number of places in which two code words differ at least.
+
+    Returns:
+        n numbers of r bits. The code word of a number is the number, and the sum of the rows of its bits.
+    """
+    if distance % 2 == 0:  # the parity of all bits makes an odd distance even
+        odd = code_rows(dimension, distance - 1)
+        return tuple(row << 1 | 1 ^ row.bit_count() & 1 for row in odd)
+    checks = distance - 1
+    while len(rows := _greedy_rows(dimension, distance, checks)) < dimension:
+        checks += 1
+    return rows
+
+
+def _greedy_rows(dimension: int, distance: int, checks: int) -> tuple[int, ...]:
+    """Returns rows of a number of check bits, n at most: always the greatest that keeps the distance.
+
+    A row may not be the sum of d - 2 others and single bits, or of fewer: with them it would make a code
+    word of d - 1 ones.
+    """
+    numbers = np.arange(1 << checks)
+    # The numbers that are such sums of at most 0, 1 ... d - 2 terms.
+    sums = [np.bitwise_count(numbers) <= most for most in range(distance - 1)]
+    rows: list[int] = []
+    while len(rows) < dimension and not sums[-1].all():
+        row = int(np.flatnonzero(~sums[-1])[-1])
+        rows.append(row)
+        for most in range(distance - 2, 0, -1):
+            sums[most] |= sums[most - 1][numbers ^ row]
+    return tuple(rows)
+
+
+@cache
+def link_masks(dimension: int, distance: int) -> tuple[int, ...]:
+    """Returns the numbers whose sums with its own a router is linked to.
+
+    Args:
+        dimension: n, the number of bits of a router's number.
+        distance: d, the least distance of the code.
+
+    Returns:
+        n + r numbers of n bits, ascending: the single bits, and for each check bit the bits that are in it.
+    """
+    rows = code_rows(dimension, distance)
+    checks = max(rows).bit_length()
+    longer = [sum((row >> check & 1) << bit for bit, row in enumerate(rows)) for check in range(checks)]
+    return tuple(sorted([*(1 << bit for bit in range(dimension)), *longer]))
+
+
+class LongHop(Topology):
+    """The Long Hop network of n bits and the least distance d: 2^n routers, of n + r links each.
+
+    Router order: the bits are those of the index, the highest one first.
+
+    Attributes:
+        masks: the numbers whose sums with its own a router is linked to, ascending.
+    """
+
+    name = "long-hop"
+
+    def __init__(self, dimension: int, distance: int = SMALLEST_DISTANCE) -> None:
+        """Makes the graph.
+
+        Args:
+            dimension: n, from 3 to 14.
+            distance: d, from 3 to 8.
+
+        Raises:
+            ParameterError: a number is outside its domain, or the code has a link twice.
+        """
+        check_whole("dimension", dimension, _SMALLEST_DIMENSION, LARGEST_DIMENSION)
+        check_whole("distance", distance, SMALLEST_DISTANCE, LARGEST_DISTANCE)
+        self.masks = link_masks(dimension, distance)
+        if not _is_simple(dimension, distance):
+            raise ParameterError(
+                f"distance must be smaller for dimension {dimension}: the code of distance {distance} "
+                "has a link twice"
+            )
+        self.params = {"dimension": dimension, "distance": distance}
+        self._dimension = dimension
+
+    @property
+    def routers(self) -> int:
+        """N, 2^n."""
+        return 1 << self._dimension
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The neighbour lists of all routers."""
+        routers = np.arange(self.routers)
+        both_ways = np.concatenate([np.stack([routers, routers ^ mask], axis=1) for mask in self.masks])
+        return adjacency_from_links(self.routers, both_ways[both_ways[:, 0] < both_ways[:, 1]])
+
+    @cached_property
+    def hops(self) -> npt.NDArray[np.int16]:
+        """int16 array, N: the distance of two routers by the sum of their numbers, which decides about it."""
+        hops = np.full(self.routers, -1, np.int16)
+        hops[0] = 0
+        newest, steps = np.zeros(1, np.int64), 0
+        while len(newest):
+            steps += 1
+            around = np.unique(newest[:, None] ^ np.array(self.masks))
+            newest = around[hops[around] < 0]
+            hops[newest] = steps
+        return hops
+
+    def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
+        """Returns the distance of each pair of routers.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int16 array of the broadcast shape, in hops.
+        """
+        return np.asarray(self.hops[np.asarray(sources) ^ np.asarray(destinations)])
+
+    def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
+        """Returns the minimal next hop of each pair of routers: of those on a shortest path, the lowest one.
+
+        Args:
+            sources: routers, integers of any shape.
+            destinations: routers, integers of a shape that broadcasts with that of the sources.
+
+        Returns:
+            int32 array of the broadcast shape.
+        """
+        source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
+        apart = source ^ destination
+        found = np.full(source.shape, self.routers, np.int64)
+        for mask in self.masks:
+            nearer = self.hops[apart ^ mask] < self.hops[apart]
+            found = np.where(nearer, np.minimum(found, source ^ mask), found)
+        return np.where(apart == 0, source, found).astype(np.int32)
+
+    def pairs_by_distance(self) -> dict[int, int]:
+        """Returns the number of ordered pairs of different routers at each distance.
+
+        Returns:
+            Distance in hops -> number of pairs, for every distance that occurs.
+        """
+        counts = np.bincount(self.hops)
+        return {distance: self.routers * int(count) for distance, count in enumerate(counts) if distance}
+
+    def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
+        """Returns the ports of a router by which shortest paths lead to each destination.
+
+        Args:
+            router: the router that forwards packets.
+
+        Returns:
+            bool array, ports x N: entry [i, d] tells whether a shortest path to d leaves by port i + 1.
+        """
+        everyone = np.arange(self.routers)
+        return np.asarray(
+            self.hops[self.neighbours(router)[:, None] ^ everyone] < self.hops[router ^ everyone]
+        )
+
+    def clusters(self) -> Clusters:
+        """Returns subcubes, of the routers that share the upper half of their bits.
+
+        Returns:
+            2^floor(n / 2) clusters of 2^ceil(n / 2) routers.
+        """
+        return subcubes(self._dimension)
+
+    def layout(self) -> Layout:
+        """Returns a circle of circles, one for each subcube.
+
+        Returns:
+            A layout with one kind of routers.
+        """
+        positions = nested_circles([1 << self._dimension // 2, 1 << (self._dimension + 1) // 2])
+        return Layout(positions, np.zeros(self.routers, np.int64), ("routers",))
+
+
+def _is_simple(dimension: int, distance: int) -> bool:
+    """Returns whether no two links of a code's network join the same routers."""
+    masks = link_masks(dimension, distance)
+    return len(set(masks)) == len(masks)
+
+
+def _members() -> Iterator[Member]:
+    """Yields the networks of all dimensions and distances; one host a router."""
+    for dimension in range(_SMALLEST_DIMENSION, LARGEST_DIMENSION + 1):
+        for distance in range(SMALLEST_DISTANCE, LARGEST_DISTANCE + 1):
+            if _is_simple(dimension, distance):
+                params = {"dimension": dimension, "distance": distance}
+                yield Member(params, len(link_masks(dimension, distance)), 2**dimension, 1)
+
+
+FAMILY = Family(
+    LongHop,
+    (
+        Parameter(
+            name="dimension",
+            type=int,
+            help="dimension of the hypercube (n)",
+            required=True,
+            least=_SMALLEST_DIMENSION,
+            most=LARGEST_DIMENSION,
+        ),
+        Parameter(
+            name="distance",
+            type=int,
+            help="least distance of the code (d)",
+            default=SMALLEST_DISTANCE,
+            least=SMALLEST_DISTANCE,
+            most=LARGEST_DISTANCE,
+        ),
+    ),
+    "hypercube with the links of an error-correcting code: 2^n routers, bisection d 2^n / 2 links",
+    "long-hop --dimension 5",
+    "classic",
+    members=_members,
+)
