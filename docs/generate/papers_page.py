@@ -37,8 +37,9 @@ def papers_page() -> str:
     parts = [
         "# Gallery of the papers",
         "Made by the commands that it shows ([the papers, reproduced](papers.md)) on 2 cores, each with the "
-        f"date and commit; bisections are the best that {' and '.join(_methods())} found. The data of all figures "
-        "are in `docs/figures/papers/`. Items with `--quick` take smaller networks or fewer runs.",
+        f"date and commit; bisections are the best that {' and '.join(_methods())} found. "
+        "The data of all figures are in `docs/figures/papers/`. "
+        "Items with `--quick` take smaller networks or fewer runs.",
         "## Findings",
         "Computed numbers outside the tolerance, with the reason and its evidence:",
         table(
