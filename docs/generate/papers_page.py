@@ -13,13 +13,15 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import get_args
 
 from markdown_text import plain, table
 
-from experiments.papers.claims import BEYOND
-from experiments.papers.findings import findings
+from experiments.papers.claims import BEYOND, PAPERS, Claim, claims_of_item
+from experiments.papers.findings import Kind, finding_on, findings
 from experiments.papers.registry import ITEMS
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -27,7 +29,9 @@ KEPT, PAGE = DOCS / "figures" / "papers", DOCS / "papers-gallery.md"
 _ORIGIN = KEPT / "origin.json"
 _COPIED = (".csv", "-claims.csv", ".json", ".png")
 _BOUNDS = {"equal": "", "at-least": "at least ", "at-most": "at most "}
-_WITHIN = {"True": "yes", "False": "**no**", "": "not computed"}
+_NOT_COMPUTED = "not computed"
+_WITHIN = {"True": "yes", "False": "**no**", "": _NOT_COMPUTED}
+KINDS = get_args(Kind)
 _LONG_S = 180.0
 
 
@@ -40,12 +44,17 @@ def papers_page() -> str:
         f"date and commit; bisections are the best that {' and '.join(_methods())} found. "
         "The data of all figures are in `docs/figures/papers/`. "
         "Items with `--quick` take smaller networks or fewer runs.",
+        "## Claims",
+        "What became of the papers' numbers. A slip is a number that a count or a counterexample refutes, or "
+        "that the paper has otherwise elsewhere; a reading depends on what the text leaves open, and agrees "
+        "with another reading than ours; an unconfirmed one agrees with none.",
+        table(("paper", "claims", "within", *KINDS, "not computed"), list(_counted_claims())),
         "## Findings",
         "Computed numbers outside the tolerance, with the reason and its evidence:",
         table(
-            ("claim", "finding", "evidence"),
+            ("claim", "kind", "finding", "evidence"),
             [
-                (f"{one.paper} {one.item}, {plain(one.key)}", plain(one.note), plain(one.evidence))
+                (f"{one.paper} {one.item}, {plain(one.key)}", one.kind, plain(one.note), plain(one.evidence))
                 for one in findings()
             ],
         ),
@@ -55,6 +64,42 @@ def papers_page() -> str:
         for name, item in items.items():
             parts += _item_parts(paper, name, item.title, origins[f"{paper}-{name}"])
     return "\n\n".join(parts) + "\n"
+
+
+def _counted_claims() -> Iterator[tuple[str, ...]]:
+    """Yields the row of each paper, and of all: its claims, and what became of them."""
+    total: Counter[str] = Counter()
+    for paper in PAPERS:
+        if paper == BEYOND:
+            continue
+        counts = Counter(map(_outcome, kept_claims(paper)))
+        total += counts
+        yield _counts_row(paper, counts)
+    yield _counts_row("all", total)
+
+
+def _counts_row(name: str, counts: Counter[str]) -> tuple[str, ...]:
+    """Returns a row of numbers of claims."""
+    columns = ("within", *KINDS, _NOT_COMPUTED)
+    return name, str(counts.total()), *(str(counts[column]) for column in columns)
+
+
+def kept_claims(paper: str) -> Iterator[tuple[Claim, str]]:
+    """Yields the claims of a paper, each with whether it is within its tolerance: True, False or empty."""
+    for item in ITEMS[paper]:
+        with (KEPT / f"{paper}-{item}-claims.csv").open() as lines:
+            rows = csv.DictReader(lines)
+            yield from zip(claims_of_item(paper, item), (row["within"] for row in rows), strict=True)
+
+
+def _outcome(checked: tuple[Claim, str]) -> str:
+    """Returns what became of a claim: a column of the table of claims."""
+    claim, within = checked
+    if within != "False":
+        return "within" if within else _NOT_COMPUTED
+    finding = finding_on(claim.paper, claim.item, claim.key)
+    assert finding, claim
+    return finding.kind
 
 
 def _methods() -> list[str]:

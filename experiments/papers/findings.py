@@ -6,8 +6,11 @@ import csv
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 import msgspec
+
+Kind = Literal["slip", "reading", "unconfirmed"]
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,9 @@ class Finding:
         paper: the paper, one of PAPERS.
         item: the figure, table or section.
         key: name of the claim within its item.
+        kind: `slip` where the paper's number is wrong, by a count or a counterexample, or where the paper has
+            another one itself; `reading` where it depends on something that the text leaves open, so that
+            another reading agrees; `unconfirmed` where no reading does.
         note: the reason, in a phrase.
         evidence: an independent count, a counterexample or a derivation.
     """
@@ -25,6 +31,7 @@ class Finding:
     paper: str
     item: str
     key: str
+    kind: Kind
     note: str
     evidence: str
 
@@ -44,5 +51,17 @@ def note_on(paper: str, item: str, key: str) -> str:
         item: the figure, table or section.
         key: name of the claim within its item.
     """
-    notes = {(one.paper, one.item, one.key): one.note for one in findings()}
-    return notes.get((paper, item, key), "")
+    found = finding_on(paper, item, key)
+    return found.note if found else ""
+
+
+def finding_on(paper: str, item: str, key: str) -> Finding | None:
+    """Returns the finding about a claim; None if there is none.
+
+    Args:
+        paper: the paper, one of PAPERS.
+        item: the figure, table or section.
+        key: name of the claim within its item.
+    """
+    by_claim = {(one.paper, one.item, one.key): one for one in findings()}
+    return by_claim.get((paper, item, key))

@@ -25,6 +25,7 @@ import flows
 import frameworks
 import mathematics
 import packets
+import paper_rows
 import programs
 import results_file
 import scale
@@ -47,6 +48,9 @@ MAKERS: dict[str, RowMaker] = {
     "proof-papers": mathematics.proofs_of_the_papers,
     "families-built": mathematics.families_built,
     "deadlock-proofs": deadlock_rows.proofs,
+    "papers-analytic": paper_rows.analytic,
+    "papers-quick": paper_rows.quick,
+    "papers-er31": paper_rows.er31,
     "plan-ugal-pf": mathematics.plans_of_ugal_pf,
     "replan": mathematics.replans,
     "packets": packets.socket_rates,

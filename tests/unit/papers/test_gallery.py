@@ -25,3 +25,13 @@ def test_every_computed_item_is_kept_with_its_claims(paper, item):
         assert row["value"] == "" or claim.holds(float(row["value"])) == (row["within"] == "True")
     assert (KEPT / f"{paper}-{item}.csv").exists()
     assert (KEPT / f"{paper}-{item}.png").exists() == (ITEMS[paper][item].plot is not None)
+
+
+def test_the_table_of_claims_counts_every_claim_once():
+    section = PAGE.read_text().partition("## Claims")[2].partition("##")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")][2:]
+    counts = {name: [int(count) for count in own] for name, *own in rows}
+    papers = {paper: sum(len(claims_of_item(paper, item)) for item in ITEMS[paper]) for paper in ITEMS}
+    for paper, (claims, *outcomes) in counts.items():
+        assert sum(outcomes) == claims == papers.get(paper, sum(papers.values()))
+    assert [sum(column) for column in zip(*list(counts.values())[:-1], strict=True)] == counts["all"]
