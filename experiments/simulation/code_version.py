@@ -45,14 +45,15 @@ def logic_digest(packages: tuple[str, ...], without: tuple[str, ...] = ()) -> st
     Comments, layout, docstrings and what is raised do not count: no number depends on them.
 
     Args:
-        packages: folders of the packages, as `traffic/workload`.
-        without: folders in these that do not count.
+        packages: folders of the packages, as `traffic/workload`, or modules, as `traffic/workload/motifs.py`.
+        without: folders and modules in these that do not count.
     """
     root = Path(__file__).parents[2]
     left_out = [root / folder for folder in without]
     digest = hashlib.sha256()
     for package in packages:
-        for module in sorted((root / package).rglob("*.py")):
+        place = root / package
+        for module in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             if not any(module.is_relative_to(folder) for folder in left_out):
                 logic = logic_of(module.read_text(encoding="utf-8"))
                 digest.update(f"{module.relative_to(root)}\n{logic}".encode())

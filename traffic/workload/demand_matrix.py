@@ -59,7 +59,7 @@ def _lines(path: str) -> list[list[str]]:
         raise ParameterError(f"demand matrix {path} must be a CSV file ({error})") from None
     if not lines or [word.strip() for word in lines[0]] != COLUMNS:
         header = ",".join(lines[0]) if lines else ""
-        raise ParameterError(f"{path}, line 1: columns must be {','.join(COLUMNS)}, got {header!r}")
+        raise ParameterError(f"{path}, line 1: columns must be {','.join(COLUMNS)}, got {header[:60]!r}")
     return lines
 
 

@@ -27,6 +27,7 @@ POINTS = "points.csv"
 _PACKAGES = ("simulation", "traffic/workload", "routing")
 _ALGORITHMS = "routing/algorithms"
 _JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, on which no plan depends
+_APPLICATIONS = ("traffic/workload/collectives", "traffic/workload/motifs.py")  # on which no pattern depends
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,8 @@ def digest_of_application(routed: RoutedNetwork, traffic: SimulatedApplication) 
         routed: the network and its routing.
         traffic: the application.
     """
-    return _digest((*_fabric_parts(routed), sorted(vars(traffic).items())))
+    own = logic_digest(_APPLICATIONS)
+    return _digest((*_fabric_parts(routed), own, sorted(vars(traffic).items())))
 
 
 def _digest(parts: tuple[object, ...]) -> str:
@@ -151,7 +153,7 @@ def _digest(parts: tuple[object, ...]) -> str:
 def _fabric_parts(routed: RoutedNetwork) -> tuple[object, ...]:
     """Returns the parts of a digest that follow from the code, the network and its routing."""
     return (
-        logic_digest(_PACKAGES, (*_JUDGING, _ALGORITHMS)),
+        logic_digest(_PACKAGES, (*_JUDGING, *_APPLICATIONS, _ALGORITHMS)),
         module_digest(routing_of(routed.routing).module, _ALGORITHMS.replace("/", ".")),
         _graph_digest(routed.network),
         routed.hosts,

@@ -11,7 +11,7 @@ from topology.exit_status import Status
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ("--pattern allreduce:tree", "ring, recursive-doubling, rabenseifner, got 'tree'"),
+        ("--pattern allreduce:star", "ring, recursive-doubling, rabenseifner, tree, got 'star'"),
         ("--pattern allreduce --ranks 1", "2 to 7 on this fabric, got 1"),
         ("--pattern allreduce --ranks 8", "2 to 7 on this fabric, got 8"),
         ("--pattern allreduce --load 0.5", "--load"),

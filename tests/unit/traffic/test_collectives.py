@@ -93,6 +93,14 @@ def test_recursive_doubling_takes_as_many_rounds_as_the_ranks_have_bits():
     assert sum(message.source == 3 for message in messages.messages) == 4
 
 
+def test_a_tree_sends_a_vector_over_each_of_its_edges_up_and_down():
+    _, _, messages = complete("allreduce", "tree", 12, 4 * 12)
+    edges = {(child, (child - 1) // 2) for child in range(1, 12)}
+    sent = [(message.source, message.destination) for message in messages.messages]
+    assert sorted(sent) == sorted([*edges, *((parent, child) for child, parent in edges)])
+    assert {message.size for message in messages.messages} == {4 * 12}
+
+
 def test_a_ring_only_ever_sends_to_the_next_rank():
     _, _, messages = complete("allreduce", "ring", 7, 4 * 70)
     assert {(m.destination - m.source) % 7 for m in messages.messages} == {1}
@@ -107,8 +115,8 @@ def test_bus_bandwidth_is_defined_as_nccls_tests_do():
 def test_names_have_an_algorithm_or_the_default():
     assert split_collective("allreduce") == ("allreduce", "ring")
     assert split_collective("allreduce:rabenseifner") == ("allreduce", "rabenseifner")
-    with pytest.raises(UsageError, match=r"ring, recursive-doubling, .*'tree'"):
-        split_collective("allreduce:tree")
+    with pytest.raises(UsageError, match=r"ring, recursive-doubling, .*'star'"):
+        split_collective("allreduce:star")
 
 
 def test_messages_that_cannot_be_divided_are_refused_with_one_that_can():

@@ -59,6 +59,9 @@ def test_a_wrong_matrix_is_refused_with_the_place(tmp_path, lines, message):
 def test_a_file_that_is_no_matrix_is_refused(tmp_path):
     with pytest.raises(ParameterError, match=r"line 1: .*source,destination,share, got 'a,b'"):
         make_pattern(matrix(tmp_path, header="a,b"), PolarFly(2), 1, 1)
+    with pytest.raises(ParameterError) as error:  # of a matrix without names, of which a line is long
+        make_pattern(matrix(tmp_path, header="0," * 1000), PolarFly(2), 1, 1)
+    assert len(str(error.value)) < 300 + len(str(tmp_path))
     with pytest.raises(ParameterError, match="cannot be read"):
         make_pattern(f"matrix:{tmp_path}", PolarFly(2), 1, 1)
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")

@@ -156,6 +156,34 @@ def _halving_and_doubling(rank: int, parts: list[Span]) -> list[Step]:
     return halving + doubling[::-1]
 
 
+def binary_tree(ranks: int, elements: int) -> list[Program]:
+    """Returns the programs of an allreduce up a binary tree of ranks, and down again.
+
+    The parent of rank i is (i - 1) // 2, and rank 0 is the root. Every message is a whole vector.
+
+    Args:
+        ranks: n, at least 2.
+        elements: the length of a rank's vector, at least 0.
+
+    Returns:
+        A program of at most six steps for every rank; the longest chain has 2 floor(log2(n)) messages, one
+        after the other.
+
+    Source:
+        The allreduce of SST's Firefly (CollectiveTreeFuncSM of sstsimulator/sst-elements).
+    """
+    whole = Span(0, elements)
+
+    def program(rank: int) -> Program:
+        children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < ranks]
+        parent = (rank - 1) // 2
+        gathered = [Step(source=child, receive_span=whole, reduce=True) for child in children]
+        through = [Step(parent, whole), Step(source=parent, receive_span=whole)] if rank else []
+        return (*gathered, *through, *(Step(child, whole) for child in children))
+
+    return [program(rank) for rank in range(ranks)]
+
+
 def pairwise(ranks: int, elements: int) -> list[Program]:
     """Returns the programs of an all-to-all in which rank i sends to i + k and receives from i - k in step k.
 

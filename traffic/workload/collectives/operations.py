@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from traffic.workload.collectives.algorithms import (
     Algorithm,
+    binary_tree,
     pairwise,
     rabenseifner,
     recursive_doubling,
@@ -118,6 +119,7 @@ class AllReduce:
         "ring": ring,
         "recursive-doubling": recursive_doubling,
         "rabenseifner": rabenseifner,
+        "tree": binary_tree,
     }
     description = "every rank ends with the sum of all ranks' vectors"
     source = "Thakur et al., IJHPCA 2005"
