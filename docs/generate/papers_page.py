@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -116,6 +116,8 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
     record = json.loads((KEPT / f"{paper}-{name}.json").read_text())
     yield f"### {paper} {name}: {title}"
     command = f"polarlab paper {paper} {name}{' --quick' if record['quick'] else ''}"
+    if record.get("missing"):
+        command += f' --curves "{",".join(_whole_curves(paper, name, record["missing"]))}"'
     core_seconds = record.get("core_seconds")
     took = (
         _time(record["seconds"])
@@ -147,6 +149,13 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
             for row in rows
         ],
     )
+
+
+def _whole_curves(paper: str, name: str, missing: Sequence[str]) -> list[str]:
+    """Returns the labels of an item's curves of which none has been left out, in the order of its data."""
+    with (KEPT / f"{paper}-{name}.csv").open() as lines:
+        labels = dict.fromkeys(row["curve"] for row in csv.DictReader(lines))
+    return [label for label in labels if not any(one.startswith(f"{label}, ") for one in missing)]
 
 
 def _time(seconds: float) -> str:
