@@ -16,12 +16,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
 
 from markdown_text import plain, table
 
-from experiments.papers.claims import BEYOND, PAPERS, Claim, claims_of_item
-from experiments.papers.findings import Kind, finding_on, findings
+from experiments.papers.claims import BEYOND, PAPERS, claims_of_item
+from experiments.papers.findings import NOT_COMPUTED, OUTCOMES, findings, outcome
 from experiments.papers.registry import ITEMS
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -29,9 +28,7 @@ KEPT, PAGE = DOCS / "figures" / "papers", DOCS / "papers-gallery.md"
 _ORIGIN = KEPT / "origin.json"
 _COPIED = (".csv", "-claims.csv", ".json", ".png")
 _BOUNDS = {"equal": "", "at-least": "at least ", "at-most": "at most "}
-_NOT_COMPUTED = "not computed"
-_WITHIN = {"True": "yes", "False": "**no**", "": _NOT_COMPUTED}
-KINDS = get_args(Kind)
+_WITHIN = {"True": "yes", "False": "**no**", "": NOT_COMPUTED}
 _LONG_S = 180.0
 
 
@@ -48,7 +45,7 @@ def papers_page() -> str:
         "What became of the papers' numbers. A slip is a number that a count or a counterexample refutes, or "
         "that the paper has otherwise elsewhere; a reading depends on what the text leaves open, and agrees "
         "with another reading than ours; an unconfirmed one agrees with none.",
-        table(("paper", "claims", "within", *KINDS, "not computed"), list(_counted_claims())),
+        table(("paper", "claims", *OUTCOMES), list(_counted_claims())),
         "## Findings",
         "Computed numbers outside the tolerance, with the reason and its evidence:",
         table(
@@ -70,45 +67,37 @@ def _counted_claims() -> Iterator[tuple[str, ...]]:
     """Yields the row of each paper, and of all: its claims, and what became of them."""
     total: Counter[str] = Counter()
     for paper in PAPERS:
-        if paper == BEYOND:
-            continue
-        counts = Counter(map(_outcome, kept_claims(paper)))
-        total += counts
-        yield _counts_row(paper, counts)
+        if paper != BEYOND:
+            counts = Counter(_outcomes(paper))
+            total += counts
+            yield _counts_row(paper, counts)
     yield _counts_row("all", total)
 
 
 def _counts_row(name: str, counts: Counter[str]) -> tuple[str, ...]:
     """Returns a row of numbers of claims."""
-    columns = ("within", *KINDS, _NOT_COMPUTED)
-    return name, str(counts.total()), *(str(counts[column]) for column in columns)
+    return name, str(counts.total()), *(str(counts[one]) for one in OUTCOMES)
 
 
-def kept_claims(paper: str) -> Iterator[tuple[Claim, str]]:
-    """Yields the claims of a paper, each with whether it is within its tolerance: True, False or empty."""
+def _outcomes(paper: str) -> Iterator[str]:
+    """Yields what became of each claim of a paper."""
+    values = {"True": True, "False": False, "": None}
     for item in ITEMS[paper]:
-        with (KEPT / f"{paper}-{item}-claims.csv").open() as lines:
-            rows = csv.DictReader(lines)
-            yield from zip(claims_of_item(paper, item), (row["within"] for row in rows), strict=True)
+        rows = _kept_rows(f"{paper}-{item}-claims")
+        for claim, row in zip(claims_of_item(paper, item), rows, strict=True):
+            yield outcome(claim, values[row["within"]])
 
 
-def _outcome(checked: tuple[Claim, str]) -> str:
-    """Returns what became of a claim: a column of the table of claims."""
-    claim, within = checked
-    if within != "False":
-        return "within" if within else _NOT_COMPUTED
-    finding = finding_on(claim.paper, claim.item, claim.key)
-    assert finding, claim
-    return finding.kind
+def _kept_rows(name: str) -> list[dict[str, str]]:
+    """Returns the rows of a kept table, by the name of its file without `.csv`."""
+    with (KEPT / f"{name}.csv").open() as lines:
+        return list(csv.DictReader(lines))
 
 
 def _methods() -> list[str]:
     """Returns the methods of the kept bisections, sorted."""
-    methods = set()
-    for file in KEPT.glob("*.csv"):
-        with file.open() as lines:
-            methods |= {row["method"] for row in csv.DictReader(lines) if "method" in row}
-    return sorted(methods)
+    tables = (_kept_rows(file.stem) for file in KEPT.glob("*.csv"))
+    return sorted({row["method"] for rows in tables for row in rows if "method" in row})
 
 
 def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) -> Iterator[str]:
@@ -116,8 +105,8 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
     record = json.loads((KEPT / f"{paper}-{name}.json").read_text())
     yield f"### {paper} {name}: {title}"
     command = f"polarlab paper {paper} {name}{' --quick' if record['quick'] else ''}"
-    if record.get("missing"):
-        command += f' --curves "{",".join(_whole_curves(paper, name, record["missing"]))}"'
+    if missing := record.get("missing"):
+        command += f' --curves "{",".join(_whole_curves(paper, name, missing))}"'
     core_seconds = record.get("core_seconds")
     took = (
         _time(record["seconds"])
@@ -125,12 +114,11 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
         else f"simulations of {_time(core_seconds)} of a core"
     )
     yield f"`{command}`, {took}, {origin['date']}, commit {origin['commit']}"
-    if missing := record.get("missing"):
+    if missing:
         yield f"Curves that have not been simulated to their end: {'; '.join(map(plain, missing))}."
     if (KEPT / f"{paper}-{name}.png").exists():
         yield f"![{title}](figures/papers/{paper}-{name}.png)"
-    with (KEPT / f"{paper}-{name}-claims.csv").open() as lines:
-        rows = list(csv.DictReader(lines))
+    rows = _kept_rows(f"{paper}-{name}-claims")
     if not rows:
         if paper != BEYOND:
             curves = name.startswith("fig")
@@ -153,8 +141,7 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
 
 def _whole_curves(paper: str, name: str, missing: Sequence[str]) -> list[str]:
     """Returns the labels of an item's curves of which none has been left out, in the order of its data."""
-    with (KEPT / f"{paper}-{name}.csv").open() as lines:
-        labels = dict.fromkeys(row["curve"] for row in csv.DictReader(lines))
+    labels = dict.fromkeys(row["curve"] for row in _kept_rows(f"{paper}-{name}"))
     return [label for label in labels if not any(one.startswith(f"{label}, ") for one in missing)]
 
 

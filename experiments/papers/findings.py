@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
+from experiments.papers.claims import Claim
+
 Kind = Literal["slip", "reading", "unconfirmed"]
+WITHIN, NOT_COMPUTED = "within", "not computed"
+OUTCOMES = (WITHIN, *get_args(Kind), NOT_COMPUTED)
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,12 @@ def findings() -> tuple[Finding, ...]:
         return msgspec.convert(list(csv.DictReader(lines)), tuple[Finding, ...])
 
 
+@cache
+def _by_claim() -> Mapping[tuple[str, str, str], Finding]:
+    """Returns the findings by paper, item and key of their claims."""
+    return {(one.paper, one.item, one.key): one for one in findings()}
+
+
 def note_on(paper: str, item: str, key: str) -> str:
     """Returns the note on a claim; empty if there is none.
 
@@ -51,17 +62,20 @@ def note_on(paper: str, item: str, key: str) -> str:
         item: the figure, table or section.
         key: name of the claim within its item.
     """
-    found = finding_on(paper, item, key)
+    found = _by_claim().get((paper, item, key))
     return found.note if found else ""
 
 
-def finding_on(paper: str, item: str, key: str) -> Finding | None:
-    """Returns the finding about a claim; None if there is none.
+def outcome(claim: Claim, within: bool | None) -> str:
+    """Returns what became of a claim: one of OUTCOMES, or `unexplained` outside without a finding.
 
     Args:
-        paper: the paper, one of PAPERS.
-        item: the figure, table or section.
-        key: name of the claim within its item.
+        claim: the claim.
+        within: whether the computed number is within its tolerance; None where there is no number.
     """
-    by_claim = {(one.paper, one.item, one.key): one for one in findings()}
-    return by_claim.get((paper, item, key))
+    if within is None:
+        return NOT_COMPUTED
+    if within:
+        return WITHIN
+    found = _by_claim().get((claim.paper, claim.item, claim.key))
+    return found.kind if found else "unexplained"

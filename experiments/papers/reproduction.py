@@ -17,7 +17,7 @@ from experiments.codec import read_record
 from experiments.figures.style import save_figure
 from experiments.papers.claims import Claim, claims_of_item
 from experiments.papers.figure import draw_item
-from experiments.papers.findings import note_on
+from experiments.papers.findings import NOT_COMPUTED, note_on
 from experiments.papers.model import Effort, Found, Item, Value
 from experiments.papers.options import NONE
 from experiments.papers.performance.model import AnyItem, Place, PlacedItem, SimulatedItem
@@ -30,7 +30,6 @@ from topology.parameters import hint
 
 # Packages whose code decides about the numbers.
 _PACKAGES = ("topology", "experiments/papers")
-NOT_COMPUTED = "not computed"
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def code_digest(packages: tuple[str, ...]) -> str:
 
 @cache
 def logic_digest(packages: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
-    """Returns a digest of what the code of some packages does, 12 hexadecimal digits.
+    """Returns a digest of the behaviour of packages, 12 hexadecimal digits.
 
     Comments, layout, docstrings and what is raised do not count: no number depends on them.
 
@@ -62,7 +62,7 @@ def logic_digest(packages: tuple[str, ...], without: tuple[str, ...] = ()) -> st
 
 @cache
 def module_digest(module: str, package: str) -> str:
-    """Returns a digest of what a module does, and those modules of a package that it needs.
+    """Returns a digest of the behaviour of a module, and of those modules of a package that it needs.
 
     Args:
         module: the module's name, as `routing.algorithms.ugal`.
@@ -85,7 +85,7 @@ def module_digest(module: str, package: str) -> str:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    """Yields the names of modules that a tree imports, and of what it imports of them."""
+    """Yields the names of the modules that a tree imports, and those of their parts that it imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -95,7 +95,7 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 
 
 def logic_of(source: str) -> str:
-    """Returns what a module does, as a text that comments, layout, docstrings and errors do not change.
+    """Returns the behaviour of a module as a text without comments, layout, docstrings and errors.
 
     Args:
         source: the module.

@@ -11,7 +11,7 @@ from rows import Row
 
 import polarlab
 from experiments.papers.claims import claims_of_item
-from experiments.papers.findings import finding_on
+from experiments.papers.findings import NOT_COMPUTED, WITHIN, outcome
 from experiments.papers.model import Item
 from experiments.papers.registry import ITEMS
 from topology.analysis.bisection import METIS, bisect
@@ -30,9 +30,9 @@ def analytic() -> list[Row]:
         seconds += took
         outcomes += own
         slowest = max(slowest, (f"{paper} {name}", took), key=lambda one: one[1])
-    computed = outcomes.total() - outcomes["not computed"]
-    agreeing = outcomes["within"] + outcomes["slip"]
-    counted = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    computed = outcomes.total() - outcomes[NOT_COMPUTED]
+    agreeing = outcomes[WITHIN] + outcomes["slip"]
+    counted = ", ".join(f"{count} {one}" for one, count in sorted(outcomes.items()))
     return [
         Row(
             "figures and tables without simulations, in full, one after the other",
@@ -101,17 +101,9 @@ def _items(*, analytic_only: bool = False) -> Iterator[tuple[str, str]]:
 
 def _reproduced(paper: str, name: str, *, quick: bool) -> tuple[float, Counter[str]]:
     """Computes an item; returns the seconds, and the number of claims by what became of them."""
-    keys = [claim.key for claim in claims_of_item(paper, name)]
-    outcomes = Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         found = polarlab.reproduce(paper, name, quick=quick, out=folder)
         seconds = time.perf_counter() - began
-    for key, claim in zip(keys, found.claims, strict=True):
-        finding = finding_on(paper, name, key) if claim.within is False else None
-        outcomes[
-            finding.kind
-            if finding
-            else {True: "within", False: "outside", None: "not computed"}[claim.within]
-        ] += 1
-    return seconds, outcomes
+    checked = zip(claims_of_item(paper, name), found.claims, strict=True)
+    return seconds, Counter(outcome(claim, one.within) for claim, one in checked)

@@ -16,7 +16,7 @@ from experiments.papers.slimfly.readings import (
     isolating_share,
     small_distances,
 )
-from topology.analysis.resilience import Resilience, resilience
+from topology.analysis.resilience import resilience
 
 _SIZE = 8192  # endpoints of the networks whose distances are looked at
 _COMPARED_SIZE, _HYPERCUBE_SIZE = 10_000, 1024
@@ -24,11 +24,8 @@ _MEDIAN_RUNS, _QUICK_MEDIAN_RUNS = 30, 5  # orders of failures of large networks
 # A dragonfly nearer to 2^13 endpoints (8320) than the canonical one, with links to groups in random order.
 _TRUNKED = network("DF, 2 random links", "dragonfly", a=16, h=8, trunking=2, arrangement="random")
 _GROWING = ("SF", "DF", "DLN", _TRUNKED.label)  # networks whose distances are looked at in all orders
-# Claims of Table III: family of the paper's name, and number of endpoints.
-_NAMES = {
-    **{name: name for name in ("SF", "T3D", "T5D", "HC", "DF", "DLN")},
-    **{"LH": "LH-HC", "FT": "FT-3", "FBF": "FBF-3"},
-}
+# Claims of Table III: name of the family there, and number of endpoints; names that are others elsewhere.
+_ELSEWHERE = {"LH": "LH-HC", "FT": "FT-3", "FBF": "FBF-3"}
 _CLAIMED = (
     *(("SF", size) for size in (256, 512, 2048, 4096, 8192)),
     *(("T3D", 1024), ("T5D", 1024), ("HC", 1024), ("LH", 1024), ("FT", 1024), ("FT", 4096)),
@@ -72,10 +69,12 @@ def disconnections(effort: Effort) -> Found:
     rows: list[Row] = []
     paper = {claim.key: claim.value for claim in claims_of_item("slimfly", "table3")}
     for name, size in _CLAIMED:
-        one, key = nearest(_NAMES[name], size), f"{name} {size}"
+        one, key = nearest(_ELSEWHERE.get(name, name), size), f"{name} {size}"
         graph = one.network.graph()
-        found = resilience(graph, effort.number(RUNS, RUNS))  # takes two seconds
-        values[key] = Value(*_in_steps(found))
+        found = resilience(graph, effort.seeds or RUNS)  # a quick look, too, has them in two seconds
+        readings = disconnection_readings(found)
+        low, high = (float(STEPS[end >= STEPS][-1]) for end in found.interval)
+        values[key] = Value(readings["connected_half"], (low, high))
         rows.append(
             {
                 "network": name,
@@ -85,16 +84,10 @@ def disconnections(effort: Effort) -> Found:
                 "router_without_links": round(isolating_share(graph), 4),
                 "paper": paper[key],
                 "connected_there": found.connected(paper[key]),
-                **disconnection_readings(found),
+                **readings,
             }
         )
     return Found(values, rows)
-
-
-def _in_steps(found: Resilience) -> tuple[float, tuple[float, float]]:
-    """Returns the last step up to which half of the orders leave a network connected, and its interval."""
-    low, high = (float(STEPS[end >= STEPS][-1]) for end in found.interval)
-    return disconnection_readings(found)["connected_half"], (low, high)
 
 
 def distances(effort: Effort) -> Found:
