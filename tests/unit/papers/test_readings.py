@@ -56,7 +56,8 @@ def test_table_3_is_within_a_step_of_what_nine_of_ten_orders_survive():
     assert 12 <= sum(abs(row["connected_half"] - row["paper"]) < 0.051 for row in rows) <= 16
     assert [value.value for value in found.values.values()] == [row["connected_half"] for row in rows]
     assert all(value.interval[0] <= value.value <= value.interval[1] for value in found.values.values())
-    assert all(row["connected_there"] > 0.5 for row in rows)
+    assert sum(abs(row["disconnection"] - row["paper"]) < 0.051 for row in rows) < 8
+    assert all(row["connected_there"] > (0.5 if row["network"] == "DLN" else 0.6) for row in rows)
     # The formula has the same medians without any failures at random.
     assert all(row["disconnection"] == pytest.approx(row["router_without_links"], abs=0.02) for row in rows)
 
