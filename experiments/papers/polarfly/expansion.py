@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from experiments.papers.model import Effort, Found, Row
 from experiments.papers.networks import common
-from topology.registry import make_topology
+from topology.base import Topology
+from topology.families.low_diameter.expanded_polarfly import ExpandedPolarFly
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 _ORDER = 31
 _COPIES, _QUICK_COPIES = (1, 3, 6, 9, 12), (1, 12)
 _KINDS = {"quadric": "quadric", "nonquadric": "other"}
+_PLAIN = "nonquadric, plain"
 
 
 def expansion(effort: Effort) -> Found:
-    """Returns sizes and distances of ER_31 with copied clusters."""
-    begin = make_topology("polarfly", {"q": _ORDER})
+    """Returns sizes and distances of ER_31 with copied clusters.
+
+    The values are of the graphs of the authors' generator; the rows have plain copies, too
+    (`plain_copies`), another reading of the paper.
+    """
+    begin = PolarFly(_ORDER)
+    numbers = _QUICK_COPIES if effort.quick else _COPIES
     values: dict[str, float] = {}
     rows: list[Row] = []
     for kind, name in _KINDS.items():
-        own: list[Row] = []
-        for copies in _QUICK_COPIES if effort.quick else _COPIES:
-            graph = make_topology("polarfly", {"q": _ORDER, "expand": f"{kind}:{copies}"})
-            own.append(
-                {
-                    "copied": kind,
-                    "copies": copies,
-                    "routers": graph.routers,
-                    "added_routers": graph.routers - begin.routers,
-                    "added_degree": graph.network_radix - begin.network_radix,
-                    "diameter": graph.diameter,
-                    "average_path_length": graph.average_path_length,
-                }
-            )
+        own = [
+            _grown(begin, kind, copies, ExpandedPolarFly(_ORDER, f"{kind}:{copies}")) for copies in numbers
+        ]
         first, last = own[0], own[-1]
         values |= {
             f"{name} routers": common(row["added_routers"] / row["copies"] for row in own),
@@ -40,4 +40,44 @@ def expansion(effort: Effort) -> Found:
             f"{name} scalability": last["added_routers"] / last["added_degree"],
         }
         rows += own
+    rows += [_grown(begin, _PLAIN, copies, plain_copies(begin, copies)) for copies in numbers]
     return Found(values, rows)
+
+
+def _grown(begin: PolarFly, kind: str, copies: int, graph: Topology) -> Row:
+    """Returns the sizes and distances of a grown graph."""
+    return {
+        "copied": kind,
+        "copies": copies,
+        "routers": graph.routers,
+        "added_routers": graph.routers - begin.routers,
+        "added_degree": graph.network_radix - begin.network_radix,
+        "diameter": graph.diameter,
+        "average_path_length": graph.average_path_length,
+    }
+
+
+def plain_copies(begin: PolarFly, copies: int) -> SearchedTopology:
+    """Returns a PolarFly with plain copies of the clusters around its starter quadric.
+
+    The copy of a router is joined to the copies of its neighbours in the cluster and to its neighbours
+    outside, and to nothing else. Every router outside has one neighbour in a cluster, or none, so each copy
+    adds one port, as in the paper's Table IV (PolarFly, section VI).
+
+    Args:
+        begin: a PolarFly of odd q.
+        copies: how many clusters are copied, each once; at most q.
+    """
+    fans = begin.quadric_fans(int(begin.vertex_classes.quadrics[0]))[:copies]
+    links = [(link.a, link.b) for link in begin.link_list]
+    for number, fan in enumerate(fans):
+        first = begin.routers + number * begin.q
+        copy_of = {router: first + place for place, router in enumerate(fan)}
+        links += [
+            (copy_of.get(near, near), copy_of[router])
+            for router in fan
+            for near in begin.neighbours(router).tolist()
+            if copy_of.get(near, 0) < copy_of[router]
+        ]
+    routers = begin.routers + copies * begin.q
+    return SearchedTopology(adjacency_from_links(routers, np.array(sorted(links))))

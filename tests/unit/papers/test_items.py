@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ from experiments.papers.claims import PAPERS, claims_of, claims_of_item
 from experiments.papers.dragonfly.sizes import largest_endpoints
 from experiments.papers.findings import findings, note_on
 from experiments.papers.model import Effort, Item, Value
+from experiments.papers.polarfly.expansion import plain_copies
 from experiments.papers.polarstar.bisections import paired_halves, paired_row
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import checked
@@ -67,8 +69,23 @@ def test_paths_of_er_7_are_those_that_were_counted_by_a_separate_program():
 
 
 def test_the_degree_of_a_grown_polarfly_is_a_known_finding():
-    assert "slip" in note_on("polarfly", "table4", "other degree")
+    assert "generator" in note_on("polarfly", "table4", "other degree")
     assert note_on("polarfly", "table4", "other diameter") == ""
+
+
+def test_each_plain_copy_of_a_cluster_needs_one_port():
+    """The counts of the PolarFly paper's Table IV, by a search of our own over q = 7."""
+    begin = make_topology("polarfly", {"q": 7})
+    for copies in (1, 2, 6):
+        grown = plain_copies(begin, copies)
+        graph = nx.Graph((link.a, link.b) for link in grown.link_list)
+        assert graph.number_of_nodes() == begin.routers + copies * 7
+        assert max(degree for _, degree in graph.degree) == 8 + copies
+        assert nx.diameter(graph) == 3
+        assert nx.average_shortest_path_length(graph) < 2.03
+        assert {tuple(sorted(ends)) for ends in graph.subgraph(range(begin.routers)).edges} == {
+            (link.a, link.b) for link in begin.link_list
+        }
 
 
 def test_halves_that_cut_no_link_between_supernodes_of_polarstar():
