@@ -68,9 +68,9 @@ def test_paths_of_er_7_are_those_that_were_counted_by_a_separate_program():
     assert [values[key] for key in keys] == [8, 7, 6, 36, 40, 42, 45]
 
 
-def test_the_degree_of_a_grown_polarfly_is_a_known_finding():
-    assert "generator" in note_on("polarfly", "table4", "other degree")
-    assert note_on("polarfly", "table4", "other diameter") == ""
+def test_a_finding_is_of_its_claim_alone():
+    assert "slip" in note_on("polarfly", "table6", "3 no quadric")
+    assert note_on("polarfly", "table6", "3 x quadric") == ""
 
 
 def test_each_plain_copy_of_a_cluster_needs_one_port():
