@@ -171,17 +171,19 @@ class Parameter:
         return ParameterError(f"{self.name} must be {domain}, got {got}")
 
 
-def hint(word: str, known: Iterable[str]) -> str:
+def hint(word: object, known: Iterable[str]) -> str:
     """Returns the end of a message with the known name nearest to a mistyped one, or nothing.
 
     Args:
-        word: the mistyped name.
+        word: the mistyped name; of another type than text, nothing is near.
         known: the names that there are.
 
     Returns:
         A text like `; did you mean 'tornado'?`, or an empty one where none is near. A name that differs in
         its numbers alone, as h9_1 from h99_1, is another thing rather than the same one mistyped.
     """
+    if not isinstance(word, str):
+        return ""
     others = [name for name in known if _DIGITS.sub("0", name) != _DIGITS.sub("0", word)]
     near = difflib.get_close_matches(word, others, 1)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -136,7 +136,7 @@ def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) ->
         for row in own if plot.full else []:
             if not row[plot.full]:
                 axes.plot(row[plot.x], row[plot.y], marker, color=colour, **_HOLLOW)
-    for letter in plot.log:
+    for letter in plot.log if any(row[plot.y] > 0 for row in rows) else "":
         axes.set(**{f"{letter}scale": "log"})
         plain_log_labels(getattr(axes, f"{letter}axis"))
     if "x" not in plot.log:

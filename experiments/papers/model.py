@@ -104,10 +104,12 @@ class Found:
     Attributes:
         values: key of a claim -> the computed number; claims without a key here are not computed.
         rows: the data of the figure or the table; all rows have the same columns.
+        remark: what the user should know about the way that was taken, in a sentence; empty for nothing.
     """
 
     values: Mapping[str, Value | float]
     rows: Sequence[Row]
+    remark: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from topology.parameters import Parameter
 
 LIST, ALL = "list", "all"  # in the place of a paper, and of an item
 NONE = "none"  # in the place of labels of curves
+OTHER_PRICES = "other prices than the paper's"  # the reason why a claim is not compared
 SEEDS = Parameter(
     name="seeds",
     type=int,

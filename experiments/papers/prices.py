@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -42,6 +43,15 @@ def read_prices(path: Path) -> Prices:
         return prices_of(content)
     except ParameterError as error:
         raise ParameterError(f"{path}: {error}") from None
+
+
+def are_of_paper(prices: Prices) -> bool:
+    """Returns whether prices are those of the Slim Fly paper, by whatever source.
+
+    Args:
+        prices: the prices.
+    """
+    return replace(prices, source=paper_prices().source) == paper_prices()
 
 
 def prices_digest(prices: Prices) -> str:

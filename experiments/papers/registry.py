@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from experiments.papers.beyond.items import ITEMS as OWN
 from experiments.papers.claims import BEYOND, PAPERS, claims_of
 from experiments.papers.dragonfly.items import ITEMS as DRAGONFLY
+from experiments.papers.model import Item
 from experiments.papers.options import ALL
 from experiments.papers.performance.model import AnyItem, PlacedItem
 from experiments.papers.polarfly.items import ITEMS as POLARFLY
@@ -50,10 +51,10 @@ def item_of(paper: str, name: str) -> AnyItem:
             that are computed.
     """
     items = ITEMS[check_paper(paper)]
-    if name in items:
+    if name in [*items]:  # a list: names of any type are refused below
         return items[name]
     listed = ", ".join([*items, ALL])
-    later = name in {claim.item for claim in claims_of(paper)}
+    later = name in [claim.item for claim in claims_of(paper)]
     reason = f"; {name} is not computed yet" if later else hint(name, items)
     raise UsageError(f"item of {paper} must be one of {listed}, got {name!r}{reason}")
 
@@ -65,6 +66,15 @@ def sends_real_packets(item: AnyItem) -> bool:
         item: the item.
     """
     return isinstance(item, PlacedItem) and item.real
+
+
+def is_priced(item: AnyItem) -> bool:
+    """Returns whether the numbers of an item follow from prices.
+
+    Args:
+        item: the item.
+    """
+    return isinstance(item, Item) and item.priced
 
 
 def items_of_all(paper: str, *, real: bool) -> list[str]:

@@ -1,8 +1,9 @@
 """Reproductions of items: computed, compared with the paper's claims, drawn, and kept in a folder.
 
 The folder has for each item `ITEM.csv` (data), `ITEM.png` and `.svg`, `ITEM.json`, and
-`ITEM-claims.csv`. An item with its record, `ITEM.json`, is complete, and is not computed again by the same
-code. Its record tells the curves that were still to be simulated; with them it is not complete.
+`ITEM-claims.csv`. An item with its record, `ITEM.json`, its data and its figure is complete, and is not
+computed again by the same code. Its record tells the curves that were still to be simulated; with them it is
+not complete.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from experiments.papers.claims import Claim, claims_of_item
 from experiments.papers.figure import draw_item
 from experiments.papers.findings import NOT_COMPUTED, note_on
 from experiments.papers.model import Effort, Found, Item, Value
-from experiments.papers.options import NONE
+from experiments.papers.options import NONE, OTHER_PRICES
 from experiments.papers.performance.model import AnyItem, Place, PlacedItem, SimulatedItem
-from experiments.papers.prices import paper_prices, prices_digest
-from experiments.papers.registry import item_of
+from experiments.papers.prices import are_of_paper, paper_prices, prices_digest
+from experiments.papers.registry import is_priced, item_of
 from experiments.results.run_directory import RunDirectory
 from experiments.simulation.code_version import code_digest
+from topology.analysis.bisection import search_remark
 from topology.errors import ParameterError, UsageError
 from topology.parameters import hint
 
@@ -48,6 +50,7 @@ class ComputedItem:
         core_seconds: time that the simulations of its points took, each on one core, also when they were
             done earlier; None of an item without simulations.
         missing: curves that have not been simulated to their end, as `PF-UGAL, tornado`.
+        remark: what the user should know about the way that was taken; empty for nothing.
     """
 
     paper: str
@@ -60,6 +63,7 @@ class ComputedItem:
     prices: str = ""
     core_seconds: float | None = None
     missing: tuple[str, ...] = ()
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,9 @@ class CheckedClaim:
         interval: its 95 % confidence interval; None where it is not a matter of chance.
         bound: `equal`, `at-least` or `at-most`.
         tolerance: largest difference that still agrees.
-        within: whether the number agrees; None where it is not computed.
-        note: the reason why it does not agree, or is not computed; empty where there is none.
+        within: whether the number agrees; None where it is not computed, or follows from other prices than
+            the paper's.
+        note: the reason why it does not agree, or is not compared; empty where there is none.
     """
 
     item: str
@@ -109,6 +114,7 @@ class ReproducedItem:
         core_seconds: time that its simulations took, each on one core, also when they were done earlier; None
             without any.
         missing: curves that have not been simulated to their end; claims on them are not computed.
+        remark: what the user should know about the way that was taken; empty for nothing.
     """
 
     item: str
@@ -118,6 +124,7 @@ class ReproducedItem:
     claims: tuple[CheckedClaim, ...]
     core_seconds: float | None = None
     missing: tuple[str, ...] = ()
+    remark: str = ""
 
 
 def papers_version() -> str:
@@ -168,14 +175,18 @@ def reproduce_item(
             _digest(effort),
             core_seconds,
             missing,
+            found.remark,
         )
         _write(item, done, found, directory)
-    claims = tuple(checked(claim, done.values.get(claim.key)) for claim in claims_of_item(paper, name))
+    compared = not (is_priced(item) and effort.prices and not are_of_paper(effort.prices))
+    claims = tuple(
+        checked(claim, done.values.get(claim.key), compared=compared) for claim in claims_of_item(paper, name)
+    )
     # Again where the item was complete, too: notes may be newer than its numbers.
     columns = [entry.name for entry in fields(CheckedClaim)]
     directory.write_csv(f"{name}-claims.csv", columns, [list(vars(one).values()) for one in claims])
     return ReproducedItem(
-        name, item.title, done.seconds, resumed, claims, done.core_seconds, tuple(done.missing)
+        name, item.title, done.seconds, resumed, claims, done.core_seconds, tuple(done.missing), done.remark
     )
 
 
@@ -216,16 +227,21 @@ def _found(item: AnyItem, effort: Effort, place: Place) -> tuple[Found, float | 
     return found, round(sum(one.seconds for one in curves.values()), 1), missing
 
 
-def checked(claim: Claim, found: Value | None) -> CheckedClaim:
+def checked(claim: Claim, found: Value | None, *, compared: bool = True) -> CheckedClaim:
     """Returns a claim beside the computed number.
 
     Args:
         claim: the claim.
         found: the number; None where it is not computed.
+        compared: whether the number is of the paper's own assumptions, so that it can agree.
     """
     place = claim.item, claim.claim, claim.section, claim.value
     if found is None:
         return CheckedClaim(*place, None, None, claim.bound, claim.tolerance, None, NOT_COMPUTED)
+    if not compared:
+        return CheckedClaim(
+            *place, found.value, found.interval, claim.bound, claim.tolerance, None, OTHER_PRICES
+        )
     within = claim.holds(found.value)
     note = "" if within else note_on(claim.paper, claim.item, claim.key)
     return CheckedClaim(*place, found.value, found.interval, claim.bound, claim.tolerance, within, note)
@@ -246,13 +262,30 @@ def _complete(paper: str, name: str, effort: Effort, folder: Path) -> ComputedIt
     file = folder / f"{name}.json"
     if not file.exists():
         return None
-    record = read_record(file, ComputedItem)
+    try:
+        record = read_record(file, ComputedItem)
+    except ParameterError as error:
+        raise ParameterError(f"{error}; remove the file, and {name} is computed again") from None
+    item = item_of(paper, name)
     if (record.paper, record.quick, record.seeds, record.prices) != (
         *(paper, effort.quick, effort.seeds),
         _digest(effort),
     ):
         raise ParameterError(f"{folder} has {name} of other options; choose another --out")
-    return record if record.version == papers_version() and not record.missing else None
+    searched_less = record.remark and not search_remark()  # METIS is installed by now
+    complete = record.version == papers_version() and not record.missing and not searched_less
+    return record if complete and all(map(_has_content, _files(item, name, folder))) else None
+
+
+def _files(item: AnyItem, name: str, folder: Path) -> list[Path]:
+    """Returns the files of an item with its data and its figure."""
+    kinds = (".csv",) if item.plot is None else (".csv", ".png", ".svg")
+    return [folder / f"{name}{kind}" for kind in kinds]
+
+
+def _has_content(file: Path) -> bool:
+    """Returns whether a file exists and is not empty."""
+    return file.is_file() and file.stat().st_size > 0
 
 
 def _write(item: AnyItem, done: ComputedItem, found: Found, directory: RunDirectory) -> None:

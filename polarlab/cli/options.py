@@ -367,7 +367,8 @@ def _own_value(option: Option, value: Any) -> Any:
     if value is None:
         return False if option.type is bool else [] if option.repeatable else option.default
     if isinstance(value, list):
-        return [Path(word) if option.file and option.repeatable else word for word in value]
+        paths = option.file and option.repeatable
+        return [Path(str(option.check(word))) if paths else word for word in value]
     if isinstance(value, str):
-        return Path(value) if option.file else option.read(value)
+        return Path(str(option.check(value))) if option.file else option.read(value)
     return value

@@ -64,6 +64,16 @@ def metis_found() -> bool:
     return True
 
 
+def search_remark() -> str:
+    """Returns the remark that METIS is not installed, with the search in its place; empty where it is."""
+    if metis_found():
+        return ""
+    return (
+        "METIS is not installed: halves are found by Kernighan-Lin passes alone; "
+        "pip install 'polarlab[paper]' adds it (x86-64)"
+    )
+
+
 def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bisection:
     """Returns the best bisection of several searches.
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from topology.base import Topology
 from topology.shortest_paths import adjacency_from_links, counted_pairs
 
+_LEAST_RUNS = 6  # that bound the median with 95 %
 Ends = npt.NDArray[np.int64]
 
 
@@ -54,9 +55,14 @@ class Resilience:
         return float(self.shares[(len(self.shares) - 1) // 2])
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the median, by order statistics."""
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % confidence interval of the median, by order statistics; None of fewer runs than bound one.
+
+        The median is outside of all of n runs with probability 2^(1 - n), over 5 % of fewer than 6.
+        """
         runs = len(self.shares)
+        if runs < _LEAST_RUNS:
+            return None
         reach = 1.96 * runs**0.5 / 2
         low = max(math.floor(runs / 2 - reach) - 1, 0)
         high = min(math.ceil(runs / 2 + reach), runs - 1)

@@ -12,7 +12,7 @@ from experiments.papers.model import Effort, Found, Row, Sheet
 from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port, tree_port
 from experiments.papers.performance.series import RANDOM, UGAL, UGAL_HIERARCHICAL, UNIFORM
 from experiments.papers.polarfly.performance import TORNADO
-from topology.analysis.bisection import bisect
+from topology.analysis.bisection import bisect, search_remark
 
 _Q, _QUICK_Q = 11, 5
 PLOT = Sheet(
@@ -122,4 +122,4 @@ def fair(curves: MeasuredCurves, effort: Effort) -> Found:
             row |= measure_columns(name, curves[curve].saturation)
         row["deadlock"] = any(point.deadlock for curve in own.values() for point in curves[curve].points)
         rows.append(row)
-    return Found({}, rows)
+    return Found({}, rows, search_remark())

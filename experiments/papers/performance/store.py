@@ -11,6 +11,7 @@ import csv
 import hashlib
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
@@ -22,6 +23,7 @@ from experiments.simulation.code_version import logic_digest, module_digest
 from experiments.spec.simulation.applications import SimulatedApplication
 from experiments.spec.simulation.model import SimulatedTraffic
 from routing.registry import routing as routing_of
+from topology.errors import ParameterError
 
 POINTS = "points.csv"
 _PACKAGES = ("simulation", "traffic/workload", "routing")
@@ -76,16 +78,16 @@ class RowStore(Generic[RowT]):
             directory: the folder.
             name: name of the file.
             kind: dataclass of a row.
+
+        Raises:
+            ParameterError: a row is damaged, or the file is another table.
         """
         self._directory, self._name = directory, name
         self._columns = tuple(kind.__dataclass_fields__)
         directory.drop_torn_row(name)
         file, self._known = directory.path / name, {}
         if file.exists():
-            with file.open(encoding="utf-8", newline="") as lines:
-                rows = [{key: value or None for key, value in row.items()} for row in csv.DictReader(lines)]
-            stored: list[RowT] = msgspec.convert(rows, list[kind], strict=False)  # type: ignore[valid-type]
-            self._known = {row.digest: row for row in stored}
+            self._known = {row.digest: row for row in _read_rows(file, kind)}
 
     def get(self, digest: str) -> RowT | None:
         """Returns the row of a digest; None if it was not simulated.
@@ -105,6 +107,25 @@ class RowStore(Generic[RowT]):
         values = {name: getattr(row, name) for name in self._columns}
         written = {name: "" if value is None else value for name, value in values.items()}
         self._directory.append_row(self._name, self._columns, written)
+
+
+def _read_rows(file: Path, kind: type[RowT]) -> list[RowT]:
+    """Returns the rows of a table; raises ParameterError, with the line, if one is damaged."""
+    stored: list[RowT] = []
+    line = 1
+    try:
+        with file.open(encoding="utf-8", newline="") as content:
+            reader = csv.DictReader(content, strict=True)
+            for row in reader:
+                line = reader.line_num
+                present = {key: value or None for key, value in row.items()}
+                stored.append(msgspec.convert(present, kind, strict=False))
+    except (UnicodeDecodeError, csv.Error, msgspec.ValidationError, TypeError):
+        raise ParameterError(
+            f"{file} is damaged at line {line} or the next; "
+            "remove what is wrong, and only that is simulated again"
+        ) from None
+    return stored
 
 
 class PointStore(RowStore[StoredPoint]):

@@ -9,6 +9,7 @@ from experiments.papers.model import Effort, Found, Row, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.polarfly.sizes import TABLE_V, polarfly_radixes
 from experiments.papers.sizes import slimfly_orders
+from topology.analysis.bisection import search_remark
 
 _LARGEST_RADIX, _QUICK_RADIX = 128, 48
 _JELLYFISH_RADIX = 48  # random graphs of larger radixes take longer to draw than to halve
@@ -61,7 +62,7 @@ def bisections(effort: Effort) -> Found:
             polarfly[radix] / share for radix, share in shares["Jellyfish"].items()
         ),
     }
-    return Found(values, rows)
+    return Found(values, rows, search_remark())
 
 
 def link_failures(effort: Effort) -> Found:

@@ -15,7 +15,7 @@ import numpy as np
 from experiments.papers.links import bisection_row
 from experiments.papers.model import Effort, Found, Row
 from experiments.papers.networks import network
-from topology.analysis.bisection import Bisection, bisect
+from topology.analysis.bisection import Bisection, bisect, search_remark
 from topology.families.low_diameter.polarstar_designs import Design, all_designs
 from topology.families.low_diameter.supernodes import Supernode, make_supernode
 from topology.networkx_graphs import NetworkxTopology
@@ -41,7 +41,7 @@ def bisections_by_supernode(effort: Effort) -> Found:
             known = paired.get(row["radix"], row) if kind == "iq" else row
             shares.append(min(row["share"], known["share"]))
         spread[kind] = float(np.std(shares))
-    return Found({"spread": spread["iq"] / spread["paley"]}, [*rows, *paired.values()])
+    return Found({"spread": spread["iq"] / spread["paley"]}, [*rows, *paired.values()], search_remark())
 
 
 def _largest(kind: str, most: int = _RADIXES[-1]) -> Iterator[Design]:

@@ -6,6 +6,7 @@ from experiments.papers.links import bisection_row, failures
 from experiments.papers.model import Effort, Found
 from experiments.papers.networks import network
 from experiments.papers.polarstar.sizes import TABLE_3
+from topology.analysis.bisection import search_remark
 
 _BASE = "PS-IQ"
 _JELLYFISH = network("JF", "jellyfish", routers=1064, degree=15)
@@ -26,7 +27,8 @@ def bisections(effort: Effort) -> Found:
     rows = [bisection_row(one.label, one, effort) for one in networks]
     shares = {row["family"]: row["share"] for row in rows}
     compared = {label: name for label, name in _NAMES.items() if label != "FT"}
-    return Found({name: shares[label] / shares[_BASE] for label, name in compared.items()}, rows)
+    values = {name: shares[label] / shares[_BASE] for label, name in compared.items()}
+    return Found(values, rows, search_remark())
 
 
 def link_failures(effort: Effort) -> Found:

@@ -50,12 +50,14 @@ class Reading:
             prices: the prices.
         """
         routers = cost.routers_cost
-        if family == "SF":
+        if family == "SF" and routers:
             routers *= prices.router(cost.ports - self.ports_left_out) / prices.router(cost.ports)
         tree = family == "FT-3"
         if tree and self.tree_folded:
             routers *= _FOLDED
-        metres = prices.overhead + self.rack / prices.rack * (cost.optic_metres - prices.overhead)
+        metres = cost.optic_metres
+        if prices.rack:  # else all racks are at one place, whatever their width
+            metres = prices.overhead + self.rack / prices.rack * (metres - prices.overhead)
         electric, optic = prices.electric(prices.inside), prices.optic(metres)
         inside = optic if tree and self.tree_optic else electric
         each = {NO: 0.0, ELECTRIC: electric, OPTIC: prices.optic(prices.inside)}[self.endpoint_cables]
@@ -69,12 +71,14 @@ def all_readings() -> list[Reading]:
     return [Reading(*choices) for choices in product(*open_choices)]
 
 
-def agreeing(values: Mapping[str, float]) -> list[Claim]:
+def agreeing(values: Mapping[str, float | None]) -> list[Claim]:
     """Returns the claims of Table IV's costs with which values agree.
 
     Args:
-        values: key of a claim -> value.
+        values: key of a claim -> value; None where it cannot be had.
     """
     return [
-        one for one in claims_of_item("slimfly", "table4") if one.key in values and one.holds(values[one.key])
+        one
+        for one in claims_of_item("slimfly", "table4")
+        if (value := values.get(one.key)) is not None and one.holds(value)
     ]

@@ -19,7 +19,7 @@ from math import ceil
 
 from experiments.papers.model import Effort, Found, Row
 from experiments.papers.networks import network
-from experiments.papers.prices import paper_prices
+from experiments.papers.prices import are_of_paper, paper_prices
 from experiments.papers.slimfly.cost_readings import Reading, agreeing, all_readings
 from experiments.papers.slimfly.networks import FAMILIES, Balanced, nearest, shortcuts_like
 from topology.costs.cost import Cost, network_cost, router_ports
@@ -47,34 +47,41 @@ def costs(effort: Effort) -> Found:
     sizes = {name: [one for one in FAMILIES[name] if one.endpoints <= _LIMIT] for name in ("SF", "DF")}
     values = {
         "SF power": slim_fly.power_per_endpoint,
-        "more endpoints": grown.per_endpoint / slim_fly.per_endpoint - 1,
+        "more endpoints": _change(grown.per_endpoint, slim_fly.per_endpoint),
         **{f"{name} sizes": len(own) for name, own in sizes.items()},
         **_compared_costs(Reading(), prices),
     }
-    return Found(values, rows)
+    return Found({key: value for key, value in values.items() if value is not None}, rows)
 
 
 def costs_by_reading(effort: Effort) -> Found:
-    """Returns the costs of Table IV by every reading of the choices that its text leaves open."""
+    """Returns the costs of Table IV by every reading of the choices that its text leaves open.
+
+    With other prices than the paper's, no claim is compared.
+    """
     prices = effort.prices or paper_prices()
     rows: list[Row] = []
     for reading in all_readings():
         values = _compared_costs(reading, prices)
-        agree = agreeing(values)
+        compared = values if are_of_paper(prices) else {}
+        agree = agreeing(compared)
         rows.append(
             {
                 **asdict(reading),
-                **{key: round(value, 3) for key, value in values.items()},
+                **{key: None if value is None else round(value, 3) for key, value in values.items()},
                 "agree": len(agree),
-                "of": len(values),
+                "of": len(compared),
                 "claims": ", ".join(claim.key for claim in agree),
             }
         )
     return Found({}, rows)
 
 
-def _compared_costs(reading: Reading, prices: Prices) -> dict[str, float]:
-    """Returns the costs of an endpoint that Table IV compares, by the keys of their claims."""
+def _compared_costs(reading: Reading, prices: Prices) -> dict[str, float | None]:
+    """Returns the costs of an endpoint that Table IV compares, by the keys of their claims.
+
+    A share is None where what it is of costs nothing, by prices of the user's own.
+    """
     slim_fly = reading.per_endpoint("SF", _cost(SLIM_FLY, prices), prices)
     of_size = {name: nearest(name, SLIM_FLY.endpoints) for name in _COMPARED}
     of_ports = {name: _of_ports(name, _ports(SLIM_FLY)) for name in _COMPARED}
@@ -82,11 +89,19 @@ def _compared_costs(reading: Reading, prices: Prices) -> dict[str, float]:
         {name: reading.per_endpoint(name, _cost(one, prices), prices) for name, one in chosen.items()}
         for chosen in (of_size, of_ports)
     ]
-    values = {"SF cost": slim_fly}
+    values: dict[str, float | None] = {"SF cost": slim_fly}
     for name, family in (("DF", "DF"), ("FT", "FT-3")):
         values[f"{name} cost least"] = min(one[family] for one in both)
         values[f"{name} cost most"] = max(one[family] for one in both)
-    return values | {f"under {name}": 1 - slim_fly / cost for name, cost in both[0].items()}
+    for name, cost in both[0].items():
+        more = _change(slim_fly, cost)
+        values[f"under {name}"] = None if more is None else -more
+    return values
+
+
+def _change(cost: float, base: float) -> float | None:
+    """Returns the share by which a cost is greater than another; None where the other is nothing."""
+    return cost / base - 1 if base else None
 
 
 def costs_by_size(effort: Effort) -> Found:

@@ -11,11 +11,12 @@ from experiments.papers.networks import network
 from experiments.papers.slimfly.networks import FAMILIES, nearest
 from experiments.papers.slimfly.readings import (
     NOT_LOOKED_AT,
-    STEPS,
     disconnection_readings,
+    interval_in_steps,
     isolating_share,
     small_distances,
 )
+from topology.analysis.bisection import search_remark
 from topology.analysis.resilience import resilience
 
 _SIZE = 8192  # endpoints of the networks whose distances are looked at
@@ -57,7 +58,7 @@ def bisections(effort: Effort) -> Found:
         "over the others": per_endpoint["SF"]
         / max(per_endpoint[family] for family in ("DF", "FBF-3", "T3D", "T5D")),
     }
-    return Found(values, rows)
+    return Found(values, rows, search_remark())
 
 
 def disconnections(effort: Effort) -> Found:
@@ -73,8 +74,7 @@ def disconnections(effort: Effort) -> Found:
         graph = one.network.graph()
         found = resilience(graph, effort.seeds or RUNS)  # a quick look, too, has them in two seconds
         readings = disconnection_readings(found)
-        low, high = (float(STEPS[end >= STEPS][-1]) for end in found.interval)
-        values[key] = Value(readings["connected_half"], (low, high))
+        values[key] = Value(readings["connected_half"], interval_in_steps(found))
         rows.append(
             {
                 "network": name,

@@ -75,6 +75,18 @@ def disconnection_readings(found: Resilience) -> dict[str, float]:
     return {f"connected_{name}": last_step(parts, least) for name, least in _PARTS.items()}
 
 
+def interval_in_steps(found: Resilience) -> tuple[float, float] | None:
+    """Returns the interval of the median, each end at the last step before it; None of few runs.
+
+    Args:
+        found: a network's failures in random orders.
+    """
+    if found.interval is None:
+        return None
+    low, high = (float(STEPS[end >= STEPS][-1]) for end in found.interval)
+    return low, high
+
+
 def isolating_share(topology: Topology) -> float:
     """Returns the share of failed links beyond which a router without links is likelier than none.
 

@@ -11,11 +11,11 @@ from typing import Any, TypedDict, Unpack
 from experiments.events.base import Notify, ignore
 from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
-from experiments.papers.model import Effort, Item
+from experiments.papers.model import Effort
 from experiments.papers.options import ALL, SEEDS
-from experiments.papers.performance.model import AnyItem, Place
+from experiments.papers.performance.model import Place
 from experiments.papers.prices import prices_digest, read_prices
-from experiments.papers.registry import ITEMS, check_paper, item_of, items_of_all
+from experiments.papers.registry import ITEMS, check_paper, is_priced, item_of, items_of_all
 from experiments.papers.reproduction import CheckedClaim, ReproducedItem, check_labels, reproduce_item
 from experiments.results.run_directory import kept_directory
 from polarlab.api.arguments import check_places
@@ -105,7 +105,7 @@ class Places(TypedDict, total=False):
 
 def reproduce(
     paper: str,
-    item: str = ALL,
+    item: str,
     *,
     quick: bool = False,
     seeds: int | None = None,
@@ -152,6 +152,8 @@ def reproduce(
         (True, 993.0)
     """
     check_paper(paper)
+    if out is not None and (not isinstance(out, str | os.PathLike) or not os.fspath(out)):
+        raise UsageError(f"out must be a folder, got {out!r}")
     if item != ALL:
         item_of(paper, item)
     if seeds is not None:
@@ -160,8 +162,7 @@ def reproduce(
     effort = Effort(quick, seeds, _prices(paper, item, prices))
     folder = _default_folder(paper, effort) if out is None else Path(out)
     names = items_of_all(paper, real=os.geteuid() == 0) if item == ALL else [item]
-    curves = places.get("curves")
-    labels = None if curves is None else frozenset(curves)
+    labels = _labels(places.get("curves"))
     if labels is not None:
         check_labels([(name, item_of(paper, name)) for name in names], effort, sorted(labels))
     with kept_directory(folder, go_on=True) as directory:
@@ -177,20 +178,26 @@ def reproduce(
         return Reproduction(paper, folder, items, report)
 
 
+def _labels(curves: Iterable[str] | None) -> frozenset[str] | None:
+    """Returns the labels of curves; raises UsageError unless they are a list of words, or None."""
+    if curves is None:
+        return None
+    if isinstance(curves, str) or not isinstance(curves, Iterable):
+        raise UsageError(f"curves must be a list of labels, got {curves!r}")
+    return frozenset(map(str, curves))
+
+
 def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
     """Returns the prices of a file; raises UsageError if nothing that is computed has prices."""
     if path is None:
         return None
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"prices must be a file, got {path!r}")
     names = list(ITEMS[paper]) if item == ALL else [item]
-    priced = [f"{of} {key}" for of, items in ITEMS.items() for key, one in items.items() if _is_priced(one)]
+    priced = [f"{of} {key}" for of, items in ITEMS.items() for key, one in items.items() if is_priced(one)]
     if not {f"{paper} {name}" for name in names} & {*priced}:
         raise UsageError(f"--prices must be given with one of {', '.join(priced)}, got {paper} {item}")
     return read_prices(Path(path))
-
-
-def _is_priced(item: AnyItem) -> bool:
-    """Returns whether the numbers of an item follow from prices."""
-    return isinstance(item, Item) and item.priced
 
 
 def _default_folder(paper: str, effort: Effort) -> Path:

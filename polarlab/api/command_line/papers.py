@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from experiments.papers.options import LIST, NONE, SEEDS
+from experiments.papers.options import LIST, NONE, OTHER_PRICES, SEEDS
 
-__all__ = ["LIST", "NONE", "SEEDS"]
+__all__ = ["LIST", "NONE", "OTHER_PRICES", "SEEDS"]

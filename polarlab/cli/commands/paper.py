@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polarlab
-from polarlab.api.command_line.papers import LIST, NONE
+from polarlab.api.command_line.papers import LIST, NONE, OTHER_PRICES
 from polarlab.cli.console import print_result, print_rows, print_table, print_text
 from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Status
@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> Status:
     from polarlab.api.command_line.events import EveryEvent
 
     if arguments.paper == LIST:
+        _check_list(arguments)
         rows = [vars(one) for one in polarlab.papers()]
         shown = [{**row, "computed": "yes" if row["computed"] else "not yet"} for row in rows]
         print_rows(arguments, "items", rows if arguments.json else shown, _LISTED, by="paper")
@@ -67,6 +68,15 @@ def run(arguments: argparse.Namespace) -> Status:
     return Status.DONE if found.agrees else Status.NEGATIVE
 
 
+def _check_list(arguments: argparse.Namespace) -> None:
+    """Raises UsageError if an item, or an option of one, is given with the list of all items."""
+    options = ("quick", "seeds", "curves", "out", "prices", "workers", "scheduler")
+    if given := [f"--{name}" for name in options if getattr(arguments, name)]:
+        raise polarlab.UsageError(f"paper list takes no {given[0]}")
+    if arguments.item is not None:
+        raise polarlab.UsageError(f"paper list has all items; leave {arguments.item!r} out")
+
+
 def _labels(words: str | None) -> list[str] | None:
     """Returns the labels of curves of an option; None without it."""
     if words is None:
@@ -94,6 +104,8 @@ def _print(found: polarlab.Reproduction) -> None:
         if item.claims:
             print_table([_row(claim) for claim in item.claims], _COLUMNS)
         again = ", complete there before, not computed again" if item.resumed else f", {item.seconds:.1f} s"
+        if item.remark:
+            print_text(item.remark)
         if item.missing:
             print_text(f"not simulated to their end: {'; '.join(item.missing)}")
         print_text(f"files: {found.folder / item.item}.*{again}{_simulations(item)}")
@@ -114,12 +126,14 @@ def _simulations(item: ReproducedItem) -> str:
 def _print_sum(found: polarlab.Reproduction) -> None:
     """Prints how many of the claims agree."""
     computed = [claim for claim in found.claims if claim.within is not None]
+    other = sum(claim.note == OTHER_PRICES for claim in found.claims)
     agreeing = sum(claim.within is True for claim in computed)
     unexplained = sum(claim.unexplained for claim in computed)
     print_text(
         f"{agreeing} of {len(computed)} computed claims within their tolerances, "
         f"{len(computed) - agreeing - unexplained} outside with a note, {unexplained} without; "
-        f"{len(found.claims) - len(computed)} not computed"
+        f"{len(found.claims) - len(computed) - other} not computed"
+        + (f", {other} with {OTHER_PRICES}" if other else "")
     )
 
 

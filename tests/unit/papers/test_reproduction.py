@@ -15,6 +15,8 @@ from experiments.papers.prices import paper_prices
 from experiments.papers.reproduction import checked, reproduce_item
 from experiments.results.run_directory import kept_directory
 from polarlab.cli import main as entry
+from topology.analysis import bisection
+from topology.costs.prices import PRICES as PRICES_OF_A_FILE
 
 CLAIM = Claim("polarfly", "fig1", "ratio", "ratio", "Fig 1", 1.5, "equal", 0.1, "structure")
 LATER = Claim("polarfly", "fig1", "later", "load", "Fig 1", 0.5, "equal", 0.1, "performance")
@@ -81,11 +83,35 @@ def test_an_item_without_its_record_is_computed_again(tmp_path, computed):
     assert len(computed) == 2
 
 
+@pytest.mark.parametrize("change", ["removed", "emptied"])
+@pytest.mark.parametrize("kind", [".csv", ".png", ".svg"])
+def test_a_file_that_is_gone_is_made_again(tmp_path, computed, kind, change):
+    reproduced(tmp_path)
+    file = tmp_path / f"fig1{kind}"
+    file.unlink() if change == "removed" else file.write_bytes(b"")
+    assert not reproduced(tmp_path).resumed
+    assert file.stat().st_size
+    assert len(computed) == 2
+    assert reproduced(tmp_path).resumed
+
+
 def test_a_damaged_record_is_reported(tmp_path, computed):
     (tmp_path / "fig1.json").write_text("{")
-    with pytest.raises(polarlab.ParameterError, match="damaged"):
+    with pytest.raises(polarlab.ParameterError, match=r"damaged.*; remove the file, and fig1 is computed"):
         reproduced(tmp_path)
     assert not computed
+
+
+def test_a_search_without_metis_is_told_and_made_again_with_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bisection, "metis_found", lambda: False)
+    for _ in range(2):
+        assert run("polarstar", "fig12", "--seeds", "1", "--out", tmp_path) in (0, 1)
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "METIS is not installed: halves are found by Kernighan-Lin passes alone; pip install" in shown
+    assert "complete there before" in shown
+    monkeypatch.undo()
+    assert run("polarstar", "fig12", "--seeds", "1", "--out", tmp_path) in (0, 1)
+    assert bisection.metis_found() != ("complete there before" in capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +170,9 @@ def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypa
         (["dragonfly", "table1"], "table1 is not computed yet"),
         (["polarfly", "fig1", "--seeds", "0"], "seeds must be 1 to 10000, got 0"),
         (["polarfly", "fig1", "--seeds", "few"], "seeds must be 1 to 10000, got 'few'"),
+        (["polarfly", "fig1", "--out", ""], "out must be the name of a file, got ''"),
+        (["list", "fig1"], "paper list has all items; leave 'fig1' out"),
+        (["list", "--quick"], "paper list takes no --quick"),
     ],
 )
 def test_wrong_use(words, text, capsys):
@@ -196,14 +225,41 @@ def test_an_item_of_other_prices_is_kept(tmp_path):
 def test_costs_follow_from_the_prices_of_a_file(tmp_path, capsys):
     file = tmp_path / "prices.toml"
     file.write_text(PRICES)
-    assert run("slimfly", "table4", "--prices", file, "--out", tmp_path / "own", "--json") == 1
+    assert run("slimfly", "table4", "--prices", file, "--out", tmp_path / "own", "--json") == 0
     claims = json.loads(capsys.readouterr().out)["claims"]
     values = {claim["claim"]: claim["value"] for claim in claims}
     assert values["power of Slim Fly q = 19 with p = 15 per endpoint in W"] == 722 * 44 / 10_830
+    assert {(claim["within"], claim["note"]) for claim in claims if claim["value"] is not None} == {
+        (None, "other prices than the paper's")
+    }
     record = json.loads((tmp_path / "own" / "table4.json").read_text())
     assert record["prices"]
     found = polarlab.reproduce("slimfly", "table4", prices=file, out=tmp_path / "own")
     assert [item.resumed for item in found.items] == [True]
+
+
+@pytest.mark.parametrize("item", ["table4", "cost-readings", "fig11"])
+def test_prices_may_be_nothing(item, tmp_path, capsys):
+    file = tmp_path / "prices.toml"
+    file.write_text(PRICES.replace("= 1", "= 0"))
+    assert run("slimfly", item, "--prices", file, "--out", tmp_path / "own") == 0
+    rows = [*csv.DictReader((tmp_path / "own" / f"{item}.csv").read_text().splitlines())]
+    assert rows
+    assert all(float(row.get("cost_per_endpoint", 0)) == 0 for row in rows)
+    shown = capsys.readouterr().out
+    assert item != "table4" or "0 of 0 computed claims" in shown
+    assert item != "table4" or "7 not computed, 8 with other prices than the paper's" in shown
+
+
+def test_the_paper_s_prices_in_a_file_are_compared(tmp_path, capsys):
+    file = tmp_path / "prices.toml"
+    prices = {one.name: getattr(paper_prices(), one.key) for one in PRICES_OF_A_FILE if one.name != "source"}
+    file.write_text("\n".join(f"{key} = {value!r}" for key, value in prices.items()))
+    assert run("slimfly", "table4", "--prices", file, "--out", tmp_path / "own", "--json") == 0
+    own = json.loads(capsys.readouterr().out)["claims"]
+    assert run("slimfly", "table4", "--out", tmp_path / "paper", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["claims"] == own
+    assert {claim["within"] for claim in own if claim["value"] is not None} == {True, False}
 
 
 @pytest.mark.parametrize(
@@ -227,3 +283,22 @@ def test_an_item_without_claims_of_its_own_has_its_files(tmp_path, capsys):
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"fig11.csv", "fig11.json", "fig11.png", "fig11.svg", "fig11-claims.csv"}
     assert list(csv.DictReader((tmp_path / "fig11-claims.csv").read_text().splitlines())) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"paper": 3}, "paper must be one of polarfly, .*, got 3"),
+        ({"item": ["fig8"]}, r"item of polarfly must be one of .*, got \['fig8'\]"),
+        ({"curves": "PF-MIN"}, "curves must be a list of labels, got 'PF-MIN'"),
+        ({"curves": [3]}, "curves must be none or of PF-MIN, .*, got '3'"),
+        ({"curves": 3}, "curves must be a list of labels, got 3"),
+        ({"prices": {}, "paper": "slimfly", "item": "table4"}, "prices must be a file, got {}"),
+        ({"out": ""}, "out must be a folder, got ''"),
+        ({"out": 3}, "out must be a folder, got 3"),
+    ],
+)
+def test_arguments_of_other_types_are_refused(given, text, tmp_path):
+    with pytest.raises(polarlab.UsageError, match=text):
+        polarlab.reproduce(**{"paper": "polarfly", "item": "fig8", "out": tmp_path, **given})
+    assert list(tmp_path.iterdir()) == []

@@ -83,7 +83,8 @@ def test_the_median_run_and_its_interval():
     assert found.median == pytest.approx(0.5)
     assert found.interval == pytest.approx((0.4, 0.61))  # between them are 40 to 60 of 100 fair coins
     assert binom.cdf(60, 100, 0.5) - binom.cdf(39, 100, 0.5) > 0.95
-    assert Resilience(shares[:1], np.arange(3)).interval == pytest.approx((0.01, 0.01))
+    assert Resilience(shares[:6], np.arange(3)).interval == pytest.approx((0.01, 0.06))
+    assert Resilience(shares[:5], np.arange(3)).interval is None
 
 
 @pytest.mark.parametrize("topology", GRAPHS, ids=str)

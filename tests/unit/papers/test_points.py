@@ -1,0 +1,43 @@
+"""The table of simulated points: damaged ones are refused, and a torn last row is dropped."""
+
+import pytest
+
+import polarlab
+from experiments.papers.performance.store import POINTS, PointStore
+from experiments.results.run_directory import RunDirectory
+
+HEADER = (
+    b"digest,curve,pattern,seed,seconds,load,offered,accepted,accepted_ci95,latency_cycles,"
+    b"latency_ci95_cycles,stable,deadlock\n"
+)
+ROW = b"%s,PF-MIN,tornado,1,0.7,0.0125,0.01248,0.012477,5.7e-05,14.44,0.01,True,False\n"
+FIRST, SECOND = ROW % (b"a" * 16), ROW % (b"b" * 16)
+
+
+def opened(folder, content):
+    (folder / POINTS).write_bytes(content)
+    return PointStore(RunDirectory(folder, go_on=True))
+
+
+def test_a_torn_last_row_is_dropped(tmp_path):
+    store = opened(tmp_path, HEADER + FIRST + SECOND[:-9])
+    assert store.get("a" * 16).curve == "PF-MIN"
+    assert store.get("b" * 16) is None
+    assert (tmp_path / POINTS).read_bytes() == HEADER + FIRST
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (HEADER + FIRST + b"garbage\n" + SECOND, 3),
+        (HEADER + FIRST + b"\xff\xfe\n" + SECOND, 1),
+        (HEADER + FIRST + SECOND.replace(b"0.7", b"soon"), 3),
+        (HEADER + FIRST + SECOND.replace(b"\n", b",1,2\n"), 3),
+        (FIRST + SECOND, 2),
+        (bytes(range(256)) + b"\n", 1),
+    ],
+)
+def test_a_damaged_table_is_refused_and_kept(content, line, tmp_path):
+    with pytest.raises(polarlab.ParameterError, match=rf"points.csv is damaged at line {line} or the next; "):
+        opened(tmp_path, content)
+    assert (tmp_path / POINTS).read_bytes() == content
