@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,6 +54,18 @@ def geometric_mean(numbers: Iterable[float]) -> float:
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
 
+class Growth(NamedTuple):
+    """Growth of distances in hops.
+
+    Attributes:
+        diameter: growth of the diameter.
+        path: growth of the average path.
+    """
+
+    diameter: int
+    path: float
+
+
 @dataclass(frozen=True)
 class Failures:
     """Failures of the links of some networks.
@@ -89,8 +102,21 @@ class Failures:
             label: label of the network.
             share: the share, a multiple of the step.
         """
+        return int(self._row(label, share)["diameter"])
+
+    def growth(self, label: str, share: float) -> Growth:
+        """Returns the growth of distances when a share of the links has failed, of the median run.
+
+        Args:
+            label: label of the network.
+            share: the share, a multiple of the step.
+        """
+        before, after = self._row(label, 0), self._row(label, share)
+        return Growth(*(after[name] - before[name] for name in ("diameter", "average_path_length")))
+
+    def _row(self, label: str, share: float) -> Row:
         rows = (row for row in self.rows if row["network"] == label and np.isclose(row["failed"], share))
-        return int(next(rows)["diameter"])
+        return next(rows)
 
 
 def failures(networks: Iterable[Network], effort: Effort) -> Failures:

@@ -14,7 +14,6 @@ from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
     LoadSteps,
-    MeasuredCurve,
     MeasuredCurves,
     RoutedNetwork,
 )
@@ -25,6 +24,7 @@ from experiments.papers.performance.series import (
     Values,
     by_name,
     curves_of,
+    latency_ratio,
     of_whole_size,
     ratio,
 )
@@ -102,6 +102,7 @@ def compared(curves: MeasuredCurves) -> Values:
         "uniform": lambda: max(_accepted(curves, UNIFORM).values()),
         "adversarial": lambda: max(_accepted(curves, NEXT_GROUP).values()),
         "colours": lambda: ratio(*(_accepted(curves, UNIFORM)[label] for label in ("4-color", "2-color"))),
+        "minimal adversarial": lambda: _accepted(curves, NEXT_GROUP)["Minimal"],
     }
 
 
@@ -145,18 +146,3 @@ def channels(curves: MeasuredCurves) -> Values:
     named = by_name(curves)
     fewest, most = (named[_label(count), NEXT_GROUP] for count in (1, _MOST_CHANNELS))
     return {"latency": lambda: latency_ratio(fewest, most)}
-
-
-def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:
-    """Returns the ratio of two curves' latencies at the greatest load that both carry; None without one.
-
-    Args:
-        below: the curve whose latency is the divisor.
-        above: the other curve.
-    """
-    carried = [
-        {one.load: one.latency_cycles for one in found.points if one.stable and one.latency_cycles}
-        for found in (below, above)
-    ]
-    both = carried[0].keys() & carried[1].keys()
-    return carried[1][max(both)] / carried[0][max(both)] if both else None

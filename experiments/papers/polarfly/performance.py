@@ -9,6 +9,7 @@ from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
     LoadSteps,
+    MeasuredCurve,
     MeasuredCurves,
     RoutedNetwork,
     divided_port,
@@ -20,8 +21,10 @@ from experiments.papers.performance.series import (
     UGAL_HIERARCHICAL,
     UGAL_OF_MANY_GROUPS,
     UNIFORM,
+    Name,
     Values,
     by_name,
+    latency_ratio,
     of_whole_size,
     ratio,
     wide_loads,
@@ -119,6 +122,8 @@ def compared(curves: MeasuredCurves) -> Values:
         "most": lambda: max(adaptive()),
         "minimal": lambda: named["PF-MIN", TORNADO].saturation,
         "as fat tree": as_fat_tree,
+        "dragonflies": lambda: ratio(*(named[f"{name}-UGAL", UNIFORM].saturation for name in ("DF1", "DF2"))),
+        "latency": lambda: _detour_latency(named, *_PERMUTATIONS),
     }
 
 
@@ -134,7 +139,19 @@ def near(curves: MeasuredCurves) -> Values:
     return {
         "minimal": lambda: named["PF-MIN", _ONE_HOP].saturation,
         "adaptive": lambda: named["PF-UGAL_PF", _ONE_HOP].saturation,
+        "minimal 2": lambda: named["PF-MIN", _TWO_HOPS].saturation,
+        "adaptive 2": lambda: named["PF-UGAL_PF", _TWO_HOPS].saturation,
+        "latency": lambda: _detour_latency(named, _TWO_HOPS),
     }
+
+
+def _detour_latency(named: Mapping[Name, MeasuredCurve], *patterns: str) -> float | None:
+    """Returns the latency of UGAL_PF over that of UGAL at the least load, where packets hardly wait.
+
+    Of several patterns it is the lowest; None if there is no load that both carry.
+    """
+    found = [latency_ratio(named["PF-UGAL", one], named["PF-UGAL_PF", one], min) for one in patterns]
+    return min((one for one in found if one is not None), default=None)
 
 
 def size_curves(effort: Effort) -> list[Curve]:

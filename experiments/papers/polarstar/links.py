@@ -9,6 +9,7 @@ from experiments.papers.polarstar.sizes import TABLE_3
 from topology.analysis.bisection import search_remark
 
 _BASE = "PS-IQ"
+_FAILED = 0.4  # share of links with which growths are compared
 _JELLYFISH = network("JF", "jellyfish", routers=1064, degree=15)
 _NAMES = {
     "JF": "jellyfish",
@@ -35,4 +36,10 @@ def link_failures(effort: Effort) -> Found:
     """Returns the distances of the networks of Table 3 while their links fail (Fig 14)."""
     found = failures((one for one, _ in TABLE_3), effort)
     compared = {label: name for label, name in _NAMES.items() if label != "JF"}
-    return Found({name: found.ratio(label, _BASE) for label, name in compared.items()}, found.rows)
+    grown = {label: found.growth(label, _FAILED) for label in ("DF", _BASE)}
+    values = {
+        **{name: found.ratio(label, _BASE) for label, name in compared.items()},
+        "dragonfly diameter": grown["DF"].diameter / grown[_BASE].diameter,
+        "dragonfly path": grown["DF"].path / grown[_BASE].path,
+    }
+    return Found(values, found.rows)

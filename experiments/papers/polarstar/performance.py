@@ -127,6 +127,7 @@ def compared(curves: MeasuredCurves) -> Values:
         "dragonfly MIN": lambda: worst_of(named, ("DF",), "MIN", UNIFORM),
         "dragonfly UGAL": lambda: worst_of(named, ("DF",), "UGAL", UNIFORM),
         "bit shuffle": lambda: worst_of(named, ("DF", "MF"), "UGAL", BIT_SHUFFLE),
+        "highest": lambda: _best_of(named, ("HX", "SF"), "UGAL", BIT_SHUFFLE),
         "spectralfly": lambda: _over(named, "SF-MIN", f"{_BASE}-MIN", UNIFORM),
         "bundlefly": lambda: _over(named, "BF-MIN", f"{_BASE}-MIN", UNIFORM),
     }
@@ -169,14 +170,30 @@ def worst_of(named: Mapping[Name, MeasuredCurve], low: Iterable[str], routing: s
         routing: `MIN` or `UGAL`; the fat tree, which has one routing, is left out.
         pattern: name of the pattern.
     """
-    labels = {f"{label}-{routing}" for label in low}
+    theirs, others = _divided_loads(named, low, routing, pattern)
+    return ratio(max(theirs), min(others))
+
+
+def _best_of(named: Mapping[Name, MeasuredCurve], high: Iterable[str], routing: str, pattern: str) -> Value:
+    """Returns the ratio of some networks to the rest: their least load at saturation over the largest."""
+    theirs, others = _divided_loads(named, high, routing, pattern)
+    return ratio(min(theirs), max(others))
+
+
+def _divided_loads(
+    named: Mapping[Name, MeasuredCurve], some: Iterable[str], routing: str, pattern: str
+) -> tuple[list[Value], list[Value]]:
+    """Returns the loads at saturation under a routing and a pattern, those of some networks and the rest."""
+    labels = {f"{label}-{routing}" for label in some}
     found = {
         label: curve.saturation_load
         for (label, its_pattern), curve in named.items()
         if its_pattern == pattern and label.endswith(f"-{routing}")
     }
-    least = min(value for label, value in found.items() if label not in labels)
-    return ratio(max(found[label] for label in labels), least)
+    return (
+        [value for label, value in found.items() if label in labels],
+        [value for label, value in found.items() if label not in labels],
+    )
 
 
 def _over(named: Mapping[Name, MeasuredCurve], above: str, below: str, pattern: str) -> Value:

@@ -40,10 +40,12 @@ def bisections(effort: Effort) -> Found:
     """Returns the links in bisections per endpoint (Fig 5c)."""
     rows: list[Row] = []
     per_endpoint: dict[str, float] = {}
+    over_formula: dict[str, float] = {}  # 2 N / k' of tori
     for family in FAMILIES:
         one = nearest(family, _HYPERCUBE_SIZE if family in ("HC", "LH-HC") else _COMPARED_SIZE)
         row = bisection_row(family, one.network, effort)
         per_endpoint[family] = row["cut"] / one.endpoints
+        over_formula[family] = row["cut"] / (2 * row["routers"] / row["radix"])
         rows.append({**row, "endpoints": one.endpoints, "per_endpoint": per_endpoint[family]})
     torus = network("T3D", "torus", shape="10x10x10")
     row = bisection_row("T3D of 10 routers a side", torus, effort)
@@ -52,6 +54,7 @@ def bisections(effort: Effort) -> Found:
         "hypercube": per_endpoint["HC"],
         "long hop": per_endpoint["LH-HC"],
         "fat tree": per_endpoint["FT-3"],
+        "5-D torus": over_formula["T5D"],
         "torus": row["cut"] / (2 * row["routers"] / row["radix"]),
         "dragonfly": per_endpoint["DF"],
         "flattened butterfly": per_endpoint["FBF-3"],

@@ -29,7 +29,9 @@ from experiments.papers.performance.series import (
     Values,
     by_name,
     curves_of,
+    latency_ratio,
     of_whole_size,
+    ratio,
     wide_loads,
 )
 from simulation.settings import RouterSettings
@@ -126,9 +128,23 @@ def compared(curves: MeasuredCurves) -> Values:
     def saturation(name: str, pattern: str) -> Value:
         return named[f"SF-{name}", pattern].saturation
 
+    def over(above: str, below: str, pattern: str) -> Value:
+        return ratio(*(named[label, pattern].saturation_load for label in (above, below)))
+
+    def tree_over_slim_fly() -> Value:
+        best = max(named[f"SF-{name}", UNIFORM].saturation_load for name in _ROUTINGS)
+        return ratio(named["FT-NCA", UNIFORM].saturation_load, best)
+
+    own, dragonfly, tree = "SF-UGAL-L", "DF-UGAL-L", "FT-NCA"
+    permutations = {"bit reverse": BIT_REVERSE, "shift": HALF_SHIFT}
     return {
         **{f"{name} uniform": partial(saturation, name, UNIFORM) for name in ("VAL", "UGAL-L")},
         **{f"{name} worst": partial(saturation, name, WORST) for name in ("MIN", "VAL", "UGAL-L")},
+        **{f"{name} best": partial(over, f"SF-{name}", own, UNIFORM) for name in ("MIN", "UGAL-G")},
+        "fat tree uniform": tree_over_slim_fly,
+        "dragonfly uniform": partial(over, dragonfly, own, UNIFORM),
+        **{f"dragonfly {name}": partial(over, dragonfly, own, each) for name, each in permutations.items()},
+        **{f"fat tree {name}": partial(over, tree, own, each) for name, each in permutations.items()},
     }
 
 
@@ -167,9 +183,15 @@ def accepted(curves: MeasuredCurves) -> Values:
     Args:
         curves: the curves with their points.
     """
+    named = by_name(curves)
 
     def most_accepted(hosts: int) -> Value:
         own = [one for curve, one in curves.items() if curve.routed.label.startswith(f"p={hosts} ")]
         return max(one.throughput for one in own)
 
-    return {f"p={hosts}": partial(most_accepted, hosts) for hosts in _HOSTS}
+    least, most = (f"{flits} flits UGAL-L" for flits in (_BUFFERS[0], _BUFFERS[-1]))
+    return {
+        **{f"p={hosts}": partial(most_accepted, hosts) for hosts in _HOSTS},
+        "latency of buffers": lambda: latency_ratio(named[most, UNIFORM], named[least, UNIFORM]),
+        "bandwidth of buffers": lambda: ratio(*(named[label, UNIFORM].saturation for label in (most, least))),
+    }

@@ -84,7 +84,13 @@ def diameters(_effort: Effort) -> Found:
         {"family": family, "endpoints": one.endpoints, "diameter": one.network.graph().diameter}
         for family, one in found.items()
     ]
-    return Found({"diameter": found["SF"].network.graph().diameter}, rows)
+    # Of d dimensions: d sides, and half a side away in each.
+    tori = {
+        family: graph.diameter / (dimensions / 2 * graph.routers ** (1 / dimensions))
+        for family, dimensions in (("T3D", 3), ("T5D", 5))
+        for graph in [found[family].network.graph()]
+    }
+    return Found({"diameter": found["SF"].network.graph().diameter, **tori}, rows)
 
 
 def simulated(_effort: Effort) -> Found:

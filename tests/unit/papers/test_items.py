@@ -9,6 +9,7 @@ import pytest
 from experiments.papers.claims import PAPERS, claims_of, claims_of_item
 from experiments.papers.dragonfly.sizes import largest_endpoints
 from experiments.papers.findings import findings, note_on
+from experiments.papers.links import Failures
 from experiments.papers.model import Effort, Item, Value
 from experiments.papers.polarfly.expansion import plain_copies
 from experiments.papers.polarstar.bisections import paired_halves, paired_row
@@ -86,6 +87,19 @@ def test_each_plain_copy_of_a_cluster_needs_one_port():
         assert {tuple(sorted(ends)) for ends in graph.subgraph(range(begin.routers)).edges} == {
             (link.a, link.b) for link in begin.link_list
         }
+
+
+def test_growths_are_of_the_share_that_is_asked_for():
+    rows = [
+        {"network": name, "failed": failed, "diameter": diameter, "average_path_length": path}
+        for name, failed, diameter, path in (
+            *(("A", 0.0, 2, 1.5), ("A", 0.4, 4, 2.25), ("A", 0.45, 9, 7.0)),
+            *(("B", 0.0, 3, 2.0), ("B", 0.4, 5, 2.5)),
+        )
+    ]
+    found = Failures({}, rows)
+    assert found.growth("A", 0.4) == (2, 0.75)
+    assert found.growth("B", 0.4) == (2, 0.5)
 
 
 def test_halves_that_cut_no_link_between_supernodes_of_polarstar():

@@ -6,7 +6,6 @@ import pytest
 
 from experiments.papers.beyond import fair
 from experiments.papers.claims import BEYOND, claims_of_item
-from experiments.papers.dragonfly import performance as dragonfly
 from experiments.papers.model import Effort, Value
 from experiments.papers.networks import network
 from experiments.papers.performance.model import (
@@ -17,7 +16,7 @@ from experiments.papers.performance.model import (
     SimulatedItem,
     divided_port,
 )
-from experiments.papers.performance.series import OVERLOAD, by_name, ratio
+from experiments.papers.performance.series import OVERLOAD, by_name, latency_ratio, ratio
 from experiments.papers.performance.store import digest_of
 from experiments.papers.polarfly import performance as polarfly
 from experiments.papers.polarstar import performance as polarstar
@@ -109,13 +108,33 @@ def test_slim_fly_s_saturations_are_those_of_its_curves():
     item = ITEMS["slimfly"]["fig6"]
     curves = made_up(item.curves(FULL), lambda c: loads.get((c.routed.label, c.pattern), 0.9), least=0.01)
     found = {key: value.value for key, value in item.find(curves, FULL).values.items()}
-    assert found == {
-        "VAL uniform": 0.48,
-        "UGAL-L uniform": 0.78,
-        "MIN worst": 0.0325,
-        "VAL worst": 0.4,
-        "UGAL-L worst": 0.44,
-    }
+    names = ("VAL uniform", "UGAL-L uniform", "MIN worst", "VAL worst", "UGAL-L worst")
+    assert [found[name] for name in names] == [0.48, 0.78, 0.0325, 0.4, 0.44]
+
+
+def test_slim_fly_s_orderings():
+    loads = {"SF-MIN": 0.84, "SF-UGAL-G": 0.82, "SF-UGAL-L": 0.8, "SF-VAL": 0.5, "DF-UGAL-L": 0.6}
+    patterns = {"uniform": 1.0, "bit-reverse": 0.5, slimfly.HALF_SHIFT: 0.25}
+    found = values("slimfly", "fig6", lambda c: patterns.get(c.pattern, 0.2) * loads.get(c.routed.label, 0.9))
+    assert found["MIN best"].value == pytest.approx(0.84 / 0.8)
+    assert found["UGAL-G best"].value == pytest.approx(0.82 / 0.8)
+    assert found["fat tree uniform"].value == pytest.approx(0.9 / 0.84)
+    for name in ("uniform", "bit reverse", "shift"):
+        assert found[f"dragonfly {name}"].value == pytest.approx(0.6 / 0.8)
+    for name in ("bit reverse", "shift"):
+        assert found[f"fat tree {name}"].value == pytest.approx(0.9 / 0.8)
+
+
+def test_buffers_of_slim_fly_are_compared():
+    curves = slimfly.accepted_curves(FULL)
+    measured = made_up(curves, lambda curve: 0.4 + curve.routed.routers.buffer_flits / 1000)
+    for curve in measured:
+        if curve.routed.label == "8 flits UGAL-L":
+            points = [point(0.1, 0.1, latency=9.0), point(0.402, 0.402), point(1.0, 0.05, False)]
+            measured[curve] = MeasuredCurve(curve, points)
+    found = slimfly.accepted(measured, FULL).values
+    assert found["latency of buffers"] == pytest.approx(0.9)
+    assert found["bandwidth of buffers"].value == pytest.approx(0.464 / 0.402)
 
 
 def test_slim_fly_accepts_most_under_its_best_routing_and_at_any_load():
@@ -125,7 +144,7 @@ def test_slim_fly_accepts_most_under_its_best_routing_and_at_any_load():
         if curve.loads == OVERLOAD:
             measured[curve] = MeasuredCurve(curve, [point(1.0, 1 - curve.routed.hosts / 100, False)])
     found = slimfly.accepted(measured, FULL).values
-    accepted = {key: round(value.value, 2) for key, value in found.items()}
+    accepted = {key: round(found[key].value, 2) for key in ("p=15", "p=16", "p=18")}
     assert accepted == {"p=15": 0.85, "p=16": 0.84, "p=18": 0.82}
     without = {curve: one for curve, one in measured.items() if curve.loads != OVERLOAD}
     assert slimfly.accepted(without, FULL).values["p=15"].value == 0.6
@@ -196,6 +215,25 @@ def test_polarstar_s_orderings():
     found = values("polarstar", "fig9", lambda curve: loads[curve.routed.label.rpartition("-")[0]])
     assert found["spectralfly"].value == pytest.approx(0.8 / 0.6)
     assert found["dragonfly MIN"].value == pytest.approx(0.2 / 0.3)
+    assert found["highest"].value == pytest.approx(0.7 / 0.6)
+
+
+def test_detours_of_ugal_pf_are_compared_at_the_least_load():
+    item, slow = ITEMS["polarfly"]["fig9"], {"PF-UGAL": 1.0, "PF-UGAL_PF": 1.2, "PF-MIN": 0.8}
+    measured = {
+        curve: MeasuredCurve(
+            curve,
+            [
+                point(0.2, 0.2, latency=20 * slow[curve.routed.label]),
+                point(0.4, 0.4, latency=40.0),
+                point(0.6, 0.5, False),
+            ],
+        )
+        for curve in item.curves(FULL)
+    }
+    found = item.find(measured, FULL).values
+    assert found["latency"] == pytest.approx(1.2)
+    assert (found["minimal 2"].value, found["adaptive 2"].value) == (0.4, 0.4)
 
 
 def test_a_dragonfly_s_accepted_loads_are_the_greatest_of_its_routings():
@@ -208,6 +246,7 @@ def test_a_dragonfly_s_accepted_loads_are_the_greatest_of_its_routings():
     assert found["uniform"].value == 0.75
     assert found["adversarial"].value == 0.45
     assert found["colours"].value == pytest.approx(0.7 / 0.6)
+    assert found["minimal adversarial"].value == 0.45
 
 
 def test_latencies_are_compared_at_the_greatest_load_that_both_carry():
@@ -218,5 +257,6 @@ def test_latencies_are_compared_at_the_greatest_load_that_both_carry():
     above = MeasuredCurve(
         one, [point(0.1, 0.1, latency=11.0), point(0.2, 0.2, latency=50.0), point(0.3, 0.2, False, 900.0)]
     )
-    assert dragonfly.latency_ratio(below, above) == 2.5
-    assert dragonfly.latency_ratio(above, MeasuredCurve(one, [point(0.3, 0.2, False)])) is None
+    assert latency_ratio(below, above) == 2.5
+    assert latency_ratio(below, above, min) == pytest.approx(1.1)
+    assert latency_ratio(above, MeasuredCurve(one, [point(0.3, 0.2, False)])) is None
